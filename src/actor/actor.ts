@@ -1,0 +1,180 @@
+import {
+  type ActorId,
+  type Catalogue,
+  DEFAULT_POLICY,
+  type Json,
+  type Message,
+  type Outgoing,
+  type Policy,
+  REDACTED,
+  TroupeError,
+} from "../contract/index.ts";
+import type { SendOptions } from "./context-types.ts";
+import type { Definition, Kind } from "./definition.ts";
+import { freezeDeep } from "./draft.ts";
+import { checkWords } from "./known-words.ts";
+import { actorId, checkKind, checkMessageName, keyOf } from "./names.ts";
+import { compilePrompt, compileResource, compileTool, doesOf } from "./offers.ts";
+import { isBag, plain } from "./plain.ts";
+import type { Act, AnyDefinition, AnyMessage } from "./plan.ts";
+import { seeded } from "./random.ts";
+import { receive, view } from "./receive.ts";
+import { type Check, compileCheck, describeIssues } from "./schema.ts";
+import { surfaceOf } from "./surface.ts";
+
+/**
+ * A kind of actor, from its definition: compiled once, checked here (`BAD_DEFINITION`, `BAD_NAME`),
+ * run by any engine. The turns it makes are pure, their states frozen (laws 1, 3, 4; C3).
+ */
+export function actor<const K extends string, S extends object, TI, TO, const RU, PI, MI, MR>(
+  kind: K,
+  definition: Definition<S, TI, TO, RU, PI, MI, MR>,
+): Kind<K, S, MI>;
+export function actor(kind: string, definition: AnyDefinition): object {
+  checkKind(kind);
+  checkWords(kind, definition);
+  const version = positive(definition.version ?? 1, `${kind}: version`);
+  const compiled = {
+    tools: Object.entries(definition.tools ?? {}).map(([name, tool]) => compileTool(kind, name, tool)),
+    resources: Object.entries(definition.resources ?? {}).map(([name, resource]) => compileResource(kind, name, resource)),
+    prompts: Object.entries(definition.prompts ?? {}).map(([name, prompt]) => compilePrompt(kind, name, prompt)),
+  };
+  const offered = [...compiled.tools, ...compiled.resources, ...compiled.prompts].map((one) => one.act);
+  const acts = new Map<string, Act>(offered.map((act) => [act.action, act]));
+  for (const [name, message] of Object.entries(definition.messages ?? {})) acts.set(name, compileMessage(kind, name, message));
+  const catalogue: Catalogue = freezeDeep({
+    tools: compiled.tools.map((one) => one.offer),
+    resources: compiled.resources.map((one) => one.offer),
+    prompts: compiled.prompts.map((one) => one.offer),
+    ...(definition.links !== undefined && { links: linkedKinds(kind, definition.links) }),
+  });
+  const fits = stateCheck(kind, definition);
+  const surface = surfaceOf(catalogue, offered, definition.links);
+  const senders = senderPrototype(Object.keys(definition.messages ?? {}));
+  const migrate = definition.migrate?.bind(definition);
+
+  return Object.freeze({
+    kind,
+    describe: definition.describe,
+    ...(definition.title !== undefined && { title: definition.title }),
+    version,
+    policy: policyOf(kind, definition),
+    per: definition.per ?? "shared",
+    ...(definition.begins === true && { begins: true }),
+    catalogue,
+    initial: (key: string, first: Message) => initialState(definition, fits, key, first),
+    ...(migrate !== undefined && { migrate: (state: Json, from: number) => fits(migrate(state, from)) }),
+    receive: (state: object, message: Message) => receive(acts, frozen(state), message),
+    view: (state, action, args, viewer, self) => view(acts, frozen(state), action, args, viewer, self === undefined ? "" : keyOf(self)),
+    surface: (state, viewer) => surface(frozen(state), viewer),
+    redact: (message: Message) => redacted(acts.get(message.action), message),
+    id: (key: string) => actorId(kind, key),
+    at: (key: string) => Object.create(senders, { [TO]: { value: actorId(kind, key) } }),
+  } satisfies Kind<string, object, Readonly<Record<string, unknown>>>);
+}
+
+function compileMessage(kind: string, name: string, message: AnyMessage): Act {
+  const where = `${kind}: messages.${name}`;
+  checkMessageName(name, where);
+  if (message.view !== undefined) throw new TroupeError("BAD_DEFINITION", `${where}: a message is no read: use \`run\` or \`work\`.`);
+  if (message.replies === true && message.input !== undefined) {
+    throw new TroupeError("BAD_DEFINITION", `${where} brings replies: their arguments are known, leave \`input\` away.`);
+  }
+  return {
+    action: name,
+    does: doesOf(message, where),
+    ...(message.input !== undefined && { input: compileCheck(message.input, `${where}, input`) }),
+    ...(message.secret !== undefined && { secret: message.secret }),
+  };
+}
+
+// A state an engine read from its store comes unfrozen once; frozen at its root it is frozen throughout.
+function frozen(state: object): object {
+  return Object.isFrozen(state) ? state : freezeDeep(state);
+}
+
+function initialState(definition: AnyDefinition, fits: (state: unknown) => object, key: string, first: Message): object {
+  if (definition.initial === undefined) return fits({});
+  const { random, id } = seeded(first.seed);
+  return fits(definition.initial({ key, start: first.start, at: first.at, seed: first.seed, viewer: first.viewer, random, id }));
+}
+
+/** Holds a state against its schema and freezes it; a definition that can begin with nothing is refused at once. */
+function stateCheck(kind: string, definition: AnyDefinition): (state: unknown) => object {
+  if (definition.state === undefined && definition.initial === undefined) {
+    throw new TroupeError("BAD_DEFINITION", `${kind} has no state: give \`state\` (a schema with defaults) or \`initial\`.`);
+  }
+  const check: Check = definition.state === undefined ? (value) => ({ value }) : compileCheck(definition.state, `${kind}, state`);
+  const fits = (state: unknown): object => {
+    const checked = check(state);
+    if (checked.issues !== undefined) {
+      throw new TroupeError(
+        "BAD_DEFINITION",
+        `A state of ${kind} does not fit its schema: ${describeIssues(checked.issues)}. Give defaults, \`initial\` or \`migrate\`.`,
+      );
+    }
+    const { value } = checked;
+    if (typeof value === "object" && value !== null) return freezeDeep(value);
+    throw new TroupeError("BAD_DEFINITION", `A state of ${kind} must be an object: wrap a single value, as in { count: 0 }.`);
+  };
+  if (definition.initial === undefined) fits({});
+  return fits;
+}
+
+function linkedKinds(kind: string, links: NonNullable<AnyDefinition["links"]>): Record<string, readonly string[]> {
+  const named: Record<string, readonly string[]> = {};
+  for (const [prefix, link] of Object.entries(links)) {
+    if (!/^[A-Za-z0-9_-]{0,64}$/.test(prefix))
+      throw new TroupeError("BAD_NAME", `${kind}: ${JSON.stringify(prefix)} is no prefix for a link: use A-Z, a-z, 0-9, _ and -.`);
+    named[prefix] = link.kinds.map(checkKind);
+  }
+  return named;
+}
+
+function policyOf(kind: string, given: Partial<Policy>): Policy {
+  const { persistence, owner, idleMs, expireMs, workMs, mailbox, maxStateBytes, restart } = { ...DEFAULT_POLICY, ...withoutAbsent(given) };
+  for (const [name, value] of Object.entries({ idleMs, workMs, mailbox, maxStateBytes, ...(expireMs !== undefined && { expireMs }) })) {
+    if (!(value > 0)) throw new TroupeError("BAD_DEFINITION", `${kind}: ${name} must be a number above 0.`);
+  }
+  return Object.freeze({
+    persistence,
+    owner,
+    idleMs,
+    workMs,
+    mailbox,
+    maxStateBytes,
+    ...(expireMs !== undefined && { expireMs }),
+    ...(restart !== undefined && { restart }),
+  });
+}
+
+function withoutAbsent(given: Partial<Policy>): Partial<Policy> {
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+}
+
+function positive(value: number, where: string): number {
+  if (Number.isSafeInteger(value) && value > 0) return value;
+  throw new TroupeError("BAD_DEFINITION", `${where} must be a whole number from 1.`);
+}
+
+function redacted(act: Act | undefined, message: Message): Json {
+  const { args } = message;
+  if (act?.secret === undefined || !isBag(args)) return args;
+  const shown: Record<string, Json> = { ...args };
+  for (const name of act.secret) if (Object.hasOwn(shown, name)) shown[name] = REDACTED;
+  return shown;
+}
+
+// A symbol, so that a message may be called anything.
+const TO = Symbol("to");
+
+/** One method per message, shared by every address: `at()` makes one small object. */
+function senderPrototype(names: readonly string[]): object {
+  const prototype: Record<string, unknown> = Object.create(null);
+  for (const name of names) {
+    prototype[name] = function send(this: { readonly [TO]: ActorId }, args?: unknown, options?: SendOptions): Outgoing {
+      return { ...options, to: this[TO], action: name, args: plain(args, `the arguments of ${name}`) };
+    };
+  }
+  return prototype;
+}

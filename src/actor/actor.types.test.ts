@@ -1,0 +1,273 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as z from "zod";
+import type { ActorId } from "../contract/index.ts";
+import { actor, content, elicit, refuse, type StateOf } from "./index.ts";
+
+// What must not compile stands under `@ts-expect-error`: the type checker fails when one of these begins to compile.
+// The definitions are wrapped in functions that nobody calls: some of them are refused at run time too.
+
+const state = z.object({ open: z.boolean().default(false), items: z.array(z.string()).default([]) });
+
+const room = actor("room", {
+  describe: "A room.",
+  per: "link",
+  state,
+  tools: {
+    take: {
+      describe: "Take.",
+      input: z.object({ item: z.string(), count: z.number().default(1) }),
+      output: z.object({ taken: z.number() }),
+      when: (now) => now.items.length > 0 || "It is empty.",
+      choices: { item: (now) => now.items },
+      confirm: (now, args) => (now.open && args.count > 3 ? "So many?" : undefined),
+      run({ state: draft, args, random, ask }) {
+        const many: number = args.count;
+        draft.items.push(args.item);
+        const { sure } = ask({ sure: elicit("Really?", z.object({ yes: z.boolean() })) });
+        if (sure.action === "accept" && !sure.content.yes) refuse("Then not.");
+        return { taken: many + random() };
+      },
+    },
+    look: { describe: "Look.", view: (now, { viewer }) => ({ now, who: viewer.principal }) },
+    weigh: {
+      describe: "Weigh.",
+      input: z.object({ item: z.string() }),
+      output: z.object({ grams: z.number() }),
+      async work({ args, signal, call, progress, state: draft }) {
+        progress(1, 2);
+        const reply = await call("scale/main", "weigh", { item: args.item });
+        draft.open = !signal.aborted && "ok" in reply;
+        return { grams: 3 };
+      },
+    },
+    plain: { describe: "Plain JSON Schema.", input: { type: "object", properties: { a: {} } }, run: ({ args }) => Object.keys(args) },
+    rich: { describe: "Content.", output: z.object({ a: z.string() }), run: () => content(["hi"], { a: "b" }) },
+    held: { describe: "Held.", run: ({ later }) => later() },
+  },
+  resources: { log: { uri: "room://{alias}/log/{day}", view: (now, { args }) => ({ day: args.day, items: now.items }) } },
+  prompts: {
+    start: { describe: "Start.", input: z.object({ tone: z.string() }), view: (_now, { args }) => `Speak ${args.tone}.` },
+    help: { describe: "Help.", arguments: [{ name: "topic" }], view: (_now, { args }) => args["topic"] ?? "all" },
+  },
+  messages: {
+    arrive: {
+      input: z.object({ player: z.string(), loud: z.boolean().default(false) }),
+      run({ state: draft, args }) {
+        const loud: boolean = args.loud;
+        draft.items.push(loud ? args.player.toUpperCase() : args.player);
+      },
+    },
+    gained: {
+      replies: true,
+      run({ args, state: draft }) {
+        const to: ActorId = args.to;
+        if ("refused" in args.reply) draft.items.push(to, args.reply.refused.message, args.of);
+      },
+    },
+    ended: { run: ({ args }) => args.reason.length },
+    tick: {
+      run({ state: draft }) {
+        draft.open = true;
+      },
+    },
+  },
+});
+
+test("types: state, arguments with their defaults, replies and messages are inferred", () => {
+  const now: StateOf<typeof room> = { open: true, items: ["torch"] };
+  assert.deepEqual(room.at("a b").arrive({ player: "ann" }), { to: "room/a%20b", action: "arrive", args: { player: "ann" } });
+  assert.deepEqual(room.at("a").tick(), { to: "room/a", action: "tick", args: null });
+  const id: `room/${string}` = room.id("x");
+  assert.equal(id, "room/x");
+  const born = actor("born", {
+    describe: "With `initial`.",
+    initial: ({ key }) => ({ name: key, n: 1 }),
+    tools: {
+      up: {
+        describe: "Up.",
+        run({ state: draft }) {
+          draft.n += draft.name.length;
+        },
+      },
+    },
+  });
+  const other: StateOf<typeof born> = { name: "x", n: 2 };
+  assert.deepEqual([now.open, other.n], [true, 2]);
+});
+
+export const mustNotCompile = {
+  asyncRun: () =>
+    actor("a", {
+      describe: "",
+      state,
+      // @ts-expect-error -- a turn is synchronous: what waits is `work`
+      tools: { x: { describe: "", async run() {} } },
+    }),
+  asyncRunWithValue: () =>
+    actor("a", {
+      describe: "",
+      state,
+      tools: {
+        x: {
+          describe: "",
+          // @ts-expect-error -- nor may it return a promise of a value
+          run: async ({ state: draft }) => {
+            draft.open = true;
+            return 1;
+          },
+        },
+      },
+    }),
+  asyncMessage: () =>
+    actor("a", {
+      describe: "",
+      state,
+      // @ts-expect-error -- nor may a message's
+      messages: { x: { async run() {} } },
+    }),
+  asyncView: () =>
+    actor("a", {
+      describe: "",
+      state,
+      // @ts-expect-error -- nor may a view
+      tools: { x: { describe: "", view: async () => "later" } },
+    }),
+  argumentType: () =>
+    actor("a", {
+      describe: "",
+      state,
+      tools: {
+        x: {
+          describe: "",
+          input: z.object({ by: z.number() }),
+          run({ args }) {
+            // @ts-expect-error -- `by` is a number
+            const by: string = args.by;
+            return by;
+          },
+        },
+      },
+    }),
+  noSuchArgument: () =>
+    actor("a", {
+      describe: "",
+      state,
+      // @ts-expect-error -- without `input` there are no arguments
+      tools: { x: { describe: "", run: ({ args }) => args.by } },
+    }),
+  // @ts-expect-error -- a room knows no `leave`
+  unknownMessage: () => room.at("a").leave({}),
+  // @ts-expect-error -- a player is text
+  wrongMessageArgument: () => room.at("a").arrive({ player: 1 }),
+  // @ts-expect-error -- a player must be named
+  missingMessageArgument: () => room.at("a").arrive({}),
+  output: () =>
+    actor("a", {
+      describe: "",
+      state,
+      // @ts-expect-error -- the reply must be what `output` says
+      tools: { x: { describe: "", output: z.object({ taken: z.number() }), run: () => ({ taken: "one" }) } },
+    }),
+  noOutput: () =>
+    actor("a", {
+      describe: "",
+      state,
+      // @ts-expect-error -- with an `output` there must be a reply
+      tools: { x: { describe: "", output: z.object({ taken: z.number() }), run() {} } },
+    }),
+  workOutput: () =>
+    actor("a", {
+      describe: "",
+      state,
+      // @ts-expect-error -- that of work too
+      tools: { x: { describe: "", output: z.object({ taken: z.number() }), work: async () => ({ taken: "one" }) } },
+    }),
+  writingInView: () =>
+    actor("a", {
+      describe: "",
+      state,
+      tools: {
+        x: {
+          describe: "",
+          view(now) {
+            // @ts-expect-error -- a view only reads
+            now.open = true;
+            // @ts-expect-error -- deep down too
+            now.items.push("x");
+            return "";
+          },
+        },
+      },
+    }),
+  writingInWhen: () =>
+    actor("a", {
+      describe: "",
+      state,
+      // @ts-expect-error -- so does `when`
+      tools: { x: { describe: "", when: (now) => (now.open = true), run() {} } },
+    }),
+  stateType: () =>
+    actor("a", {
+      describe: "",
+      state,
+      tools: {
+        x: {
+          describe: "",
+          run({ state: draft }) {
+            // @ts-expect-error -- `open` is a boolean
+            draft.open = "yes";
+          },
+        },
+      },
+    }),
+  twoAtOnce: () =>
+    actor("a", {
+      describe: "",
+      state,
+      // @ts-expect-error -- either a turn or a read
+      tools: { x: { describe: "", run() {}, view: () => "x" } },
+    }),
+  runAndWork: () =>
+    actor("a", {
+      describe: "",
+      state,
+      // @ts-expect-error -- either a turn or work
+      tools: { x: { describe: "", run() {}, work: async () => "x" } },
+    }),
+  none: () =>
+    actor("a", {
+      describe: "",
+      state,
+      // @ts-expect-error -- one of the three it must be
+      tools: { x: { describe: "" } },
+    }),
+  resourceVariable: () =>
+    actor("a", {
+      describe: "",
+      state,
+      // @ts-expect-error -- the template has no such variable
+      resources: { x: { uri: "a://{alias}/{day}", view: (_now, { args }) => args.night } },
+    }),
+  aliasIsNoArgument: () =>
+    actor("a", {
+      describe: "",
+      state,
+      // @ts-expect-error -- the cast fills the alias: views never see it
+      resources: { x: { uri: "a://{alias}/{day}", view: (_now, { args }) => args.alias } },
+    }),
+  sendOfPromise: () =>
+    actor("a", {
+      describe: "",
+      state,
+      tools: {
+        x: {
+          describe: "",
+          run({ send }) {
+            // @ts-expect-error -- a message needs its action
+            send("room/a");
+          },
+        },
+      },
+    }),
+};

@@ -1,0 +1,46 @@
+import type { Reply, Viewer } from "../contract/index.ts";
+import type { Act } from "./plan.ts";
+import { refused, unknownAction } from "./refuse.ts";
+import { type Checked, describeIssues } from "./schema.ts";
+
+const CHOICES_SHOWN = 50;
+
+/** Law 3: decided in the turn, whatever any list showed. Undefined: on. */
+export function whyOff(act: Act, state: unknown, viewer: Viewer): Reply | undefined {
+  if (act.when === undefined) return undefined;
+  const on = act.when(state, viewer);
+  if (on === true) return undefined;
+  return typeof on === "string" ? refused("NOT_NOW", on) : unknownAction(act.action);
+}
+
+/** The arguments the author gets, or the refusal `INVALID` that says where and what was expected. */
+export function readArgs(act: Act, args: unknown): Checked {
+  return act.input === undefined ? { value: args } : act.input(args ?? {});
+}
+
+export function invalid(issues: Checked["issues"]): Reply {
+  const list = issues ?? [];
+  return refused("INVALID", `Invalid arguments: ${describeIssues(list)}.`, {
+    issues: list.slice(0, 20).map(({ path, message }) => ({ path, message: message.slice(0, 300) })),
+  });
+}
+
+/** Law 3: an argument outside its choices is refused, and the choices are named. */
+export function outOfChoice(act: Act, state: unknown, args: unknown, viewer: Viewer): Reply | undefined {
+  if (act.choices === undefined || typeof args !== "object" || args === null) return undefined;
+  for (const [name, choose] of Object.entries(act.choices)) {
+    const given: unknown = Object.hasOwn(args, name) ? Reflect.get(args, name) : undefined;
+    if (given === undefined || given === null) continue;
+    const allowed = choose(state, viewer);
+    const one: readonly unknown[] = Array.isArray(given) ? given : [given];
+    if (one.every((item) => typeof item === "string" && allowed.includes(item))) continue;
+    const shown = allowed
+      .slice(0, CHOICES_SHOWN)
+      .map((item) => JSON.stringify(item))
+      .join(", ");
+    const more = allowed.length > CHOICES_SHOWN ? ` and ${allowed.length - CHOICES_SHOWN} more` : "";
+    const message = allowed.length === 0 ? "there is nothing to choose from now" : `must be one of ${shown}${more}`;
+    return invalid([{ path: name, message }]);
+  }
+  return undefined;
+}

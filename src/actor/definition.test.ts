@@ -1,0 +1,382 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as z from "zod";
+import { DEFAULT_POLICY, type Message } from "../contract/index.ts";
+import { rehearse } from "../testing/index.ts";
+import { actor, fromJsonSchema } from "./index.ts";
+
+const first: Message = { id: "1", to: "thing/a%20b", action: "x", args: {}, at: 7, seed: "1".repeat(32), start: { by: "test" } };
+
+/** What JavaScript authors can write and TypeScript ones cannot. */
+function untyped(definition: object): unknown {
+  const build: (kind: string, definition: never) => unknown = actor;
+  return Reflect.apply(build, undefined, ["thing", { describe: "A thing.", initial: () => ({}), ...definition }]);
+}
+
+function badDefinition(pattern: RegExp) {
+  return { name: "TroupeError", code: "BAD_DEFINITION", message: pattern };
+}
+
+test("the catalogue is built once, in the order of the definition, in the newest shape of MCP, and frozen", () => {
+  const kind = actor("thing", {
+    describe: "A thing.",
+    state: z.object({ n: z.number().default(0) }),
+    tools: {
+      zeta: {
+        describe: "Acts.",
+        title: "Zeta",
+        input: z.object({ by: z.number().default(1).meta({ "x-mcp-header": "By", title: "By" }), to: z.string().optional() }),
+        output: z.object({ n: z.number() }),
+        annotations: { idempotentHint: true },
+        icons: [{ src: "data:," }],
+        meta: { "ui/resourceUri": "ui://x" },
+        run: ({ state }) => ({ n: state.n }),
+      },
+      alpha: { describe: "Reads.", annotations: { title: "Alpha", readOnlyHint: false, openWorldHint: false }, view: (state) => state.n },
+      either: { describe: "One of two.", input: z.union([z.object({ a: z.string() }), z.object({ b: z.string() })]), run() {} },
+      plain: {
+        describe: "Plain.",
+        input: {
+          $schema: "http://json-schema.org/draft-07/schema#",
+          type: "object",
+          properties: { a: { type: "string", "x-vendor": 1 } },
+          required: [],
+        },
+        run() {},
+      },
+    },
+    resources: {
+      state: { uri: "thing://{alias}/state", mimeType: "application/json", view: (state) => state },
+      day: {
+        uri: "thing://{alias}/{day}",
+        title: "Day",
+        describe: "A day.",
+        annotations: { priority: 1 },
+        size: 3,
+        view: (_state, { args }) => args.day,
+      },
+    },
+    prompts: {
+      start: {
+        describe: "Start.",
+        input: z.object({ topic: z.string().describe("On what"), level: z.number().optional() }),
+        view: () => "x",
+      },
+      help: { describe: "Help.", title: "Help", view: () => "x" },
+    },
+  });
+  assert.deepEqual(kind.catalogue, {
+    tools: [
+      {
+        name: "zeta",
+        definition: {
+          title: "Zeta",
+          description: "Acts.",
+          inputSchema: {
+            type: "object",
+            properties: { by: { default: 1, type: "number", "x-mcp-header": "By", title: "By" }, to: { type: "string" } },
+          },
+          outputSchema: { type: "object", properties: { n: { type: "number" } }, required: ["n"], additionalProperties: false },
+          annotations: { idempotentHint: true },
+          icons: [{ src: "data:," }],
+          _meta: { "ui/resourceUri": "ui://x" },
+        },
+        action: "tools/zeta",
+        readOnly: false,
+      },
+      {
+        name: "alpha",
+        definition: {
+          description: "Reads.",
+          inputSchema: { type: "object", properties: {} },
+          annotations: { title: "Alpha", readOnlyHint: true, openWorldHint: false },
+        },
+        action: "tools/alpha",
+        readOnly: true,
+      },
+      {
+        name: "either",
+        definition: {
+          description: "One of two.",
+          inputSchema: {
+            type: "object",
+            anyOf: [
+              { type: "object", properties: { a: { type: "string" } }, required: ["a"] },
+              { type: "object", properties: { b: { type: "string" } }, required: ["b"] },
+            ],
+          },
+        },
+        action: "tools/either",
+        readOnly: false,
+      },
+      {
+        name: "plain",
+        definition: {
+          description: "Plain.",
+          inputSchema: {
+            $schema: "http://json-schema.org/draft-07/schema#",
+            type: "object",
+            properties: { a: { type: "string", "x-vendor": 1 } },
+            required: [],
+          },
+        },
+        action: "tools/plain",
+        readOnly: false,
+      },
+    ],
+    resources: [
+      {
+        name: "state",
+        definition: { uri: "thing://{alias}/state", name: "state", mimeType: "application/json" },
+        action: "resources/state",
+        readOnly: true,
+      },
+      {
+        name: "day",
+        definition: {
+          uriTemplate: "thing://{alias}/{day}",
+          name: "day",
+          title: "Day",
+          description: "A day.",
+          annotations: { priority: 1 },
+          size: 3,
+        },
+        action: "resources/day",
+        readOnly: true,
+      },
+    ],
+    prompts: [
+      {
+        name: "start",
+        definition: {
+          description: "Start.",
+          arguments: [
+            { name: "topic", description: "On what", required: true },
+            { name: "level", required: false },
+          ],
+        },
+        action: "prompts/start",
+        readOnly: true,
+      },
+      { name: "help", definition: { title: "Help", description: "Help." }, action: "prompts/help", readOnly: true },
+    ],
+  });
+  assert.ok(Object.isFrozen(kind) && Object.isFrozen(kind.catalogue) && Object.isFrozen(kind.catalogue.tools[0]?.definition));
+});
+
+test("a prompt's list of arguments is shown as it was written, also an empty one", () => {
+  const view = () => "Hello.";
+  const kind = actor("thing", {
+    describe: "A thing.",
+    initial: () => ({}),
+    prompts: { written: { describe: "", arguments: [], view }, absent: { describe: "", view } },
+  });
+  const [written, absent] = kind.catalogue.prompts;
+  assert.deepEqual(written?.definition["arguments"], []);
+  assert.equal(absent !== undefined && "arguments" in absent.definition, false);
+});
+
+test("policy, place and version have defaults and are checked", () => {
+  const kind = actor("thing", { describe: "A thing.", initial: () => ({}) });
+  assert.deepEqual([kind.policy, kind.per, kind.version], [DEFAULT_POLICY, "shared", 1]);
+  const own = actor("thing", {
+    describe: "",
+    initial: () => ({}),
+    per: "user",
+    version: 3,
+    persistence: "memory",
+    expireMs: 5,
+    restart: { max: 1, withinMs: 2 },
+  });
+  assert.deepEqual(own.policy, { ...DEFAULT_POLICY, persistence: "memory", expireMs: 5, restart: { max: 1, withinMs: 2 } });
+  assert.equal(own.version, 3);
+  for (const wrong of [{ idleMs: 0 }, { mailbox: -1 }, { workMs: Number.NaN }, { expireMs: 0 }, { version: 0 }, { version: 1.5 }]) {
+    assert.throws(() => untyped(wrong), { code: "BAD_DEFINITION" });
+  }
+});
+
+test("the first state comes from `initial`, or from the schema's defaults, and is frozen", () => {
+  const born = actor("thing", {
+    describe: "",
+    state: z.object({ name: z.string(), at: z.number(), tags: z.array(z.string()).default([]) }),
+    initial: ({ key, at, start, random, id }) => ({
+      name: `${key} ${JSON.stringify(start)}`,
+      at: at + Math.floor(random()),
+      tags: [typeof id()],
+    }),
+  });
+  const state = born.initial("a b", first);
+  assert.deepEqual(state, { name: 'a b {"by":"test"}', at: 7, tags: ["string"] });
+  assert.ok(Object.isFrozen(state) && Object.isFrozen(state.tags));
+  assert.deepEqual(born.initial("a b", first), state);
+  const bare = actor("thing", { describe: "", state: z.object({ n: z.number().default(4) }) });
+  assert.deepEqual(bare.initial("x", first), { n: 4 });
+});
+
+test("a definition that cannot begin is refused, and says what to give", () => {
+  assert.throws(() => untyped({ initial: undefined }), badDefinition(/thing has no state: give `state` .* or `initial`/));
+  assert.throws(
+    () => untyped({ initial: undefined, state: z.object({ n: z.number() }) }),
+    badDefinition(/does not fit its schema: n: .*Give defaults, `initial` or `migrate`/),
+  );
+  assert.throws(() => untyped({ initial: undefined, state: z.unknown().transform(() => 5) }), badDefinition(/must be an object/));
+  const wrong = actor("thing", { describe: "", state: z.object({ n: z.number().max(1) }), initial: () => ({ n: 5 }) });
+  assert.throws(() => wrong.initial("x", first), badDefinition(/A state of thing does not fit its schema: n: /));
+});
+
+test("an old state is migrated, held against the schema and frozen", () => {
+  const kind = actor("thing", {
+    describe: "",
+    version: 2,
+    state: z.object({ count: z.number(), since: z.number().default(0) }),
+    initial: () => ({ count: 0, since: 0 }),
+    migrate: (old, from) => ({ count: from + (typeof old === "number" ? old : 0), since: 0 }),
+  });
+  assert.deepEqual(kind.migrate?.(5, 1), { count: 6, since: 0 });
+  assert.ok(!("migrate" in actor("thing", { describe: "", initial: () => ({}) })));
+});
+
+test("a misspelled word is refused, also for authors without a type checker", () => {
+  const run = (): void => {};
+  assert.throws(() => untyped({ onwer: "starter" }), badDefinition(/^thing: "onwer" means nothing here; known are .*\bowner\b/));
+  assert.throws(() => untyped({ owner: "starterr" }), badDefinition(/^thing: owner is one of anyone, starter, not "starterr"\.$/));
+  assert.throws(() => untyped({ per: "everyone" }), badDefinition(/^thing: per is one of shared, user, handle, link/));
+  assert.throws(() => untyped({ persistence: "ram" }), badDefinition(/^thing: persistence is one of memory, disk, distributed/));
+  assert.throws(
+    () => untyped({ tools: { x: { describe: "", wehn: () => false, run } } }),
+    badDefinition(/^thing: tools\/x: "wehn" means nothing here/),
+  );
+  assert.throws(() => untyped({ tools: { x: { run } } }), badDefinition(/^thing: tools\/x needs `describe`/));
+  assert.throws(
+    () => untyped({ resources: { x: { url: "a://b", view: run } } }),
+    badDefinition(/^thing: resources\/x: "url" means nothing here/),
+  );
+  assert.throws(
+    () => untyped({ prompts: { x: { descibe: "", view: run } } }),
+    badDefinition(/^thing: prompts\/x: "descibe" means nothing here/),
+  );
+  assert.throws(() => untyped({ messages: { x: { reply: true, run } } }), badDefinition(/^thing: messages\/x: "reply" means nothing here/));
+});
+
+test("exactly one of run, view and work, also for authors without a type checker", () => {
+  const rule = badDefinition(/thing: tools\/x must have exactly one of `run`/);
+  assert.throws(() => untyped({ tools: { x: { describe: "" } } }), rule);
+  assert.throws(() => untyped({ tools: { x: { describe: "", run() {}, view() {} } } }), rule);
+  assert.throws(() => untyped({ tools: { x: { describe: "", run() {}, async work() {} } } }), rule);
+  assert.throws(() => untyped({ messages: { x: { view() {} } } }), badDefinition(/a message is no read/));
+  assert.throws(() => untyped({ messages: { x: { replies: true, input: z.object({}), run() {} } } }), badDefinition(/leave `input` away/));
+  assert.throws(() => untyped({ tools: { x: { describe: "", confirm: "Sure?", view() {} } } }), badDefinition(/nothing to confirm/));
+  assert.throws(
+    () => untyped({ prompts: { x: { describe: "", input: z.object({}), arguments: [], view() {} } } }),
+    badDefinition(/give one of them/),
+  );
+});
+
+test("an argument that is chosen or secret must be one", () => {
+  const input = z.object({ a: z.string() });
+  assert.throws(
+    () => untyped({ tools: { x: { describe: "", input, choices: { b: () => [] }, run() {} } } }),
+    badDefinition(/speaks of the argument "b"/),
+  );
+  assert.throws(() => untyped({ tools: { x: { describe: "", input, secret: ["b"], run() {} } } }), badDefinition(/"b"/));
+  assert.throws(() => untyped({ resources: { x: { uri: "x:{a}", choices: { alias: () => [] }, view() {} } } }), badDefinition(/"alias"/));
+  assert.throws(() => untyped({ prompts: { x: { describe: "", choices: { a: () => [] }, view() {} } } }), badDefinition(/"a"/));
+});
+
+test("a schema that cannot be shown to a client is refused, and says what to pass", () => {
+  const silent = { "~standard": { version: 1, vendor: "silent", validate: (value: unknown) => ({ value }) } };
+  assert.throws(
+    () => untyped({ tools: { x: { describe: "", input: silent, run() {} } } }),
+    badDefinition(/thing: tools\/x, input: this silent schema has no JSON Schema .*zod 4\.2 or newer.*plain JSON Schema/),
+  );
+  assert.throws(
+    () => untyped({ tools: { x: { describe: "", input: z.object({ when: z.date() }), run() {} } } }),
+    badDefinition(/this zod schema cannot be written as JSON Schema/),
+  );
+  assert.throws(
+    () => untyped({ tools: { x: { describe: "", input: z.string(), run() {} } } }),
+    badDefinition(/must be the schema of an object/),
+  );
+  assert.throws(
+    () => untyped({ tools: { x: { describe: "", input: { type: "array" }, run() {} } } }),
+    badDefinition(/must be the schema of an object/),
+  );
+  assert.throws(
+    () => untyped({ tools: { x: { describe: "", input: { type: "object", properties: { a: { type: "nonsense" } } }, run() {} } } }),
+    badDefinition(/no JSON Schema that can be compiled/),
+  );
+  assert.throws(
+    () => untyped({ tools: { x: { describe: "", input: () => true, run() {} } } }),
+    badDefinition(/is a function: pass a schema/),
+  );
+  assert.throws(() => untyped({ tools: { x: { describe: "", input: [], run() {} } } }), badDefinition(/is no schema/));
+  // Nobody sees the schema of a message or of the state: validating is enough.
+  assert.doesNotThrow(() => untyped({ messages: { x: { input: silent, run() {} } } }));
+});
+
+test("a schema that waits is refused when it is used", () => {
+  const waiting = actor("thing", {
+    describe: "",
+    initial: () => ({}),
+    messages: { x: { input: z.object({ a: z.string().refine(async () => true) }), run() {} } },
+  });
+  assert.throws(() => rehearse(waiting).turn("x", { a: "b" }), badDefinition(/validates asynchronously/));
+});
+
+test("a resource's template is RFC 6570 level 1 with a scheme", () => {
+  for (const uri of ["x:{+a}", "x:{a,b}", "x:{}", "x:{a", "x:a}", "no-scheme/{a}", ""]) {
+    assert.throws(() => untyped({ resources: { x: { uri, view() {} } } }), { code: "BAD_DEFINITION" }, uri);
+  }
+});
+
+test("a secret argument is redacted, anything else is left", () => {
+  const kind = actor("thing", {
+    describe: "",
+    initial: () => ({}),
+    tools: {
+      login: { describe: "", input: z.object({ user: z.string(), password: z.string().optional() }), secret: ["password"], run() {} },
+      look: { describe: "", view: () => "" },
+    },
+    messages: { token: { input: z.object({ token: z.string() }), secret: ["token"], run() {} } },
+  });
+  const redacted = (action: string, args: Message["args"]) => kind.redact?.({ ...first, action, args });
+  assert.deepEqual(redacted("tools/login", { user: "ann", password: "p" }), { user: "ann", password: "[redacted]" });
+  assert.deepEqual(redacted("tools/login", { user: "ann" }), { user: "ann" });
+  assert.deepEqual(redacted("tools/login", ["p"]), ["p"]);
+  assert.deepEqual(redacted("token", { token: "t" }), { token: "[redacted]" });
+  assert.deepEqual(redacted("tools/look", { a: 1 }), { a: 1 });
+  assert.deepEqual(redacted("nothing", 5), 5);
+});
+
+test("a plain JSON Schema may say its type, and is shown word for word", () => {
+  const input = {
+    type: "object",
+    properties: { way: { enum: ["north", "south"], "x-order": 1 }, steps: { type: "integer", default: 2 } },
+    required: ["way"],
+  };
+  const kind = actor("thing", {
+    describe: "",
+    initial: () => ({ at: "" }),
+    tools: {
+      move: {
+        describe: "",
+        input: fromJsonSchema<{ way: "north" | "south"; steps: number }>(input),
+        run({ state, args }) {
+          state.at = args.way.repeat(args.steps);
+          return state.at;
+        },
+      },
+    },
+  });
+  assert.deepEqual(kind.catalogue.tools[0]?.definition["inputSchema"], input);
+  const stage = rehearse(kind);
+  assert.deepEqual(stage.turn("tools/move", { way: "north" }).reply, { ok: "northnorth" });
+  assert.deepEqual(stage.turn("tools/move", { way: "up" }).reply, {
+    refused: {
+      code: "INVALID",
+      message: 'Invalid arguments: way: must be one of "north", "south".',
+      data: { issues: [{ path: "way", message: 'must be one of "north", "south"' }] },
+    },
+  });
+  assert.throws(() => fromJsonSchema({ type: "nonsense" }), badDefinition(/no JSON Schema that can be compiled/));
+});

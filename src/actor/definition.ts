@@ -1,0 +1,188 @@
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import type { ActorId, Bag, Behaviour, Catalogue, Content, Json, Outgoing, Per, Policy, Viewer } from "../contract/index.ts";
+import type { EndedArgs, Frozen, ReplyArgs, RunContext, SendOptions, Value, ViewContext, WorkContext } from "./context-types.ts";
+import type { Later } from "./later.ts";
+
+/** True: on. Text: off, for this reason. False: off without a word, as if it were not there. */
+export type Availability = boolean | string;
+
+export interface First {
+  /** Decoded. */
+  readonly key: string;
+  readonly start: Json | undefined;
+  readonly at: number;
+  readonly seed: string;
+  readonly viewer: Viewer | undefined;
+  readonly random: () => number;
+  readonly id: () => string;
+}
+
+/** Joins another actor's surface. */
+export interface Link<S> {
+  /** The kinds it may lead to. */
+  readonly kinds: readonly string[];
+  readonly to: (state: Frozen<S>, viewer: Viewer) => ActorId | undefined;
+}
+
+interface Offered<S> {
+  readonly title?: string;
+  /** Decided for the list, and again in the turn (law 3). Absent: always on. */
+  readonly when?: (state: Frozen<S>, viewer: Viewer) => Availability;
+  /** Argument → what it may be now: shown as an enum, completed, checked in the turn. */
+  readonly choices?: Readonly<Record<string, (state: Frozen<S>, viewer: Viewer) => readonly string[]>>;
+  readonly icons?: readonly Bag[];
+  /** `_meta` of the definition. */
+  readonly meta?: Bag;
+}
+
+export interface ToolAnnotations {
+  readonly title?: string;
+  readonly readOnlyHint?: boolean;
+  readonly destructiveHint?: boolean;
+  readonly idempotentHint?: boolean;
+  readonly openWorldHint?: boolean;
+}
+
+/** What `input` gives: a schema library's output, or a bag of JSON for a plain JSON Schema; `None` without an `input`. */
+export type ArgsOf<I, None> = unknown extends I ? None : I extends StandardSchemaV1<unknown, infer A> ? A : Bag;
+
+type SentArgs<I, None> = unknown extends I ? None : I extends StandardSchemaV1<infer A, unknown> ? A : Bag;
+
+/** What a turn returns: a value its `output` schema takes, where there is one. */
+export type ReplyOf<O> = unknown extends O
+  ? Value | Later
+  : O extends StandardSchemaV1<infer R, unknown>
+    ? R | Content | Later
+    : Value | Later;
+
+type Output<O, N> = N extends keyof O ? O[N] : unknown;
+
+type Runs<S, A, R> = { run(ctx: RunContext<S, A>): R; view?: never; work?: never };
+type Works<S, A, R> = { work(ctx: WorkContext<S, A>): Promise<R>; run?: never; view?: never };
+type Views<S, A, R> = { view(state: Frozen<S>, ctx: ViewContext<A>): R; run?: never; work?: never; confirm?: never };
+
+type NoArgs = object;
+
+interface ToolBase<S, I, A> extends Offered<S> {
+  readonly describe: string;
+  /** Of an object. Absent: no arguments. */
+  readonly input?: I & object;
+  readonly annotations?: ToolAnnotations;
+  /** Arguments never written down: the chain and the logs hold `[redacted]`. */
+  readonly secret?: readonly string[];
+  /** Asked before it runs, where the client can be asked; undefined: no need. */
+  readonly confirm?: string | ((state: Frozen<S>, args: A, viewer: Viewer) => string | undefined);
+}
+
+/** Exactly one of `run` (a turn), `view` (a pure read) and `work` (what waits). */
+export type Tool<S, I, O> = ToolBase<S, I, ArgsOf<I, NoArgs>> &
+  (
+    | Runs<S, ArgsOf<I, NoArgs>, ReplyOf<O>>
+    | Views<S, ArgsOf<I, NoArgs>, Exclude<ReplyOf<O>, Later>>
+    | Works<S, ArgsOf<I, NoArgs>, ReplyOf<O>>
+  );
+
+type VariablesOf<U> = U extends `${string}{${infer V}}${infer Rest}` ? (V extends "alias" ? never : V) | VariablesOf<Rest> : never;
+
+export interface Resource<S, U> extends Offered<S> {
+  /** As the list shows it. Default: the key of this definition. */
+  readonly name?: string;
+  /** RFC 6570 level 1. `{alias}` is filled by the cast, every other variable arrives in `args`. */
+  readonly uri: U & string;
+  readonly describe?: string;
+  readonly mimeType?: string;
+  readonly annotations?: Bag;
+  /** Bytes, if known. */
+  readonly size?: number;
+  view(state: Frozen<S>, ctx: ViewContext<{ readonly [V in VariablesOf<U>]: string }>): Value;
+}
+
+export interface PromptMessage {
+  readonly role: "user" | "assistant";
+  readonly content: Bag;
+}
+
+/** Text is one message of the user. */
+export type PromptValue = string | { readonly description?: string; readonly messages: readonly PromptMessage[] };
+
+export interface PromptArgument {
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly required?: boolean;
+}
+
+export interface Prompt<S, I> extends Offered<S> {
+  readonly describe: string;
+  /** Of an object. Arguments come as text: "true" and "3" are read where the schema says boolean or number. */
+  readonly input?: I & object;
+  /** Instead of `input`: the list as MCP has it; every argument is text. */
+  readonly arguments?: readonly PromptArgument[];
+  view(state: Frozen<S>, ctx: ViewContext<ArgsOf<I, Readonly<Record<string, string | undefined>>>>): PromptValue;
+}
+
+type MessageArgs<N, I, R> = unknown extends R ? ArgsOf<I, N extends "ended" ? EndedArgs : Json> : ReplyArgs;
+
+type Receives<S, A> =
+  | { run(ctx: RunContext<S, A>): Value | Later; work?: never }
+  | { work(ctx: WorkContext<S, A>): Promise<Value | Later>; run?: never };
+
+/** Builders of messages whose names and arguments are checked: `room.at(key).arrive({ player })`. */
+export type Senders<MI> = {
+  readonly [N in keyof MI]: unknown extends MI[N]
+    ? (args?: Json | object, options?: SendOptions) => Outgoing
+    : (args: SentArgs<MI[N], Json>, options?: SendOptions) => Outgoing;
+};
+
+/** What authors write. `S` is the state; the others map names to schemas and are inferred. */
+export interface Definition<S extends object, TI, TO, RU, PI, MI, MR> extends Partial<Policy> {
+  /** What it is, for people and models. */
+  readonly describe: string;
+  readonly title?: string;
+  /** Of the state, from 1. Default 1. */
+  readonly version?: number;
+  /** Which actor stands for a viewer. Default `shared`. */
+  readonly per?: Per;
+  /**
+   * With `per: "link"`: a place, not a child. Whoever follows a link finds it as it would begin, the first call or message
+   * begins it, and it outlives whoever sent that. Default false: it is there once a message started it, as the sender's child.
+   */
+  readonly begins?: boolean;
+  /** Its value for `{}` is the initial state, unless there is `initial`; what `initial` and `migrate` return must fit it. */
+  readonly state?: StandardSchemaV1<unknown, S>;
+  readonly initial?: (first: First) => S;
+  /** A state of a lower version, in memory, on load. Pure. */
+  readonly migrate?: (state: Json, from: number) => S;
+  /** Prefix ("" for none) → the actor whose surface joins there. */
+  readonly links?: Readonly<Record<string, Link<S>>>;
+  readonly tools?: { readonly [N in keyof TI]: Tool<S, TI[N], Output<TO, N>> } & {
+    readonly [N in keyof TO]: { readonly output?: TO[N] & object };
+  };
+  readonly resources?: { readonly [N in keyof RU]: Resource<S, RU[N]> };
+  readonly prompts?: { readonly [N in keyof PI]: Prompt<S, PI[N]> };
+  /** From other actors and timers; never on a surface. `replies: true` marks one named by a `replyAs`. */
+  readonly messages?: {
+    readonly [N in keyof MI]: { readonly input?: MI[N] & object; readonly secret?: readonly string[] } & Receives<
+      S,
+      MessageArgs<N, MI[N], N extends keyof MR ? MR[N] : unknown>
+    >;
+  } & { readonly [N in keyof MR]: { readonly replies?: MR[N] } };
+}
+
+/** A kind of actor: a `Behaviour` any engine runs, and the ways to address one. */
+export interface Kind<K extends string, S, MI> extends Behaviour<S> {
+  readonly kind: K;
+  readonly describe: string;
+  readonly title?: string;
+  readonly per: Per;
+  readonly catalogue: Catalogue;
+  /** `kind/key`, percent-encoded; throws `BAD_ID` unless the key is 1–256 bytes. */
+  id(key: string): `${K}/${string}`;
+  /** Typed messages to one actor of this kind. */
+  at(key: string): Senders<MI>;
+  view(...given: Parameters<NonNullable<Behaviour<S>["view"]>>): ReturnType<NonNullable<Behaviour<S>["view"]>>;
+  surface(...given: Parameters<NonNullable<Behaviour<S>["surface"]>>): ReturnType<NonNullable<Behaviour<S>["surface"]>>;
+}
+
+/** The state of a kind: `StateOf<typeof door>`. */
+export type StateOf<T> = T extends Behaviour<infer S> ? S : never;

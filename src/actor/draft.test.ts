@@ -1,0 +1,175 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as fc from "fast-check";
+import { freezeDeep, openDraft } from "./draft.ts";
+
+interface Tree {
+  name: string;
+  n: number;
+  list: number[];
+  rows: { id: number; tags: string[] }[];
+  byKey: Record<string, { n: number }>;
+}
+
+const plainRecords = { noNullPrototype: true };
+
+const tree = fc.record<Tree>(
+  {
+    name: fc.string(),
+    n: fc.integer(),
+    list: fc.array(fc.integer(), { maxLength: 5 }),
+    rows: fc.array(fc.record({ id: fc.integer(), tags: fc.array(fc.string(), { maxLength: 3 }) }, plainRecords), { maxLength: 4 }),
+    byKey: fc.dictionary(fc.constantFrom("a", "b", "c"), fc.record({ n: fc.integer() }, plainRecords), plainRecords),
+  },
+  plainRecords,
+);
+
+type Edit = (state: Tree) => void;
+
+const edit: fc.Arbitrary<Edit> = fc.oneof(
+  fc.string().map(
+    (text): Edit =>
+      (state) =>
+        void (state.name = text),
+  ),
+  fc.integer().map(
+    (n): Edit =>
+      (state) =>
+        void (state.n += n),
+  ),
+  fc.integer().map(
+    (n): Edit =>
+      (state) =>
+        void state.list.push(n),
+  ),
+  fc.constant<Edit>((state) => void state.list.splice(1, 2, 7)),
+  // oxlint-disable-next-line unicorn/no-array-sort -- in place is what is tested
+  fc.constant<Edit>((state) => void state.list.sort((one, other) => one - other)),
+  // oxlint-disable-next-line unicorn/no-array-reverse -- in place is what is tested
+  fc.constant<Edit>((state) => void state.rows.reverse()),
+  fc.string().map(
+    (text): Edit =>
+      (state) =>
+        void state.rows.at(-1)?.tags.unshift(text),
+  ),
+  fc.integer().map(
+    (id): Edit =>
+      (state) =>
+        void state.rows.push({ id, tags: ["new"] }),
+  ),
+  fc.constant<Edit>((state) => void delete state.byKey["a"]),
+  fc.constantFrom("a", "b").map(
+    (key): Edit =>
+      (state) =>
+        void (state.byKey[key] = { n: 1 }),
+  ),
+  fc.constant<Edit>((state) => {
+    const found = state.byKey["b"];
+    if (found !== undefined) found.n += 1;
+  }),
+);
+
+function isTree(state: object): state is Tree {
+  return "rows" in state;
+}
+
+function drafted(base: object): { readonly state: Tree; finish(): object } {
+  const draft = openDraft(base);
+  if (!isTree(draft.state)) throw new Error("no tree");
+  return { state: draft.state, finish: () => draft.finish() };
+}
+
+function assertFrozen(value: unknown): void {
+  if (typeof value !== "object" || value === null) return;
+  assert.ok(Object.isFrozen(value), JSON.stringify(value));
+  for (const item of Object.values(value)) assertFrozen(item);
+}
+
+test("C3 a draft that is dropped leaves the state exactly as it was", () => {
+  fc.assert(
+    fc.property(tree, fc.array(edit), (state, edits) => {
+      const before = structuredClone(state);
+      const draft = drafted(freezeDeep(state));
+      for (const change of edits) change(draft.state);
+      assert.deepEqual(state, before);
+    }),
+  );
+});
+
+test("a draft ends in what the same edits make of a plain object, frozen to the bottom", () => {
+  fc.assert(
+    fc.property(tree, fc.array(edit), (state, edits) => {
+      const plain = structuredClone(state);
+      const before = structuredClone(state);
+      const draft = drafted(freezeDeep(state));
+      for (const change of edits) {
+        change(plain);
+        change(draft.state);
+      }
+      const next = draft.finish();
+      assert.deepEqual(next, plain);
+      assert.deepEqual(state, before);
+      assertFrozen(next);
+    }),
+  );
+});
+
+test("what the edits did not touch is shared with the state before, and nothing touched is the state itself", () => {
+  const base = freezeDeep({ a: { n: 1 }, b: { n: 2 }, list: [1] });
+  const draft = openDraft(base);
+  Object.assign(draft.state, { a: { n: 9 } });
+  const next = draft.finish();
+  assert.ok("b" in next && "list" in next);
+  assert.equal(next.b, base.b);
+  assert.equal(next.list, base.list);
+  assert.equal(openDraft(base).finish(), base);
+  const flat = freezeDeep({ n: 1, text: "x" });
+  const same = openDraft(flat);
+  Object.assign(same.state, { n: 2 });
+  Object.assign(same.state, { n: 1 });
+  assert.equal(same.finish(), flat);
+});
+
+test("a flat state takes new names, loses names and takes objects", () => {
+  const draft = openDraft(freezeDeep({ a: 1, b: null }));
+  Reflect.deleteProperty(draft.state, "a");
+  Object.assign(draft.state, { c: { deep: [1] } });
+  const next = draft.finish();
+  assert.deepEqual(next, { b: null, c: { deep: [1] } });
+  assertFrozen(next);
+});
+
+test("a late write to a draft does not reach the committed state", () => {
+  const flat = openDraft(freezeDeep({ n: 1 }));
+  Object.assign(flat.state, { n: 2 });
+  const flatNext = flat.finish();
+  Object.assign(flat.state, { n: 3 });
+  assert.deepEqual(flatNext, { n: 2 });
+
+  const deep = openDraft(freezeDeep({ list: [1], rows: [{ id: 1 }] }));
+  const inner: unknown = Reflect.get(deep.state, "list");
+  const mine: number[] = [4];
+  Object.assign(deep.state, { list: mine });
+  const deepNext = deep.finish();
+  assert.throws(() => mine.push(5), TypeError);
+  assert.throws(() => Object.assign(deep.state, { list: [] }), TypeError);
+  assert.throws(() => Array.isArray(inner) && inner.push(6), TypeError);
+  assert.deepEqual(deepNext, { list: [4], rows: [{ id: 1 }] });
+});
+
+test("freezing ends where a value holds itself, and goes beneath what its author froze already", () => {
+  const self: { me?: unknown; other?: unknown } = {};
+  self.me = self;
+  self.other = Object.freeze({ back: self, open: { n: 1 } });
+  assertFrozenOnce(freezeDeep(self));
+  const half = Object.freeze({ inner: { n: 1 } });
+  freezeDeep({ half });
+  assertFrozen(half);
+});
+
+function assertFrozenOnce(value: object, seen = new Set<object>()): void {
+  if (seen.has(value)) return;
+  seen.add(value);
+  assert.ok(Object.isFrozen(value));
+  for (const item of Object.values(value)) if (typeof item === "object" && item !== null) assertFrozenOnce(item, seen);
+}

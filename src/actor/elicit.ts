@@ -1,0 +1,77 @@
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import type { Bag, Json } from "../contract/index.ts";
+import { refuse } from "./refuse.ts";
+import { asObjectSchema, type Check, compileCheck, describeIssues, toJsonSchema } from "./schema.ts";
+
+/** Something to ask the client in the middle of a call, and how to read its answer. */
+export interface Question<T> {
+  readonly request: { readonly method: string; readonly params: Bag };
+  /** Refuses (`INVALID`) an answer that does not fit. */
+  read(answer: Json): T;
+}
+
+/** How a person answered a form. */
+export type Elicited<T> =
+  | { readonly action: "accept"; readonly content: T }
+  | { readonly action: "decline" }
+  | { readonly action: "cancel" };
+
+/** What the client must be able to do to be asked by this method. */
+export function capabilityOf(method: string): string {
+  return method.slice(0, method.indexOf("/"));
+}
+
+interface Form {
+  readonly requested: Bag;
+  readonly check: Check;
+}
+
+const forms = new WeakMap<object, Form>();
+
+/**
+ * A form for the person behind the client. MCP allows flat objects of text, numbers,
+ * booleans and enums. Without a schema, one box to tick: `content.yes`.
+ */
+export function elicit(message: string): Question<Elicited<{ readonly yes: boolean }>>;
+export function elicit<T>(message: string, schema: StandardSchemaV1<unknown, T>): Question<Elicited<T>>;
+export function elicit(message: string, schema: object): Question<Elicited<Bag>>;
+export function elicit(message: string, schema: object = YES): Question<Elicited<unknown>> {
+  const form = formOf(schema);
+  return {
+    request: { method: "elicitation/create", params: { message, requestedSchema: form.requested } },
+    read: (answer) => readForm(answer, form),
+  };
+}
+
+/** Asks the client's model. The answer is MCP's `CreateMessageResult`, as it came. */
+export function sample(params: Bag): Question<Json> {
+  return { request: { method: "sampling/createMessage", params }, read: (answer) => answer };
+}
+
+/** Asks which folders the client works in. The answer is MCP's `ListRootsResult`, as it came. */
+export function roots(): Question<Json> {
+  return { request: { method: "roots/list", params: {} }, read: (answer) => answer };
+}
+
+const YES = { type: "object", properties: { yes: { type: "boolean", title: "Yes", default: false } }, required: ["yes"] };
+
+function formOf(schema: object): Form {
+  const known = forms.get(schema);
+  if (known !== undefined) return known;
+  const json = asObjectSchema(toJsonSchema(schema, "input", "elicit()"), "The schema of elicit()");
+  const requested: Record<string, Json> = { type: "object", properties: json["properties"] ?? {} };
+  if (json["required"] !== undefined) requested["required"] = json["required"];
+  const form = { requested, check: compileCheck(schema, "elicit()") };
+  forms.set(schema, form);
+  return form;
+}
+
+function readForm(answer: Json, form: Form): Elicited<unknown> {
+  if (typeof answer !== "object" || answer === null || !("action" in answer))
+    return refuse("The answer is no elicitation result.", { code: "INVALID" });
+  if (answer.action === "decline" || answer.action === "cancel") return { action: answer.action };
+  if (answer.action !== "accept") return refuse("The answer is no elicitation result.", { code: "INVALID" });
+  const checked = form.check("content" in answer ? answer.content : {});
+  if (checked.issues !== undefined) return refuse(`The answer does not fit: ${describeIssues(checked.issues)}.`, { code: "INVALID" });
+  return { action: "accept", content: checked.value };
+}

@@ -1,0 +1,40 @@
+export { actor } from "./actor.ts";
+export { type Blob, blob, content } from "./content.ts";
+export type {
+  Answers,
+  EndedArgs,
+  Frozen,
+  RawQuestion,
+  ReplyArgs,
+  RunContext,
+  Send,
+  SendOptions,
+  Value,
+  ViewContext,
+  WakeOptions,
+  WorkContext,
+} from "./context-types.ts";
+export type {
+  ArgsOf,
+  Availability,
+  Definition,
+  First,
+  Kind,
+  Link,
+  Prompt,
+  PromptArgument,
+  PromptMessage,
+  PromptValue,
+  ReplyOf,
+  Resource,
+  Senders,
+  StateOf,
+  Tool,
+  ToolAnnotations,
+} from "./definition.ts";
+export { elicit, type Elicited, type Question, roots, sample } from "./elicit.ts";
+export type { Later } from "./later.ts";
+export { keyOf } from "./names.ts";
+export { type Random, seeded } from "./random.ts";
+export { type Refusal, refuse } from "./refuse.ts";
+export { fromJsonSchema } from "./schema.ts";

@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as fc from "fast-check";
+import { plain } from "./plain.ts";
+
+test("JSON comes out as it went in, and shares nothing that can change", () => {
+  fc.assert(
+    fc.property(fc.jsonValue({ stringUnit: "grapheme" }), (value) => {
+      const copy = plain(value, "it");
+      assert.equal(JSON.stringify(copy), JSON.stringify(value));
+    }),
+  );
+  const list = [1, { a: 2 }];
+  const copy = plain(list, "it");
+  list.push(3);
+  assert.deepEqual(copy, [1, { a: 2 }]);
+});
+
+test("what is frozen to the bottom is kept, not copied", () => {
+  const frozen = Object.freeze({ a: Object.freeze([1, "x"]) });
+  assert.equal(plain(frozen, "it"), frozen);
+  const half = Object.freeze({ a: [1] });
+  assert.notEqual(plain(half, "it"), half);
+});
+
+test("an absent property is left out, an absent value is null, __proto__ is a name like any other", () => {
+  assert.deepEqual(plain({ a: undefined, b: 1 }, "it"), { b: 1 });
+  assert.equal(plain(undefined, "it"), null);
+  const parsed: unknown = JSON.parse('{"__proto__": {"polluted": true}}');
+  const copy = plain(parsed, "it");
+  assert.equal(JSON.stringify(copy), '{"__proto__":{"polluted":true}}');
+  assert.equal(Reflect.get({}, "polluted"), undefined);
+});
+
+test("what is no JSON is refused by path, with what to do", () => {
+  const self: unknown[] = [];
+  self.push(self);
+  const cases: readonly [unknown, RegExp][] = [
+    [{ a: [1, Number.NaN] }, /^reply is not JSON: \/a\/1 is NaN\.$/],
+    [Number.POSITIVE_INFINITY, /it is Infinity/],
+    [{ when: new Date(0) }, /\/when is a Date/],
+    [{ a: 1n }, /\/a is a bigint/],
+    [[undefined], /\/0 is undefined \(use null\)/],
+    [{ a: () => 1 }, /\/a is a function/],
+    [{ a: "\ud800" }, /\/a holds half a character/],
+    [{ "\ud800": 1 }, /a name that holds half a character/],
+    [new Map(), /it is a Map/],
+    [self, /deeper than 1000 levels, or holds itself/],
+  ];
+  for (const [value, pattern] of cases) assert.throws(() => plain(value, "reply"), { name: "TypeError", message: pattern });
+});

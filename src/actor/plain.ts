@@ -1,0 +1,110 @@
+import type { Bag, Json } from "../contract/index.ts";
+
+const DEEPEST = 1_000;
+
+/**
+ * A copy of `value` that is JSON and shares nothing that can still change: drafts in it
+ * are read out, what is frozen already is kept. Absent (`undefined`) properties are left
+ * out, an absent value is null. Throws a `TypeError` that names the path of what is not JSON.
+ */
+export function plain(value: unknown, where: string): Json {
+  const copy = copied(value, 0);
+  if (copy === NOT_JSON) throw new TypeError(`${where} is not JSON: ${whyNot(value, "", 0)}.`);
+  return copy;
+}
+
+/** An object, not a list. */
+export function isBag(value: Json | undefined): value is Bag {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+const NOT_JSON = Symbol("not JSON");
+
+function copied(value: unknown, depth: number): Json | typeof NOT_JSON {
+  switch (typeof value) {
+    case "string":
+      return value.isWellFormed() ? value : NOT_JSON;
+    case "number":
+      return Number.isFinite(value) ? value : NOT_JSON;
+    case "boolean":
+      return value;
+    case "undefined":
+      return depth === 0 ? null : NOT_JSON;
+    case "object":
+      if (value === null) return null;
+      if (depth >= DEEPEST) return NOT_JSON;
+      return Array.isArray(value) ? copiedList(value, depth) : copiedObject(value, depth);
+    default:
+      return NOT_JSON;
+  }
+}
+
+function copiedList(list: readonly unknown[], depth: number): Json | typeof NOT_JSON {
+  const copy: Json[] = [];
+  let same = true;
+  for (const item of list) {
+    const made = copied(item, depth + 1);
+    if (made === NOT_JSON) return NOT_JSON;
+    same &&= made === item;
+    copy.push(made);
+  }
+  return same && isWalked(list) ? list : copy;
+}
+
+function copiedObject(object: object, depth: number): Json | typeof NOT_JSON {
+  if (!isPlain(object)) return NOT_JSON;
+  const copy: Record<string, Json> = {};
+  let same = true;
+  for (const [key, item] of Object.entries(object)) {
+    if (item === undefined) {
+      same = false;
+      continue;
+    }
+    const made = copied(item, depth + 1);
+    if (made === NOT_JSON || !key.isWellFormed()) return NOT_JSON;
+    same &&= made === item;
+    put(copy, key, made);
+  }
+  return same && isWalkedBag(object) ? object : copy;
+}
+
+/** Sets an own property also where its name is `__proto__`. */
+export function put(object: Record<string, Json>, key: string, value: Json): void {
+  if (key === "__proto__") Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });
+  else object[key] = value;
+}
+
+// The callers' walk is the other half of these guards: what is frozen and JSON throughout (a part of a committed state) is as good as a copy.
+function isWalked(list: readonly unknown[]): list is readonly Json[] {
+  return Object.isFrozen(list);
+}
+
+function isWalkedBag(object: object): object is Bag {
+  return Object.isFrozen(object);
+}
+
+function isPlain(object: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(object);
+  return prototype === Object.prototype || prototype === null;
+}
+
+function whyNot(value: unknown, path: string, depth: number): string {
+  const at = path === "" ? "it" : path;
+  if (typeof value === "string") return `${at} holds half a character (a lone surrogate)`;
+  if (typeof value === "number") return `${at} is ${value}`;
+  if (value === undefined) return `${at} is undefined (use null)`;
+  if (typeof value !== "object" || value === null) return `${at} is a ${typeof value}`;
+  if (depth >= DEEPEST) return `${path.slice(0, 60)}… is deeper than ${DEEPEST} levels, or holds itself`;
+  if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) {
+      if (copied(item, depth + 1) === NOT_JSON) return whyNot(item, `${path}/${index}`, depth + 1);
+    }
+    return `${at} is not`;
+  }
+  if (!isPlain(value)) return `${at} is a ${value.constructor.name} (use its data, or a number or text that stands for it)`;
+  for (const [key, item] of Object.entries(value)) {
+    if (!key.isWellFormed()) return `${at} has a name that holds half a character`;
+    if (item !== undefined && copied(item, depth + 1) === NOT_JSON) return whyNot(item, `${path}/${key}`, depth + 1);
+  }
+  return `${at} is not`;
+}

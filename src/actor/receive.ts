@@ -1,0 +1,135 @@
+import type { Context, Message, Reply, Turn, Viewer, Work } from "../contract/index.ts";
+import { unconfirmed } from "./confirm.ts";
+import { isContent } from "./content.ts";
+import { invalid, outOfChoice, readArgs, whyOff } from "./decide.ts";
+import { Later } from "./later.ts";
+import { keyOf } from "./names.ts";
+import { plain } from "./plain.ts";
+import type { Act } from "./plan.ts";
+import { isRefusal, refused, unknownAction } from "./refuse.ts";
+import { describeIssues } from "./schema.ts";
+import { Needs, NOBODY, TurnContext } from "./turn-context.ts";
+import { WorkingContext } from "./work-context.ts";
+
+export type Acts = ReadonlyMap<string, Act>;
+
+/** The turn of one message, as data; `state` is deeply frozen. A throw is a crash, everything else an outcome. */
+export function receive(acts: Acts, state: object, message: Message): Turn<object> | Work<object> {
+  const act = acts.get(message.action);
+  if (act === undefined) return { reply: isBegin(message) ? { ok: null } : unknownAction(message.action) };
+  const viewer = message.viewer ?? NOBODY;
+  let args: unknown;
+  try {
+    const off = whyOff(act, state, viewer);
+    if (off !== undefined) return { reply: off };
+    const checked = readArgs(act, message.args);
+    if (checked.issues !== undefined) return { reply: invalid(checked.issues) };
+    args = checked.value;
+    const held = outOfChoice(act, state, args, viewer) ?? unconfirmed(act, state, args, viewer, message);
+    if (held !== undefined) return { reply: held };
+  } catch (error) {
+    return { reply: outcome(error) };
+  }
+  const { does } = act;
+  if (does.how === "run") return run(act, does.run, new TurnContext(state, message, args, acts, act.confirm !== undefined));
+  if (does.how === "view") return { reply: read(act, state, args, viewer, keyOf(message.to)) };
+  return (engine) => work(act, does.work, state, message, args, acts, engine);
+}
+
+/** Only to begin: its initial state is committed, nothing else happens. */
+function isBegin(message: Message): boolean {
+  return message.action === "begin" && message.start !== undefined;
+}
+
+/** A pure read of a durable state (law 2). */
+export function view(acts: Acts, state: object, action: string, args: unknown, viewer: Viewer, key: string): Reply {
+  const act = acts.get(action);
+  if (act === undefined || act.does.how !== "view") return unknownAction(action);
+  const off = whyOff(act, state, viewer);
+  if (off !== undefined) return off;
+  const checked = readArgs(act, args);
+  if (checked.issues !== undefined) return invalid(checked.issues);
+  return outOfChoice(act, state, checked.value, viewer) ?? read(act, state, checked.value, viewer, key);
+}
+
+function run(act: Act, does: (context: TurnContext) => unknown, context: TurnContext): Turn<object> {
+  try {
+    const reply = replyOf(act, does(context));
+    return context.close(reply);
+  } catch (error) {
+    // C3: the draft and the effects are dropped with the context.
+    context.end();
+    return { reply: outcome(error) };
+  }
+}
+
+async function work(
+  act: Act,
+  does: (context: WorkingContext) => Promise<unknown>,
+  state: object,
+  message: Message,
+  args: unknown,
+  acts: Acts,
+  engine: Context,
+): Promise<Turn<object>> {
+  const context = new WorkingContext(state, message, args, acts, act.confirm !== undefined, engine);
+  try {
+    const reply = replyOf(act, await does(context));
+    return context.close(reply);
+  } catch (error) {
+    const reply = outcome(error);
+    const record = context.recorded();
+    // C3: what it did outside stays done, so what it recorded of it stays said.
+    return record === undefined ? { reply } : { reply, record };
+  } finally {
+    context.end();
+  }
+}
+
+function read(act: Act, state: object, args: unknown, viewer: Viewer, key: string): Reply {
+  if (act.does.how !== "view") return unknownAction(act.action);
+  try {
+    const value = act.does.view(state, { args, viewer, key });
+    // A whole committed state was checked at its commit.
+    if (value === state && act.output === undefined) return { ok: plain(value, "the state") };
+    const reply = replyOf(act, value);
+    return reply === undefined || reply === "later" ? { ok: null } : reply;
+  } catch (error) {
+    return outcome(error);
+  }
+}
+
+function outcome(error: unknown): Reply {
+  if (isRefusal(error)) return refused(error.code, error.message, error.data);
+  if (error instanceof Needs) return { needs: error.requests };
+  throw error;
+}
+
+function replyOf(act: Act, value: unknown): Reply | "later" | undefined {
+  if (Later.is(value)) return "later";
+  if (act.output !== undefined) return { ok: plain(fitting(act, act.output, value), `What ${act.action} replied`) };
+  if (value === undefined) return undefined;
+  if (isPromise(value)) throw promised(act, value);
+  return { ok: plain(value, `What ${act.action} replied`) };
+}
+
+function fitting(act: Act, output: NonNullable<Act["output"]>, value: unknown): unknown {
+  if (isPromise(value)) throw promised(act, value);
+  const shown: unknown = isContent(value) ? value.structured : value;
+  const checked = output(shown);
+  if (checked.issues !== undefined)
+    throw new TypeError(`What ${act.action} replied is not its \`output\`: ${describeIssues(checked.issues)}.`);
+  return isContent(value) ? { ...value, structured: checked.value } : checked.value;
+}
+
+function isPromise(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
+}
+
+function promised(act: Act, value: PromiseLike<unknown>): TypeError {
+  // Its own failure is nobody's news any more.
+  value.then(undefined, () => undefined);
+  return new TypeError(
+    `${act.action} returned a promise: a turn is synchronous, and what it awaited is lost. Use \`work\` for what waits.`,
+  );
+}

@@ -1,0 +1,267 @@
+import {
+  type ActorId,
+  type Bag,
+  EngineError,
+  type Json,
+  type Message,
+  type Outgoing,
+  type Reply,
+  type Turn,
+  type Viewer,
+  type Wake,
+} from "../contract/index.ts";
+import type { Answers, RawQuestion, RunContext, Send, SendOptions, WakeOptions } from "./context-types.ts";
+import { type Draft, openDraft } from "./draft.ts";
+import { capabilityOf, type Question } from "./elicit.ts";
+import { Later } from "./later.ts";
+import { keyOf } from "./names.ts";
+import { plain, put } from "./plain.ts";
+import { type Random, seeded } from "./random.ts";
+import { refuse } from "./refuse.ts";
+
+/** Nobody in particular: the viewer of a message that names none. */
+export const NOBODY: Viewer = Object.freeze({ scopes: Object.freeze([]) });
+const NO_ANSWERS: Bag = Object.freeze({});
+
+/** Thrown by `ask` where an answer is missing: the turn leaves no trace, the client is asked (C3). */
+export class Needs {
+  readonly requests: Bag;
+  constructor(requests: Bag) {
+    this.requests = requests;
+  }
+}
+
+/** What a context needs to know of its kind. */
+export interface Actions {
+  has(action: string): boolean;
+}
+
+type Effects = {
+  send?: Outgoing[];
+  wake?: Record<string, Wake | null>;
+  answer?: Record<string, Reply>;
+  record?: Json[];
+  emit?: Json[];
+  stop?: string;
+};
+
+/**
+ * One turn in the making. The functions are getters that bind on first use: a turn
+ * pays for those it takes, and authors may destructure them.
+ */
+export class TurnContext implements RunContext<object, unknown> {
+  readonly message: Message;
+  readonly args: unknown;
+  readonly #base: object;
+  readonly #actions: Actions;
+  readonly #confirms: boolean;
+  #draft: Draft | undefined;
+  #random: Random | undefined;
+  #effects: Effects | undefined;
+  #over = false;
+
+  constructor(base: object, message: Message, args: unknown, actions: Actions, confirms: boolean) {
+    this.message = message;
+    this.args = args;
+    this.#base = base;
+    this.#actions = actions;
+    this.#confirms = confirms;
+  }
+
+  get state(): object {
+    if (this.#draft === undefined) {
+      this.alive();
+      this.#draft = openDraft(this.#base);
+    }
+    return this.#draft.state;
+  }
+  get self(): ActorId {
+    return this.message.to;
+  }
+  get key(): string {
+    return keyOf(this.message.to);
+  }
+  get now(): number {
+    return this.message.at;
+  }
+  get viewer(): Viewer {
+    return this.message.viewer ?? NOBODY;
+  }
+  get from(): ActorId | undefined {
+    return this.message.from;
+  }
+  get answers(): Bag {
+    return this.message.answers ?? NO_ANSWERS;
+  }
+  get random(): () => number {
+    return (this.#random ??= seeded(this.message.seed)).random;
+  }
+  get id(): () => string {
+    return (this.#random ??= seeded(this.message.seed)).id;
+  }
+  get can(): (name: string) => boolean {
+    return (name) => this.message.can?.includes(name) ?? false;
+  }
+  get send(): Send<void> {
+    return (to: ActorId | Outgoing, given?: string | SendOptions, args?: unknown, options?: SendOptions) => {
+      const message = outgoing(to, given, args, options, this.message);
+      (this.effects().send ??= []).push(message);
+    };
+  }
+  get wake(): (name: string, options: WakeOptions) => void {
+    return (name, options) => {
+      (this.effects().wake ??= {})[wakeName(name)] = this.#ring(name, options);
+    };
+  }
+  get cancel(): (name: string) => void {
+    return (name) => {
+      (this.effects().wake ??= {})[wakeName(name)] = null;
+    };
+  }
+  get stop(): (reason: string) => void {
+    return (reason) => {
+      this.effects().stop = reason;
+    };
+  }
+  get later(): () => Later {
+    return () => {
+      this.alive();
+      return LATER;
+    };
+  }
+  get answer(): (messageId: string, value: unknown) => void {
+    return (messageId, value) => {
+      const json = plain(value, "an answer");
+      (this.effects().answer ??= {})[messageId] = isReply(json) ? json : { ok: json };
+    };
+  }
+  get record(): (what: unknown) => void {
+    return (what) => {
+      (this.effects().record ??= []).push(plain(what, "a record"));
+    };
+  }
+  get emit(): (what: unknown) => void {
+    return (what) => {
+      (this.effects().emit ??= []).push(plain(what, "what is emitted"));
+    };
+  }
+  get ask(): RunContext<object, unknown>["ask"] {
+    return (questions) => this.#ask(questions);
+  }
+
+  /** Throws `TURN_OVER` once the turn has ended. */
+  alive(): void {
+    if (this.#over)
+      throw new EngineError("TURN_OVER", `The turn of ${this.message.action} is over: what it has not done by its end it cannot do.`);
+  }
+
+  effects(): Effects {
+    this.alive();
+    return (this.#effects ??= {});
+  }
+
+  /** What was recorded so far, also where the turn has no other trace. */
+  recorded(): Json | undefined {
+    return this.#effects?.record;
+  }
+
+  /** Ends the turn: nothing it kept hold of writes anywhere afterwards. */
+  end(): void {
+    this.#over = true;
+  }
+
+  /** The turn as data. The draft is closed here, after the reply was read out of it. */
+  close(reply: Reply | "later" | undefined): Turn<object> {
+    this.#over = true;
+    const effects = this.#effects;
+    const state = this.#draft?.finish();
+    const changed = state !== undefined && state !== this.#base;
+    if (effects === undefined) {
+      if (!changed) return reply === undefined ? NOTHING : { reply };
+      return reply === undefined ? { state } : { state, reply };
+    }
+    return { ...(changed && { state }), ...(reply !== undefined && { reply }), ...effects };
+  }
+
+  #ask<Q extends Readonly<Record<string, Question<unknown> | RawQuestion>>>(questions: Q): Answers<Q>;
+  #ask(questions: Readonly<Record<string, Question<unknown> | RawQuestion>>): object {
+    this.alive();
+    const answers: Record<string, unknown> = {};
+    const missing: Record<string, Json> = {};
+    for (const [key, question] of Object.entries(questions)) {
+      const { method, params } = "request" in question ? question.request : question;
+      if (this.#confirms && key === "confirm") throw new Error('ask(): "confirm" is the key of the tool\'s own `confirm`: choose another.');
+      if (Object.hasOwn(this.answers, key)) {
+        const answer = this.answers[key] ?? null;
+        answers[key] = "read" in question ? question.read(answer) : answer;
+      } else if (this.can(capabilityOf(method))) put(missing, key, { method, params });
+      else
+        refuse(`This must ask you something, and your client cannot be asked (${capabilityOf(method)}).`, {
+          code: "CANNOT_ASK",
+          data: { capability: capabilityOf(method) },
+        });
+    }
+    // oxlint-disable-next-line typescript/only-throw-error -- an outcome, not an error: no stack is wanted
+    if (Object.keys(missing).length > 0) throw new Needs(missing);
+    return answers;
+  }
+
+  #ring(name: string, { at, afterMs, everyMs, action, args }: WakeOptions): Wake {
+    if (!this.#actions.has(action)) {
+      throw new Error(
+        `wake(${JSON.stringify(name)}) names the action ${JSON.stringify(action)}, which this kind does not have: declare it in \`messages\`.`,
+      );
+    }
+    const when = at ?? this.message.at + afterMs;
+    if (!Number.isFinite(when)) throw new Error(`wake(${JSON.stringify(name)}): \`at\` or \`afterMs\` must be a number of milliseconds.`);
+    if (everyMs !== undefined && !(Number.isFinite(everyMs) && everyMs > 0)) {
+      throw new Error(`wake(${JSON.stringify(name)}): \`everyMs\` must be a number of milliseconds above 0.`);
+    }
+    return {
+      at: when,
+      action,
+      ...(everyMs !== undefined && { everyMs }),
+      ...(args !== undefined && { args: plain(args, "the arguments of a wake") }),
+    };
+  }
+}
+
+const LATER = new Later();
+const NOTHING: Turn<object> = Object.freeze({});
+
+/** A message as its author wrote it, in the envelope; keeps the trace of what caused it. */
+export function outgoing(
+  to: ActorId | Outgoing,
+  given: string | SendOptions | undefined,
+  args: unknown,
+  options: SendOptions | undefined,
+  cause: Message,
+): Outgoing {
+  if (typeof to === "object") {
+    const extra = typeof given === "object" ? given : undefined;
+    return traced({ ...to, ...extra, args: plain(to.args, "the arguments of a message") }, cause);
+  }
+  // Throws BAD_ID here, where the author sees it, and not in the outbox.
+  keyOf(to);
+  if (typeof given !== "string") throw new TypeError("send(to, action, args): `action` is the name of a message.");
+  return traced({ ...options, to, action: given, args: plain(args, "the arguments of a message") }, cause);
+}
+
+function traced(message: Outgoing, cause: Message): Outgoing {
+  return cause.trace === undefined || message.trace !== undefined ? message : { ...message, trace: cause.trace };
+}
+
+function wakeName(name: string): string {
+  if (name !== "" && name !== "__proto__" && name.length <= 256) return name;
+  throw new Error(`${JSON.stringify(name.slice(0, 60))} is no name for a wake: use 1 to 256 characters.`);
+}
+
+function isReply(value: Json): value is Reply & { readonly [key: string]: Json } {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  const keys = Object.keys(value);
+  if (keys.length !== 1) return false;
+  if ("ok" in value) return true;
+  if ("needs" in value) return typeof value.needs === "object" && value.needs !== null;
+  const told: unknown = "refused" in value ? value.refused : undefined;
+  return typeof told === "object" && told !== null && "code" in told && "message" in told;
+}

@@ -1,0 +1,33 @@
+import type { ActorId, Context, Log, Message, Outgoing, Progress, Reply } from "../contract/index.ts";
+import type { Send, SendOptions, WorkContext } from "./context-types.ts";
+import { type Actions, outgoing, TurnContext } from "./turn-context.ts";
+
+/** A turn in the making that may wait; its draft lives as long as the work. */
+export class WorkingContext extends TurnContext implements WorkContext<object, unknown> {
+  readonly #engine: Context;
+  constructor(base: object, message: Message, args: unknown, actions: Actions, confirms: boolean, engine: Context) {
+    super(base, message, args, actions, confirms);
+    this.#engine = engine;
+  }
+  get signal(): AbortSignal {
+    return this.#engine.signal;
+  }
+  get progress(): Progress {
+    return (done, total, text) => {
+      this.alive();
+      this.#engine.progress(done, total, text);
+    };
+  }
+  get log(): Log {
+    return (level, data, logger) => {
+      this.alive();
+      this.#engine.log(level, data, logger);
+    };
+  }
+  get call(): Send<Promise<Reply>> {
+    return async (to: ActorId | Outgoing, given?: string | SendOptions, args?: unknown, options?: SendOptions) => {
+      this.alive();
+      return this.#engine.call(outgoing(to, given, args, options, this.message));
+    };
+  }
+}

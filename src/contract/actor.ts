@@ -1,0 +1,162 @@
+import type { Bag, Json } from "./json.ts";
+import type { Catalogue, Surface } from "./surface.ts";
+
+/** `kind/key`: the kind matches `[a-z][a-z0-9-]{0,63}`, the key is 1–256 bytes, percent-encoded as `encodeURIComponent` does: one key, one id. */
+export type ActorId = `${string}/${string}`;
+
+/** Who is behind a call. Plain data; era, connection and posture end at the gateway. */
+export interface Viewer {
+  /** `iss|sub` of a verified token, the name of an API key, `session|…` (legacy, unauthenticated), `local` (stdio); absent: nobody in particular. */
+  readonly principal?: string;
+  /** The actor that stands for the viewer in its cast. */
+  readonly self?: ActorId;
+  readonly scopes: readonly string[];
+}
+
+export interface Message {
+  /** `${life}.${seq}.${n}` between actors, random from a door; never a JSON-RPC id. */
+  readonly id: string;
+  readonly to: ActorId;
+  readonly action: string;
+  readonly args: Json;
+  /** Milliseconds since 1970, stamped once on acceptance: a turn's only clock. */
+  readonly at: number;
+  /** 128 bits as 32 hex digits, stamped once, never by a caller: a turn's only randomness and source of ids. */
+  readonly seed: string;
+  /** Availability is decided with it again, inside the turn (law 3). */
+  readonly viewer?: Viewer;
+  /** The actor may begin with this message; absent and the actor unknown: `NO_ACTOR`. */
+  readonly start?: Json;
+  /** Only with `start`: overrides the kind's policy, kept with the actor. */
+  readonly policy?: Partial<Policy>;
+  /** The reply arrives at the sender as a message of this action: a durable ask that holds no mailbox. */
+  readonly replyAs?: string;
+  readonly from?: ActorId;
+  /** Id of the event this message was sent by. */
+  readonly cause?: string;
+  readonly deadline?: number;
+  /** W3C `traceparent`, `tracestate`, `baggage`. */
+  readonly trace?: Bag;
+  /** Given to an earlier `needs`, under the same keys. */
+  readonly answers?: Bag;
+  /** What the client could be asked: `elicitation`, `sampling`, `roots`. */
+  readonly can?: readonly string[];
+}
+
+/** A message before the engine stamped it. */
+export type Outgoing = Omit<Message, "id" | "at" | "seed" | "from" | "cause" | "answers" | "can">;
+
+export type Reply =
+  | { readonly ok: Json }
+  | { readonly refused: { readonly code: string; readonly message: string; readonly data?: Json } }
+  /** Ask the client, then call again from the top: this turn leaves no trace. Key → request `{method, params}`. */
+  | { readonly needs: Bag };
+
+/** How a cast finds a viewer's actor: one for all, one per principal, one per handle, or only by another's link. */
+export type Per = "shared" | "user" | "handle" | "link";
+
+/** A durable, named timer. `everyMs` repeats it. */
+export interface Wake {
+  readonly at: number;
+  readonly everyMs?: number;
+  readonly action: string;
+  readonly args?: Json;
+}
+
+/** The whole effect of one message. No state, send, wake, answer or stop: nothing is committed, there is no event. */
+export interface Turn<S> {
+  readonly state?: S;
+  /** Absent: `{ ok: null }`; `"later"`: a later turn of this actor answers this message's id. */
+  readonly reply?: Reply | "later";
+  /** Message id → reply, for messages that were told `"later"`. */
+  readonly answer?: Readonly<Record<string, Reply>>;
+  /** Leaves with the commit; first in, first out per pair of actors (C5). */
+  readonly send?: readonly Outgoing[];
+  /** By name; null cancels. */
+  readonly wake?: Readonly<Record<string, Wake | null>>;
+  /** The actor ends with this turn, for this reason; its children first. */
+  readonly stop?: string;
+  /** What happened inside (host calls, foreign tools): kept in the event. */
+  readonly record?: Json;
+  /** Metrics, log lines: to watchers after the commit, at most once, never kept. */
+  readonly emit?: readonly Json[];
+}
+
+/** All that waits. Starts when everything before it is durable, holds the mailbox, cannot undo what it did outside. */
+export type Work<S> = (context: Context) => Promise<Turn<S>>;
+
+export interface Context {
+  /** Timeout, cancel, stop; afterwards every method throws `TURN_OVER` and the turn is dropped. */
+  readonly signal: AbortSignal;
+  /** I/O like any other; its id is derived from this message's, so a re-run is safe. */
+  call(message: Outgoing): Promise<Reply>;
+  readonly progress: Progress;
+  /** To the caller, while it waits; never kept. */
+  readonly log: Log;
+}
+
+export type Progress = (done: number, total?: number, text?: string) => void;
+
+export type LogLevel = "debug" | "info" | "notice" | "warning" | "error" | "critical" | "alert" | "emergency";
+export type Log = (level: LogLevel, data: Json, logger?: string) => void;
+
+/**
+ * A kind of actor. Everything but `Work` is synchronous and pure (law 4).
+ * State is JSON: the commit checks it, not the compiler. Methods, not function
+ * properties, so that `Behaviour<Door>` fits `Behaviour[]`.
+ */
+export interface Behaviour<S = unknown> {
+  readonly kind: string;
+  /** Of the state. A stored state of a lower version passes `migrate`; a higher one is refused. */
+  readonly version: number;
+  readonly policy: Policy;
+  /** Which actor of this kind stands for a viewer; absent: `link`. */
+  readonly per?: Per;
+  /**
+   * A place, not a child. Reached by a link before it has begun, it is shown as it would begin, and begins with the first
+   * call; whoever begins it is not its parent. Absent: it is there once a message started it, and ends with who sent that.
+   */
+  readonly begins?: boolean;
+  /** All it can ever show; absent: not known ahead, so never served "gated". */
+  readonly catalogue?: Catalogue;
+  initial(key: string, first: Message): S;
+  /** On load, in memory; written with the next turn. */
+  migrate?(state: Json, from: number): S;
+  /**
+   * Replies `UNKNOWN` to an action it does not know; but to `begin` with `start`, should there be no such action of its
+   * own, `{ ok: null }`: a cast sends it to a viewer's actor that has not begun before it acts through its links, since
+   * what these send back must find somebody.
+   */
+  receive(state: S, message: Message): Turn<S> | Work<S>;
+  /** Read-only tools, resources, prompts, completion: no mailbox, no event. `self` is the actor viewed, where the caller knows it. */
+  view?(state: S, action: string, args: Json, viewer: Viewer, self?: ActorId): Reply;
+  surface?(state: S, viewer: Viewer): Surface;
+  /** Arguments and records with what is secret replaced, before anything is written. */
+  redact?(message: Message): Json;
+}
+
+export interface Policy {
+  readonly persistence: "memory" | "disk" | "distributed";
+  /** `starter`: for any other principal this actor does not exist. */
+  readonly owner: "anyone" | "starter";
+  /** The cell is dropped after this long without a message; the state stays. */
+  readonly idleMs: number;
+  /** The actor ends after this long without a message. Absent: never. */
+  readonly expireMs?: number;
+  /** Work is aborted after this long. */
+  readonly workMs: number;
+  /** Bounds waiting calls; durable sends wait in the outbox. */
+  readonly mailbox: number;
+  readonly maxStateBytes: number;
+  /** More crashes than `max` within the window: the actor is failed until `restart`. Absent: no bound. */
+  readonly restart?: { readonly max: number; readonly withinMs: number };
+}
+
+export const DEFAULT_POLICY: Policy = {
+  persistence: "disk",
+  owner: "anyone",
+  idleMs: 30 * 60_000,
+  workMs: 60_000,
+  mailbox: 1_000,
+  maxStateBytes: 1_048_576,
+};

@@ -1,0 +1,66 @@
+/** Who is calling, as the transport found out (token verified, peer known). */
+export interface Caller {
+  readonly principal?: string;
+  readonly scopes: readonly string[];
+  /** Part of logs and rate limits, never of identity. */
+  readonly peer?: string;
+}
+
+/**
+ * One ordered way out to a client: the standard output, a socket, one response as
+ * an event stream. Messages are complete JSON texts. Sending never throws: to a
+ * client that has gone it does nothing.
+ */
+export interface Channel {
+  /** `eventId` and `retryMs` reach event streams only. An empty text with an id primes the stream. */
+  send(text: string, eventId?: string, retryMs?: number): void;
+  /** False while the client does not read: whoever has dirty flags waits for `onReady` (C8). */
+  readonly ready: boolean;
+  /** Runs each time the channel turns ready again, until undone; not at once when it is ready already. */
+  onReady(run: () => void): () => void;
+  /** Aborted when the client is gone. */
+  readonly gone: AbortSignal;
+  /** Ends the stream after what was sent. */
+  close(): void;
+}
+
+/** A client on one ordered stream both ways: stdio, TCP, an in-memory pair. */
+export interface Connection {
+  /** One frame as it came: a line without its line end. Malformed input is answered, never thrown. */
+  receive(frame: Uint8Array | string): void;
+  /** The client's side has ended. Settles when what runs for it has ended too. */
+  close(): Promise<void>;
+}
+
+/** One HTTP request to an MCP endpoint, as the gateway needs it. */
+export interface Exchange {
+  readonly verb: "POST" | "GET" | "DELETE";
+  /** Lower-case name. A header that was sent twice counts as absent and `duplicated`. */
+  header(name: string): string | undefined;
+  readonly body?: Uint8Array;
+  readonly caller: Caller;
+  /** Served at `/mcp/meta`. */
+  readonly posture?: "meta";
+  /** Turns the response into an event stream, once; later calls return the same channel. */
+  stream(headers?: Readonly<Record<string, string>>): Channel;
+  /** Aborted when the client closed the connection. */
+  readonly gone: AbortSignal;
+}
+
+/** What ends an exchange. After `stream()` the body, if any, is the stream's last message and status and headers are ignored. */
+export interface Answer {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Complete JSON text; pieces are written one after the other as they are, so a cached list is never copied. */
+  readonly body?: string | Uint8Array | readonly (string | Uint8Array)[];
+  /** The stream stays open until the client or `Channel.close` ends it. */
+  readonly open?: boolean;
+}
+
+/** The MCP protocol engine, as the transports see it. */
+export interface Gateway extends AsyncDisposable {
+  connect(channel: Channel, caller: Caller): Connection;
+  exchange(exchange: Exchange): Promise<Answer>;
+  /** No new work; settles when what runs has ended or `graceMs` passed. */
+  drain(graceMs: number): Promise<void>;
+}

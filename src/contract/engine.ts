@@ -1,0 +1,69 @@
+import type { ActorId, Outgoing, Reply, Message, Viewer } from "./actor.ts";
+import type { ChainEvent } from "./chain.ts";
+import type { Json } from "./json.ts";
+import type { CallOptions } from "./source.ts";
+
+export type Status = "live" | "failed" | "stopped";
+
+/** What watchers are told: a fact, never the state. */
+export interface Change {
+  readonly id: ActorId;
+  readonly seq: number;
+  readonly head: string;
+  readonly status: Status;
+  readonly emit?: readonly Json[];
+}
+
+export interface Snapshot extends Change {
+  readonly state: Json;
+  /** The principal that started it, where its policy says `owner: "starter"`. */
+  readonly owner?: string;
+}
+
+/** A send that failed three times (C5). */
+export interface Letter {
+  readonly message: Message;
+  readonly why: string;
+  readonly at: number;
+}
+
+/** In the order of kinds, then of keys. */
+export interface ListQuery {
+  readonly kind?: string;
+  readonly owner?: string;
+  readonly after?: ActorId;
+  readonly limit: number;
+}
+
+export type Trait = "mailbox-bound" | "cycle-check" | "progress" | "memory-actors";
+
+/** The one way to actors. */
+export interface Engine extends AsyncDisposable {
+  /** What it claims beyond the rest; the suite tests what is claimed. */
+  readonly traits: ReadonlySet<Trait>;
+  /** Throws `EngineError` only: code, and whether the call was applied. */
+  call(message: Outgoing, options?: CallOptions): Promise<Reply>;
+  /** Settles when durable. */
+  send(message: Outgoing): Promise<void>;
+  /** The last durable state, never a cell's lead (law 2). */
+  read(id: ActorId): Promise<Snapshot | undefined>;
+  list(query: ListQuery): Promise<readonly Change[]>;
+  /** Never scans states. */
+  count(query: Omit<ListQuery, "after" | "limit">): Promise<number>;
+  /** By the UUID every actor has. */
+  find(uid: string): Promise<ActorId | undefined>;
+  event(id: string): Promise<ChainEvent | undefined>;
+  /** Events elsewhere that name this one as their cause. */
+  caused(id: string): Promise<readonly ChainEvent[]>;
+  history(id: ActorId, afterSeq?: number): AsyncIterable<ChainEvent>;
+  /**
+   * The actor on disk of that kind that took this viewer's call of that key last, while its reply is due or remembered (C4): where
+   * a link leads changes, and a retry must find the first call. Absent: an engine that cannot say.
+   */
+  keyed?(kind: string, viewer: Viewer, key: string): Promise<ActorId | undefined>;
+  /** Aborts running work, then commits. */
+  stop(id: ActorId, reason: string): Promise<void>;
+  /** Drops the cell or instance, clears "failed"; the state stays. */
+  restart(id: ActorId): Promise<void>;
+  watch(topic: ActorId | `${string}/*`, listener: (change: Change) => void): () => void;
+}

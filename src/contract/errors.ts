@@ -1,0 +1,71 @@
+import type { Json } from "./json.ts";
+
+export type EngineCode =
+  | "NO_ACTOR"
+  | "UNKNOWN_KIND"
+  | "BAD_ID"
+  | "ACTOR_STOPPED"
+  | "ACTOR_FAILED"
+  | "CRASHED"
+  | "NOT_APPLIED"
+  | "MAILBOX_FULL"
+  | "DEADLINE"
+  | "CANCELLED"
+  | "WORK_TIMEOUT"
+  | "TURN_OVER"
+  | "STATE_NOT_JSON"
+  | "STATE_TOO_LARGE"
+  | "STATE_NEWER"
+  | "CYCLE"
+  | "DRAINING"
+  | "ENGINE_MISSING"
+  | "OUTCOME_UNKNOWN"
+  | "IMPURE";
+
+export type StoreCode =
+  | "STORE_CONFLICT"
+  | "STORE_FULL"
+  | "STORE_READ_ONLY"
+  | "STORE_IO"
+  | "STORE_CORRUPT"
+  | "STORE_LOCKED"
+  | "STORE_NEWER"
+  | "STORE_CLOSED";
+
+export type SurfaceCode = "NAME_COLLISION" | "BAD_NAME" | "BAD_DEFINITION";
+
+/** A door that does not open: unsafe without a token, a bad option, an address that cannot be had. */
+export type DoorCode = "DOOR_UNSAFE" | "DOOR_OPTION" | "DOOR_ADDRESS";
+
+export type ErrorCode = EngineCode | StoreCode | SurfaceCode | DoorCode;
+
+/** Named by `code`; the message says what to do instead. */
+export class TroupeError<C extends ErrorCode = ErrorCode> extends Error {
+  override readonly name: string = "TroupeError";
+  readonly code: C;
+  readonly data?: Json;
+  constructor(code: C, message: string, options?: { readonly cause?: unknown; readonly data?: Json }) {
+    super(message, options?.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    if (options?.data !== undefined) this.data = options.data;
+  }
+}
+
+/** From the engine. `applied` says whether the caller's message took effect. */
+export class EngineError extends TroupeError<EngineCode | StoreCode> {
+  override readonly name = "EngineError";
+  readonly applied: boolean | "unknown";
+  constructor(
+    code: EngineCode | StoreCode,
+    message: string,
+    options?: { readonly applied?: boolean | "unknown"; readonly cause?: unknown; readonly data?: Json },
+  ) {
+    super(code, message, options);
+    this.applied = options?.applied ?? false;
+  }
+}
+
+/** From a store: nothing of the entry was kept. */
+export class StoreError extends TroupeError<StoreCode> {
+  override readonly name = "StoreError";
+}

@@ -1,0 +1,14 @@
+export type * from "./actor.ts";
+export { DEFAULT_POLICY } from "./actor.ts";
+export type * from "./chain.ts";
+export { REDACTED } from "./chain.ts";
+export * from "./clock.ts";
+export { BLOB, CONTENT, type Content } from "./content.ts";
+export type * from "./door.ts";
+export type * from "./engine.ts";
+export * from "./errors.ts";
+export type * from "./json.ts";
+export type * from "./session.ts";
+export type * from "./source.ts";
+export type * from "./store.ts";
+export type * from "./surface.ts";

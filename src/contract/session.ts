@@ -1,0 +1,38 @@
+import type { Bag, Json } from "./json.ts";
+
+/** A legacy session (2024-11-05 … 2025-11-25) as it outlives a connection and a restart. */
+export interface SessionRow {
+  readonly id: string;
+  /** Bound on creation; a request of any other principal finds nothing. */
+  readonly principal?: string;
+  readonly protocol: string;
+  readonly client: Bag;
+  readonly capabilities: Bag;
+  readonly subscriptions: readonly string[];
+  readonly logLevel?: string;
+  readonly posture?: string;
+  readonly createdAt: number;
+  readonly seenAt: number;
+}
+
+/** Rows that processes may share. `touch` is called at most every ttl/10. */
+export interface SessionStore extends AsyncDisposable {
+  put(row: SessionRow): Promise<void>;
+  get(id: string): Promise<SessionRow | undefined>;
+  touch(id: string, seenAt: number): Promise<void>;
+  delete(id: string): Promise<void>;
+  /** Rows last seen before that are deleted. Returns their ids. */
+  expire(seenBefore: number): Promise<readonly string[]>;
+}
+
+/** What was sent on a resumable event stream and may be asked for again. */
+export interface StreamStore extends AsyncDisposable {
+  /** Returns the event's id, unique within the session. */
+  append(session: string, stream: string, message: Json): Promise<string>;
+  /** The stream an event id belongs to, and what followed it there. Undefined: unknown or dropped. */
+  after(
+    session: string,
+    eventId: string,
+  ): Promise<{ readonly stream: string; readonly messages: readonly { readonly id: string; readonly message: Json }[] } | undefined>;
+  delete(session: string): Promise<void>;
+}

@@ -1,0 +1,44 @@
+import type { Log, Progress, Reply, Viewer } from "./actor.ts";
+import type { Bag, Json } from "./json.ts";
+import type { OfferRef, Surface } from "./surface.ts";
+
+/** Proof of what a call committed: ask any copy of the chain for it later. */
+export interface Receipt {
+  readonly actor: string;
+  readonly seq: number;
+  readonly head: string;
+}
+
+export interface CallOptions {
+  /** Idempotency, scoped to principal and actor; only keyed replies are remembered (C4). */
+  readonly key?: string;
+  readonly answers?: Bag;
+  readonly can?: readonly string[];
+  readonly trace?: Bag;
+  readonly signal?: AbortSignal;
+  readonly onProgress?: Progress;
+  readonly onLog?: Log;
+  /** After the commit, before the reply; not called when nothing was committed. */
+  readonly onReceipt?: (receipt: Receipt) => void;
+}
+
+/** What the gateway serves: a cast of actors, a registry, an AgenticService, a remote Theater; and merge and prefix of these. */
+export interface Source {
+  /** Text for the client's model, part of the initialize and discover results. */
+  readonly instructions?: string;
+  surface(viewer: Viewer): Surface | Promise<Surface>;
+  /**
+   * A tool call, a resource read (args: the variables of its template) or a prompt.
+   * Refusals with a meaning to the gateway: `UNKNOWN` (no such offer for this viewer),
+   * `INVALID` (arguments). Throws `TroupeError` for faults.
+   */
+  act(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Promise<Reply>;
+  /**
+   * That offer's content; without a ref, the lists. At most a flag: the listener asks `surface` again when it can send (C8).
+   * `only` listens to one offer under these arguments and not to the lists: how a resource whose URI carries a handle
+   * is subscribed to, since no viewer alone says which it may see. Returns its undo.
+   */
+  watch(viewer: Viewer, dirty: (ref?: OfferRef) => void, only?: { readonly ref: OfferRef; readonly args: Json }): () => void;
+  /** Values for an argument of a prompt or resource template, beyond the surface's `choices`. */
+  complete?(viewer: Viewer, ref: OfferRef, argument: string, value: string, others: Bag): Promise<readonly string[]>;
+}

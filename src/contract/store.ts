@@ -1,0 +1,95 @@
+import type { ActorId, Message, Policy, Reply, Wake } from "./actor.ts";
+import type { ChainEvent } from "./chain.ts";
+import type { Change, Engine, Letter, Status } from "./engine.ts";
+import type { Bag } from "./json.ts";
+
+/** What is known of an actor without its state. */
+export interface Row {
+  readonly uid: string;
+  readonly life: string;
+  /** Of the state. */
+  readonly version: number;
+  readonly createdAt: number;
+  readonly lastMessageAt: number;
+  readonly messageCount: number;
+  readonly policy?: Partial<Policy>;
+  readonly status: Status;
+  readonly owner?: string;
+  readonly parent?: ActorId;
+  /** A fork: what it sends is recorded, never delivered. */
+  readonly muted?: true;
+  readonly wakes: Readonly<Record<string, Wake>>;
+  /** Messages told "later", by id: what their answers need. */
+  readonly pending: Bag;
+}
+
+/** One turn, as the store takes it. */
+export interface Entry {
+  /** `STORE_CONFLICT` unless this event is the head, entries handed over earlier included (C6). */
+  readonly after: string | null;
+  readonly seq: number;
+  readonly event: ChainEvent;
+  /** The event's body carries the whole state: `load` starts here. */
+  readonly full: boolean;
+  readonly row: Row;
+  readonly out: readonly Message[];
+  /** The outbox message this turn applied: gone in the same transaction; `STORE_CONFLICT` where it is not there, since it was applied already (C5). */
+  readonly consumed?: string;
+  readonly remember?: Remembered;
+  /** Replies given only now to keyed messages that were told "later": remembered alike. */
+  readonly answered?: readonly Remembered[];
+  /** A keyed call this turn told "later": its actor is found by the key until the reply is remembered. */
+  readonly claimed?: Omit<Remembered, "reply">;
+}
+
+/** The first reply to a keyed call; `until` in milliseconds since 1970 (C4). */
+export interface Remembered {
+  readonly key: string;
+  readonly reply: Reply;
+  readonly until: number;
+}
+
+/** A stored actor: the last full state and what follows it. */
+export interface Stored {
+  readonly row: Row;
+  readonly seq: number;
+  readonly head: string;
+  readonly tail: readonly ChainEvent[];
+}
+
+/** An outbox message and how often its turn has failed so far. */
+export interface Undelivered {
+  readonly message: Message;
+  readonly failures: number;
+}
+
+/** Where actors sleep. Throws `StoreError` only. */
+export interface Store extends AsyncDisposable {
+  load(id: ActorId): Promise<Stored | undefined>;
+  /** All or nothing, grouped; the next may be handed over before this settles. Settles when durable. */
+  commit(id: ActorId, entry: Entry): Promise<void>;
+  /** A message from a door that must outlive the process before its turn ran. */
+  enqueue(message: Message): Promise<void>;
+  /** An outbox message whose turn had no effect (`done`), failed once more (`failed`), or for the third time (`dead`). */
+  settle(messageId: string, how: "done" | "failed" | "dead", why?: string): Promise<void>;
+  remembered(id: ActorId, key: string): Promise<Reply | undefined>;
+  /** Actors that remember a reply to a call of that key, or told it "later": the last one first, at most 100. */
+  claimants(key: string): Promise<readonly ActorId[]>;
+  /** In order; bodies absent where erased. */
+  events(id: ActorId, afterSeq: number, limit: number): Promise<readonly ChainEvent[]>;
+  event(eventId: string): Promise<ChainEvent | undefined>;
+  caused(eventId: string): Promise<readonly ChainEvent[]>;
+  /** Bodies only, and none from the last full state on. Returns how many. */
+  erase(id: ActorId, beforeSeq: number): Promise<number>;
+  /** Wakes and expiries that are due, soonest first. */
+  due(before: number, limit: number): Promise<readonly { readonly id: ActorId; readonly wake: string; readonly at: number }[]>;
+  /** In the order they were committed. */
+  undelivered(limit: number): Promise<readonly Undelivered[]>;
+  letters(limit: number): Promise<readonly Letter[]>;
+  /** A dead letter goes back to the outbox (`replay`) or away (`drop`). False: there is none of that id. */
+  letter(messageId: string, fate: "replay" | "drop"): Promise<boolean>;
+  children(id: ActorId): Promise<readonly ActorId[]>;
+  list(query: Parameters<Engine["list"]>[0]): Promise<readonly Change[]>;
+  count(query: Parameters<Engine["count"]>[0]): Promise<number>;
+  find(uid: string): Promise<ActorId | undefined>;
+}

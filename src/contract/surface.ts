@@ -1,0 +1,41 @@
+import type { ActorId } from "./actor.ts";
+import type { Json } from "./json.ts";
+
+/** The three lists of MCP. Names are unique within one, not across them. */
+export type ListName = "tools" | "resources" | "prompts";
+
+/** One offer of a surface: `tools/pick_up`, `prompts/start`, `resources/state`. */
+export type OfferRef = `${ListName}/${string}`;
+
+/** Definitions: immutable, compared by identity; compiled validators and serialised lists hang on them. */
+export interface Catalogue {
+  readonly tools: readonly Offer[];
+  readonly resources: readonly Offer[];
+  readonly prompts: readonly Offer[];
+  /** Prefix → kinds of actor whose surface may join there. Absent while `links` appear: not known ahead, so never served "gated". */
+  readonly links?: Readonly<Record<string, readonly string[]>>;
+}
+
+/**
+ * `definition` is the entry of the MCP list in its newest shape, without `name`
+ * for tools and prompts; a resource's has `uri` (fixed) or `uriTemplate` (RFC 6570
+ * level 1). The gateway takes away what an older revision does not know.
+ */
+export interface Offer {
+  readonly name: string;
+  readonly definition: { readonly [key: string]: Json };
+  /** What the actor receives or views. */
+  readonly action: string;
+  readonly readOnly: boolean;
+}
+
+/** What a viewer may do and see now. Pure. */
+export interface Surface {
+  readonly catalogue: Catalogue;
+  /** Not now: why, or true where the author gave no reason. */
+  readonly off: Readonly<Record<OfferRef, string | true>>;
+  /** Argument → allowed values: shown as `enum` (and completed), checked in the turn, never compiled. */
+  readonly choices?: Readonly<Record<OfferRef, Readonly<Record<string, readonly string[]>>>>;
+  /** Prefix ("" for none) → actor whose surface joins; a cast is a viewer's links. */
+  readonly links?: Readonly<Record<string, ActorId>>;
+}

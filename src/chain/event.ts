@@ -1,0 +1,89 @@
+import { hash } from "node:crypto";
+import { StoreError, type ActorId, type Body, type ChainEvent, type Header, type Json } from "../contract/index.ts";
+import { isJsonList, isJsonObject } from "./json-check.ts";
+
+/** SHA-256 of a text's UTF-8, as 64 lower-case hex digits. */
+export const sha256 = (text: string): string => hash("sha256", text, "hex");
+
+const SAFE = /^[\w./:%~+-]*$/u;
+const quoted = (text: string): string => (SAFE.test(text) ? `"${text}"` : JSON.stringify(text));
+
+/** A header's text: fixed keys in fixed order, no space. */
+export function headerText(header: Header): string {
+  const parent = header.parent === null ? "null" : `"${header.parent}"`;
+  const cause = header.cause === undefined ? "" : `,"cause":${quoted(header.cause)}`;
+  return `{"actor":${quoted(header.actor)},"life":"${header.life}","seq":${header.seq},"parent":${parent},"at":${header.at},"type":${quoted(header.type)}${cause},"body":"${header.body}"}`;
+}
+
+/** A body's text: fixed keys in fixed order, no space, absent ones left away. */
+export function bodyText(body: Body): string {
+  let text = `{"message":${JSON.stringify(body.message)}`;
+  if (body.patch !== undefined) text += `,"patch":${JSON.stringify(body.patch)}`;
+  if (body.state !== undefined) text += `,"state":${JSON.stringify(body.state)}`;
+  text += `,"version":${body.version},"sent":${body.sent.length === 0 ? "[]" : JSON.stringify(body.sent)}`;
+  if (body.reply !== undefined) text += `,"reply":${JSON.stringify(body.reply)}`;
+  if (body.record !== undefined) text += `,"record":${JSON.stringify(body.record)}`;
+  return `${text}}`;
+}
+
+/** C7: the id is the SHA-256 of the header's text, which names its parent and the SHA-256 of the body's text. */
+export function seal(header: Omit<Header, "body">, body: Body): ChainEvent {
+  const text = bodyText(body);
+  const sealed = headerText({ ...header, body: sha256(text) });
+  return { id: sha256(sealed), header: sealed, body: text };
+}
+
+const corrupt = (what: string, id: string, cause?: unknown): StoreError =>
+  new StoreError(
+    "STORE_CORRUPT",
+    `The ${what} of event ${id} is not one: the file was changed. Verify the chain; restore it from a copy.`,
+    { cause },
+  );
+
+function parsed(text: string, what: string, id: string): Readonly<Record<string, Json>> {
+  let value: Json;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw corrupt(what, id, error);
+  }
+  if (!isJsonObject(value)) throw corrupt(what, id);
+  return value;
+}
+
+const isActorId = (value: Json | undefined): value is ActorId => typeof value === "string" && /^[a-z][a-z0-9-]{0,63}\/.+$/u.test(value);
+
+/** Throws `STORE_CORRUPT` where the text is no header. Does not hash: `verify` does. */
+export function readHeader(event: Pick<ChainEvent, "id" | "header">): Header {
+  const { actor, life, seq, parent, at, type, cause, body } = parsed(event.header, "header", event.id);
+  if (
+    !isActorId(actor) ||
+    typeof life !== "string" ||
+    typeof seq !== "number" ||
+    !(parent === null || typeof parent === "string") ||
+    typeof at !== "number" ||
+    typeof type !== "string" ||
+    !(cause === undefined || typeof cause === "string") ||
+    typeof body !== "string"
+  )
+    throw corrupt("header", event.id);
+  return { actor, life, seq, parent, at, type, ...(cause === undefined ? {} : { cause }), body };
+}
+
+/** Undefined where the body was erased; throws `STORE_CORRUPT` where its text is none. */
+export function readBody(event: ChainEvent): Body | undefined {
+  if (event.body === undefined) return undefined;
+  const { message, patch, state, version, sent, reply, record } = parsed(event.body, "body", event.id);
+  if (message === undefined || typeof version !== "number" || !isJsonList(sent)) throw corrupt("body", event.id);
+  const ids = sent.filter((id) => typeof id === "string");
+  if (ids.length !== sent.length) throw corrupt("body", event.id);
+  return {
+    message,
+    ...(patch === undefined ? {} : { patch }),
+    ...(state === undefined ? {} : { state }),
+    version,
+    sent: ids,
+    ...(reply === undefined ? {} : { reply }),
+    ...(record === undefined ? {} : { record }),
+  };
+}

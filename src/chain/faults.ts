@@ -1,0 +1,93 @@
+import { EngineError, StoreError, type ActorId, type EngineCode, type Json, type StoreCode, type TroupeError } from "../contract/index.ts";
+
+interface Options {
+  readonly applied?: boolean | "unknown";
+  readonly cause?: unknown;
+  readonly data?: Json;
+}
+const fault = (code: EngineCode | StoreCode, message: string, options?: Options): EngineError => new EngineError(code, message, options);
+
+export const badId = (id: string): EngineError =>
+  fault(
+    "BAD_ID",
+    `${JSON.stringify(id.slice(0, 100))} names no actor: write kind/key, the key 1–256 bytes and percent-encoded as \`encodeURIComponent\` does.`,
+  );
+export const unknownKind = (kind: string): EngineError =>
+  fault("UNKNOWN_KIND", `There is no kind of actor "${kind.slice(0, 64)}" here: start the engine with its behaviour.`);
+export const noActor = (id: ActorId): EngineError =>
+  fault("NO_ACTOR", `There is no actor ${id}: begin it with a message that has \`start\`.`);
+export const stopped = (id: ActorId, applied = false): EngineError =>
+  fault("ACTOR_STOPPED", `${id} has stopped: a message with \`start\` begins another life.`, { applied });
+export const failed = (id: ActorId, why: string, cause?: unknown): EngineError =>
+  fault("ACTOR_FAILED", `${id} has failed (${why}): mend the cause, then restart it.`, { cause });
+export const crashed = (id: ActorId, event: number, cause: unknown): EngineError =>
+  fault("CRASHED", `${id} crashed at event ${event}: your call was not applied.`, { cause, data: { event } });
+export const mailboxFull = (id: ActorId): EngineError =>
+  fault("MAILBOX_FULL", `${id} has as many calls waiting as it takes: call again later.`);
+export const deadline = (id: ActorId, applied = false): EngineError =>
+  fault(
+    "DEADLINE",
+    applied ? `${id} took the call, its answer did not come in time.` : `${id} did not get to the call in time: it was not applied.`,
+    {
+      applied,
+    },
+  );
+export const cancelled = (id: ActorId, applied = false): EngineError =>
+  fault("CANCELLED", applied ? `The caller left; ${id} has applied the call.` : `The caller left before ${id} applied the call.`, {
+    applied,
+  });
+export const workTimeout = (id: ActorId, workMs: number): EngineError =>
+  fault("WORK_TIMEOUT", `${id} worked longer than ${workMs} ms: the call was not applied, what it did outside stays.`);
+export const turnOver = (id: ActorId): EngineError =>
+  fault("TURN_OVER", `This turn of ${id} is over: stop when the signal aborts, what comes later is dropped.`);
+export const cycle = (id: ActorId, to: ActorId): EngineError =>
+  fault("CYCLE", `${to} waits for ${id}, so ${id} cannot wait for ${to}: send with \`replyAs\` instead.`);
+export const draining = (applied = false): EngineError =>
+  fault("DRAINING", "The engine is closing: call again once it is back.", { applied });
+export const engineMissing = (kind: string, what: "store" | "engine"): EngineError =>
+  fault(
+    "ENGINE_MISSING",
+    what === "store"
+      ? `Actors of kind "${kind}" live on disk: give the engine a store, or make them "memory".`
+      : `Actors of kind "${kind}" are distributed: serve them with an engine that is.`,
+  );
+export const stateTooLarge = (id: ActorId, bytes: number, most: number): EngineError =>
+  fault(
+    "STATE_TOO_LARGE",
+    `The state of ${id} would take ${bytes} bytes, ${most} are allowed: keep less, or split it over several actors.`,
+  );
+export const stateNewer = (id: ActorId, version: number, known: number): EngineError =>
+  fault("STATE_NEWER", `${id} was written by version ${version} of its behaviour, this is ${known}: run the newer code.`);
+export const notApplied = (id: ActorId, cause: unknown): EngineError =>
+  fault("NOT_APPLIED", `A commit before this call of ${id} failed, so it was not applied: call again.`, { cause });
+export const outcomeUnknown = (id: ActorId, cause: unknown): EngineError =>
+  fault("OUTCOME_UNKNOWN", `The store did not say whether the call of ${id} was kept: read the actor before calling again.`, {
+    applied: "unknown",
+    cause,
+  });
+
+/** What a store threw, as the engine tells it: nothing was applied. */
+export const fromStore = (error: unknown): EngineError => {
+  if (error instanceof EngineError) return error;
+  if (error instanceof StoreError) return fault(error.code, error.message, { cause: error });
+  return fault("STORE_IO", "The store failed: nothing was applied. Its log says why.", { cause: error });
+};
+
+/** By contract a store's own error means that nothing was kept; any other leaves it open. */
+export const saysNothingKept = (error: unknown): boolean => error instanceof StoreError;
+
+/** Worth trying again: it says nothing about the message. */
+const PASSING: ReadonlySet<string> = new Set([
+  "STORE_CONFLICT",
+  "STORE_FULL",
+  "STORE_READ_ONLY",
+  "STORE_IO",
+  "STORE_LOCKED",
+  "STORE_CLOSED",
+  "NOT_APPLIED",
+  "OUTCOME_UNKNOWN",
+  "MAILBOX_FULL",
+  "CANCELLED",
+  "DRAINING",
+]);
+export const isPassing = (error: TroupeError): boolean => PASSING.has(error.code);

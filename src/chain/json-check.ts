@@ -1,0 +1,122 @@
+import { EngineError, type Json } from "../contract/index.ts";
+
+/** Arrays and objects inside one another, the outermost included. */
+export const MAX_DEPTH = 128;
+
+/** What one walk may still visit, in bytes of JSON counted low: a value that shares parts can be exponentially longer as text. */
+export interface Allowance {
+  left: number;
+}
+
+export const isList = (value: unknown): value is readonly unknown[] => Array.isArray(value);
+
+export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+export const isJsonList = (value: Json | undefined): value is readonly Json[] => Array.isArray(value);
+
+export const isJsonObject = (value: Json | undefined): value is { readonly [key: string]: Json } =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Created by a literal, JSON.parse or a spread; a class instance, a Map or a Date is not. */
+export function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (Array.isArray(value)) return prototype === Array.prototype;
+  return (prototype === Object.prototype || prototype === null) && Object.getOwnPropertySymbols(value).length === 0;
+}
+
+/** The fast walk: says whether, not where. Cycles end at the depth bound. */
+export function isJson(value: unknown, depth: number, allowance: Allowance): value is Json {
+  switch (typeof value) {
+    case "string":
+      return (allowance.left -= value.length + 2) >= 0 && value.isWellFormed();
+    case "number":
+      return (allowance.left -= 1) >= 0 && Number.isFinite(value);
+    case "boolean":
+      return (allowance.left -= 4) >= 0;
+    case "object":
+      break;
+    default:
+      return false;
+  }
+  if (value === null) return (allowance.left -= 4) >= 0;
+  if ((allowance.left -= 2) < 0 || depth >= MAX_DEPTH || !isPlain(value)) return false;
+  if (isList(value)) {
+    for (let index = 0; index < value.length; index += 1) if (!isJson(value[index], depth + 1, allowance)) return false;
+    return true;
+  }
+  if (!isObject(value)) return false;
+  for (const key of Object.keys(value)) {
+    allowance.left -= key.length + 3;
+    if (!key.isWellFormed() || !isJson(value[key], depth + 1, allowance)) return false;
+  }
+  return true;
+}
+
+const step = (key: string): string => (/^[A-Za-z_$][\w$]*$/u.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`);
+
+function whatIsWrong(
+  value: unknown,
+  path: string,
+  above: readonly object[],
+  allowance: Allowance,
+): { path: string; why: string } | undefined {
+  if ((allowance.left -= 1) < 0) return { path, why: "is too large" };
+  switch (typeof value) {
+    case "string":
+      return value.isWellFormed() ? undefined : { path, why: "is text with a lone surrogate: keep whole characters, bytes as base64" };
+    case "number":
+      return Number.isFinite(value) ? undefined : { path, why: `is ${String(value)}: keep null or text instead` };
+    case "boolean":
+      return undefined;
+    case "undefined":
+      return { path, why: "is undefined: leave the key away or keep null" };
+    case "bigint":
+      return { path, why: "is a BigInt: keep its text instead" };
+    case "object":
+      break;
+    default:
+      return { path, why: `is a ${typeof value}: state is plain JSON` };
+  }
+  if (value === null) return undefined;
+  if (above.includes(value)) return { path, why: "contains itself: keep a key or an id instead" };
+  if (above.length >= MAX_DEPTH) return { path, why: `is nested deeper than ${MAX_DEPTH}` };
+  if (!isPlain(value)) {
+    const symbols = Object.getOwnPropertySymbols(value).length > 0;
+    const name = typeof value.constructor === "function" ? value.constructor.name : "object without a plain prototype";
+    return { path, why: symbols ? "has a symbol as key" : `is a ${name}: keep plain objects, arrays, text and numbers instead` };
+  }
+  const inside = [...above, value];
+  if (isList(value)) {
+    for (let index = 0; index < value.length; index += 1) {
+      const wrong = whatIsWrong(value[index], `${path}[${index}]`, inside, allowance);
+      if (wrong) return wrong;
+    }
+    return undefined;
+  }
+  for (const [key, item] of Object.entries(value)) {
+    if (!key.isWellFormed()) return { path, why: `has the key ${JSON.stringify(key)} with a lone surrogate` };
+    const wrong = whatIsWrong(item, path + step(key), inside, allowance);
+    if (wrong) return wrong;
+  }
+  return undefined;
+}
+
+/** The slow walk, once the fast one said no: names the first place that is not JSON. */
+export function notJson(root: unknown, name: string, allowance: Allowance): EngineError {
+  if (allowance.left < 0)
+    return new EngineError("STATE_TOO_LARGE", `${name} is larger than its bound: keep less of it, or split it over several actors.`);
+  const wrong = whatIsWrong(root, name, [], { left: 10_000_000 });
+  const path = wrong?.path ?? name;
+  const shown = path.length > 200 ? `${path.slice(0, 100)}…${path.slice(-100)}` : path;
+  return new EngineError("STATE_NOT_JSON", `${shown} ${wrong?.why ?? "is not JSON"}.`, { data: { path: shown } });
+}
+
+/** 64 MiB: far above any policy's `maxStateBytes`, low enough to end a walk. */
+export const DEFAULT_BOUND = 64 * 1_048_576;
+
+/** Throws `STATE_NOT_JSON` naming the place (as `name.…`), or `STATE_TOO_LARGE`, unless `value` is JSON that text can carry unchanged. */
+export function check(value: unknown, name = "state", maxBytes = DEFAULT_BOUND): asserts value is Json {
+  const allowance = { left: maxBytes };
+  if (!isJson(value, 0, allowance)) throw notJson(value, name, allowance);
+}

@@ -1,0 +1,59 @@
+import { DEFAULT_POLICY, type ActorId, type Bag, type Behaviour, type Policy, type Row, type Wake } from "../contract/index.ts";
+
+/** What an actor has beyond its state; one shared object per kind for those that have nothing special. */
+export interface Extra {
+  readonly policy: Policy;
+  readonly uid?: string;
+  readonly override?: Partial<Policy>;
+  readonly owner?: string;
+  readonly parent?: ActorId;
+  /** A fork: what it sends is recorded, never delivered. */
+  readonly muted?: true;
+  readonly wakes: Readonly<Record<string, Wake>>;
+  readonly pending: Bag;
+}
+
+/** A behaviour with what the engine asks of it on every turn worked out once. */
+export interface Kind {
+  readonly name: string;
+  readonly behaviour: Behaviour;
+  readonly topic: string;
+  readonly plain: Extra;
+}
+
+export function kindFrom(behaviour: Behaviour): Kind {
+  const policy = { ...DEFAULT_POLICY, ...behaviour.policy };
+  return { name: behaviour.kind, behaviour, topic: `${behaviour.kind}/*`, plain: { policy, wakes: {}, pending: {} } };
+}
+
+/**
+ * The part of the policy that goes into the row: what was overridden, and the expiry
+ * in any case, since a store finds the expired without knowing the kinds.
+ */
+export function overrideOf(kind: Kind, given: Partial<Policy> | undefined): Partial<Policy> | undefined {
+  const { expireMs } = kind.plain.policy;
+  const expires = Number.isFinite(expireMs) && expireMs !== undefined;
+  if (given === undefined) return expires ? { expireMs } : undefined;
+  // A row is JSON: what is endless there comes back as null. The kind's own word holds then.
+  const lasting: Partial<Policy> = Object.fromEntries(
+    Object.entries(given).filter(([, value]) => typeof value !== "number" || Number.isFinite(value)),
+  );
+  return { ...(expires ? { expireMs } : {}), ...lasting };
+}
+
+export const policyWith = (kind: Kind, override: Partial<Policy> | undefined): Policy =>
+  override === undefined ? kind.plain.policy : { ...kind.plain.policy, ...override };
+
+/** As it was when the row was written. */
+export function extraOf(kind: Kind, { uid, life, policy, owner, parent, muted, wakes, pending }: Row): Extra {
+  return {
+    policy: policyWith(kind, policy),
+    ...(uid === life ? {} : { uid }),
+    ...(policy === undefined ? {} : { override: policy }),
+    ...(owner === undefined ? {} : { owner }),
+    ...(parent === undefined ? {} : { parent }),
+    ...(muted === undefined ? {} : { muted }),
+    wakes,
+    pending,
+  };
+}

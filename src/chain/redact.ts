@@ -1,0 +1,51 @@
+import { REDACTED, type Json } from "../contract/index.ts";
+import { isJsonList, isJsonObject } from "./json-check.ts";
+import { put } from "./put.ts";
+
+/** A value in which some place was redacted. */
+export function isRedacted(value: Json): boolean {
+  if (value === REDACTED) return true;
+  if (isJsonList(value)) return value.some(isRedacted);
+  return isJsonObject(value) && Object.values(value).some(isRedacted);
+}
+
+/** Shorter ones would make holes in unrelated texts. */
+const SHORTEST = 4;
+
+/** The texts that redaction took out of `args`. */
+export function secretsIn(args: Json, redacted: Json): readonly string[] {
+  const found = new Set<string>();
+  collect(args, redacted, found);
+  // Longest first: a secret within a secret must not leave the rest of it.
+  return [...found].toSorted((a, b) => b.length - a.length);
+}
+
+function collect(value: Json, shown: Json | undefined, found: Set<string>): void {
+  if (value === shown) return;
+  if (isJsonList(value)) {
+    const other = isJsonList(shown) ? shown : [];
+    for (const [index, item] of value.entries()) collect(item, other[index], found);
+  } else if (isJsonObject(value)) {
+    const other = isJsonObject(shown) ? shown : {};
+    for (const key of Object.keys(value)) collect(value[key] ?? null, Object.hasOwn(other, key) ? other[key] : undefined, found);
+  } else if (typeof value === "string" || typeof value === "number") {
+    const text = String(value);
+    if (text.length >= SHORTEST) found.add(text);
+  }
+}
+
+/** `value` without these texts, wherever they occur in it: what a turn records may repeat its arguments. */
+export function withoutSecrets(value: Json, secrets: readonly string[]): Json {
+  if (secrets.length === 0) return value;
+  if (typeof value === "string") {
+    let text = value;
+    for (const secret of secrets) text = text.replaceAll(secret, REDACTED);
+    return text;
+  }
+  if (typeof value === "number") return secrets.includes(String(value)) ? REDACTED : value;
+  if (isJsonList(value)) return value.map((item) => withoutSecrets(item, secrets));
+  if (!isJsonObject(value)) return value;
+  const result: Record<string, Json> = {};
+  for (const key of Object.keys(value)) put(result, key, withoutSecrets(value[key] ?? null, secrets));
+  return result;
+}

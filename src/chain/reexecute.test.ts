@@ -1,0 +1,165 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { ChainEvent } from "../contract/index.ts";
+import { counter, richChain, Scribe } from "./chain.fixture.ts";
+import {
+  diffStates,
+  readBody,
+  reexecute,
+  stateAt,
+  secretsIn,
+  withoutSecrets,
+  causeTree,
+  rootCause,
+  seal,
+  sha256,
+  readHeader,
+} from "./index.ts";
+
+const chain = await richChain();
+
+test("law 4: pure turns run again leave what was recorded; work and secrets are taken from the record", () => {
+  assert.deepEqual(reexecute(counter(), chain), {
+    run: 11,
+    taken: { work: 1, version: 0, redacted: 1, erased: 0, engine: 0 },
+    mismatches: [],
+  });
+});
+
+test("another program is found out, turn by turn, each from the recorded state", () => {
+  const { mismatches } = reexecute(counter(1), chain);
+  assert.deepEqual(
+    mismatches.map(({ seq, what }) => `${seq} ${what}`),
+    "1 state,1 reply,2 patch,2 reply,7 state,7 reply,9 patch,9 reply,12 state,12 reply,13 patch,13 reply".split(","),
+  );
+  const [first] = mismatches;
+  assert.deepEqual(first, { seq: 1, what: "state", recorded: { n: 5, log: ["5 at 1000"] }, now: { n: 6, log: ["6 at 1000"] } });
+});
+
+test("a changed record with right hashes is found by running the turn again", () => {
+  const event = chain[1];
+  assert.ok(event);
+  const body = readBody(event);
+  assert.ok(body);
+  const rich = seal(readHeader(event), { ...body, patch: { n: [1_000_000] } });
+  const { mismatches } = reexecute(counter(), chain.with(1, rich).slice(0, 2));
+  assert.deepEqual(
+    mismatches.map(({ seq, what }) => [seq, what]),
+    [[2, "patch"]],
+  );
+});
+
+test("erased bodies are taken as gone until a whole state; another version's turns are taken from the record", async () => {
+  const erased = chain.map(({ id, header, body }, index): ChainEvent =>
+    index < 4 || body === undefined ? { id, header } : { id, header, body },
+  );
+  const result = reexecute(counter(), erased);
+  assert.deepEqual(result.mismatches, []);
+  assert.equal(result.taken.erased, 7);
+  assert.equal(result.run, 5);
+  const newer = reexecute(counter(0, 2), chain);
+  assert.deepEqual([newer.run, newer.taken.version, newer.mismatches], [0, 13, []]);
+});
+
+test("a turn that throws now, or has no effect now, is told", async () => {
+  const scribe = new Scribe(counter());
+  await scribe.tell("add", {}, { start: null });
+  await scribe.tell("add");
+  const picky = counter();
+  const throwing = reexecute(
+    { ...picky, receive: (state, message) => (message.id === "m2" ? fail() : picky.receive(Object(state), message)) },
+    scribe.events,
+  );
+  assert.deepEqual(throwing.mismatches, [{ seq: 2, what: "threw", now: "not today" }]);
+  const idle = reexecute(
+    { ...picky, receive: (state, message) => (message.id === "m2" ? {} : picky.receive(Object(state), message)) },
+    scribe.events,
+  );
+  assert.deepEqual(idle.mismatches, [{ seq: 2, what: "nothing" }]);
+});
+
+function fail(): never {
+  throw new Error("not today");
+}
+
+test("the state at any event, and what differs between two", () => {
+  assert.deepEqual(stateAt(chain, 2).state, { n: 6, log: ["5 at 1000", "1 at 2000"] });
+  assert.deepEqual(stateAt(chain.slice(6), 9).state, { n: 114, log: ["5 at 1000", "1 at 2000", "3 at 7000", "4 at 9000"], asked: "m4" });
+  assert.throws(() => stateAt(chain, 14), { code: "STORE_CORRUPT" });
+  assert.throws(() => stateAt(chain.slice(7), 9), { code: "STORE_CORRUPT" });
+  assert.throws(() => stateAt(chain, 0), { code: "STORE_CORRUPT" });
+  assert.throws(() => stateAt([], 1), { code: "STORE_CORRUPT" });
+  assert.deepEqual(diffStates(stateAt(chain, 1).state, stateAt(chain, 2).state), [
+    { path: "/n", before: 5, after: 6 },
+    { path: "/log/1", after: "1 at 2000" },
+  ]);
+  assert.deepEqual(diffStates({ "a/b": { "~": 1 }, gone: [1] }, { "a/b": { "~": 2 }, came: null }), [
+    { path: "/a~1b/~0", before: 1, after: 2 },
+    { path: "/gone", before: [1] },
+    { path: "/came", after: null },
+  ]);
+  assert.deepEqual(diffStates({ a: 1 }, { a: 1 }), []);
+  assert.equal(
+    diffStates(
+      Array.from({ length: 100 }, (_, index) => index),
+      [],
+      7,
+    ).length,
+    7,
+  );
+});
+
+test("what is secret in the arguments is secret in the record", () => {
+  const login = chain[7];
+  assert.ok(login);
+  assert.ok(!login.body?.includes("hunter2!"));
+  assert.deepEqual(readBody(login)?.record, { sent: 'token="[redacted]";', n: 1 });
+  assert.deepEqual(
+    secretsIn(
+      { a: "longer secret", b: { c: 12_345, d: true, e: "x" }, f: ["same", "list"] },
+      { a: "[redacted]", b: "[redacted]", f: ["same", "[redacted]"] },
+    ),
+    ["longer secret", "12345", "list"],
+  );
+  assert.deepEqual(withoutSecrets([{ k: "a longer secret!", n: 12_345 }, null], ["longer secret", "12345"]), [
+    { k: "a [redacted]!", n: "[redacted]" },
+    null,
+  ]);
+});
+
+test("causes are followed across actors, up to the root and down as a tree, in bounds", async () => {
+  const events = new Map<string, ChainEvent>();
+  let count = 0;
+  const make = (actor: string, cause?: string): string => {
+    count += 1;
+    const event = seal(
+      { actor: `room/${actor}`, life: actor, seq: count, parent: null, at: 1, type: "t", ...(cause === undefined ? {} : { cause }) },
+      { message: count, version: 1, sent: [] },
+    );
+    events.set(event.id, event);
+    return event.id;
+  };
+  const root = make("a");
+  const b = make("b", root);
+  const c = make("c", root);
+  const d = make("d", b);
+  const lookup = {
+    event: async (id: string) => events.get(id),
+    caused: async (id: string) => [...events.values()].filter((event) => readHeader(event).cause === id),
+  };
+  assert.equal(await rootCause(d, lookup), root);
+  assert.equal(await rootCause(sha256("x"), lookup), undefined);
+  const tree = await causeTree(root, lookup);
+  assert.deepEqual(
+    tree?.effects.map((effect) => [effect.id, effect.header.actor, effect.effects.map(({ id }) => id)]),
+    [
+      [b, "room/b", [d]],
+      [c, "room/c", []],
+    ],
+  );
+  const cut = await causeTree(root, lookup, 2);
+  assert.deepEqual([cut?.cut, cut?.effects.length], [true, 1]);
+  assert.equal(await causeTree(sha256("x"), lookup), undefined);
+  const loop = { event: lookup.event, caused: async () => [...events.values()] };
+  assert.equal((await causeTree(root, loop))?.effects.length, 3);
+});

@@ -1,0 +1,172 @@
+/** Law 4: a pure turn, run again, leaves the same event. */
+import type { ActorId, Bag, Behaviour, Body, ChainEvent, Header, Json, Message } from "../contract/index.ts";
+import { eventOf } from "./entry.ts";
+import { readBody, readHeader } from "./event.ts";
+import { apply } from "./apply.ts";
+import { isJsonObject, isObject } from "./json-check.ts";
+import { kindFrom, type Kind } from "./kind.ts";
+import { isRedacted } from "./redact.ts";
+import { begin, planTurn, type Base, type Plan } from "./turn.ts";
+import { understand } from "./understand.ts";
+import { wakeNameIn } from "./wake-id.ts";
+
+export interface Mismatch {
+  readonly seq: number;
+  /** `threw`: the turn threw now. `nothing`: it has no effect now. */
+  readonly what: "patch" | "state" | "sent" | "reply" | "record" | "threw" | "nothing";
+  readonly recorded?: Json;
+  readonly now?: Json;
+}
+
+export interface Reexecution {
+  /** Turns that were run again. */
+  readonly run: number;
+  /** Events taken from the record, by why: work, another version's, redacted arguments, erased, the engine's own. */
+  readonly taken: Readonly<Record<"work" | "version" | "redacted" | "erased" | "engine", number>>;
+  readonly mismatches: readonly Mismatch[];
+}
+
+/** Written by the engine itself, not by `receive`. */
+const OWN = new Set(["stop", "checkpoint", "fork", "import"]);
+
+/** What is known before an event. */
+interface Before {
+  readonly base: Base;
+  /** Of the behaviour that wrote the state. */
+  readonly version: number;
+}
+
+/**
+ * Runs the pure turns of a chain again (from its beginning, or from a whole state on) and
+ * compares each with what was recorded; what waited, and what cannot be run again, is taken
+ * from the record. Each turn starts from the recorded state, so one mismatch is not told
+ * of all that follow. Throws only where the chain itself cannot be read.
+ */
+export function reexecute(behaviour: Behaviour, events: Iterable<ChainEvent>): Reexecution {
+  const kind = kindFrom(behaviour);
+  const taken = { work: 0, version: 0, redacted: 0, erased: 0, engine: 0 };
+  const mismatches: Mismatch[] = [];
+  let run = 0;
+  let before: Before | undefined;
+  for (const event of events) {
+    const header = readHeader(event);
+    const body = readBody(event);
+    if (body === undefined) {
+      taken.erased += 1;
+      before = undefined;
+      continue;
+    }
+    const why = reasonToTake(behaviour, header, body, before);
+    const outcome = why ?? again(kind, header, body, event, before);
+    if (typeof outcome === "string") taken[outcome] += 1;
+    else {
+      run += 1;
+      mismatches.push(...outcome.mismatches);
+    }
+    before = after(kind, header, body, before, typeof outcome === "string" ? undefined : outcome.plan);
+  }
+  return { run, taken, mismatches };
+}
+
+type Reason = keyof Reexecution["taken"];
+
+function reasonToTake(behaviour: Behaviour, header: Header, body: Body, before: Before | undefined): Reason | undefined {
+  if (OWN.has(header.type) || (isJsonObject(body.record) && "dropped" in body.record)) return "engine";
+  if (body.version !== behaviour.version) return "version";
+  if (isRedacted(body.message)) return "redacted";
+  return before === undefined && !begins(header, before, body) ? "erased" : undefined;
+}
+
+const begins = (header: Header, before: Before | undefined, body: Body): boolean =>
+  before === undefined ? header.seq === 1 : before.base.life !== header.life && body.state !== undefined;
+
+const isMessage = (value: unknown): value is Message =>
+  isObject(value) && typeof value["id"] === "string" && typeof value["action"] === "string" && typeof value["seed"] === "string";
+
+function again(
+  kind: Kind,
+  header: Header,
+  body: Body,
+  event: ChainEvent,
+  before: Before | undefined,
+): Reason | { readonly mismatches: readonly Mismatch[]; readonly plan: Plan | undefined } {
+  const { seq } = header;
+  const message: unknown = body.message;
+  if (!isMessage(message)) return "engine";
+  const born = begins(header, before, body);
+  let plan: Plan | undefined;
+  try {
+    const base = born || before === undefined ? begin(kind, header.actor, message, undefined) : understood(kind, header.actor, before);
+    const turn = kind.behaviour.receive(base.state, message);
+    if (typeof turn === "function") return "work";
+    plan = planTurn(base, { message, key: undefined, wake: wakeNameIn(message.id, header.life) }, turn, {
+      id: header.actor,
+      seq,
+      born,
+      keyMs: 0,
+      answersElsewhere: false,
+      parentKnows: false,
+    });
+    if (plan === undefined) return { mismatches: [{ seq, what: "nothing" }], plan };
+    const now = readBody(
+      eventOf(
+        kind,
+        { ...plan, life: header.life, sent: plan.sent.map((id) => header.life + id.slice(plan?.life.length)) },
+        header.parent,
+        body.state !== undefined,
+      ),
+    );
+    return { mismatches: now === undefined ? [] : compare(seq, body, now), plan };
+  } catch (error) {
+    return { mismatches: [{ seq, what: "threw", now: error instanceof Error ? error.message : String(error) }], plan };
+  }
+}
+
+function understood(kind: Kind, id: ActorId, { base, version }: Before): Base {
+  if (version === kind.behaviour.version) return base;
+  const { state, failure } = understand(kind, id, { state: base.state, version });
+  if (failure) throw failure;
+  return { ...base, state };
+}
+
+function compare(seq: number, recorded: Body, now: Body): Mismatch[] {
+  const found: Mismatch[] = [];
+  for (const what of ["patch", "state", "sent", "reply", "record"] as const) {
+    const was = recorded[what];
+    const is = now[what];
+    if (JSON.stringify(was) !== JSON.stringify(is))
+      found.push({ seq, what, ...(was === undefined ? {} : { recorded: was }), ...(is === undefined ? {} : { now: is }) });
+  }
+  return found;
+}
+
+/** The recorded state, and of what is not recorded what the turn says now. */
+function after(kind: Kind, header: Header, body: Body, before: Before | undefined, plan: Plan | undefined): Before | undefined {
+  const state =
+    body.state ??
+    (before && (body.patch === undefined ? before.base.state : apply(migrated(kind, header.actor, before, body.version), body.patch)));
+  if (state === undefined) return undefined;
+  const sameLife = before !== undefined && before.base.life === header.life;
+  const extra = plan?.extra ?? (sameLife ? before.base.extra : kind.plain);
+  const base: Base = {
+    state,
+    life: header.life,
+    createdAt: sameLife ? before.base.createdAt : header.at,
+    extra: plan === undefined ? { ...extra, pending: pendingAfter(extra.pending, body) } : extra,
+    bytes: 0,
+  };
+  return { base, version: body.version };
+}
+
+/** A patch is against the state as its writer understood it; only the newest writer's way is known here. */
+function migrated(kind: Kind, id: ActorId, before: Before, version: number): Json {
+  return version === before.version || version !== kind.behaviour.version ? before.base.state : understood(kind, id, before).state;
+}
+
+function pendingAfter(pending: Bag, body: Body): Bag {
+  const { reply } = body;
+  const message: unknown = body.message;
+  if (reply !== "later" || !isMessage(message)) return pending;
+  const { id, from, replyAs } = message;
+  return { ...pending, [id]: from === undefined || replyAs === undefined ? {} : { from, replyAs } };
+}

@@ -1,0 +1,35 @@
+import type { ActorId, CallOptions, Entropy, Message, Outgoing } from "../contract/index.ts";
+
+/** Built key by key: what else a caller put into its object is not the engine's to pass on. */
+export function stamp(outgoing: Outgoing, options: CallOptions | undefined, at: number, entropy: Entropy): Message {
+  const message: { -readonly [K in keyof Message]: Message[K] } = {
+    id: entropy.hex(16),
+    to: outgoing.to,
+    action: outgoing.action,
+    args: outgoing.args,
+    at,
+    seed: entropy.hex(16),
+  };
+  if (outgoing.viewer !== undefined) message.viewer = outgoing.viewer;
+  if (outgoing.start !== undefined) {
+    message.start = outgoing.start;
+    if (outgoing.policy !== undefined) message.policy = outgoing.policy;
+  }
+  if (outgoing.deadline !== undefined) message.deadline = outgoing.deadline;
+  const trace = outgoing.trace ?? options?.trace;
+  if (trace !== undefined) message.trace = trace;
+  if (options?.answers !== undefined) message.answers = options.answers;
+  if (options?.can !== undefined) message.can = options.can;
+  return message;
+}
+
+/** From work: the id follows from the work's message, so that work that runs again asks the same again. */
+export function stampFrom(work: Message, n: number, outgoing: Outgoing, endsAt: number, at: number, entropy: Entropy): Message {
+  const from: ActorId = work.to;
+  return {
+    ...stamp(outgoing, work.trace === undefined ? undefined : { trace: work.trace }, at, entropy),
+    id: `${work.id}.${n}`,
+    from,
+    deadline: Math.min(outgoing.deadline ?? endsAt, endsAt),
+  };
+}

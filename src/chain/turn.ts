@@ -1,0 +1,300 @@
+/**
+ * A turn as data becomes what its commit needs, or throws and leaves no trace (C3).
+ * Nothing here touches the cell.
+ */
+import { diff } from "./diff.ts";
+import { freezeNew } from "./freeze.ts";
+import { check, isJsonObject } from "./json-check.ts";
+import type { ActorId, Bag, Json, Message, Outgoing, Policy, Remembered, Reply, Turn, Wake, Work } from "../contract/index.ts";
+import { sha256 } from "./event.ts";
+import { keyOf } from "./address.ts";
+import { mailboxFull, stateTooLarge } from "./faults.ts";
+import { overrideOf, policyWith, type Extra, type Kind } from "./kind.ts";
+import { atMostBytes, exactBytes } from "./size.ts";
+
+export const OK_NULL: Reply = { ok: null };
+const NOTHING: readonly never[] = [];
+/** Named wakes of one actor; a behaviour that makes names of what it is sent must not fill the row. */
+const MOST_WAKES = 1_000;
+const LONGEST_WAKE_NAME = 256;
+
+/** What a turn starts from: a live cell, or an actor that begins with it. */
+export interface Base {
+  readonly state: Json;
+  readonly life: string;
+  readonly createdAt: number;
+  readonly extra: Extra;
+  /** An upper bound of the state's bytes. */
+  readonly bytes: number;
+}
+
+export interface Plan extends Base {
+  readonly id: ActorId;
+  readonly message: Message;
+  readonly born: boolean;
+  readonly seq: number;
+  readonly patch: Json | undefined;
+  readonly reply: Reply | "later";
+  /** To messages that were told "later". */
+  readonly answers: readonly (readonly [id: string, reply: Reply])[];
+  readonly remembered: readonly Remembered[];
+  /** The keyed call that was told "later". */
+  readonly claimed: Omit<Remembered, "reply"> | undefined;
+  readonly sends: readonly Outgoing[];
+  readonly sent: readonly string[];
+  readonly stop: string | undefined;
+  /** Its wakes or its expiry are others than before. */
+  readonly timed: boolean;
+  /** The asker's answer is among the sends, or due. */
+  readonly answered: boolean;
+  readonly record: Json | undefined;
+  readonly emit: readonly Json[] | undefined;
+}
+
+/** The actor's first state. Throws what `initial` throws, or that it is no JSON. */
+export function begin(kind: Kind, id: ActorId, message: Message, uid: string | undefined): Base {
+  const override = overrideOf(kind, message.start === undefined ? undefined : message.policy);
+  const policy = policyWith(kind, override);
+  const state: unknown = kind.behaviour.initial(keyOf(id), message);
+  check(state, "state", policy.maxStateBytes);
+  freezeNew(undefined, state);
+  const owner = policy.owner === "starter" ? message.viewer?.principal : undefined;
+  // What stands for a viewer or for all belongs to no other actor, whoever wrote to it first.
+  const { per, begins } = kind.behaviour;
+  const parent = (per === undefined || per === "link") && begins !== true ? message.from : undefined;
+  const extra =
+    override === undefined && owner === undefined && parent === undefined && uid === undefined
+      ? kind.plain
+      : {
+          ...kind.plain,
+          policy,
+          ...(uid === undefined ? {} : { uid }),
+          ...(override === undefined ? {} : { override }),
+          ...(owner === undefined ? {} : { owner }),
+          ...(parent === undefined ? {} : { parent }),
+        };
+  return { state, life: lifeOf(message), createdAt: message.at, extra, bytes: bounded(id, state, atMostBytes(state), policy) };
+}
+
+/** What the behaviour gives, where it is a turn or work. Throws what it throws. */
+export function received({ behaviour }: Kind, state: Json, message: Message): Turn<unknown> | Work<unknown> {
+  const effect: unknown = behaviour.receive(state, message);
+  if (isEffect(effect)) return effect;
+  throw new TypeError("`receive` gave neither a turn nor work: what waits is returned as a function.");
+}
+
+const isEffect = (effect: unknown): effect is Turn<unknown> | Work<unknown> =>
+  typeof effect === "function" || (typeof effect === "object" && effect !== null && !("then" in effect));
+
+/** An actor's life follows from the seed of its first message: whoever runs that turn again begins the same life. */
+function lifeOf({ seed }: Message): string {
+  const hex = sha256(`${seed}:life`);
+  // Joined, not added: every live actor keeps it, and a text that was added up keeps its pieces.
+  return [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `a${hex.slice(17, 20)}`, hex.slice(20, 32)].join("-");
+}
+
+/** A message on its way to a turn. */
+export interface Incoming {
+  readonly message: Message;
+  /** Its reply is remembered under it. */
+  readonly key: string | undefined;
+  /** The wake it is, and the actor's business to take it off the row. */
+  readonly wake: string | undefined;
+}
+
+export interface Circumstances {
+  readonly id: ActorId;
+  readonly seq: number;
+  readonly born: boolean;
+  /** How long keyed replies are remembered. */
+  readonly keyMs: number;
+  /** The reply to a message with `replyAs` leaves by other means than this commit. */
+  readonly answersElsewhere: boolean;
+  /** The parent stops too, and need not be told. */
+  readonly parentKnows: boolean;
+}
+
+/** Undefined: the turn has no effect, only a reply. */
+export function planTurn(base: Base, job: Incoming, turn: Turn<unknown>, now: Circumstances): Plan | undefined {
+  const { message } = job;
+  const reply = turn.reply ?? OK_NULL;
+  const vain = reply !== "later" && !("ok" in reply);
+  if (vain && now.born) return undefined;
+  const answersHere = message.replyAs !== undefined && message.from !== undefined && reply !== "later" && !now.answersElsewhere;
+  // C3: what came with a refusal is not looked at.
+  const effects: Turn<unknown> = vain ? {} : turn;
+  const changed = effects.state !== undefined && effects.state !== base.state;
+  if (!now.born && !changed && job.wake === undefined && !answersHere && reply !== "later" && !hasEffect(effects)) return undefined;
+
+  const { policy } = base.extra;
+  let { state, bytes } = base;
+  let patch: Json | undefined;
+  if (changed) {
+    const after: unknown = effects.state;
+    patch = diff(base.state, after, policy.maxStateBytes);
+    if (patch !== undefined) {
+      freezeNew(base.state, after);
+      trustWalked(after);
+      state = after;
+      bytes = bounded(now.id, state, base.bytes + atMostBytes(patch), policy);
+    }
+  }
+  const sends = sendsOf(effects);
+  const answers =
+    effects.answer === undefined ? NOTHING : Object.entries(effects.answer).filter(([id]) => Object.hasOwn(base.extra.pending, id));
+  const settled = settlePending(base, job, reply, answers, effects.stop, now);
+  if (settled.sends.length > 0) sends.push(...settled.sends);
+  if (effects.stop !== undefined && base.extra.parent !== undefined && !now.parentKnows)
+    sends.push({ to: base.extra.parent, action: "ended", args: { child: now.id, reason: effects.stop } });
+  if (answersHere && message.replyAs !== undefined && message.from !== undefined)
+    sends.push(answerTo(message.from, message.replyAs, now.id, message.id, reply));
+  const wakes = effects.stop === undefined ? wakesAfter(base, job, effects) : {};
+  const { seq } = now;
+  const { trace } = message;
+  const out = trace === undefined ? sends : sends.map((outgoing) => (outgoing.trace === undefined ? { ...outgoing, trace } : outgoing));
+  return {
+    id: now.id,
+    message,
+    born: now.born,
+    seq,
+    life: base.life,
+    createdAt: base.createdAt,
+    state,
+    bytes,
+    patch,
+    extra:
+      wakes === base.extra.wakes && settled.pending === base.extra.pending
+        ? base.extra
+        : { ...base.extra, wakes, pending: settled.pending },
+    reply,
+    answers: settled.answers,
+    remembered: settled.remembered,
+    claimed: reply === "later" && job.key !== undefined ? { key: job.key, until: message.at + now.keyMs } : undefined,
+    sends: out,
+    sent: sends.length === 0 ? NOTHING : sends.map((_, n) => `${base.life}.${seq}.${n}`),
+    stop: effects.stop,
+    timed: wakes !== base.extra.wakes || effects.stop !== undefined || (now.born && policy.expireMs !== undefined),
+    answered: answersHere || reply === "later",
+    record: effects.record,
+    emit: effects.emit,
+  };
+}
+
+/** The message that carries a reply to whoever asked with `replyAs`. */
+export const answerTo = (asker: ActorId, replyAs: string, self: ActorId, of: string, reply: Reply): Outgoing => ({
+  to: asker,
+  action: replyAs,
+  args: { of, to: self, reply },
+});
+
+const hasEffect = (turn: Turn<unknown>): boolean =>
+  (turn.send !== undefined && turn.send.length > 0) ||
+  turn.stop !== undefined ||
+  (turn.wake !== undefined && Object.keys(turn.wake).length > 0) ||
+  (turn.answer !== undefined && Object.keys(turn.answer).length > 0);
+
+function sendsOf(turn: Turn<unknown>): Outgoing[] {
+  if (turn.send === undefined) return [];
+  return turn.send.map((outgoing, index) => {
+    keyOf(outgoing.to);
+    check(outgoing.args, `send[${index}].args`);
+    return outgoing;
+  });
+}
+
+interface Settled {
+  readonly pending: Bag;
+  readonly answers: readonly (readonly [id: string, reply: Reply])[];
+  readonly sends: readonly Outgoing[];
+  readonly remembered: readonly Remembered[];
+}
+
+/** What "later" keeps per message, in the row: it survives the process. */
+function settlePending(
+  base: Base,
+  job: Incoming,
+  reply: Reply | "later",
+  answers: readonly (readonly [string, Reply])[],
+  stop: string | undefined,
+  { id, keyMs }: Circumstances,
+): Settled {
+  const until = job.message.at + keyMs;
+  const before = base.extra.pending;
+  const own = job.key !== undefined && reply !== "later" && "ok" in reply ? [{ key: job.key, reply, until }] : NOTHING;
+  if (reply !== "later" && answers.length === 0 && stop === undefined) return { pending: before, answers, sends: NOTHING, remembered: own };
+  const remembered: Remembered[] = [...own];
+  const pending: Record<string, Json> = { ...before };
+  const sends: Outgoing[] = [];
+  const told: [string, Reply][] = [];
+  const tell = (of: string, answer: Reply): void => {
+    told.push([of, answer]);
+    const kept = keptFor(pending[of]);
+    if (kept.from !== undefined && kept.replyAs !== undefined) sends.push(answerTo(kept.from, kept.replyAs, id, of, answer));
+    if (kept.key !== undefined) remembered.push({ key: kept.key, reply: answer, until });
+    delete pending[of];
+  };
+  for (const [of, answer] of answers) tell(of, answer);
+  if (reply === "later") {
+    const { message } = job;
+    if (Object.keys(pending).length >= base.extra.policy.mailbox) throw mailboxFull(id);
+    pending[message.id] = {
+      ...(job.key === undefined ? {} : { key: job.key }),
+      ...(message.from === undefined || message.replyAs === undefined ? {} : { from: message.from, replyAs: message.replyAs }),
+    };
+  }
+  if (stop !== undefined)
+    for (const of of Object.keys(pending)) tell(of, { refused: { code: "ACTOR_STOPPED", message: `${id} has stopped: ${stop}` } });
+  return { pending, answers: told, sends, remembered };
+}
+
+export function keptFor(kept: Json | undefined): { readonly key?: string; readonly from?: ActorId; readonly replyAs?: string } {
+  if (!isJsonObject(kept)) return {};
+  const { key, from, replyAs } = kept;
+  return {
+    ...(typeof key === "string" ? { key } : {}),
+    ...(isId(from) ? { from } : {}),
+    ...(typeof replyAs === "string" ? { replyAs } : {}),
+  };
+}
+
+const isId = (value: unknown): value is ActorId => typeof value === "string" && value.includes("/");
+
+function wakesAfter(base: Base, job: Incoming, turn: Turn<unknown>): Readonly<Record<string, Wake>> {
+  const before = base.extra.wakes;
+  if (job.wake === undefined && turn.wake === undefined) return before;
+  const wakes: Record<string, Wake> = { ...before };
+  if (job.wake !== undefined) takeOff(wakes, job.wake, job.message.at);
+  for (const [name, wake] of Object.entries(turn.wake ?? {})) {
+    if (wake === null) delete wakes[name];
+    else wakes[name] = checked(name, wake);
+  }
+  if (Object.keys(wakes).length > MOST_WAKES) throw new RangeError(`More than ${MOST_WAKES} named wakes: cancel some, or name fewer.`);
+  return wakes;
+}
+
+/** A wake that has come: gone, or at its next time after `now`, so that missed ones come once. */
+function takeOff(wakes: Record<string, Wake>, name: string, now: number): void {
+  const wake = wakes[name];
+  if (wake?.everyMs === undefined) delete wakes[name];
+  else wakes[name] = { ...wake, at: wake.at + wake.everyMs * (Math.floor(Math.max(0, now - wake.at) / wake.everyMs) + 1) };
+}
+
+function checked(name: string, { at, everyMs, action, args }: Wake): Wake {
+  if (name === "" || name.length > LONGEST_WAKE_NAME) throw new RangeError(`A wake has a name of 1 to ${LONGEST_WAKE_NAME} characters.`);
+  if (!Number.isFinite(at)) throw new RangeError(`The wake "${name}" has no time: give \`at\` in milliseconds since 1970.`);
+  if (everyMs !== undefined && !(Number.isFinite(everyMs) && everyMs >= 1))
+    throw new RangeError(`The wake "${name}" repeats every ${everyMs} ms: give at least 1.`);
+  if (args !== undefined) check(args, `wake.${name}.args`);
+  return { at, ...(everyMs === undefined ? {} : { everyMs }), action, ...(args === undefined ? {} : { args }) };
+}
+
+/** Measures only where the bound could have been passed: summed patches never say less than the state takes. */
+function bounded(id: ActorId, state: Json, atMost: number, { maxStateBytes }: Policy): number {
+  if (atMost <= maxStateBytes) return atMost;
+  const bytes = exactBytes(state);
+  if (bytes > maxStateBytes) throw stateTooLarge(id, bytes, maxStateBytes);
+  return bytes;
+}
+
+/** `diff` has walked what is new in it; what is old was walked before. */
+function trustWalked(_state: unknown): asserts _state is Json {}

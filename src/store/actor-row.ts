@@ -1,0 +1,90 @@
+import { crc32 } from "node:zlib";
+import type { SQLOutputValue } from "node:sqlite";
+import type { Json, Row, Status, Wake } from "../contract/index.ts";
+import { actorId, damaged, int, isBag, maybeText, parsed, text } from "./column.ts";
+
+type Columns = Record<string, SQLOutputValue>;
+
+/** What a turn changes only now and then, as one text; the rest are columns of their own. */
+export function restText(row: Row): string {
+  const { life, createdAt, policy, muted, wakes, pending } = row;
+  return JSON.stringify({ life, createdAt, policy, muted, wakes, pending });
+}
+
+/** Of what changes now and then. */
+export const coldSum = (row: Row, rest: string): number => crc32(`${row.uid} ${row.status} ${row.owner ?? ""} ${row.parent ?? ""} ${rest}`);
+
+/** Of the whole row: a flipped bit in the file is found when the actor is loaded. */
+export const rowSum = (cold: number, seq: number, head: string, pos: number, full: number, row: Row): number =>
+  crc32(`${seq} ${head} ${pos} ${full} ${row.version} ${row.lastMessageAt} ${row.messageCount}`, cold);
+
+/** The same objects, or equal scalars: nothing of the cold part has to be written. */
+export const sameCold = (a: Row, b: Row): boolean =>
+  a.wakes === b.wakes &&
+  a.pending === b.pending &&
+  a.policy === b.policy &&
+  a.status === b.status &&
+  a.owner === b.owner &&
+  a.parent === b.parent &&
+  a.muted === b.muted &&
+  a.life === b.life &&
+  a.uid === b.uid &&
+  a.createdAt === b.createdAt;
+
+/** When the first of its wakes is due, or it expires. */
+export function soonest(row: Row): number | null {
+  if (row.status === "stopped") return null;
+  let due = expiry(row);
+  for (const { at } of Object.values(row.wakes)) if (due === null || at < due) due = at;
+  return due;
+}
+
+/** The policy kept with a row names its expiry whenever it has one: a store does not know the kinds. */
+export function expiry(row: Row): number | null {
+  const expireMs = row.policy?.expireMs;
+  return expireMs === undefined ? null : row.lastMessageAt + expireMs;
+}
+
+const isStatus = (value: string): value is Status => value === "live" || value === "failed" || value === "stopped";
+
+export function status(value: unknown): Status {
+  const read = text(value);
+  if (isStatus(read)) return read;
+  throw damaged("an actor's status is none");
+}
+
+function wake(value: Json): Wake {
+  if (!isBag(value) || typeof value["at"] !== "number" || typeof value["action"] !== "string") throw damaged("a wake is none");
+  const { at, action, everyMs, args } = value;
+  return { at, action, ...(typeof everyMs === "number" ? { everyMs } : {}), ...(args === undefined ? {} : { args }) };
+}
+
+/** Throws `STORE_CORRUPT` where the sum does not fit. */
+export function readRow(columns: Columns): { readonly row: Row; readonly cold: number } {
+  const rest = parsed(columns["rest"]);
+  const owner = maybeText(columns["owner"]);
+  const parentText = maybeText(columns["parent"]);
+  const slash = parentText?.indexOf("/") ?? -1;
+  const parent = parentText === undefined ? undefined : actorId(parentText.slice(0, slash), parentText.slice(slash + 1));
+  if (!isBag(rest) || !isBag(rest["wakes"]) || !isBag(rest["pending"])) throw damaged("an actor's row is none");
+  const { life, createdAt, policy, muted, pending } = rest;
+  const row: Row = {
+    uid: text(columns["uid"]),
+    life: text(life),
+    version: int(columns["version"]),
+    createdAt: int(createdAt),
+    lastMessageAt: int(columns["seen"]),
+    messageCount: int(columns["count"]),
+    ...(isBag(policy) ? { policy } : {}),
+    status: status(columns["status"]),
+    ...(owner === undefined ? {} : { owner }),
+    ...(parent === undefined ? {} : { parent }),
+    ...(muted === true ? { muted } : {}),
+    wakes: Object.fromEntries(Object.entries(rest["wakes"]).map(([name, value]) => [name, wake(value)])),
+    pending,
+  };
+  const cold = coldSum(row, text(columns["rest"]));
+  const sum = rowSum(cold, int(columns["seq"]), text(columns["head"]), int(columns["pos"]), int(columns["full"]), row);
+  if (sum !== int(columns["sum"])) throw damaged(`the row of ${text(columns["kind"])}/${text(columns["key"])} was changed`);
+  return { row, cold };
+}

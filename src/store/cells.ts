@@ -1,0 +1,90 @@
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { ActorId, Row } from "../contract/index.ts";
+import { readRow } from "./actor-row.ts";
+import { damaged, int, maybeInt, split, text } from "./column.ts";
+
+/** What the next turn of an actor needs to know of its last one. */
+export interface Cell {
+  readonly pk: number;
+  row: Row;
+  /** CRC of the part of the row that seldom changes. */
+  cold: number;
+  seq: number;
+  head: string;
+  /** Place of the head in the log, and of the last event with a whole state. */
+  pos: number;
+  full: number;
+  /** As stored: never later than the true one. */
+  due: number | null;
+  /** Places of the last events whose seq is a multiple of 64 and of 4,096; unknown until the first turn after a load. */
+  marks: { readonly back: number | null; readonly far: number | null } | undefined;
+}
+
+/**
+ * Heads of actors that were in use lately, at most twice `half` of them. It holds
+ * because the store's lock keeps every other writer out.
+ */
+export class Cells {
+  readonly #byName: StatementSync;
+  readonly #half: number;
+  #young = new Map<ActorId, Cell>();
+  #old = new Map<ActorId, Cell>();
+
+  constructor(database: DatabaseSync, half = 10_000) {
+    // In two steps, or kind and key would be read from the index, which could never be found wrong then.
+    this.#byName = database.prepare("SELECT * FROM actor WHERE id = (SELECT id FROM actor WHERE kind = ? AND key = ?)");
+    this.#half = half;
+  }
+
+  get(id: ActorId): Cell | undefined {
+    const young = this.#young.get(id);
+    if (young) return young;
+    const old = this.#old.get(id);
+    if (old) {
+      this.set(id, old);
+      return old;
+    }
+    return this.read(id);
+  }
+
+  /** Only what is remembered. */
+  known(id: ActorId): Cell | undefined {
+    return this.#young.get(id) ?? this.#old.get(id);
+  }
+
+  /** From the file, its sum checked. */
+  read(id: ActorId): Cell | undefined {
+    const [kind, key] = split(id);
+    const columns = this.#byName.get(kind, key);
+    if (columns === undefined) return undefined;
+    // Its sum does not cover who it is, and a damaged index leads to another's row.
+    if (columns["kind"] !== kind || columns["key"] !== key) throw damaged(`the row of ${id} is another's`);
+    const { row, cold } = readRow(columns);
+    const cell: Cell = {
+      pk: int(columns["id"]),
+      row,
+      cold,
+      seq: int(columns["seq"]),
+      head: text(columns["head"]),
+      pos: int(columns["pos"]),
+      full: int(columns["full"]),
+      due: maybeInt(columns["due"]) ?? null,
+      marks: undefined,
+    };
+    this.set(id, cell);
+    return cell;
+  }
+
+  set(id: ActorId, cell: Cell): void {
+    this.#young.set(id, cell);
+    if (this.#young.size <= this.#half) return;
+    this.#old = this.#young;
+    this.#young = new Map();
+  }
+
+  /** After a rollback what they say is not there. */
+  clear(): void {
+    this.#young = new Map();
+    this.#old = new Map();
+  }
+}

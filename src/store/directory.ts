@@ -1,0 +1,116 @@
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { ActorId, Change, ListQuery, Row } from "../contract/index.ts";
+import { expiry, readRow, soonest, status } from "./actor-row.ts";
+import { actorId, int, split, text } from "./column.ts";
+
+interface Stale {
+  readonly id: ActorId;
+  readonly pk: number;
+  readonly pos: number;
+  readonly at: number | null;
+}
+
+/** A wake by its name; an expiry has the empty one. */
+export interface Due {
+  readonly id: ActorId;
+  readonly wake: string;
+  readonly at: number;
+}
+
+/** Who is there: by name, kind, owner, parent, uid and time due, each by an index, none by reading states. */
+export class Directory {
+  readonly #lists = new Map<string, StatementSync>();
+  readonly #database: DatabaseSync;
+  readonly #count: StatementSync;
+  readonly #countKind: StatementSync;
+  readonly #countOwner: StatementSync;
+  readonly #countBoth: StatementSync;
+  readonly #children: StatementSync;
+  readonly #find: StatementSync;
+  readonly #due: StatementSync;
+  readonly #correct: StatementSync;
+
+  constructor(database: DatabaseSync) {
+    this.#database = database;
+    this.#count = database.prepare("SELECT coalesce(sum(n), 0) AS n FROM tally");
+    this.#countKind = database.prepare("SELECT coalesce(sum(n), 0) AS n FROM tally WHERE kind = ?");
+    this.#countOwner = database.prepare("SELECT count(*) AS n FROM actor WHERE owner = ?");
+    this.#countBoth = database.prepare("SELECT count(*) AS n FROM actor WHERE owner = ? AND kind = ?");
+    this.#children = database.prepare("SELECT kind, key FROM actor WHERE parent = ? AND status <> 'stopped' ORDER BY kind, key");
+    this.#find = database.prepare("SELECT kind, key FROM actor WHERE uid = ?");
+    this.#due = database.prepare("SELECT * FROM actor WHERE due <= ? ORDER BY due LIMIT ?");
+    this.#correct = database.prepare("UPDATE actor SET due = ? WHERE id = ? AND pos = ?");
+  }
+
+  list({ kind, owner, after, limit }: ListQuery): readonly Change[] {
+    const where: string[] = [];
+    const values: string[] = [];
+    if (kind !== undefined) {
+      where.push("kind = ?");
+      values.push(kind);
+    }
+    if (owner !== undefined) {
+      where.push("owner = ?");
+      values.push(owner);
+    }
+    if (after !== undefined) {
+      where.push("(kind, key) > (?, ?)");
+      values.push(...split(after));
+    }
+    const sql = `SELECT kind, key, seq, head, status FROM actor ${where.length > 0 ? `WHERE ${where.join(" AND ")}` : ""} ORDER BY kind, key LIMIT ?`;
+    let statement = this.#lists.get(sql);
+    if (statement === undefined) this.#lists.set(sql, (statement = this.#database.prepare(sql)));
+    return statement.all(...values, limit).map((columns) => ({
+      id: actorId(columns["kind"], columns["key"]),
+      seq: int(columns["seq"]),
+      head: text(columns["head"]),
+      status: status(columns["status"]),
+    }));
+  }
+
+  count({ kind, owner }: Omit<ListQuery, "after" | "limit">): number {
+    if (owner !== undefined) return int((kind === undefined ? this.#countOwner.get(owner) : this.#countBoth.get(owner, kind))?.["n"]);
+    return int((kind === undefined ? this.#count.get() : this.#countKind.get(kind))?.["n"]);
+  }
+
+  children(id: ActorId): readonly ActorId[] {
+    return this.#children.all(id).map((columns) => actorId(columns["kind"], columns["key"]));
+  }
+
+  find(uid: string): ActorId | undefined {
+    const columns = this.#find.get(uid);
+    return columns && actorId(columns["kind"], columns["key"]);
+  }
+
+  /**
+   * Soonest first. `due` columns are lower bounds (an expiry moves with every message and
+   * is not written each time): `stale` are actors whose own is later than stored. Without
+   * any, the answer is right.
+   */
+  due(before: number, limit: number): { readonly due: readonly Due[]; readonly stale: readonly Stale[] } {
+    const due: Due[] = [];
+    const stale: Stale[] = [];
+    for (const columns of this.#due.all(before, limit)) {
+      const { row } = readRow(columns);
+      const id = actorId(columns["kind"], columns["key"]);
+      const at = soonest(row);
+      if (at !== columns["due"]) stale.push({ id, pk: int(columns["id"]), pos: int(columns["pos"]), at });
+      due.push(...dueOf(id, row, before));
+    }
+    return { due: due.toSorted((a, b) => a.at - b.at).slice(0, limit), stale };
+  }
+
+  /** Within a transaction. False for one that had a turn meanwhile. */
+  correct({ pk, pos, at }: Stale): boolean {
+    return this.#correct.run(at, pk, pos).changes === 1;
+  }
+}
+
+function dueOf(id: ActorId, row: Row, before: number): Due[] {
+  if (row.status === "stopped") return [];
+  const due: Due[] = [];
+  for (const [wake, { at }] of Object.entries(row.wakes)) if (at <= before) due.push({ id, wake, at });
+  const at = expiry(row);
+  if (at !== null && at <= before) due.push({ id, wake: "", at });
+  return due;
+}

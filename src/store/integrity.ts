@@ -1,0 +1,27 @@
+import { join } from "node:path";
+import { text } from "./column.ts";
+import { openDatabase } from "./open-database.ts";
+import { storeFault } from "./sqlite-error.ts";
+
+/**
+ * What SQLite finds wrong with a store's file, its indexes included, at most 100 lines;
+ * none where it is whole. Reads the whole file, beside a running server too. Chains prove
+ * themselves; this finds what hides an actor, such as a flipped bit in an index.
+ * Throws `StoreError` where the file cannot be opened.
+ */
+export function checkFile(place: { readonly directory?: string; readonly path?: string }): readonly string[] {
+  const path = place.path ?? join(place.directory ?? ".", "troupe.db");
+  try {
+    const database = openDatabase(path, { readOnly: true });
+    try {
+      const found = database.prepare("PRAGMA integrity_check").all();
+      return found.map((row) => text(row["integrity_check"])).filter((line) => line !== "ok");
+    } finally {
+      database.close();
+    }
+  } catch (error) {
+    const fault = storeFault(error);
+    if (fault.code === "STORE_CORRUPT") return [fault.message];
+    throw fault;
+  }
+}

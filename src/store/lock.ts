@@ -1,0 +1,46 @@
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import type { DatabaseSync } from "node:sqlite";
+import { StoreError } from "../contract/index.ts";
+import { sqliteCode } from "./sqlite-error.ts";
+
+/**
+ * One server per store. The lock is SQLite's own on an empty file beside it: the system
+ * lets go of it when its holder dies, however it dies, so none is ever stale, and a pid
+ * used again by another program deceives nobody. Who holds it is written beside it, for people.
+ */
+export function lockStore(path: string): () => void {
+  const lock = `${path}.lock`;
+  const holder = `${path}.pid`;
+  const database: DatabaseSync = new (process.getBuiltinModule("node:sqlite").DatabaseSync)(lock, { timeout: 0 });
+  try {
+    database.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
+  } catch (error) {
+    database.close();
+    if (sqliteCode(error) !== 5) throw error;
+    throw new StoreError(
+      "STORE_LOCKED",
+      `The store ${path} is held by ${holderOf(holder)}. Stop that server first, or name another directory; commands that only read work beside it.`,
+      { cause: error },
+    );
+  }
+  try {
+    writeFileSync(holder, `${process.pid}\n`);
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+  return () => {
+    rmSync(holder, { force: true });
+    database.close();
+  };
+}
+
+function holderOf(path: string): string {
+  try {
+    const pid = Number.parseInt(readFileSync(path, "utf8"), 10);
+    if (Number.isInteger(pid) && pid > 0) return `process ${pid}`;
+  } catch {
+    // The holder is between taking the lock and writing its name.
+  }
+  return "another process";
+}

@@ -1,0 +1,303 @@
+import {
+  StoreError,
+  systemClock,
+  type ActorId,
+  type ChainEvent,
+  type Change,
+  type Clock,
+  type Entry,
+  type Letter,
+  type Message,
+  type Remembered,
+  type Reply,
+  type Row,
+  type Store,
+  type Undelivered,
+} from "../contract/index.ts";
+
+interface Kept {
+  row: Row;
+  seq: number;
+  head: string;
+  /** Ascending by seq; `events[i].seq` is `firstSeq + i`. */
+  readonly events: ChainEvent[];
+  readonly firstSeq: number;
+  fullSeq: number;
+  /** Without a reply: told "later". */
+  readonly replies: Map<string, { readonly reply: Reply | undefined; readonly until: number }>;
+}
+
+interface Handed {
+  readonly id: ActorId;
+  readonly entry: Entry;
+  readonly resolve: () => void;
+}
+
+const CAUSE = /"cause":"([^"\\]*)"/u;
+const kindOf = (id: ActorId): string => id.slice(0, id.indexOf("/"));
+
+/**
+ * A store in this process: all the promises of one on disk but outliving the
+ * process. Entries handed over in one go become visible together, a moment later.
+ * `clock` decides when remembered replies expire.
+ */
+export function memoryStore(options: { readonly clock?: Clock } = {}): Store {
+  return new MemoryStore(options.clock ?? systemClock);
+}
+
+class MemoryStore implements Store {
+  readonly #clock: Clock;
+  readonly #actors = new Map<ActorId, Kept>();
+  readonly #uids = new Map<string, ActorId>();
+  readonly #events = new Map<string, ChainEvent>();
+  readonly #effects = new Map<string, string[]>();
+  readonly #outbox = new Map<string, Undelivered>();
+  readonly #letters = new Map<string, Letter>();
+  /** Only actors with a wake or an expiry. */
+  readonly #timed = new Set<ActorId>();
+  readonly #children = new Map<ActorId, Set<ActorId>>();
+  /** By key; the last one last. */
+  readonly #claims = new Map<string, Set<ActorId>>();
+  /** C6: the heads as they will be once what was handed over is visible. */
+  readonly #tips = new Map<ActorId, string>();
+  /** C5: outbox messages that entries handed over have applied. */
+  readonly #taken = new Set<string>();
+  #handed: Handed[] = [];
+  #closed = false;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  async load(id: ActorId): ReturnType<Store["load"]> {
+    this.#open();
+    const kept = this.#actors.get(id);
+    if (!kept) return undefined;
+    return { row: kept.row, seq: kept.seq, head: kept.head, tail: kept.events.slice(kept.fullSeq - kept.firstSeq) };
+  }
+
+  commit(id: ActorId, entry: Entry): Promise<void> {
+    if (this.#closed) return Promise.reject(closed());
+    const tip = this.#tips.get(id) ?? this.#actors.get(id)?.head ?? null;
+    if (tip !== entry.after)
+      return Promise.reject(new StoreError("STORE_CONFLICT", `${id} has moved on: load it again, then repeat what was meant.`));
+    const { consumed } = entry;
+    if (consumed !== undefined) {
+      if (!this.#outbox.has(consumed) || this.#taken.has(consumed))
+        return Promise.reject(new StoreError("STORE_CONFLICT", `${id} has applied message ${consumed} already: load it again.`));
+      this.#taken.add(consumed);
+    }
+    this.#tips.set(id, entry.event.id);
+    if (this.#handed.length === 0) queueMicrotask(() => this.#flush());
+    return new Promise((resolve) => {
+      this.#handed.push({ id, entry, resolve });
+    });
+  }
+
+  #flush(): void {
+    const handed = this.#handed;
+    this.#handed = [];
+    for (const { id, entry } of handed) this.#keep(id, entry);
+    for (const { resolve } of handed) resolve();
+  }
+
+  #keep(id: ActorId, entry: Entry): void {
+    const { event, row, seq } = entry;
+    let kept = this.#actors.get(id);
+    if (!kept) {
+      kept = { row, seq, head: event.id, events: [], firstSeq: seq, fullSeq: seq, replies: new Map() };
+      this.#actors.set(id, kept);
+    }
+    kept.row = row;
+    kept.seq = seq;
+    kept.head = event.id;
+    kept.events.push(event);
+    if (entry.full) kept.fullSeq = seq;
+    if (this.#tips.get(id) === event.id) this.#tips.delete(id);
+    this.#uids.set(row.uid, id);
+    this.#events.set(event.id, event);
+    const cause = CAUSE.exec(event.header)?.[1];
+    if (cause !== undefined) {
+      const effects = this.#effects.get(cause);
+      if (effects) effects.push(event.id);
+      else this.#effects.set(cause, [event.id]);
+    }
+    if (row.status !== "stopped" && (row.policy?.expireMs !== undefined || Object.keys(row.wakes).length > 0)) this.#timed.add(id);
+    else this.#timed.delete(id);
+    if (row.parent !== undefined) {
+      const siblings = this.#children.get(row.parent) ?? new Set();
+      this.#children.set(row.parent, siblings);
+      if (row.status === "stopped") siblings.delete(id);
+      else siblings.add(id);
+    }
+    if (entry.consumed !== undefined) {
+      this.#outbox.delete(entry.consumed);
+      this.#taken.delete(entry.consumed);
+    }
+    for (const message of entry.out) this.#outbox.set(message.id, { message, failures: 0 });
+    if (entry.remember) this.#remember(id, kept, entry.remember);
+    for (const late of entry.answered ?? []) this.#remember(id, kept, late);
+    if (entry.claimed) this.#remember(id, kept, { ...entry.claimed, reply: undefined });
+  }
+
+  #remember(id: ActorId, kept: Kept, { key, reply, until }: Omit<Remembered, "reply"> & { readonly reply: Reply | undefined }): void {
+    const now = this.#clock.now();
+    for (const [old, other] of kept.replies) {
+      if (other.until > now) break;
+      kept.replies.delete(old);
+      this.#claims.get(old)?.delete(id);
+      if (this.#claims.get(old)?.size === 0) this.#claims.delete(old);
+    }
+    kept.replies.set(key, { reply, until });
+    const claimants = this.#claims.get(key) ?? new Set();
+    this.#claims.set(key, claimants);
+    claimants.delete(id);
+    claimants.add(id);
+  }
+
+  async enqueue(message: Message): Promise<void> {
+    this.#open();
+    this.#outbox.set(message.id, { message, failures: 0 });
+  }
+
+  async settle(messageId: string, how: "done" | "failed" | "dead", why = ""): Promise<void> {
+    this.#open();
+    const waiting = this.#outbox.get(messageId);
+    if (!waiting) return;
+    // Setting an existing key keeps its place: the order of commits.
+    if (how === "failed") this.#outbox.set(messageId, { message: waiting.message, failures: waiting.failures + 1 });
+    else this.#outbox.delete(messageId);
+    if (how === "dead") this.#letters.set(messageId, { message: waiting.message, why, at: this.#clock.now() });
+  }
+
+  async remembered(id: ActorId, key: string): Promise<Reply | undefined> {
+    this.#open();
+    const kept = this.#actors.get(id)?.replies.get(key);
+    return kept && kept.until > this.#clock.now() ? kept.reply : undefined;
+  }
+
+  async claimants(key: string): Promise<readonly ActorId[]> {
+    this.#open();
+    const now = this.#clock.now();
+    const known = [...(this.#claims.get(key) ?? [])].filter((id) => (this.#actors.get(id)?.replies.get(key)?.until ?? 0) > now);
+    return known.toReversed().slice(0, 100);
+  }
+
+  async events(id: ActorId, afterSeq: number, limit: number): Promise<readonly ChainEvent[]> {
+    this.#open();
+    const kept = this.#actors.get(id);
+    if (!kept) return [];
+    const from = Math.max(0, afterSeq + 1 - kept.firstSeq);
+    return kept.events.slice(from, from + limit);
+  }
+
+  async event(eventId: string): Promise<ChainEvent | undefined> {
+    this.#open();
+    return this.#events.get(eventId);
+  }
+
+  async caused(eventId: string): Promise<readonly ChainEvent[]> {
+    this.#open();
+    return (this.#effects.get(eventId) ?? []).flatMap((id) => this.#events.get(id) ?? []);
+  }
+
+  async erase(id: ActorId, beforeSeq: number): Promise<number> {
+    this.#open();
+    const kept = this.#actors.get(id);
+    if (!kept) return 0;
+    let count = 0;
+    const end = Math.min(beforeSeq, kept.fullSeq) - kept.firstSeq;
+    for (let index = 0; index < end; index += 1) {
+      const event = kept.events[index];
+      if (event?.body === undefined) continue;
+      const bare = { id: event.id, header: event.header };
+      kept.events[index] = bare;
+      this.#events.set(event.id, bare);
+      count += 1;
+    }
+    return count;
+  }
+
+  async due(before: number, limit: number): ReturnType<Store["due"]> {
+    this.#open();
+    const due: { id: ActorId; wake: string; at: number }[] = [];
+    for (const id of this.#timed) {
+      const row = this.#actors.get(id)?.row;
+      if (!row) continue;
+      for (const [wake, { at }] of Object.entries(row.wakes)) if (at <= before) due.push({ id, wake, at });
+      const expireMs = row.policy?.expireMs;
+      if (expireMs !== undefined && row.lastMessageAt + expireMs <= before) due.push({ id, wake: "", at: row.lastMessageAt + expireMs });
+    }
+    return due.toSorted((one, other) => one.at - other.at).slice(0, limit);
+  }
+
+  async undelivered(limit: number): Promise<readonly Undelivered[]> {
+    this.#open();
+    const first: Undelivered[] = [];
+    for (const waiting of this.#outbox.values()) {
+      if (first.length >= limit) break;
+      first.push(waiting);
+    }
+    return first;
+  }
+
+  async letters(limit: number): Promise<readonly Letter[]> {
+    this.#open();
+    return [...this.#letters.values()].slice(0, limit);
+  }
+
+  async letter(messageId: string, fate: "replay" | "drop"): Promise<boolean> {
+    this.#open();
+    const letter = this.#letters.get(messageId);
+    if (!letter) return false;
+    this.#letters.delete(messageId);
+    if (fate === "replay") this.#outbox.set(messageId, { message: letter.message, failures: 0 });
+    return true;
+  }
+
+  async children(id: ActorId): Promise<readonly ActorId[]> {
+    this.#open();
+    return [...(this.#children.get(id) ?? [])];
+  }
+
+  async list({ kind, owner, after, limit }: Parameters<Store["list"]>[0]): Promise<readonly Change[]> {
+    this.#open();
+    const found: Change[] = [];
+    for (const id of [...this.#actors.keys()].toSorted((one, other) => (isBefore(one, other) ? -1 : 1))) {
+      if (found.length >= limit) break;
+      const kept = this.#actors.get(id);
+      if (!kept || (after !== undefined && !isBefore(after, id)) || !matches(id, kept.row, kind, owner)) continue;
+      found.push({ id, seq: kept.seq, head: kept.head, status: kept.row.status });
+    }
+    return found;
+  }
+
+  async count({ kind, owner }: Parameters<Store["count"]>[0]): Promise<number> {
+    this.#open();
+    let count = 0;
+    for (const [id, { row }] of this.#actors) if (matches(id, row, kind, owner)) count += 1;
+    return count;
+  }
+
+  async find(uid: string): Promise<ActorId | undefined> {
+    this.#open();
+    return this.#uids.get(uid);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#handed.length > 0) this.#flush();
+    this.#closed = true;
+  }
+
+  #open(): void {
+    if (this.#closed) throw closed();
+  }
+}
+
+const closed = (): StoreError => new StoreError("STORE_CLOSED", "The store is closed: open it again.");
+
+/** By kind, then by key, as the rows of a database would be: as text, `a-b/c` comes before `a/c`. */
+const isBefore = (one: ActorId, other: ActorId): boolean => one.replace("/", "\0") < other.replace("/", "\0");
+
+const matches = (id: ActorId, row: Row, kind: string | undefined, owner: string | undefined): boolean =>
+  (kind === undefined || kindOf(id) === kind) && (owner === undefined || row.owner === owner);

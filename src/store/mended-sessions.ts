@@ -1,0 +1,74 @@
+import { renameSync, rmSync } from "node:fs";
+import { StoreError, type SessionStore, type StreamStore } from "../contract/index.ts";
+import { sqliteSessionStores, type SessionStores, type SqliteSessionOptions } from "./sessions.ts";
+
+export interface MendedSessionOptions extends SqliteSessionOptions {
+  /** Told once for each damaged file, and where it was put. */
+  readonly onDamage: (fault: StoreError, aside: string) => void;
+}
+
+const isDamage = (error: unknown): error is StoreError => error instanceof StoreError && error.code === "STORE_CORRUPT";
+
+/**
+ * Session stores that begin anew where their file is damaged, at the start or later: a client whose session is not there
+ * begins another one, so no damage to them is worth not serving for. The damaged file is kept beside it, as `….damaged`.
+ * Throws `StoreError` for all else.
+ */
+export function mendedSessionStores(options: MendedSessionOptions): SessionStores {
+  const { path, onDamage } = options;
+  let stores: SessionStores | undefined;
+
+  const begin = (fault: StoreError): SessionStores => {
+    const aside = `${path}.damaged`;
+    for (const end of ["-wal", "-shm"]) rmSync(path + end, { force: true });
+    renameSync(path, aside);
+    const fresh = sqliteSessionStores(options);
+    onDamage(fault, aside);
+    return fresh;
+  };
+  const open = (): SessionStores => {
+    try {
+      return sqliteSessionStores(options);
+    } catch (error) {
+      if (isDamage(error)) return begin(error);
+      throw error;
+    }
+  };
+  stores = open();
+
+  const ask = async <T>(run: (of: SessionStores) => Promise<T>): Promise<T> => {
+    const asked = stores;
+    if (asked === undefined) throw new StoreError("STORE_CLOSED", "The session store is closed. Open it again.");
+    try {
+      return await run(asked);
+    } catch (error) {
+      if (!isDamage(error) || stores === undefined) throw error;
+      if (stores === asked) {
+        // Closed at once, and before its file goes: the last to close a database deletes the log of that name.
+        void asked[Symbol.asyncDispose]();
+        stores = begin(error);
+      }
+      return await run(stores);
+    }
+  };
+  const close = async (): Promise<void> => {
+    const last = stores;
+    stores = undefined;
+    await last?.[Symbol.asyncDispose]();
+  };
+  const sessions: SessionStore = {
+    put: (row) => ask((of) => of.sessions.put(row)),
+    get: (id) => ask((of) => of.sessions.get(id)),
+    touch: (id, seenAt) => ask((of) => of.sessions.touch(id, seenAt)),
+    delete: (id) => ask((of) => of.sessions.delete(id)),
+    expire: (seenBefore) => ask((of) => of.sessions.expire(seenBefore)),
+    [Symbol.asyncDispose]: close,
+  };
+  const streams: StreamStore = {
+    append: (session, stream, message) => ask((of) => of.streams.append(session, stream, message)),
+    after: (session, eventId) => ask((of) => of.streams.after(session, eventId)),
+    delete: (session) => ask((of) => of.streams.delete(session)),
+    [Symbol.asyncDispose]: close,
+  };
+  return { sessions, streams, [Symbol.asyncDispose]: close };
+}

@@ -1,0 +1,76 @@
+import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
+import type { DatabaseSync, DatabaseSyncOptions } from "node:sqlite";
+import { pathToFileURL } from "node:url";
+import { StoreError } from "../contract/index.ts";
+import { sqliteCode } from "./sqlite-error.ts";
+
+/** `import` of it costs ten times as much at start. */
+const connect = (path: string | URL, options: DatabaseSyncOptions): DatabaseSync =>
+  new (process.getBuiltinModule("node:sqlite").DatabaseSync)(path, options);
+
+export interface OpenOptions {
+  /** Beside a running server, or on a copy: nothing is created or written. */
+  readonly readOnly?: boolean;
+  /** How long a statement waits for another process, milliseconds. Default 0. */
+  readonly busyMs?: number;
+}
+
+/** WAL, `synchronous=FULL`: what was committed survives a loss of power. Made readable by its owner only. Throws SQLite's errors and `StoreError`. */
+export function openDatabase(path: string, options: OpenOptions = {}): DatabaseSync {
+  const busyMs = options.busyMs ?? 0;
+  if (options.readOnly) return openForReading(path, options.busyMs ?? 1_000);
+  // SQLite would make it for all to read; its WAL and index take the mode of the file.
+  closeSync(openSync(path, "a", 0o600));
+  const database = connect(path, { timeout: busyMs });
+  try {
+    enterWal(database, busyMs);
+    database.exec(
+      "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 1000; PRAGMA journal_size_limit = 67108864; PRAGMA secure_delete = FAST",
+    );
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+/** SQLite does not wait here for another process that is just doing the same. */
+function enterWal(database: DatabaseSync, busyMs: number): void {
+  for (let waitedMs = 0; ; waitedMs += 10) {
+    try {
+      database.exec("PRAGMA journal_mode = WAL");
+      return;
+    } catch (error) {
+      if (sqliteCode(error) !== 5 || waitedMs >= busyMs) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
+    }
+  }
+}
+
+function openForReading(path: string, timeout: number): DatabaseSync {
+  if (!existsSync(path))
+    throw new StoreError("STORE_IO", `There is no store at ${path}. Name the directory a server was given with --data.`);
+  const database = connect(path, { readOnly: true, timeout });
+  try {
+    database.prepare("PRAGMA user_version").get();
+    return database;
+  } catch (error) {
+    database.close();
+    // In a directory that cannot be written there is no place for the WAL's index. Without a WAL nobody is writing: the file can be taken as constant.
+    const wal = `${path}-wal`;
+    if (!isDatabase(path) || (existsSync(wal) && statSync(wal).size > 0)) throw error;
+    const constant = pathToFileURL(path);
+    constant.searchParams.set("immutable", "1");
+    return connect(constant, { readOnly: true, timeout });
+  }
+}
+
+function isDatabase(path: string): boolean {
+  const file = openSync(path, "r");
+  try {
+    const start = Buffer.alloc(15);
+    return readSync(file, start) === 15 && start.toString("latin1") === "SQLite format 3";
+  } finally {
+    closeSync(file);
+  }
+}

@@ -1,0 +1,67 @@
+import { crc32 } from "node:zlib";
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { ActorId, Remembered as Kept, Json, Reply } from "../contract/index.ts";
+import { actorId, damaged, int, parsed, text } from "./column.ts";
+
+const isReply = (value: unknown): value is Reply =>
+  typeof value === "object" && value !== null && ("ok" in value || "refused" in value || "needs" in value);
+
+// Of a call that was told "later": its reply is due.
+const DUE = "";
+const MOST_CLAIMANTS = 100;
+
+/** C4: the first reply of a keyed call, until it expires. */
+export class Replies {
+  readonly #insert: StatementSync;
+  readonly #select: StatementSync;
+  readonly #forget: StatementSync;
+  readonly #claimants: StatementSync;
+  readonly #now: () => number;
+  #forgotAt = 0;
+
+  constructor(database: DatabaseSync, now: () => number) {
+    this.#now = now;
+    this.#insert = database.prepare(
+      `INSERT INTO remembered(actor, key, until, reply, sum) VALUES(?,?,?,?,?)
+       ON CONFLICT(actor, key) DO UPDATE SET until = excluded.until, reply = excluded.reply, sum = excluded.sum WHERE until <= ? OR reply = '${DUE}'`,
+    );
+    this.#select = database.prepare("SELECT reply, sum FROM remembered WHERE actor = ? AND key = ? AND until > ?");
+    this.#claimants = database.prepare(
+      `SELECT a.kind AS kind, a.key AS name FROM remembered r JOIN actor a ON a.id = r.actor
+       WHERE r.key = ? AND r.until > ? ORDER BY r.until DESC LIMIT ${MOST_CLAIMANTS}`,
+    );
+    this.#forget = database.prepare(
+      "DELETE FROM remembered WHERE (actor, key) IN (SELECT actor, key FROM remembered WHERE until <= ? LIMIT 500)",
+    );
+  }
+
+  add(actor: number, { key, reply, until }: Kept): void {
+    this.#add(actor, key, until, JSON.stringify(reply));
+  }
+
+  claim(actor: number, { key, until }: Omit<Kept, "reply">): void {
+    this.#add(actor, key, until, DUE);
+  }
+
+  claimants(key: string): readonly ActorId[] {
+    return this.#claimants.all(key, this.#now()).map((columns) => actorId(columns["kind"], columns["name"]));
+  }
+
+  #add(actor: number, key: string, until: number, written: string): void {
+    const now = this.#now();
+    this.#insert.run(actor, key, until, written, crc32(written), now);
+    // A little at a time, so that no turn pays for all of them.
+    if (now - this.#forgotAt < 1_000 && now >= this.#forgotAt) return;
+    this.#forgotAt = now;
+    this.#forget.run(now);
+  }
+
+  get(actor: number, key: string): Reply | undefined {
+    const columns = this.#select.get(actor, key, this.#now());
+    if (columns === undefined || columns["reply"] === DUE) return undefined;
+    if (crc32(text(columns["reply"])) !== int(columns["sum"])) throw damaged("a remembered reply was changed");
+    const reply: Json = parsed(columns["reply"]);
+    if (!isReply(reply)) throw damaged("a remembered reply is none");
+    return reply;
+  }
+}

@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { promisify } from "node:util";
+import { sessionSuite, streamSuite } from "../testing/session-suite.ts";
+import { memorySessionStore, memoryStreamStore, sqliteSessionStores } from "./index.ts";
+
+function temporary(): Disposable & { readonly path: string } {
+  const directory = mkdtempSync(join(tmpdir(), "troupe-sessions-"));
+  return { path: join(directory, "sub", "sessions.db"), [Symbol.dispose]: () => rmSync(directory, { recursive: true, force: true }) };
+}
+
+sessionSuite("the memory session store", {
+  durable: false,
+  place: () => ({ open: memorySessionStore, [Symbol.dispose]: () => undefined }),
+});
+
+sessionSuite("the SQLite session store", {
+  durable: true,
+  place() {
+    const { path, [Symbol.dispose]: dispose } = temporary();
+    return { open: () => sqliteSessionStores({ path }).sessions, [Symbol.dispose]: dispose };
+  },
+});
+
+streamSuite("the memory stream store", () => ({ open: memoryStreamStore, [Symbol.dispose]: () => undefined }));
+
+streamSuite("the SQLite stream store", () => {
+  const { path, [Symbol.dispose]: dispose } = temporary();
+  return { open: (bounds) => sqliteSessionStores({ path, bounds }).streams, [Symbol.dispose]: dispose };
+});
+
+test("processes that start and write at once share one file: no message lost, none twice", async () => {
+  using file = temporary();
+  const fixture = join(import.meta.dirname, "session-writer.fixture.ts");
+  const run = promisify(execFile);
+  const outputs = await Promise.all(
+    ["a", "b", "c"].map((name) => run(process.execPath, ["--conditions=troupe-source", fixture, file.path, name])),
+  );
+  const ids = outputs.flatMap(({ stdout }): string[] => JSON.parse(stdout));
+  assert.equal(new Set(ids).size, 300);
+  await using stores = sqliteSessionStores({ path: file.path });
+  assert.equal((await stores.sessions.expire(1_000)).length, 300);
+  const all = await stores.streams.after("shared", "1.stream");
+  assert.equal(all?.messages.length, 299);
+});
+
+test("a file that is no session store is refused in words", async () => {
+  using file = temporary();
+  const path = join(file.path, "..", "..", "garbage");
+  writeFileSync(path, "no database ".repeat(1_000));
+  assert.throws(() => sqliteSessionStores({ path }), { name: "StoreError", code: "STORE_CORRUPT" });
+  assert.throws(() => sqliteSessionStores({ path: join(path, "below") }), { name: "StoreError", code: "STORE_IO" });
+});

@@ -1,0 +1,186 @@
+/**
+ * Sessions and what was sent on their streams, in a file of their own that several
+ * processes may share. Unlike actors', such a row may be lost with the power (not with the
+ * process): a client begins a new session then, so nothing waits for the disk.
+ */
+import type { DatabaseSync } from "node:sqlite";
+import { mkdirSync } from "node:fs";
+import { dirname } from "node:path";
+import { StoreError, type Json, type SessionRow, type SessionStore, type StreamStore } from "../contract/index.ts";
+import { damaged, int, isBag, parsed, text } from "./column.ts";
+import { migrate } from "./migrate.ts";
+import { openDatabase } from "./open-database.ts";
+import { storeFault } from "./sqlite-error.ts";
+import { eventId, readEventId, STREAM_BOUNDS, type StreamBounds } from "./stream-bounds.ts";
+
+/** "TrpS" */
+const APPLICATION = 0x54_72_70_53;
+
+const SCHEMA = [
+  `
+  CREATE TABLE session(id TEXT PRIMARY KEY, seen INTEGER NOT NULL, row TEXT NOT NULL) WITHOUT ROWID;
+  CREATE INDEX session_seen ON session(seen);
+  CREATE TABLE stream(session TEXT NOT NULL, name TEXT NOT NULL, last INTEGER NOT NULL, bytes INTEGER NOT NULL, turn INTEGER NOT NULL, PRIMARY KEY(session, name)) WITHOUT ROWID;
+  CREATE TABLE message(session TEXT NOT NULL, name TEXT NOT NULL, n INTEGER NOT NULL, bytes INTEGER NOT NULL, message TEXT NOT NULL, PRIMARY KEY(session, name, n)) WITHOUT ROWID;
+  `,
+];
+
+export interface SessionStores extends AsyncDisposable {
+  readonly sessions: SessionStore;
+  readonly streams: StreamStore;
+}
+
+export interface SqliteSessionOptions {
+  /** The file; its directory is created. */
+  readonly path: string;
+  readonly bounds?: Partial<StreamBounds>;
+  /** How long a write waits for another process. Default 2,000 ms. */
+  readonly busyMs?: number;
+}
+
+/** Both stores on one file; disposing any of the three closes it. Throws `StoreError`. */
+export function sqliteSessionStores(options: SqliteSessionOptions): SessionStores {
+  try {
+    mkdirSync(dirname(options.path), { recursive: true, mode: 0o700 });
+    const database = openDatabase(options.path, { busyMs: options.busyMs ?? 2_000 });
+    try {
+      database.exec("PRAGMA synchronous = NORMAL");
+      migrate(database, APPLICATION, SCHEMA);
+      return stores(database, { ...STREAM_BOUNDS, ...options.bounds });
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+  } catch (error) {
+    const fault = storeFault(error);
+    throw fault === error ? fault : new StoreError(fault.code, `${options.path}: ${fault.message}`, { cause: error });
+  }
+}
+
+type Run = <T>(work: () => T) => Promise<T>;
+
+function stores(database: DatabaseSync, bounds: StreamBounds): SessionStores {
+  let open = true;
+  const read: Run = async (work) => {
+    if (!open) throw new StoreError("STORE_CLOSED", "The session store is closed. Open it again.");
+    try {
+      return work();
+    } catch (error) {
+      throw storeFault(error);
+    }
+  };
+  const write: Run = (work) =>
+    read(() => {
+      database.exec("BEGIN IMMEDIATE");
+      try {
+        const result = work();
+        database.exec("COMMIT");
+        return result;
+      } finally {
+        if (database.isTransaction) database.exec("ROLLBACK");
+      }
+    });
+  const close = async (): Promise<void> => {
+    if (open) database.close();
+    open = false;
+  };
+  return {
+    sessions: { ...sessionStore(database, read, write), [Symbol.asyncDispose]: close },
+    streams: { ...streamStore(database, bounds, read, write), [Symbol.asyncDispose]: close },
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+function sessionStore(database: DatabaseSync, read: Run, write: Run): Omit<SessionStore, typeof Symbol.asyncDispose> {
+  const put = database.prepare("INSERT INTO session VALUES(?,?,?) ON CONFLICT(id) DO UPDATE SET seen = excluded.seen, row = excluded.row");
+  const get = database.prepare("SELECT seen, row FROM session WHERE id = ?");
+  const touch = database.prepare("UPDATE session SET seen = ? WHERE id = ? AND seen < ?");
+  const remove = database.prepare("DELETE FROM session WHERE id = ?");
+  const expire = database.prepare("DELETE FROM session WHERE seen < ? RETURNING id");
+  return {
+    put: (row) => write(() => void put.run(row.id, row.seenAt, JSON.stringify(row))),
+    get: (id) =>
+      read(() => {
+        const columns = get.get(id);
+        return columns && { ...sessionRow(parsed(columns["row"])), seenAt: int(columns["seen"]) };
+      }),
+    touch: (id, seenAt) => write(() => void touch.run(seenAt, id, seenAt)),
+    delete: (id) => write(() => void remove.run(id)),
+    expire: (seenBefore) => write(() => expire.all(seenBefore).map((columns) => text(columns["id"]))),
+  };
+}
+
+function sessionRow(value: Json): Omit<SessionRow, "seenAt"> {
+  if (!isBag(value)) throw damaged("a session is none");
+  const { id, principal, protocol, client, capabilities, subscriptions, logLevel, posture, createdAt } = value;
+  if (!isBag(client) || !isBag(capabilities) || !Array.isArray(subscriptions)) throw damaged("a session is none");
+  return {
+    id: text(id),
+    ...(principal === undefined ? {} : { principal: text(principal) }),
+    protocol: text(protocol),
+    client,
+    capabilities,
+    subscriptions: subscriptions.map(text),
+    ...(logLevel === undefined ? {} : { logLevel: text(logLevel) }),
+    ...(posture === undefined ? {} : { posture: text(posture) }),
+    createdAt: int(createdAt),
+  };
+}
+
+function streamStore(database: DatabaseSync, bounds: StreamBounds, read: Run, write: Run): Omit<StreamStore, typeof Symbol.asyncDispose> {
+  const grow = database.prepare(
+    `INSERT INTO stream VALUES(?1, ?2, 1, ?3, (SELECT coalesce(max(turn), 0) + 1 FROM stream WHERE session = ?1))
+     ON CONFLICT(session, name) DO UPDATE SET last = last + 1, bytes = bytes + ?3, turn = excluded.turn RETURNING last, bytes`,
+  );
+  const insert = database.prepare("INSERT INTO message VALUES(?,?,?,?,?)");
+  const oldest = database.prepare("SELECT n, bytes FROM message WHERE session = ? AND name = ? ORDER BY n LIMIT 1");
+  const drop = database.prepare("DELETE FROM message WHERE session = ? AND name = ? AND n <= ?");
+  const shrink = database.prepare("UPDATE stream SET bytes = ? WHERE session = ? AND name = ?");
+  const idle = database.prepare("SELECT name FROM stream WHERE session = ? ORDER BY turn DESC LIMIT -1 OFFSET ?");
+  const forget = database.prepare("DELETE FROM stream WHERE session = ? AND name = ?");
+  const last = database.prepare("SELECT last FROM stream WHERE session = ? AND name = ?");
+  const following = database.prepare("SELECT n, message FROM message WHERE session = ? AND name = ? AND n > ? ORDER BY n");
+  const removeStreams = database.prepare("DELETE FROM stream WHERE session = ?");
+  const removeMessages = database.prepare("DELETE FROM message WHERE session = ?");
+  return {
+    append: (session, name, message) =>
+      write(() => {
+        const written = JSON.stringify(message);
+        const size = Buffer.byteLength(written);
+        const columns = grow.get(session, name, size);
+        const n = int(columns?.["last"]);
+        let bytes = int(columns?.["bytes"]);
+        insert.run(session, name, n, size, written);
+        const before = bytes;
+        drop.run(session, name, n - bounds.messages);
+        while (bytes > bounds.bytes) {
+          const first = oldest.get(session, name);
+          if (first === undefined) break;
+          bytes -= int(first["bytes"]);
+          drop.run(session, name, int(first["n"]));
+        }
+        if (bytes !== before) shrink.run(bytes, session, name);
+        for (const other of idle.all(session, bounds.streams)) {
+          drop.run(session, text(other["name"]), Number.MAX_SAFE_INTEGER);
+          forget.run(session, text(other["name"]));
+        }
+        return eventId(name, n);
+      }),
+    after: (session, id) =>
+      read(() => {
+        const place = readEventId(id);
+        if (place === undefined) return undefined;
+        const { stream, n } = place;
+        const columns = last.get(session, stream);
+        if (columns === undefined || n > int(columns["last"])) return undefined;
+        const rows = following.all(session, stream, n);
+        if (rows.length !== int(columns["last"]) - n) return undefined;
+        return { stream, messages: rows.map((row) => ({ id: eventId(stream, int(row["n"])), message: parsed(row["message"]) })) };
+      }),
+    delete: (session) =>
+      write(() => {
+        removeStreams.run(session);
+        removeMessages.run(session);
+      }),
+  };
+}

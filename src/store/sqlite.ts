@@ -1,0 +1,261 @@
+/**
+ * The Store contract on one SQLite file. C2: `commit` settles when its group is on disk.
+ * C5: outbox and consumed messages share the turn's transaction. C6: append is
+ * compare-and-swap. C7: texts are kept as they were hashed, and hashed again on load.
+ */
+import type { DatabaseSync } from "node:sqlite";
+import { closeSync, mkdirSync, openSync } from "node:fs";
+import { join } from "node:path";
+import { StoreError, systemClock, type Clock, type Store } from "../contract/index.ts";
+import { Cells } from "./cells.ts";
+import { Directory } from "./directory.ts";
+import { Eraser } from "./erase.ts";
+import { GroupCommit } from "./group-commit.ts";
+import { History } from "./history.ts";
+import { lockStore } from "./lock.ts";
+import { migrate } from "./migrate.ts";
+import { openDatabase } from "./open-database.ts";
+import { Outbox } from "./outbox.ts";
+import { Replies } from "./replies.ts";
+import { APPLICATION, SCHEMA } from "./schema.ts";
+import { SeekIndex } from "./seek-index.ts";
+import { sqliteCode, storeFault } from "./sqlite-error.ts";
+import { TurnWriter } from "./turn-writer.ts";
+
+export interface SqliteOptions {
+  /** Created where absent; the store is `troupe.db` in it. */
+  readonly directory?: string;
+  /** The store's file itself, instead of a directory. */
+  readonly path?: string;
+  /** Takes no lock and writes nothing: for commands beside a running server. */
+  readonly readOnly?: boolean;
+  readonly clock?: Clock;
+  /** Faults for tests: runs inside each transaction, before its COMMIT. */
+  readonly beforeCommit?: (database: DatabaseSync) => void;
+}
+
+/**
+ * Opens a store, takes its lock and migrates it. Throws `StoreError`: `STORE_LOCKED`
+ * (another server has it), `STORE_NEWER`, `STORE_CORRUPT`, `STORE_READ_ONLY`, `STORE_FULL`, `STORE_IO`.
+ */
+export function sqliteStore(options: SqliteOptions): Store {
+  const { directory } = options;
+  const path = options.path ?? (directory === undefined ? undefined : join(directory, "troupe.db"));
+  if (path === undefined) throw new StoreError("STORE_IO", "No place for the store was named: give `directory` or `path`.");
+  const clock = options.clock ?? systemClock;
+  if (options.readOnly) return guarded(path, () => readOnlyStore(path, clock));
+  return guarded(path, () => {
+    if (directory !== undefined) mkdirSync(directory, { recursive: true, mode: 0o700 });
+    const unlock = lockStore(path);
+    let database: DatabaseSync | undefined;
+    try {
+      database = openDatabase(path);
+      migrate(database, APPLICATION, SCHEMA);
+      return writable(database, clock, unlock, options.beforeCommit);
+    } catch (error) {
+      database?.close();
+      unlock();
+      throw error;
+    }
+  });
+}
+
+function guarded(path: string, open: () => Store): Store {
+  try {
+    return open();
+  } catch (error) {
+    if (error instanceof StoreError) throw error;
+    const cause = sqliteCode(error) === 14 ? (whyNotWritten(path) ?? error) : error;
+    const system = cause instanceof Error && "code" in cause ? cause.code : undefined;
+    if (system === "EACCES" || system === "EROFS" || system === "EPERM")
+      throw new StoreError(
+        "STORE_READ_ONLY",
+        `The store ${path} cannot be written. Check who owns its directory and how the disk is mounted.`,
+        { cause },
+      );
+    if (system === "ENOSPC" || system === "EDQUOT")
+      throw new StoreError("STORE_FULL", `There is no space left for the store ${path}. Free some, then try again.`, { cause });
+    const fault = storeFault(error);
+    throw new StoreError(fault.code, `${path}: ${fault.message}`, { cause });
+  }
+}
+
+/** SQLite says only that it could not open a file; the system says why. */
+function whyNotWritten(path: string): unknown {
+  try {
+    closeSync(openSync(`${path}.lock`, "a"));
+    return undefined;
+  } catch (error) {
+    return error;
+  }
+}
+
+type Reads = Omit<
+  Store,
+  | "commit"
+  | "enqueue"
+  | "settle"
+  | "erase"
+  | "letter"
+  | "event"
+  | "caused"
+  | "remembered"
+  | "claimants"
+  | "due"
+  | typeof Symbol.asyncDispose
+>;
+
+/** Synchronous inside, so that every answer is of one moment; a fault of the file becomes a `StoreError`. */
+function reads(
+  database: DatabaseSync,
+  cells: Pick<Cells, "get">,
+  history: History,
+  outbox: Outbox,
+  directory: Directory,
+  read: <T>(run: () => T) => Promise<T>,
+): Reads {
+  return {
+    load: (id) =>
+      read(() => {
+        const cell = cells.get(id);
+        return cell && { row: cell.row, seq: cell.seq, head: cell.head, tail: history.tail(id, cell) };
+      }),
+    events: (id, afterSeq, limit) =>
+      read(() => {
+        const cell = cells.get(id);
+        return cell ? history.events(cell, afterSeq, limit) : [];
+      }),
+    undelivered: (limit) => read(() => outbox.undelivered(limit)),
+    letters: (limit) => read(() => outbox.letters(limit)),
+    children: (id) => read(() => directory.children(id)),
+    list: (query) => read(() => directory.list(query)),
+    count: (query) => read(() => directory.count(query)),
+    find: (uid) => read(() => directory.find(uid)),
+  };
+}
+
+const closed = (): StoreError => new StoreError("STORE_CLOSED", "The store is closed. Open it again.");
+
+function writable(database: DatabaseSync, clock: Clock, unlock: () => void, beforeCommit?: (database: DatabaseSync) => void): Store {
+  const cells = new Cells(database);
+  const history = new History(database);
+  const outbox = new Outbox(database);
+  const directory = new Directory(database);
+  const replies = new Replies(database, () => clock.now());
+  const turns = new TurnWriter(database, cells, history, outbox, replies);
+  const commits = new GroupCommit(database, () => turns.rolledBack(), beforeCommit && (() => beforeCommit(database)));
+  const seek = new SeekIndex(database, commits);
+  const eraser = new Eraser(database, commits, history);
+  let open = true;
+  const read = reading(() => open);
+  const write = <T>(run: () => T): Promise<T> => (open ? commits.add(run) : Promise.reject(closed()));
+  return {
+    ...reads(database, cells, history, outbox, directory, read),
+    commit: (id, entry) => write(() => turns.write(id, entry)),
+    enqueue: (message) => write(() => outbox.add(message)),
+    settle: (messageId, how, why = "") =>
+      write(() => {
+        if (how === "done") outbox.remove(messageId);
+        else if (how === "failed") outbox.fail(messageId);
+        else outbox.die(messageId, why, clock.now());
+      }),
+    letter: (messageId, fate) => write(() => (fate === "replay" ? outbox.replay(messageId) : outbox.drop(messageId))),
+    due: (before, limit) =>
+      read(async () => {
+        for (;;) {
+          const { due, stale } = directory.due(before, limit);
+          if (stale.length === 0) return due;
+          await commits.add(() => {
+            for (const one of stale) {
+              const cell = cells.known(one.id);
+              if (directory.correct(one) && cell) cell.due = one.at;
+            }
+          });
+        }
+      }),
+    remembered: (id, key) =>
+      read(() => {
+        const cell = cells.get(id);
+        return cell && replies.get(cell.pk, key);
+      }),
+    claimants: (key) => read(() => replies.claimants(key)),
+    event: (id) => read(() => seek.event(id)),
+    caused: (id) => read(() => seek.caused(id)),
+    erase: (id, beforeSeq) =>
+      read(() => {
+        const cell = cells.get(id);
+        return cell ? eraser.erase(cell, beforeSeq) : 0;
+      }),
+    async [Symbol.asyncDispose]() {
+      if (!open) return;
+      open = false;
+      await commits.drained();
+      try {
+        database.close();
+      } finally {
+        unlock();
+      }
+    },
+  };
+}
+
+const refuse = (): Promise<never> =>
+  Promise.reject(
+    new StoreError(
+      "STORE_READ_ONLY",
+      "This store was opened for reading only. Ask the running server, or stop it and open the store for writing.",
+    ),
+  );
+
+function readOnlyStore(path: string, clock: Clock): Store {
+  const database = openDatabase(path, { readOnly: true });
+  try {
+    migrate(database, APPLICATION, SCHEMA, true);
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+  const cells = new Cells(database);
+  const history = new History(database);
+  const outbox = new Outbox(database);
+  const directory = new Directory(database);
+  const replies = new Replies(database, () => clock.now());
+  const seek = new SeekIndex(database);
+  let open = true;
+  const read = reading(() => open);
+  return {
+    // Another process writes: nothing may be kept from one question to the next.
+    ...reads(database, { get: (id) => cells.read(id) }, history, outbox, directory, read),
+    due: (before, limit) => read(() => directory.due(before, limit).due),
+    remembered: (id, key) =>
+      read(() => {
+        const cell = cells.read(id);
+        return cell && replies.get(cell.pk, key);
+      }),
+    claimants: (key) => read(() => replies.claimants(key)),
+    event: (id) => read(() => seek.event(id)),
+    caused: (id) => read(() => seek.caused(id)),
+    commit: refuse,
+    enqueue: refuse,
+    settle: refuse,
+    letter: refuse,
+    erase: refuse,
+    async [Symbol.asyncDispose]() {
+      if (!open) return;
+      open = false;
+      database.close();
+    },
+  };
+}
+
+/** Throws `StoreError` only, also where SQLite or a parser throws. */
+function reading(isOpen: () => boolean): <T>(run: () => T | Promise<T>) => Promise<T> {
+  return async (run) => {
+    if (!isOpen()) throw closed();
+    try {
+      return await run();
+    } catch (error) {
+      throw storeFault(error);
+    }
+  };
+}

@@ -1,0 +1,135 @@
+/**
+ * One entry into the log. C6: the head is compared with what this process wrote last and,
+ * in the statement itself, with what the file says. C5: what the turn sends, and the
+ * message it consumed, go with it in one transaction.
+ */
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { StoreError, type ActorId, type Entry } from "../contract/index.ts";
+import { coldSum, expiry, restText, rowSum, sameCold, soonest } from "./actor-row.ts";
+import type { Cell, Cells } from "./cells.ts";
+import { int, split } from "./column.ts";
+import type { History } from "./history.ts";
+import type { Outbox } from "./outbox.ts";
+import type { Replies } from "./replies.ts";
+
+const conflict = (id: ActorId, what: string): StoreError =>
+  new StoreError("STORE_CONFLICT", `${id} ${what}. Load it again, then repeat the turn.`);
+
+export class TurnWriter {
+  readonly #cells: Cells;
+  readonly #history: History;
+  readonly #outbox: Outbox;
+  readonly #replies: Replies;
+  readonly #begin: StatementSync;
+  readonly #warm: StatementSync;
+  readonly #cold: StatementSync;
+  readonly #event: StatementSync;
+  readonly #tally: StatementSync;
+  readonly #lastPos: StatementSync;
+  #pos: number | undefined;
+
+  constructor(database: DatabaseSync, cells: Cells, history: History, outbox: Outbox, replies: Replies) {
+    this.#cells = cells;
+    this.#history = history;
+    this.#outbox = outbox;
+    this.#replies = replies;
+    this.#begin = database.prepare(
+      "INSERT INTO actor(seq, head, pos, full, version, seen, count, sum, due, status, owner, parent, rest, uid, kind, key) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+    );
+    const warm = "seq = ?, head = ?, pos = ?, full = ?, version = ?, seen = ?, count = ?, sum = ?";
+    this.#warm = database.prepare(`UPDATE actor SET ${warm} WHERE id = ? AND pos = ?`);
+    this.#cold = database.prepare(
+      `UPDATE actor SET ${warm}, due = ?, status = ?, owner = ?, parent = ?, rest = ?, uid = ? WHERE id = ? AND pos = ?`,
+    );
+    this.#event = database.prepare("INSERT INTO event(pos, actor, seq, prev, back, far, id, header, body) VALUES(?,?,?,?,?,?,?,?,?)");
+    this.#tally = database.prepare("INSERT INTO tally VALUES(?, 1) ON CONFLICT(kind) DO UPDATE SET n = n + 1");
+    this.#lastPos = database.prepare("SELECT max(pos) AS pos FROM event");
+  }
+
+  /** Nothing that was remembered holds any more. */
+  rolledBack(): void {
+    this.#pos = undefined;
+    this.#cells.clear();
+  }
+
+  /** Within a transaction. Throws `STORE_CONFLICT` before it wrote anything. */
+  write(id: ActorId, entry: Entry): void {
+    const cell = this.#cells.get(id);
+    if ((cell?.head ?? null) !== entry.after)
+      throw conflict(
+        id,
+        entry.after === null ? "has begun already" : cell === undefined ? "is not there" : "has had another turn meanwhile",
+      );
+    if (entry.seq !== (cell?.seq ?? 0) + 1) throw conflict(id, `was to get event ${entry.seq} after event ${cell?.seq ?? 0}`);
+    if (entry.consumed !== undefined && !this.#outbox.has(entry.consumed))
+      throw conflict(id, `has applied message ${entry.consumed} already`);
+    this.#pos ??= Number(this.#lastPos.get()?.["pos"] ?? 0);
+    const pos = this.#pos + 1;
+    const full = entry.full ? pos : (cell?.full ?? 0);
+    const marks = cell === undefined ? { back: null, far: null } : (cell.marks ??= this.#history.marksAfter(cell));
+    const prev = cell?.pos ?? null;
+    const pk = this.#row(id, entry, cell, pos, full);
+    this.#pos = pos;
+    const isBack = entry.seq % 64 === 0;
+    this.#event.run(
+      pos,
+      pk,
+      entry.seq,
+      prev,
+      marks.back,
+      isBack ? marks.far : null,
+      entry.event.id,
+      entry.event.header,
+      entry.event.body ?? null,
+    );
+    const known = this.#cells.get(id);
+    if (known && isBack) known.marks = { back: pos, far: entry.seq % 4_096 === 0 ? pos : marks.far };
+    for (const message of entry.out) this.#outbox.add(message);
+    if (entry.consumed !== undefined) this.#outbox.remove(entry.consumed);
+    if (entry.remember) this.#replies.add(pk, entry.remember);
+    for (const late of entry.answered ?? []) this.#replies.add(pk, late);
+    if (entry.claimed) this.#replies.claim(pk, entry.claimed);
+  }
+
+  #row(id: ActorId, entry: Entry, cell: Cell | undefined, pos: number, full: number): number {
+    const { row, seq } = entry;
+    const head = entry.event.id;
+    if (cell !== undefined && sameCold(cell.row, row) && (expiry(row) ?? Infinity) >= (cell.due ?? 0)) {
+      const sum = rowSum(cell.cold, seq, head, pos, full, row);
+      const { changes } = this.#warm.run(seq, head, pos, full, row.version, row.lastMessageAt, row.messageCount, sum, cell.pk, cell.pos);
+      if (changes !== 1) throw conflict(id, "has another writer");
+      Object.assign(cell, { row, seq, head, pos, full });
+      return cell.pk;
+    }
+    const rest = restText(row);
+    const cold = coldSum(row, rest);
+    const due = soonest(row);
+    const sum = rowSum(cold, seq, head, pos, full, row);
+    const columns = [
+      seq,
+      head,
+      pos,
+      full,
+      row.version,
+      row.lastMessageAt,
+      row.messageCount,
+      sum,
+      due,
+      row.status,
+      row.owner ?? null,
+      row.parent ?? null,
+      rest,
+    ] as const;
+    if (cell === undefined) {
+      const [kind, key] = split(id);
+      const pk = int(Number(this.#begin.run(...columns, row.uid, kind, key).lastInsertRowid));
+      this.#tally.run(kind);
+      this.#cells.set(id, { pk, row, cold, seq, head, pos, full, due, marks: { back: null, far: null } });
+      return pk;
+    }
+    const { changes } = this.#cold.run(...columns, row.uid, cell.pk, cell.pos);
+    if (changes !== 1) throw conflict(id, "has another writer");
+    Object.assign(cell, { row, cold, seq, head, pos, full, due });
+    return cell.pk;
+  }
+}

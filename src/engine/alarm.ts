@@ -1,0 +1,194 @@
+/**
+ * Wakes and expiries. Of actors on disk the store knows what is due, so nothing is
+ * read at start but the soonest; a memory actor has one timer of its own.
+ */
+import type { ActorId, Clock, Entropy, Message, Store } from "../contract/index.ts";
+import type { Cell } from "./cell.ts";
+import { faults, wakeId } from "../chain/index.ts";
+import type { Host } from "./host.ts";
+
+const MOST_FAILURES = 3;
+const PAGE = 128;
+const FAR = Number.MAX_SAFE_INTEGER;
+/** What is due but cannot be done, of a failed actor say, is looked at again after this. */
+const PUT_OFF_MS = 60_000;
+
+export interface AlarmHost extends Pick<Host, "fault"> {
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+  readonly store: Store | undefined;
+  readonly retryMs: number;
+  /** The actor's cell, loaded or loading; undefined where its kind is not known here. */
+  cell(id: ActorId): Cell | undefined;
+  /** Stops it, unless it is used just now; `ended` is told whether it must be tried again. */
+  expire(cell: Cell, ended: (again: boolean) => void): void;
+}
+
+export class Alarm {
+  readonly #host: AlarmHost;
+  /** Being rung, or put off. */
+  readonly #busy = new Set<string>();
+  readonly #timers = new Map<string, () => void>();
+  #at = FAR;
+  #reading = false;
+  #closed = false;
+
+  constructor(host: AlarmHost) {
+    this.#host = host;
+  }
+
+  /** Looks for what was missed, and for what comes next. */
+  start(): void {
+    if (this.#host.store !== undefined) this.#arm(0);
+  }
+
+  timed(cell: Cell): void {
+    if (this.#closed) return;
+    const soonest = cell.status === "live" ? soonestOf(cell) : FAR;
+    if (!cell.memory) {
+      // What was put off is looked at anew: it may be another time now, or an actor that works again.
+      for (const wake of ["", ...Object.keys(cell.extra.wakes)]) {
+        const key = keyOf(cell.id, wake);
+        if (!this.#timers.has(key)) continue;
+        this.#clear(key);
+        this.#busy.delete(key);
+      }
+      if (soonest < FAR) this.#arm(soonest);
+      return;
+    }
+    this.#clear(cell.id);
+    if (soonest < FAR) this.#later(cell.id, soonest, () => this.#ringMemory(cell));
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const undo of this.#timers.values()) undo();
+    this.#timers.clear();
+  }
+
+  #later(name: string, at: number, run: () => void): void {
+    this.#clear(name);
+    const undo = this.#host.clock.after(Math.max(0, at - this.#host.clock.now()), () => {
+      this.#timers.delete(name);
+      run();
+    });
+    this.#timers.set(name, undo);
+  }
+
+  #clear(name: string): void {
+    this.#timers.get(name)?.();
+    this.#timers.delete(name);
+  }
+
+  #ringMemory(cell: Cell): void {
+    const now = this.#host.clock.now();
+    const due = Object.entries(cell.extra.wakes).filter(([, { at }]) => at <= now);
+    for (const [name] of due) this.#ring(cell, name, 0, () => undefined);
+    if (cell.status !== "live") return;
+    const { expireMs } = cell.extra.policy;
+    if (expireMs !== undefined && cell.lastAt + expireMs <= now)
+      this.#host.expire(cell, (again) => again && this.#later(cell.id, now + this.#host.retryMs, () => this.#ringMemory(cell)));
+    else if (due.length === 0) this.timed(cell);
+  }
+
+  #arm(at: number): void {
+    if (this.#closed || at >= this.#at) return;
+    this.#at = at;
+    this.#later("", at, () => {
+      this.#at = FAR;
+      void this.#round();
+    });
+  }
+
+  async #round(): Promise<void> {
+    const { store, clock } = this.#host;
+    if (store === undefined || this.#closed) return;
+    if (this.#reading) return this.#arm(clock.now() + 1);
+    this.#reading = true;
+    try {
+      const limit = PAGE + this.#busy.size;
+      const due = await store.due(clock.now(), limit);
+      for (const { id, wake, at } of due) this.#begin(id, wake, at);
+      const next = (await store.due(FAR, 1 + this.#busy.size)).find(({ id, wake }) => !this.#busy.has(keyOf(id, wake)));
+      if (next) this.#arm(next.at);
+    } catch (error) {
+      this.#host.fault(error, { where: "wake" });
+      this.#arm(clock.now() + this.#host.retryMs);
+    } finally {
+      this.#reading = false;
+    }
+  }
+
+  #begin(id: ActorId, wake: string, at: number): void {
+    const key = keyOf(id, wake);
+    if (this.#busy.has(key) || this.#closed) return;
+    this.#busy.add(key);
+    const cell = this.#host.cell(id);
+    // Of an unknown kind: stays busy, so that it is not met again and again.
+    if (cell === undefined) return;
+    const ended = (): void => {
+      this.#busy.delete(key);
+      this.#arm(this.#host.clock.now());
+    };
+    const now = (): number => this.#host.clock.now();
+    const begin = (): void => {
+      if (cell.lost) return this.#later(key, now() + this.#host.retryMs, ended);
+      if (cell.status === "failed") return this.#later(key, now() + PUT_OFF_MS, ended);
+      if (Object.hasOwn(cell.extra.wakes, wake)) return this.#ring(cell, wake, 0, ended);
+      // Not a wake: an expiry, unless the actor has been busy since its last commit.
+      const { expireMs } = cell.extra.policy;
+      const expiresAt = expireMs === undefined ? FAR : cell.lastAt + expireMs;
+      if (cell.status !== "live" || expiresAt >= FAR) return this.#later(key, now() + this.#host.retryMs, ended);
+      if (expiresAt > now()) return this.#later(key, Math.max(expiresAt, at), ended);
+      this.#host.expire(cell, (again) => (again ? this.#later(key, now() + this.#host.retryMs, ended) : ended()));
+    };
+    if (cell.loading) void cell.loading.then(begin);
+    else begin();
+  }
+
+  #ring(cell: Cell, name: string, failures: number, ended: () => void, dropped?: string): void {
+    const { clock, entropy, retryMs } = this.#host;
+    const wake = cell.extra.wakes[name];
+    if (this.#closed || wake === undefined) return ended();
+    const message = (life: string): Message => ({
+      id: wakeId(life, name, wake.at),
+      to: cell.id,
+      action: wake.action,
+      args: wake.args ?? null,
+      at: clock.now(),
+      seed: entropy.hex(16),
+      from: cell.id,
+    });
+    const again = (afterMs: number, count: number, why?: string): void =>
+      this.#later(`ring ${keyOf(cell.id, name)}`, clock.now() + afterMs, () => {
+        const now = this.#host.cell(cell.id);
+        if (now === undefined) return ended();
+        if (now.loading) void now.loading.then(() => this.#ring(now, name, count, ended, why));
+        else this.#ring(now, name, count, ended, why);
+      });
+    cell.ring(
+      name,
+      message,
+      (_, error) => {
+        if (error === undefined || this.#closed) return ended();
+        if (error.code === "ACTOR_FAILED") return this.#later(`ring ${keyOf(cell.id, name)}`, clock.now() + PUT_OFF_MS, ended);
+        if (faults.isPassing(error)) return again(retryMs / 2, failures, dropped);
+        const count = failures + 1;
+        // C5's measure for wakes: after three failures it is over, and the event says so.
+        if (count < MOST_FAILURES) again(retryMs * 4 ** failures, count);
+        else if (count === MOST_FAILURES) again(0, count, `${error.code}: ${error.message}`);
+        else ended();
+      },
+      dropped,
+    );
+  }
+}
+
+const keyOf = (id: ActorId, wake: string): string => `${id}\n${wake}`;
+
+function soonestOf(cell: Cell): number {
+  const { expireMs } = cell.extra.policy;
+  let soonest = expireMs === undefined ? FAR : cell.lastAt + expireMs;
+  for (const { at } of Object.values(cell.extra.wakes)) if (at < soonest) soonest = at;
+  return soonest;
+}

@@ -1,0 +1,588 @@
+/**
+ * One actor in this process.
+ *
+ * C2: a turn's effects are let out by `#land` alone: commit, announce, reply.
+ * C3: the cell changes in `#take` alone, after everything that can throw.
+ */
+import { EngineError } from "../contract/index.ts";
+import type { ActorId, Entry, Json, Message, Reply, Snapshot, Status, Stored, Turn, Work } from "../contract/index.ts";
+import { afterCrash } from "./crash.ts";
+import {
+  type Base,
+  begin,
+  entryOf,
+  type Extra,
+  faults,
+  type Kind,
+  messagesOf,
+  OK_NULL,
+  type Plan,
+  planTurn,
+  received,
+  statusOf,
+} from "../chain/index.ts";
+import { LastEvent } from "./last-event.ts";
+import type { Host } from "./host.ts";
+import { Job, type Task } from "./job.ts";
+import { Flight, Lead, type Durable } from "./lead.ts";
+import { Line } from "./line.ts";
+import { Tail, wake, type Woken } from "./stored.ts";
+import { WorkRun } from "./work.ts";
+
+/** Turns handed over and not yet durable: more would only wait in another queue. */
+const LONGEST_LEAD = 512;
+const NEVER: readonly number[] = [];
+const NOBODY: ReadonlySet<ActorId> = new Set();
+const NOTHING: readonly Message[] = [];
+
+type Place = Pick<Snapshot, "seq" | "head" | "status">;
+
+export class Cell extends Line implements Base {
+  readonly kind: Kind;
+  memory: boolean;
+  status: Status | "unborn" = "unborn";
+  state: Json = null;
+  life = "";
+  createdAt = 0;
+  extra: Extra;
+  bytes = 0;
+  seq = 0;
+  lastAt = 0;
+  messageCount = 0;
+  /** Times of crashes within the window. */
+  crashes: readonly number[] = NEVER;
+  /** A memory actor's only event. */
+  last: LastEvent | undefined;
+  /** Out of the registry: another cell may stand for the actor. */
+  forgotten = false;
+  /** Passivation looks at it. */
+  watchedOver = false;
+  /** While the store is asked what the actor is. */
+  loading: Promise<void> | undefined;
+  /** The store could not say: this cell has been forgotten, another will ask again. */
+  lost: EngineError | undefined;
+  #tail: Tail | undefined;
+  #lead: Lead | undefined;
+  #work: WorkRun | undefined;
+  #why: EngineError | undefined;
+
+  constructor(host: Host, kind: Kind, id: ActorId, memory: boolean) {
+    super(host, id);
+    this.kind = kind;
+    this.memory = memory;
+    this.extra = kind.plain;
+  }
+
+  /** Nothing runs, waits or is on its way to the disk. */
+  get quiet(): boolean {
+    return this.free && this.#lead === undefined && this.waiting === 0;
+  }
+
+  /** Another look at the store would tell the same: not so where crashes have failed it. */
+  get mayBeForgotten(): boolean {
+    return this.status !== "failed" || this.crashes.length === 0;
+  }
+
+  get failure(): EngineError | undefined {
+    return this.status === "failed" ? this.#why : undefined;
+  }
+
+  protected get room(): number {
+    return this.extra.policy.mailbox;
+  }
+
+  protected get nextEvent(): number {
+    return this.seq + 1;
+  }
+
+  protected rest(): void {
+    if ((this.status !== "live" || this.host.draining) && this.quiet) this.host.rest(this);
+  }
+
+  /** The caller has left, or its time is over: heard up to the commit. */
+  cancel(job: Job, error: EngineError): void {
+    if (job.phase === "waiting") {
+      this.remove(job);
+      job.fail(error);
+    } else if (job.phase === "work" && this.#work?.job === job) this.abortWork(error);
+  }
+
+  /** Raises the fence; the next message may run. */
+  abortWork(error: EngineError): void {
+    const work = this.#work;
+    if (!work?.end(error)) return;
+    this.#work = undefined;
+    work.job.fail(error);
+    this.release();
+  }
+
+  /** Settles when the store has answered for all that was handed to it. */
+  async settled(): Promise<void> {
+    while (this.#lead !== undefined || this.loading !== undefined) {
+      await this.loading;
+      await this.#lead?.over();
+    }
+  }
+
+  /** A reply to a call of that key that is on its way to the disk: settles when it is there, or will not be. */
+  answering(key: string): Promise<void> | undefined {
+    return this.#lead?.answering(key);
+  }
+
+  /** The last durable state (law 2); undefined before there is one. */
+  snapshot(): Snapshot | undefined {
+    if (this.seq === 0) return undefined;
+    const { id, last } = this;
+    const { state, seq, head, status, owner } = this.#lead?.durable ?? this.#now();
+    if (seq === 0) return undefined;
+    return {
+      id,
+      seq,
+      // A memory actor's is hashed only for those who look: most read the state.
+      get head() {
+        return head ?? last?.event.id ?? "";
+      },
+      status: this.status === "failed" ? "failed" : status,
+      state,
+      ...(owner === undefined ? {} : { owner }),
+    };
+  }
+
+  #now(): Durable {
+    const status = this.status === "unborn" ? "live" : this.status;
+    return { state: this.state, seq: this.seq, head: this.#tail?.head ?? null, status, owner: this.extra.owner };
+  }
+
+  // ── a message ─────────────────────────────────────────────────────────────
+
+  protected receive(job: Job): void {
+    if (job.phase === "over") return;
+    const refusal = this.#refusal(job);
+    if (refusal) return job.fail(refusal);
+    const born = this.status !== "live";
+    const base = born ? this.#begin(job) : this;
+    if (base === undefined) return;
+    // Not the message's own time: one that waited long in the outbox comes now all the same.
+    this.lastAt = this.host.clock.now();
+    let effect: Turn<unknown> | Work<unknown>;
+    try {
+      effect = received(this.kind, base.state, job.message);
+    } catch (error) {
+      return this.#crash(job, error, "turn");
+    }
+    if (typeof effect === "function") this.#startWork(job, base, born, effect);
+    else this.#apply(job, base, born, effect);
+  }
+
+  #refusal({ message }: Job): EngineError | undefined {
+    if (message.deadline !== undefined && message.deadline <= this.host.clock.now()) return faults.deadline(this.id);
+    if (this.status === "failed") return this.#why;
+    if (this.status === "live") {
+      const { owner } = this.extra;
+      const stranger = owner !== undefined && message.viewer !== undefined && message.viewer.principal !== owner;
+      return stranger ? faults.noActor(this.id) : undefined;
+    }
+    if (message.start !== undefined) return undefined;
+    return this.status === "unborn" ? faults.noActor(this.id) : faults.stopped(this.id);
+  }
+
+  #begin(job: Job): Base | undefined {
+    const { message } = job;
+    try {
+      const uid = this.life === "" ? undefined : (this.extra.uid ?? this.life);
+      const base = begin(this.kind, this.id, message, uid);
+      const { persistence } = base.extra.policy;
+      if (persistence === "distributed") throw faults.engineMissing(this.kind.name, "engine");
+      if (persistence === "disk" && this.host.store === undefined) throw faults.engineMissing(this.kind.name, "store");
+      return base;
+    } catch (error) {
+      if (error instanceof EngineError) job.fail(error);
+      else {
+        this.host.fault(error, { where: "load", actor: this.id, action: message.action });
+        job.fail(this.#failWith(faults.failed(this.id, "its first state could not be made", error)));
+      }
+      return undefined;
+    }
+  }
+
+  #failWith(why: EngineError): EngineError {
+    this.status = "failed";
+    this.#why = why;
+    this.#announceNow();
+    return why;
+  }
+
+  #crash(job: Job, error: unknown, where: "turn" | "work"): void {
+    this.host.fault(error, { where, actor: this.id, action: job.message.action });
+    const { restart } = this.extra.policy;
+    const { times, fails } = afterCrash(this.crashes, this.host.clock.now(), restart);
+    this.crashes = times;
+    if (fails) this.#failWith(faults.failed(this.id, `it crashed ${times.length} times within ${restart?.withinMs ?? 0} ms`, error));
+    job.fail(faults.crashed(this.id, this.seq + 1, error));
+  }
+
+  #startWork(job: Job, base: Base, born: boolean, work: Work<unknown>): void {
+    // C2: work starts only when all before it is durable; to receive once more is pure.
+    if (this.#lead !== undefined) return this.park(job);
+    this.hold = "work";
+    job.phase = "work";
+    const ended = (act: () => void): void => {
+      this.#work = undefined;
+      job.phase = "waiting";
+      this.resume(job, act);
+    };
+    const run = new WorkRun(this.id, this.host, job, base.extra.policy.workMs, {
+      turned: (turn) => ended(() => this.#apply(job, base, born, turn)),
+      threw: (error) => ended(() => this.#crash(job, error, "work")),
+      timedOut: (error) => ended(() => job.fail(error)),
+    });
+    this.#work = run;
+    run.start(work);
+  }
+
+  // ── a turn ────────────────────────────────────────────────────────────────
+
+  #apply(job: Job, base: Base, born: boolean, turn: Turn<unknown>): void {
+    if (turn.stop === undefined) this.#conclude(job, base, born, turn, NOBODY);
+    else if (this.#lead !== undefined) this.park(job);
+    else this.#stopAfterChildren(job, base, born, turn, NOBODY);
+  }
+
+  /** Stops without the behaviour's doing. `above`: who is stopping already, and need not be told. */
+  stop(job: Job, reason: string, above: ReadonlySet<ActorId>): void {
+    const task: Task = {
+      run: () => {
+        if (this.seq === 0) job.fail(faults.noActor(this.id));
+        else if (this.status === "stopped") job.done(OK_NULL);
+        else if (this.#lead !== undefined) this.park(task);
+        else this.#stopAfterChildren(job, this, false, { stop: reason }, above);
+      },
+      abandon: (error) => job.fail(error),
+    };
+    this.push(task, true);
+    this.abortWork(faults.stopped(this.id));
+  }
+
+  #stopAfterChildren(job: Job, base: Base, born: boolean, turn: Turn<unknown>, above: ReadonlySet<ActorId>): void {
+    const stopping = born ? undefined : this.host.stopChildren(this.id, above);
+    if (stopping === undefined) return this.#conclude(job, base, born, turn, above);
+    this.hold = "stop";
+    job.phase = "commit";
+    stopping.then(
+      () => this.resume(job, () => this.#conclude(job, base, born, turn, above)),
+      (error: unknown) => this.resume(job, () => job.fail(faults.fromStore(error))),
+    );
+  }
+
+  /** A wake has come: unless it was cancelled or put off meanwhile, it runs like any message. */
+  ring(name: string, message: (life: string) => Message, ended: NonNullable<Job["ended"]>, dropped?: string): void {
+    const task: Task = {
+      run: () => {
+        const wakeUp = this.extra.wakes[name];
+        if (this.status === "failed") return ended(undefined, this.#why ?? faults.stopped(this.id));
+        if (this.status !== "live" || wakeUp === undefined || wakeUp.at > this.host.clock.now()) return ended(OK_NULL, undefined);
+        const job = new Job(message(this.life));
+        job.wake = name;
+        job.bounded = false;
+        job.ended = ended;
+        if (dropped === undefined) this.receive(job);
+        else this.#conclude(job, this, false, { record: { dropped } }, NOBODY);
+      },
+      abandon: (error) => ended(undefined, error),
+    };
+    this.push(task);
+  }
+
+  /** Drops what this process holds of the actor, its failure and its crashes included. */
+  restart(job: Job): void {
+    const task: Task = {
+      run: () => {
+        if (this.#lead !== undefined) return this.park(task);
+        this.crashes = NEVER;
+        if (this.memory) {
+          if (this.status === "failed") this.status = this.seq === 0 ? "unborn" : "live";
+          return this.#restarted(job);
+        }
+        void this.load().then(() => (this.lost === undefined ? this.#restarted(job) : job.fail(this.lost)));
+      },
+      abandon: (error) => job.fail(error),
+    };
+    this.push(task, true);
+    this.abortWork(faults.cancelled(this.id));
+  }
+
+  #restarted(job: Job): void {
+    this.#announceNow();
+    // Its wakes have waited with it.
+    this.host.timed(this);
+    job.done(OK_NULL);
+  }
+
+  /**
+   * Puts an event into the chain that is no message's: made of what the store has,
+   * when nothing is on its way there. What the cell knows is read anew after it.
+   */
+  append(make: (stored: Stored) => Entry): Promise<Entry> {
+    const { promise, resolve, reject } = Promise.withResolvers<Entry>();
+    const task: Task = {
+      run: () => {
+        if (this.memory) return reject(faults.noActor(this.id));
+        if (this.#lead !== undefined) return this.park(task);
+        this.hold = "load";
+        this.loading = this.#appended(make)
+          .then(resolve, reject)
+          .then(() => this.#reload([], () => this.#announceNow()));
+      },
+      abandon: reject,
+    };
+    this.push(task);
+    return promise;
+  }
+
+  async #appended(make: (stored: Stored) => Entry): Promise<Entry> {
+    const { store } = this.host;
+    try {
+      const stored = await store?.load(this.id);
+      if (store === undefined || stored === undefined) throw faults.noActor(this.id);
+      const entry = make(stored);
+      await store.commit(this.id, entry);
+      return entry;
+    } catch (error) {
+      throw faults.fromStore(error);
+    }
+  }
+
+  #conclude(job: Job, base: Base, born: boolean, turn: Turn<unknown>, above: ReadonlySet<ActorId>): void {
+    const { id, extra } = this;
+    let plan: Plan | undefined;
+    try {
+      plan = planTurn(base, job, turn, {
+        id,
+        seq: this.seq + 1,
+        born,
+        keyMs: this.host.keyMs,
+        answersElsewhere: this.memory && job.consumed !== undefined,
+        parentKnows: extra.parent !== undefined && above.has(extra.parent),
+      });
+      if (plan !== undefined) this.#commit(job, plan);
+    } catch (error) {
+      if (error instanceof EngineError) job.fail(error);
+      else this.#crash(job, error, "turn");
+      return;
+    }
+    if (plan !== undefined) return;
+    const reply = turn.reply === undefined || turn.reply === "later" ? OK_NULL : turn.reply;
+    // C2: a reply that saw the lead is told, or dropped, with it.
+    if (this.#lead === undefined) this.#answer(job, reply, turn.emit);
+    else this.#lead.ride({ done: () => this.#answer(job, reply, turn.emit), dropped: (error) => job.fail(error) });
+  }
+
+  #answer(job: Job, reply: Reply, emit: readonly Json[] | undefined): void {
+    const now = emit === undefined || emit.length === 0 || !("ok" in reply) ? undefined : this.snapshot();
+    if (now) this.#announce(now, emit);
+    job.done(reply);
+  }
+
+  #announce(at: Place, emit: readonly Json[] | undefined): void {
+    const { watchers } = this.host;
+    if (!watchers.hears(this.id, this.kind.topic)) return;
+    const change = {
+      id: this.id,
+      seq: at.seq,
+      get head() {
+        return at.head;
+      },
+      status: at.status,
+    };
+    watchers.tell(emit === undefined || emit.length === 0 ? change : Object.assign(change, { emit }), this.kind.topic);
+  }
+
+  #announceNow(): void {
+    const now = this.snapshot();
+    if (now) this.#announce(now, undefined);
+  }
+
+  #commit(job: Job, plan: Plan): void {
+    if (plan.born ? plan.extra.policy.persistence === "memory" : this.memory) this.#commitHere(job, plan);
+    else this.#handOver(job, plan);
+  }
+
+  #commitHere(job: Job, plan: Plan): void {
+    const last = new LastEvent(this.kind, plan, this.last);
+    this.memory = true;
+    this.#tail = undefined;
+    this.#take(plan);
+    this.last = last;
+    if (plan.born) this.host.began(this);
+    if (plan.stop !== undefined) this.host.ended(this);
+    const out = plan.sends.length === 0 ? NOTHING : messagesOf(plan, this.host.clock.now(), undefined);
+    this.#land(job, plan, last, out);
+  }
+
+  /** The next turn may run before the store has answered. */
+  #handOver(job: Job, plan: Plan): void {
+    const { store } = this.host;
+    if (store === undefined) throw faults.engineMissing(this.kind.name, "store");
+    const tail = this.#tail ?? new Tail();
+    const place = {
+      parent: tail.head,
+      full: plan.born || tail.wantsFull,
+      messageCount: this.messageCount + 1,
+      lastMessageAt: this.lastAt,
+      consumed: job.consumed,
+    };
+    const entry = entryOf(this.kind, plan, place, this.host.clock.now());
+    this.#lead ??= new Lead(this.id, this.#now(), {
+      landed: (flight) => this.#landed(flight),
+      shorter: () => this.#shorter(),
+      failing: () => (this.hold = "load"),
+      dropped: (flights) => this.#recover(flights),
+    });
+    this.memory = false;
+    this.#take(plan);
+    tail.grow(entry);
+    this.#tail = tail;
+    job.phase = "commit";
+    this.#lead.add(new Flight(job, plan, entry), store);
+    // Another life must not begin on a stop that may be dropped.
+    if (plan.stop !== undefined) this.hold = "quiet";
+    else if (this.#lead.length >= LONGEST_LEAD) this.hold = "full";
+  }
+
+  #take(plan: Plan): void {
+    this.state = plan.state;
+    this.bytes = plan.bytes;
+    this.extra = plan.extra;
+    this.seq = plan.seq;
+    this.messageCount = plan.born ? 1 : this.messageCount + 1;
+    if (plan.born) this.crashes = NEVER;
+    this.life = plan.life;
+    this.createdAt = plan.createdAt;
+    this.status = statusOf(plan);
+  }
+
+  #landed({ job, plan, entry, riders }: Flight): void {
+    job.kept = job.consumed !== undefined;
+    this.#land(job, plan, { seq: plan.seq, head: entry.event.id, status: entry.row.status }, entry.out);
+    for (const rider of riders) rider.done();
+  }
+
+  #shorter(): void {
+    const left = this.#lead?.length ?? 0;
+    if (left === 0) this.#lead = undefined;
+    if ((this.hold === "quiet" && left === 0) || (this.hold === "full" && left < LONGEST_LEAD / 2)) this.hold = undefined;
+    if (this.free) this.pump();
+  }
+
+  /** C2: the commit has been; now announce, then reply. */
+  #land(job: Job, plan: Plan, place: Place, out: readonly Message[]): void {
+    const { host } = this;
+    job.answered = plan.answered;
+    this.#announce(place, plan.emit);
+    for (const [of, reply] of plan.answers) host.laters.answer(of, reply, (waiting) => this.#receipt(waiting, place));
+    if (plan.reply !== "later") {
+      this.#receipt(job, place);
+      job.done(plan.reply);
+    } else if (job.ended === undefined) host.laters.add(plan.message.id, job);
+    else job.done(OK_NULL);
+    if (out.length > 0) host.deliver(out, !this.memory);
+    if (plan.timed) host.timed(this);
+    if (this.memory && plan.remembered.length > 0) host.remember(this.id, plan.remembered);
+  }
+
+  #receipt(job: Job, place: Place): void {
+    const tell = job.options?.onReceipt;
+    if (tell === undefined || job.phase === "over") return;
+    try {
+      const { seq } = place;
+      tell({
+        actor: this.id,
+        seq,
+        // A memory actor's event is hashed only for those who look.
+        get head() {
+          return place.head;
+        },
+      });
+    } catch (error) {
+      this.host.fault(error, { where: "receipt", actor: this.id });
+    }
+  }
+
+  // ── the store ─────────────────────────────────────────────────────────────
+
+  /** Asks the store what the actor is; what waits is refused where it cannot say. */
+  load(): Promise<void> {
+    this.hold = "load";
+    return (this.loading = this.#reload([]));
+  }
+
+  /** C2: the whole lead is dropped, and the actor is what the store says it is. */
+  #recover(flights: readonly Flight[]): void {
+    this.#lead = undefined;
+    this.loading = this.#reload(flights);
+  }
+
+  async #reload(flights: readonly Flight[], before?: () => void): Promise<void> {
+    let lost: EngineError | undefined;
+    try {
+      this.#become(await wake(this.host.store, this.kind, this.id));
+    } catch (error) {
+      this.host.fault(error, { where: "store", actor: this.id });
+      lost = faults.fromStore(error);
+    }
+    let first: unknown;
+    for (const flight of flights) {
+      const kept = await this.#isKept(flight);
+      if (kept === true) {
+        this.#landed(flight);
+        continue;
+      }
+      const { error } = flight;
+      const told =
+        kept === "unknown"
+          ? faults.outcomeUnknown(this.id, error)
+          : first === undefined
+            ? faults.fromStore(error)
+            : faults.notApplied(this.id, first);
+      first ??= error;
+      flight.job.fail(told);
+      for (const rider of flight.riders) rider.dropped(faults.notApplied(this.id, error));
+    }
+    this.loading = undefined;
+    before?.();
+    if (lost === undefined) return this.release();
+    this.lost = lost;
+    this.host.forget(this);
+    this.refuseAll(lost);
+  }
+
+  /** A store that fails without a word of its own may have kept the entry all the same. */
+  async #isKept({ outcome, error, entry }: Flight): Promise<boolean | "unknown"> {
+    if (outcome === "kept") return true;
+    if (faults.saysNothingKept(error)) return false;
+    try {
+      return (await this.host.store?.event(entry.event.id)) !== undefined;
+    } catch {
+      return "unknown";
+    }
+  }
+
+  #become(woken: Woken | undefined): void {
+    this.#tail = woken?.tail;
+    this.seq = woken?.seq ?? 0;
+    this.status = woken?.row.status ?? "unborn";
+    if (woken === undefined) return;
+    const { row } = woken;
+    this.life = row.life;
+    this.createdAt = row.createdAt;
+    this.lastAt = Math.max(this.lastAt, row.lastMessageAt);
+    this.messageCount = row.messageCount;
+    this.extra = woken.extra;
+    this.state = woken.state;
+    this.bytes = woken.bytes;
+    if (woken.failure && row.status !== "stopped") {
+      this.host.fault(woken.failure, { where: "load", actor: this.id });
+      this.#failWith(woken.failure);
+    }
+  }
+}

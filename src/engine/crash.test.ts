@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as fc from "fast-check";
+import { afterCrash } from "./crash.ts";
+
+test("without a bound crashes never fail an actor", () => {
+  let times: readonly number[] = [];
+  for (let at = 0; at < 5_000; at += 1) {
+    const after = afterCrash(times, at, undefined);
+    assert.equal(after.fails, false);
+    times = after.times;
+  }
+  assert.ok(times.length <= 1_001, "and are not remembered without end");
+});
+
+test("up to `max` crashes within the window go on, one more fails", () => {
+  const bound = { max: 2, withinMs: 100 };
+  const one = afterCrash([], 0, bound);
+  const two = afterCrash(one.times, 50, bound);
+  assert.deepEqual([one.fails, two.fails], [false, false]);
+  assert.equal(afterCrash(two.times, 99, bound).fails, true);
+  assert.equal(afterCrash(two.times, 100, bound).fails, false, "the first is out of the window");
+});
+
+test("an actor fails exactly when more than `max` of its crashes lie within the window", () => {
+  fc.assert(
+    fc.property(fc.array(fc.nat(200), { maxLength: 40 }), fc.nat(5), fc.integer({ min: 1, max: 300 }), (gaps, max, withinMs) => {
+      let now = 0;
+      let times: readonly number[] = [];
+      const all: number[] = [];
+      for (const gap of gaps) {
+        now += gap;
+        all.push(now);
+        const after = afterCrash(times, now, { max, withinMs });
+        times = after.times;
+        assert.equal(after.fails, all.filter((at) => at > now - withinMs).length > max);
+      }
+    }),
+  );
+});

@@ -1,0 +1,45 @@
+import type { ActorId, Clock, Entropy, Message, Outgoing, Remembered, Reply, Store } from "../contract/index.ts";
+import type { Cell } from "./cell.ts";
+import type { Job } from "./job.ts";
+import type { Laters } from "./laters.ts";
+import type { Waits } from "./waits.ts";
+import type { Watchers } from "./watchers.ts";
+
+/** Where a fault was noticed that no caller can be told of in full. */
+export interface FaultContext {
+  readonly where: "turn" | "work" | "load" | "watcher" | "receipt" | "store" | "outbox" | "wake" | "idle";
+  readonly actor?: ActorId;
+  readonly action?: string;
+}
+
+/** What a cell needs of the engine around it. */
+export interface Host {
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+  readonly store: Store | undefined;
+  /** How long a keyed reply is remembered. */
+  readonly keyMs: number;
+  readonly watchers: Watchers;
+  readonly laters: Laters;
+  readonly waits: Waits;
+  /** Whoever comes to rest is waited for. */
+  readonly draining: boolean;
+  /** From work: a call whose id follows from the work's message; where the work may run again, its reply is found again. */
+  callFrom(work: Job, n: number, outgoing: Outgoing, endsAt: number, signal: AbortSignal): Promise<Reply>;
+  /** Messages that left with a commit; `kept`: the store has them too. */
+  deliver(messages: readonly Message[], kept: boolean): void;
+  /** The actor's wakes or its expiry are others now. */
+  timed(cell: Cell): void;
+  /** Undefined: there are none. `above`: who is stopping already. */
+  stopChildren(id: ActorId, above: ReadonlySet<ActorId>): Promise<void> | undefined;
+  /** A memory actor has begun. */
+  began(cell: Cell): void;
+  /** A memory actor has ended: once for each beginning. */
+  ended(cell: Cell): void;
+  /** Nothing waits in the cell, and it is not an ordinary live one. */
+  rest(cell: Cell): void;
+  forget(cell: Cell): void;
+  /** Of a memory actor (C4). */
+  remember(id: ActorId, replies: readonly Remembered[]): void;
+  fault(error: unknown, context: FaultContext): void;
+}

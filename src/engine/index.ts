@@ -1,0 +1,2 @@
+export type { FaultContext } from "./host.ts";
+export { LocalEngine, type Health, type LocalOptions } from "./local.ts";

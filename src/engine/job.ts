@@ -1,0 +1,77 @@
+import type { CallOptions, EngineError, Message, Reply } from "../contract/index.ts";
+
+/** Where a message is: `commit` is where cancelling ends. */
+export type Phase = "waiting" | "work" | "commit" | "later" | "over";
+
+/** Told once how a delivery or a wake ended: a reply, or an error. */
+export type Ended = (reply: Reply | undefined, error: EngineError | undefined) => void;
+
+/**
+ * One message on its way through a cell. It may settle before anybody asked for the
+ * promise: an idle actor's turn runs inside `call()`.
+ */
+export class Job {
+  readonly message: Message;
+  readonly options: CallOptions | undefined;
+  phase: Phase = "waiting";
+  /** Scoped to the principal (C4). */
+  key: string | undefined;
+  /** The outbox message it is (C5). */
+  consumed: string | undefined;
+  /** It left the outbox with the commit of its turn. */
+  kept = false;
+  /** Whoever asked with `replyAs` is told by the turn, or by a later one. */
+  answered = false;
+  /** The wake it is, and the actor's business to take it off the row. */
+  wake: string | undefined;
+  /** Deliveries wait in the outbox, not in the mailbox: they are not bounded there. */
+  bounded = true;
+  ended: Ended | undefined;
+  /** Undoes what was set up to watch over it. */
+  undo: (() => void) | undefined;
+  #reply: Reply | undefined;
+  #error: EngineError | undefined;
+  #resolve: ((reply: Reply) => void) | undefined;
+  #reject: ((error: EngineError) => void) | undefined;
+
+  constructor(message: Message, options?: CallOptions) {
+    this.message = message;
+    this.options = options;
+  }
+
+  done(reply: Reply): void {
+    if (this.phase === "over") return;
+    this.phase = "over";
+    this.undo?.();
+    if (this.#resolve) this.#resolve(reply);
+    else this.#reply = reply;
+    this.ended?.(reply, undefined);
+  }
+
+  fail(error: EngineError): void {
+    if (this.phase === "over") return;
+    this.phase = "over";
+    this.undo?.();
+    if (this.#reject) this.#reject(error);
+    else this.#error = error;
+    this.ended?.(undefined, error);
+  }
+
+  promise(): Promise<Reply> {
+    if (this.#reply !== undefined) return Promise.resolve(this.#reply);
+    if (this.#error !== undefined) return Promise.reject(this.#error);
+    return new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+  }
+}
+
+/** Something to do with a cell in its turn among the messages: stop it, take a wake off. */
+interface Control {
+  readonly run: () => void;
+  /** Instead of running. */
+  readonly abandon: (error: EngineError) => void;
+}
+
+export type Task = Job | Control;

@@ -1,0 +1,155 @@
+/** C4: a keyed call that was applied gets its first reply again, also while the first still runs. */
+import { EngineError } from "../contract/index.ts";
+import type { ActorId, CallOptions, Clock, Message, Remembered, Reply, Store, Viewer } from "../contract/index.ts";
+import type { Cell } from "./cell.ts";
+import { faults, keptFor } from "../chain/index.ts";
+import { Job } from "./job.ts";
+import type { Laters } from "./laters.ts";
+
+/** Per memory actor: a caller with ever new keys must not fill the memory. */
+const MOST_REMEMBERED = 1_000;
+
+export interface KeyedHost {
+  readonly clock: Clock;
+  readonly store: Store | undefined;
+  readonly laters: Laters;
+  /** The actor's cell, loaded or loading; undefined where there is none and `message` would not begin one. */
+  cellFor(message: Message): Cell | undefined;
+  /** Puts it before its actor, cancelled by `signal` up to the commit. */
+  submit(job: Job, signal: AbortSignal): void;
+}
+
+/** A viewer without a principal is known by the actor that stands for it. */
+export const scopedKey = (viewer: Viewer | undefined, from: ActorId | undefined, key: string): string =>
+  `${viewer?.principal ?? viewer?.self ?? from ?? ""}\n${key}`;
+
+interface First {
+  readonly reply: Promise<Reply>;
+  readonly abort: AbortController;
+  callers: number;
+}
+
+export class Keyed {
+  readonly #host: KeyedHost;
+  readonly #running = new Map<string, First>();
+  readonly #memory = new Map<ActorId, Map<string, Remembered>>();
+
+  constructor(host: KeyedHost) {
+    this.#host = host;
+  }
+
+  call(message: Message, key: string, options: CallOptions): Promise<Reply> {
+    const scoped = scopedKey(message.viewer, message.from, key);
+    const place = `${message.to}\n${scoped}`;
+    let first = this.#running.get(place);
+    // Its callers have left: where that has ended it, whoever comes now begins anew.
+    if (first?.abort.signal.aborted)
+      return first.reply.catch((error: unknown) => {
+        if (isLeft(error)) return this.call(message, key, options);
+        throw error;
+      });
+    if (first === undefined) {
+      const abort = new AbortController();
+      const reply = this.#first(message, scoped, options, abort.signal).finally(() => this.#running.delete(place));
+      // Each caller has a promise of its own below; when all have left, nobody may be there to see it fail.
+      reply.catch(() => undefined);
+      first = { reply, abort, callers: 0 };
+      this.#running.set(place, first);
+    }
+    return this.#join(first, message, options);
+  }
+
+  remember(id: ActorId, replies: readonly Remembered[]): void {
+    const known = this.#memory.get(id) ?? new Map<string, Remembered>();
+    this.#memory.set(id, known);
+    const now = this.#host.clock.now();
+    for (const remembered of replies) known.set(remembered.key, remembered);
+    for (const [key, { until }] of known) {
+      if (until > now && known.size <= MOST_REMEMBERED) break;
+      known.delete(key);
+    }
+  }
+
+  forget(id: ActorId): void {
+    this.#memory.delete(id);
+  }
+
+  /** Each caller may leave by itself; the last to leave takes the call along, if it can still be taken back. */
+  async #join(first: First, message: Message, { signal }: CallOptions): Promise<Reply> {
+    first.callers += 1;
+    const undo: (() => void)[] = [];
+    const left = new Promise<EngineError>((resolve) => {
+      const leave = (): void => resolve(faults.cancelled(message.to));
+      if (signal?.aborted) leave();
+      signal?.addEventListener("abort", leave, { once: true });
+      undo.push(() => signal?.removeEventListener("abort", leave));
+      const { deadline: at } = message;
+      if (at !== undefined)
+        undo.push(this.#host.clock.after(Math.max(0, at - this.#host.clock.now()), () => resolve(faults.deadline(message.to))));
+    });
+    try {
+      const outcome = await Promise.race([first.reply, left]);
+      if (!(outcome instanceof Error)) return outcome;
+      if (first.callers > 1) throw outcome;
+      first.abort.abort(outcome);
+      return await first.reply;
+    } finally {
+      first.callers -= 1;
+      for (const run of undo) run();
+    }
+  }
+
+  async #first(message: Message, scoped: string, options: CallOptions, signal: AbortSignal): Promise<Reply> {
+    const { store } = this.#host;
+    const cell = this.#host.cellFor(message);
+    const job = new Job(message, options);
+    job.key = scoped;
+    if (cell !== undefined) {
+      for (;;) {
+        // To wait for nothing takes a moment too, in which the cell may have begun to load.
+        while (cell.loading !== undefined) await cell.loading;
+        if (cell.lost) throw cell.lost;
+        // From here to the end of the round nothing else runs: what is due cannot be answered unheard.
+        const { pending } = cell.extra;
+        const due = Object.keys(pending).find((id) => keptFor(pending[id]).key === scoped);
+        if (due !== undefined) return this.#waitFor(due, job, signal);
+        // On its way to the disk an answer is neither due any more nor remembered yet.
+        const answering = cell.answering(scoped);
+        if (answering === undefined) break;
+        await answering;
+      }
+      const known = cell.memory ? this.#remembered(message.to, scoped) : await this.#stored(store, message.to, scoped);
+      if (known !== undefined) return known;
+    }
+    this.#host.submit(job, signal);
+    return job.promise();
+  }
+
+  /** A message that was told "later": its caller may be another process's, its answer is this job's too. */
+  #waitFor(messageId: string, job: Job, signal: AbortSignal): Promise<Reply> {
+    const { laters } = this.#host;
+    laters.add(messageId, job);
+    const left = (): void => {
+      laters.leave(messageId, job);
+      job.fail(faults.cancelled(job.message.to, true));
+    };
+    signal.addEventListener("abort", left, { once: true });
+    job.undo = () => signal.removeEventListener("abort", left);
+    return job.promise();
+  }
+
+  #remembered(id: ActorId, scoped: string): Reply | undefined {
+    const known = this.#memory.get(id)?.get(scoped);
+    return known !== undefined && known.until > this.#host.clock.now() ? known.reply : undefined;
+  }
+
+  async #stored(store: Store | undefined, id: ActorId, scoped: string): Promise<Reply | undefined> {
+    try {
+      return await store?.remembered(id, scoped);
+    } catch (error) {
+      throw faults.fromStore(error);
+    }
+  }
+}
+
+const isLeft = (error: unknown): boolean => error instanceof EngineError && (error.code === "CANCELLED" || error.code === "DEADLINE");

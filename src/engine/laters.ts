@@ -1,0 +1,44 @@
+import type { EngineError, Reply } from "../contract/index.ts";
+import type { Job } from "./job.ts";
+
+/** Callers whose message was told "later". Their rows survive the process, their promises do not. */
+export class Laters {
+  readonly #waiting = new Map<string, Set<Job>>();
+
+  /** `messageId` is the message that was told "later"; a repeated keyed call waits for its first. */
+  add(messageId: string, job: Job): void {
+    const jobs = this.#waiting.get(messageId) ?? new Set();
+    this.#waiting.set(messageId, jobs);
+    jobs.add(job);
+    job.phase = "later";
+  }
+
+  /** A caller who does not wait any longer; the answer stays due. */
+  leave(messageId: string, job: Job): void {
+    const jobs = this.#waiting.get(messageId);
+    jobs?.delete(job);
+    if (jobs?.size === 0) this.#waiting.delete(messageId);
+  }
+
+  /** `receipt` is told of each caller before its reply. */
+  answer(messageId: string, reply: Reply, receipt: (job: Job) => void): void {
+    for (const job of this.#take(messageId)) {
+      receipt(job);
+      job.done(reply);
+    }
+  }
+
+  fail(messageId: string, error: EngineError): void {
+    for (const job of this.#take(messageId)) job.fail(error);
+  }
+
+  failAll(error: EngineError): void {
+    for (const messageId of this.#waiting.keys()) this.fail(messageId, error);
+  }
+
+  #take(messageId: string): Iterable<Job> {
+    const jobs = this.#waiting.get(messageId);
+    this.#waiting.delete(messageId);
+    return jobs ?? [];
+  }
+}

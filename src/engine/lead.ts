@@ -1,0 +1,130 @@
+/**
+ * The turns of one actor that were handed to the store and are not durable yet.
+ *
+ * C2: they land in their order; once one is lost, none after it lands, and all are
+ * told of together when the store has answered for each.
+ */
+import type { ActorId, EngineError, Entry, Json, Status, Store } from "../contract/index.ts";
+import type { Job } from "./job.ts";
+import type { Plan } from "../chain/index.ts";
+
+/** What readers see meanwhile (law 2). */
+export interface Durable {
+  readonly state: Json;
+  readonly seq: number;
+  readonly head: string | null;
+  readonly status: Status;
+  readonly owner: string | undefined;
+}
+
+/** A reply that saw the lead: told or dropped with it. */
+export interface Rider {
+  readonly done: () => void;
+  readonly dropped: (error: EngineError) => void;
+}
+
+export class Flight {
+  readonly job: Job;
+  readonly plan: Plan;
+  readonly entry: Entry;
+  readonly riders: Rider[] = [];
+  outcome: "flying" | "kept" | "lost" = "flying";
+  error: unknown;
+
+  constructor(job: Job, plan: Plan, entry: Entry) {
+    this.job = job;
+    this.plan = plan;
+    this.entry = entry;
+  }
+}
+
+export interface LeadEnds {
+  readonly landed: (flight: Flight) => void;
+  /** After each answer of the store by which something landed. */
+  readonly shorter: () => void;
+  /** The first answer that something was lost: no more turns until the rest is known. */
+  readonly failing: () => void;
+  /** All that did not land, in order. */
+  readonly dropped: (flights: readonly Flight[]) => void;
+}
+
+export class Lead {
+  durable: Durable;
+  readonly #id: ActorId;
+  readonly #ends: LeadEnds;
+  #flights: Flight[] = [];
+  #failing = false;
+  #whenOver: (() => void)[] = [];
+
+  constructor(id: ActorId, durable: Durable, ends: LeadEnds) {
+    this.#id = id;
+    this.durable = durable;
+    this.#ends = ends;
+  }
+
+  get length(): number {
+    return this.#flights.length;
+  }
+
+  add(flight: Flight, store: Pick<Store, "commit">): void {
+    this.#flights.push(flight);
+    let committed: Promise<void>;
+    try {
+      committed = store.commit(this.#id, flight.entry);
+    } catch (error) {
+      committed = Promise.reject(error instanceof Error ? error : new Error(String(error)));
+    }
+    committed.then(
+      () => this.#arrived(flight, "kept"),
+      (error: unknown) => this.#arrived(flight, "lost", error),
+    );
+  }
+
+  ride(rider: Rider): void {
+    this.#flights.at(-1)?.riders.push(rider);
+  }
+
+  /** Settles when the store has answered for the turn that answers that key, kept or dropped; undefined: there is none. */
+  answering(key: string): Promise<void> | undefined {
+    const flight = this.#flights.find(({ plan }) => plan.remembered.some((remembered) => remembered.key === key));
+    return flight && new Promise((resolve) => flight.riders.push({ done: resolve, dropped: () => resolve() }));
+  }
+
+  /** Settles when the store has answered for all of it. */
+  over(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#flights.length === 0) resolve();
+      else this.#whenOver.push(resolve);
+    });
+  }
+
+  #arrived(arrived: Flight, outcome: "kept" | "lost", error?: unknown): void {
+    arrived.outcome = outcome;
+    arrived.error = error;
+    if (outcome === "lost" && !this.#failing) {
+      this.#failing = true;
+      this.#ends.failing();
+    }
+    if (this.#failing) {
+      if (this.#flights.some((flight) => flight.outcome === "flying")) return;
+      const dropped = this.#flights;
+      this.#flights = [];
+      this.#ends.dropped(dropped);
+    } else {
+      let count = 0;
+      for (let flight = this.#flights[0]; flight?.outcome === "kept"; flight = this.#flights[count]) {
+        count += 1;
+        const { plan, entry } = flight;
+        this.durable = { state: plan.state, seq: plan.seq, head: entry.event.id, status: entry.row.status, owner: entry.row.owner };
+        this.#ends.landed(flight);
+      }
+      if (count === 0) return;
+      this.#flights.splice(0, count);
+      this.#ends.shorter();
+    }
+    if (this.#flights.length > 0) return;
+    const waiting = this.#whenOver;
+    this.#whenOver = [];
+    for (const run of waiting) run();
+  }
+}

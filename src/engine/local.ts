@@ -1,0 +1,516 @@
+import {
+  systemClock,
+  systemEntropy,
+  TroupeError,
+  type ActorId,
+  type Behaviour,
+  type CallOptions,
+  type Change,
+  type ChainEvent,
+  type Clock,
+  type Engine,
+  type Entropy,
+  type Entry,
+  type Letter,
+  type ListQuery,
+  type Message,
+  type Outgoing,
+  type Reply,
+  type Snapshot,
+  type Store,
+  type Stored,
+  type Trait,
+  type Viewer,
+} from "../contract/index.ts";
+import { Alarm } from "./alarm.ts";
+import { compareIds, faults, keyOf, type Kind, kindFrom, kindOf, stamp, stampFrom } from "../chain/index.ts";
+import { Cell } from "./cell.ts";
+import type { FaultContext, Host } from "./host.ts";
+import { Idle } from "./idle.ts";
+import { Job } from "./job.ts";
+import { Keyed, scopedKey } from "./keyed.ts";
+import { Laters } from "./laters.ts";
+import { Outbox } from "./outbox.ts";
+import { Registry } from "./registry.ts";
+import { rawState } from "./stored.ts";
+import { Waits } from "./waits.ts";
+import { Watchers } from "./watchers.ts";
+
+export interface LocalOptions {
+  readonly kinds: readonly Behaviour[];
+  /** Where actors on disk sleep; not closed by the engine. Absent: memory actors only. */
+  readonly store?: Store;
+  readonly clock?: Clock;
+  readonly entropy?: Entropy;
+  /** Keyed replies are given again for this long. Default 24 h. */
+  readonly keyMs?: number;
+  /** The wait after a delivery's first failure, four times as long after the second. Default 100 ms. */
+  readonly retryMs?: number;
+  /** Told what no caller can be told in full: what a crash was, a listener that threw, a store that failed. Default: nothing. */
+  readonly onFault?: (error: unknown, context: FaultContext) => void;
+}
+
+/** What an actor's crashes and failure are, for people. */
+export interface Health {
+  readonly crashes: readonly number[];
+  readonly failure?: string;
+}
+
+const TRAITS: ReadonlySet<Trait> = new Set(["mailbox-bound", "cycle-check", "progress", "memory-actors"]);
+const PAGE = 256;
+
+/** Actors in this process, on disk where a store is given. */
+export class LocalEngine implements Engine {
+  readonly traits = TRAITS;
+  readonly #clock: Clock;
+  readonly #entropy: Entropy;
+  readonly #store: Store | undefined;
+  readonly #kinds = new Map<string, Kind>();
+  /** Memory kinds of which some actor was begun on disk. */
+  readonly #strays = new Set<string>();
+  readonly #registry = new Registry();
+  readonly #watchers: Watchers;
+  readonly #laters = new Laters();
+  readonly #idle: Idle;
+  readonly #outbox: Outbox;
+  readonly #alarm: Alarm;
+  readonly #keyed: Keyed;
+  readonly #host: Host;
+  readonly #fault: (error: unknown, context: FaultContext) => void;
+  /** Draining lets what runs end, with all it calls. */
+  #phase: "open" | "draining" | "closed" = "open";
+  #whenQuiet: (() => void) | undefined;
+
+  private constructor(options: LocalOptions) {
+    const { store, clock = systemClock, entropy = systemEntropy, onFault, retryMs = 100 } = options;
+    this.#store = store;
+    this.#clock = clock;
+    this.#entropy = entropy;
+    this.#fault = (error, context) => {
+      try {
+        onFault?.(error, context);
+      } catch {
+        // Whoever listens to faults must not make more of them.
+      }
+    };
+    for (const behaviour of options.kinds) {
+      if (this.#kinds.has(behaviour.kind)) throw twoOfAKind(behaviour.kind);
+      this.#kinds.set(behaviour.kind, kindFrom(behaviour));
+    }
+    this.#watchers = new Watchers((error, actor) => this.#fault(error, { where: "watcher", actor }));
+    this.#idle = new Idle(clock, (cell) => this.#registry.forget(cell));
+    const fault = this.#fault;
+    this.#outbox = new Outbox({ clock, store, retryMs, fault, accept: (job) => this.#accept(job) });
+    this.#alarm = new Alarm({
+      clock,
+      entropy,
+      store,
+      retryMs,
+      fault,
+      cell: (id) => this.#cell(id),
+      expire: (cell, ended) => this.#expire(cell, ended),
+    });
+    this.#keyed = new Keyed({
+      clock,
+      store,
+      laters: this.#laters,
+      cellFor: (message) => this.#cellFor(message),
+      submit: (job, signal) => this.#submit(job, signal),
+    });
+    const isDraining = (): boolean => this.#phase !== "open";
+    this.#host = {
+      clock,
+      entropy,
+      store,
+      keyMs: options.keyMs ?? 24 * 3_600_000,
+      watchers: this.#watchers,
+      laters: this.#laters,
+      waits: new Waits(),
+      get draining() {
+        return isDraining();
+      },
+      callFrom: (work, n, outgoing, endsAt, signal) => this.#callFrom(work, n, outgoing, endsAt, signal),
+      deliver: (messages, kept) => this.#outbox.add(messages, kept),
+      timed: (cell) => this.#alarm.timed(cell),
+      stopChildren: (id, above) => this.#stopChildren(id, above),
+      began: (cell) => this.#began(cell),
+      ended: (cell) => this.#registry.ended(cell),
+      rest: (cell) => this.#rest(cell),
+      forget: (cell) => this.#registry.forget(cell),
+      remember: (id, replies) => this.#keyed.remember(id, replies),
+      fault,
+    };
+  }
+
+  /** Wakes and sends that were due while no engine ran leave now. Throws `ENGINE_MISSING` where a kind needs what is not there. */
+  static async start(options: LocalOptions): Promise<LocalEngine> {
+    for (const { kind, policy } of options.kinds) {
+      if (policy.persistence === "distributed") throw faults.engineMissing(kind, "engine");
+      if (policy.persistence === "disk" && options.store === undefined) throw faults.engineMissing(kind, "store");
+    }
+    const engine = new LocalEngine(options);
+    await engine.#open();
+    return engine;
+  }
+
+  async #open(): Promise<void> {
+    const store = this.#store;
+    if (store === undefined) return;
+    for (const { name, plain } of this.#kinds.values())
+      if (plain.policy.persistence === "memory" && (await store.list({ kind: name, limit: 1 })).length > 0) this.#strays.add(name);
+    await this.#outbox.catchUp();
+    this.#alarm.start();
+  }
+
+  call(outgoing: Outgoing, options?: CallOptions): Promise<Reply> {
+    if (this.#phase !== "open") return Promise.reject(faults.draining());
+    const message = stamp(outgoing, options, this.#clock.now(), this.#entropy);
+    if (options?.key !== undefined) return this.#keyed.call(message, options.key, options);
+    const job = new Job(message, options);
+    this.#submit(job, options?.signal);
+    return job.promise();
+  }
+
+  async send(outgoing: Outgoing): Promise<void> {
+    if (this.#phase !== "open") throw faults.draining();
+    const message = stamp(outgoing, undefined, this.#clock.now(), this.#entropy);
+    const cell = this.#cellFor(message);
+    if (cell === undefined) throw faults.noActor(message.to);
+    await cell.loading;
+    if (cell.lost) throw cell.lost;
+    const store = this.#store;
+    if (cell.memory || store === undefined) {
+      if (cell.waiting >= cell.extra.policy.mailbox) throw faults.mailboxFull(cell.id);
+      return this.#outbox.add([message], false);
+    }
+    try {
+      await store.enqueue(message);
+    } catch (error) {
+      throw faults.fromStore(error);
+    }
+    this.#outbox.add([message], true);
+  }
+
+  async read(id: ActorId): Promise<Snapshot | undefined> {
+    const known = this.#registry.get(id);
+    if (known !== undefined && known.loading === undefined) return known.snapshot();
+    keyOf(id);
+    if (!this.#kinds.has(kindOf(id))) return this.#readRaw(id);
+    const cell = known ?? this.#cell(id);
+    await cell?.loading;
+    if (cell?.lost) throw cell.lost;
+    return cell?.snapshot();
+  }
+
+  async #readRaw(id: ActorId): Promise<Snapshot | undefined> {
+    const stored = await asked(this.#store?.load(id));
+    if (stored === undefined) return undefined;
+    const { row, seq, head } = stored;
+    const state = rawState(stored);
+    return { id, seq, head, status: row.status, state, ...(row.owner === undefined ? {} : { owner: row.owner }) };
+  }
+
+  async list(query: ListQuery): Promise<readonly Change[]> {
+    const kept = (await asked(this.#store?.list(query))) ?? [];
+    const here = this.#registry.list(query);
+    const told = kept.map((change): Change => {
+      const cell = this.#registry.get(change.id);
+      return cell?.status === "failed" ? { ...change, status: "failed" } : change;
+    });
+    const seen = new Set(here.map(({ id }) => id));
+    return [...told.filter(({ id }) => !seen.has(id)), ...here]
+      .toSorted((one, other) => compareIds(one.id, other.id))
+      .slice(0, query.limit);
+  }
+
+  async count(query: Omit<ListQuery, "after" | "limit">): Promise<number> {
+    return ((await asked(this.#store?.count(query))) ?? 0) + this.#registry.count(query);
+  }
+
+  async find(uid: string): Promise<ActorId | undefined> {
+    return this.#registry.find(uid) ?? (await asked(this.#store?.find(uid)));
+  }
+
+  async event(id: string): Promise<ChainEvent | undefined> {
+    return asked(this.#store?.event(id));
+  }
+
+  async caused(id: string): Promise<readonly ChainEvent[]> {
+    return (await asked(this.#store?.caused(id))) ?? [];
+  }
+
+  async keyed(kind: string, viewer: Viewer, key: string): Promise<ActorId | undefined> {
+    const claimants = (await asked(this.#store?.claimants(scopedKey(viewer, undefined, key)))) ?? [];
+    return claimants.find((id) => kindOf(id) === kind);
+  }
+
+  async *history(id: ActorId, afterSeq = 0): AsyncGenerator<ChainEvent, void, undefined> {
+    keyOf(id);
+    const cell = this.#registry.get(id);
+    if (cell?.memory) {
+      if (cell.last !== undefined && cell.last.seq > afterSeq) yield cell.last.event;
+      return;
+    }
+    for (let after = afterSeq; ; after += PAGE) {
+      const page = (await asked(this.#store?.events(id, after, PAGE))) ?? [];
+      yield* page;
+      if (page.length < PAGE) return;
+    }
+  }
+
+  /**
+   * An event that is no message's, a checkpoint say, between two turns: made of what the
+   * store has then. Running work goes on before it. Throws `NO_ACTOR` where none is stored.
+   */
+  async append(id: ActorId, make: (stored: Stored) => Entry): Promise<Entry> {
+    const cell = this.#known(id);
+    if (cell === undefined) throw faults.noActor(id);
+    return cell.append(make);
+  }
+
+  async stop(id: ActorId, reason: string): Promise<void> {
+    await this.#stop(id, reason, new Set());
+  }
+
+  async restart(id: ActorId): Promise<void> {
+    const cell = this.#known(id);
+    if (cell === undefined) throw faults.noActor(id);
+    const job = new Job(this.#own(id, "restart", null));
+    await cell.loading;
+    cell.restart(job);
+    await job.promise();
+  }
+
+  watch(topic: ActorId | `${string}/*`, listener: (change: Change) => void): () => void {
+    return this.#watchers.add(topic, listener);
+  }
+
+  /** Crashes within the window and why the actor has failed; undefined while it is not in this process. */
+  health(id: ActorId): Health | undefined {
+    const cell = this.#registry.get(id);
+    return cell && { crashes: cell.crashes, ...(cell.failure === undefined ? {} : { failure: cell.failure.message }) };
+  }
+
+  /** Sends that failed three times, oldest first. */
+  async letters(limit = 1_000): Promise<readonly Letter[]> {
+    return [...((await asked(this.#store?.letters(limit))) ?? []), ...this.#outbox.letters()].slice(0, limit);
+  }
+
+  /** A dead letter is tried again or thrown away. False: there is none of that id. */
+  async letter(messageId: string, fate: "replay" | "drop"): Promise<boolean> {
+    if (this.#outbox.letter(messageId, fate)) return true;
+    const found = (await asked(this.#store?.letter(messageId, fate))) ?? false;
+    if (found && fate === "replay") await this.#outbox.catchUp();
+    return found;
+  }
+
+  /** Takes no more calls; what runs has `graceMs` to end, then it is aborted. Settles when nothing runs and all handed over is durable. */
+  async drain(graceMs: number): Promise<void> {
+    if (this.#phase === "open") this.#phase = "draining";
+    this.#alarm.close();
+    const out = this.#outbox.close();
+    if (graceMs > 0 && !this.#allQuiet()) {
+      await new Promise<void>((resolve) => {
+        const undo = this.#clock.after(graceMs, resolve);
+        this.#whenQuiet = () => {
+          undo();
+          resolve();
+        };
+      });
+    }
+    this.#phase = "closed";
+    const cells = [...this.#registry.all()];
+    const closed = faults.draining();
+    for (const cell of cells) {
+      cell.refuseAll(closed);
+      cell.abortWork(closed);
+    }
+    await Promise.all(cells.map((cell) => cell.settled()));
+    this.#laters.failAll(faults.draining(true));
+    this.#idle.close();
+    await out;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.drain(0);
+  }
+
+  #allQuiet(): boolean {
+    for (const cell of this.#registry.all()) if (!cell.quiet) return false;
+    return true;
+  }
+
+  // ── ways to a cell ────────────────────────────────────────────────────────
+
+  #submit(job: Job, signal: AbortSignal | undefined): void {
+    if (signal !== undefined || job.message.deadline !== undefined) this.#guard(job, signal);
+    this.#accept(job);
+  }
+
+  #accept(job: Job): void {
+    if (job.phase === "over") return;
+    let cell: Cell | undefined;
+    try {
+      cell = this.#cellFor(job.message);
+    } catch (error) {
+      return job.fail(faults.fromStore(error));
+    }
+    if (cell === undefined) job.fail(faults.noActor(job.message.to));
+    else cell.push(job);
+  }
+
+  /** A caller may leave, or have waited long enough: that is heard up to the commit, and while "later" lasts. */
+  #guard(job: Job, signal: AbortSignal | undefined): void {
+    const { message } = job;
+    const end = (error: (applied: boolean) => Error): void => {
+      if (job.phase === "later") {
+        this.#laters.leave(message.id, job);
+        job.fail(faults.fromStore(error(true)));
+      } else this.#registry.get(message.to)?.cancel(job, faults.fromStore(error(false)));
+    };
+    const left = (): void => end((applied) => faults.cancelled(message.to, applied));
+    if (signal?.aborted) return job.fail(faults.cancelled(message.to));
+    signal?.addEventListener("abort", left, { once: true });
+    const { deadline } = message;
+    const undo =
+      deadline === undefined
+        ? undefined
+        : this.#clock.after(Math.max(0, deadline - this.#clock.now()), () => end((applied) => faults.deadline(message.to, applied)));
+    job.undo = () => {
+      signal?.removeEventListener("abort", left);
+      undo?.();
+    };
+  }
+
+  /** The cell a message goes to, begun, loading or live; undefined where no such memory actor is. Throws `BAD_ID`, `UNKNOWN_KIND`, `ENGINE_MISSING`. */
+  #cellFor(message: Message): Cell | undefined {
+    const known = this.#registry.get(message.to);
+    if (known !== undefined) return known;
+    const kind = this.#kindOf(message.to);
+    const persistence = message.policy?.persistence ?? kind.plain.policy.persistence;
+    if (persistence === "disk" && this.#store === undefined) throw faults.engineMissing(kind.name, "store");
+    if (message.policy?.persistence === "disk") this.#strays.add(kind.name);
+    if (this.#sleeps(kind)) return this.#cell(message.to);
+    return message.start === undefined ? undefined : this.#create(kind, message.to, true);
+  }
+
+  /** Whether actors of this kind may be in the store. */
+  #sleeps({ name, plain }: Kind): boolean {
+    return this.#store !== undefined && (plain.policy.persistence !== "memory" || this.#strays.has(name));
+  }
+
+  /** The cell of an actor that may be in the store; undefined where its kind is not known or lives in memory only. */
+  #cell(id: ActorId): Cell | undefined {
+    const known = this.#registry.get(id);
+    if (known !== undefined) return known;
+    const kind = this.#kinds.get(kindOf(id));
+    if (kind === undefined || !this.#sleeps(kind)) return undefined;
+    const cell = this.#create(kind, id, false);
+    void this.#load(cell);
+    return cell;
+  }
+
+  async #load(cell: Cell): Promise<void> {
+    await cell.load();
+    // Not before: whoever asks for actors that are not there must not fill the memory.
+    if (!cell.forgotten) this.#idle.add(cell);
+  }
+
+  #create(kind: Kind, id: ActorId, memory: boolean): Cell {
+    const cell = new Cell(this.#host, kind, id, memory);
+    this.#registry.add(cell);
+    return cell;
+  }
+
+  #kindOf(id: ActorId): Kind {
+    keyOf(id);
+    const kind = this.#kinds.get(kindOf(id));
+    if (kind === undefined) throw faults.unknownKind(kindOf(id));
+    return kind;
+  }
+
+  #known(id: ActorId): Cell | undefined {
+    this.#kindOf(id);
+    return this.#cell(id);
+  }
+
+  #began(cell: Cell): void {
+    this.#registry.began(cell);
+    if (cell.extra.policy.expireMs !== undefined) this.#alarm.timed(cell);
+  }
+
+  #rest(cell: Cell): void {
+    if (cell.memory && cell.status === "stopped") {
+      this.#keyed.forget(cell.id);
+      this.#registry.forget(cell);
+    } else if (cell.status === "unborn") this.#registry.forget(cell);
+    else if (cell.memory && cell.seq === 0 && !cell.watchedOver) {
+      // Whoever makes up keys and beginnings that throw must not fill the memory.
+      cell.watchedOver = true;
+      this.#idle.add(cell);
+    }
+    if (this.#whenQuiet !== undefined && this.#allQuiet()) this.#whenQuiet();
+  }
+
+  // ── on the engine's own account ───────────────────────────────────────────
+
+  #own(to: ActorId, action: string, args: Message["args"]): Message {
+    return { id: this.#entropy.hex(16), to, action, args, at: this.#clock.now(), seed: this.#entropy.hex(16) };
+  }
+
+  #callFrom(work: Job, n: number, outgoing: Outgoing, endsAt: number, signal: AbortSignal): Promise<Reply> {
+    if (this.#phase === "closed") return Promise.reject(faults.draining());
+    const message = stampFrom(work.message, n, outgoing, endsAt, this.#clock.now(), this.#entropy);
+    // Only work that may run again, from the outbox or by a repeated call, need find its answers again.
+    if (work.consumed !== undefined || work.key !== undefined) return this.#keyed.call(message, `work ${message.id}`, { signal });
+    const job = new Job(message);
+    this.#submit(job, signal);
+    return job.promise();
+  }
+
+  async #stop(id: ActorId, reason: string, above: ReadonlySet<ActorId>): Promise<void> {
+    const cell = this.#known(id);
+    if (cell === undefined) throw faults.noActor(id);
+    await cell.loading;
+    if (cell.lost) throw cell.lost;
+    const job = new Job(this.#own(id, "stop", { reason }));
+    cell.stop(job, reason, above);
+    await job.promise();
+  }
+
+  #stopChildren(id: ActorId, above: ReadonlySet<ActorId>): Promise<void> | undefined {
+    const here = this.#registry.children(id);
+    if (this.#store === undefined && here.length === 0) return undefined;
+    const down = new Set([...above, id]);
+    const all = async (): Promise<void> => {
+      const kept = (await asked(this.#store?.children(id))) ?? [];
+      const children = [...new Set([...here, ...kept])].filter((child) => !down.has(child));
+      await Promise.all(children.map((child) => this.#stop(child, `its parent ${id} stops`, down).catch(alreadyGone)));
+    };
+    return all();
+  }
+
+  #expire(cell: Cell, ended: (again: boolean) => void): void {
+    if (!cell.quiet) return ended(true);
+    const job = new Job(this.#own(cell.id, "stop", { reason: "expired" }));
+    job.ended = (_, error) => ended(error !== undefined);
+    cell.stop(job, "expired", new Set());
+  }
+}
+
+const twoOfAKind = (kind: string): TroupeError<"NAME_COLLISION"> =>
+  new TroupeError("NAME_COLLISION", `Two behaviours are of the kind "${kind}": name one of them otherwise.`);
+
+/** A child that is no more, or whose kind is not known here, needs no stopping. */
+function alreadyGone(error: unknown): void {
+  if (error instanceof Error && "code" in error && (error.code === "NO_ACTOR" || error.code === "UNKNOWN_KIND")) return;
+  throw error;
+}
+
+async function asked<T>(answer: Promise<T> | undefined): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    throw faults.fromStore(error);
+  }
+}

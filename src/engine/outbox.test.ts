@@ -1,0 +1,141 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { ActorId, Engine, Json, Outgoing } from "../contract/index.ts";
+import { memoryStore } from "../store/index.ts";
+import { chainOf, FaultyStore, SimulatedClock, tallyKind, until, type Fault } from "../testing/index.ts";
+import { LocalEngine, type FaultContext } from "./index.ts";
+
+const A: ActorId = "tally/a";
+const B: ActorId = "tally/b";
+const send = (args: { readonly [key: string]: Json }, from: ActorId = A): Outgoing => ({ to: from, action: "send", args, start: null });
+
+async function logOf(engine: Engine, id: ActorId): Promise<string> {
+  return JSON.stringify((await engine.read(id))?.state ?? null);
+}
+
+for (const memory of [false, true]) {
+  const where = memory ? "in memory" : "on disk";
+  const kinds = [tallyKind("tally", memory ? { persistence: "memory" } : {})];
+
+  test(`C5 ${where}: three failures make a dead letter, which can be seen, replayed and dropped`, async () => {
+    const clock = new SimulatedClock();
+    const store = memoryStore({ clock });
+    const faults: FaultContext[] = [];
+    await using engine = await LocalEngine.start({
+      kinds,
+      clock,
+      onFault: (_, context) => faults.push(context),
+      ...(memory ? {} : { store }),
+    });
+    await engine.call(send({ to: B, action: "throw", start: null }));
+    await engine.call(send({ to: B, action: "note", with: { text: "behind" }, start: null }));
+    await clock.advance(50);
+    assert.deepEqual(await engine.letters(), []);
+    assert.equal(await engine.read(B), undefined, "first in, first out: what is behind waits");
+    await clock.advance(1_000);
+    const [letter] = await engine.letters();
+    assert.match(letter?.why ?? "", /^CRASHED: tally\/b crashed at event 1/);
+    assert.equal(letter?.message.action, "throw");
+    assert.equal(faults.filter(({ where: place }) => place === "turn").length, 3);
+    await until("what was behind arrives", async () => (await logOf(engine, B)).includes("behind"));
+    assert.equal(await engine.letter("nobody", "drop"), false);
+    assert.equal(await engine.letter(letter?.message.id ?? "", "replay"), true);
+    await clock.advance(2_000);
+    assert.equal((await engine.letters()).length, 1);
+    assert.equal(await engine.letter(letter?.message.id ?? "", "drop"), true);
+    assert.deepEqual(await engine.letters(), []);
+  });
+
+  test(`C5 ${where}: who asked with replyAs is told that the message is dead`, async () => {
+    const clock = new SimulatedClock();
+    const store = memoryStore({ clock });
+    await using engine = await LocalEngine.start({ kinds, clock, ...(memory ? {} : { store }) });
+    await engine.call(send({ to: B, action: "note", replyAs: "answered" }));
+    await clock.advance(3_000);
+    assert.match(await logOf(engine, A), /answered string tally\/b .*NO_ACTOR/);
+    await engine.call(send({ to: "nowhere/x", action: "note", replyAs: "answered" }));
+    await clock.advance(3_000);
+    assert.match(await logOf(engine, A), /UNKNOWN_KIND/);
+  });
+}
+
+test("C5 failures are counted across restarts", async () => {
+  const clock = new SimulatedClock();
+  const store = memoryStore({ clock });
+  const kinds = [tallyKind("tally")];
+  const open = (): Promise<LocalEngine> => LocalEngine.start({ kinds, clock, store });
+  const first = await open();
+  await first.call(send({ to: B, action: "throw", start: null }));
+  await clock.advance(10);
+  await first[Symbol.asyncDispose]();
+  assert.deepEqual(
+    (await store.undelivered(5)).map(({ failures }) => failures),
+    [1],
+  );
+  const second = await open();
+  await clock.advance(10);
+  await second[Symbol.asyncDispose]();
+  await using third = await open();
+  await clock.advance(10);
+  assert.equal((await third.letters()).length, 1);
+});
+
+test("C5 a store that fails is no failure of the message", async () => {
+  const clock = new SimulatedClock();
+  let fault: Fault = "pass";
+  const store = new FaultyStore(memoryStore({ clock }), (place) => (place === "before commit" ? fault : "pass"));
+  await using engine = await LocalEngine.start({ kinds: [tallyKind("tally")], clock, store });
+  await engine.call(send({ to: B, action: "note", with: { text: "at last" }, start: null }));
+  fault = "fail";
+  await clock.advance(5_000);
+  assert.deepEqual(await engine.letters(), []);
+  fault = "pass";
+  await clock.advance(1_000);
+  assert.match(await logOf(engine, B), /at last/);
+  assert.equal((await chainOf(engine, B)).length, 1);
+});
+
+test("C5 more sends than are held at once still arrive in order, once", async () => {
+  const store = memoryStore();
+  await using engine = await LocalEngine.start({ kinds: [tallyKind("tally", { maxStateBytes: 10_000_000 })], store });
+  const TIMES = 700;
+  for (let round = 0; round < 5; round += 1)
+    await engine.call({ to: A, action: "send-many", args: { to: B, text: `${round}.`, times: TIMES }, start: null });
+  await engine[Symbol.asyncDispose]();
+  await using again = await LocalEngine.start({ kinds: [tallyKind("tally", { maxStateBytes: 10_000_000 })], store });
+  await again.call({ to: A, action: "send-many", args: { to: B, text: "last.", times: 10 }, start: null });
+  await until("all arrived", async () => (await store.undelivered(1)).length === 0);
+  await until("all landed", async () => (await logOf(again, B)).includes("last.9"));
+  const log: { log: string[] } = JSON.parse(await logOf(again, B));
+  const expected = [
+    ...[0, 1, 2, 3, 4].flatMap((round) => Array.from({ length: TIMES }, (_, n) => `${round}.${n}`)),
+    ...Array.from({ length: 10 }, (_, n) => `last.${n}`),
+  ];
+  assert.deepEqual(log.log.slice(1), expected);
+});
+
+test("two memory actors that write to each other for ever do not stop the world", async () => {
+  let turns = 0;
+  const echo = tallyKind(
+    "echo",
+    { persistence: "memory" },
+    {},
+    {
+      receive: (state, message) => {
+        turns += 1;
+        return turns > 20_000
+          ? {}
+          : {
+              state: { ...state, n: state.n + 1 },
+              send: [{ to: message.to === "echo/a" ? "echo/b" : "echo/a", action: "echo", args: null, start: null }],
+            };
+      },
+    },
+  );
+  await using engine = await LocalEngine.start({ kinds: [echo] });
+  await engine.call({ to: "echo/a", action: "echo", args: null, start: null });
+  await new Promise<void>((resolve) => setImmediate(resolve));
+  const early = turns;
+  assert.ok(early < 5_000, "the event loop turned in between");
+  await until("they go on", () => turns > early);
+});

@@ -1,0 +1,301 @@
+/**
+ * What turns have sent, on its way to who shall receive it.
+ *
+ * C5: one lane per pair of actors, one message of it at a time. A message of the
+ * store's leaves the store in the transaction of the turn it causes, or by `settle`
+ * where it causes none; the lane waits for either. Three failures make a dead letter.
+ */
+import type { ActorId, Clock, EngineError, Letter, Message, Reply, Store } from "../contract/index.ts";
+import { answerTo, faults, sha256 } from "../chain/index.ts";
+import type { Host } from "./host.ts";
+import { Job } from "./job.ts";
+import { Mailbox } from "./mailbox.ts";
+
+const MOST_FAILURES = 3;
+/** Read from the store at a time; ten times as many are held at most. */
+const PAGE = 1_000;
+const MOST_LETTERS = 1_000;
+/** Deliveries in one go: two memory actors that write to each other for ever must not stop the world. */
+const BURST = 256;
+
+interface Parcel {
+  readonly message: Message;
+  /** The store has it too. */
+  readonly kept: boolean;
+  failures: number;
+}
+
+interface Lane {
+  readonly key: string;
+  readonly parcels: Mailbox<Parcel>;
+  busy: boolean;
+}
+
+export interface OutboxHost extends Pick<Host, "fault"> {
+  readonly clock: Clock;
+  readonly store: Store | undefined;
+  /** The wait after a first failure; a store that fails is asked again after half of it. */
+  readonly retryMs: number;
+  accept(job: Job): void;
+}
+
+export class Outbox {
+  readonly #host: OutboxHost;
+  readonly #lanes = new Map<string, Lane>();
+  /** The store's messages that are in a lane. */
+  readonly #held = new Set<string>();
+  readonly #letters = new Map<string, Letter>();
+  readonly #undos = new Set<() => void>();
+  readonly #settling = new Set<Promise<void>>();
+  #ready: Lane[] = [];
+  #scheduled = false;
+  #closed = false;
+  /** The store has more than is in the lanes: what is new is read from it, in its order. */
+  #behind = false;
+  #missed = false;
+  #reading = false;
+  #leftMeanwhile = new Set<string>();
+
+  constructor(host: OutboxHost) {
+    this.#host = host;
+  }
+
+  add(messages: readonly Message[], kept: boolean): void {
+    if (this.#closed) return;
+    for (const message of messages) {
+      if (kept && (this.#behind || this.#held.size >= 10 * PAGE)) {
+        this.#behind = true;
+        this.#missed = true;
+      } else this.#put({ message, kept, failures: 0 });
+    }
+  }
+
+  /** Reads on where the store has more than the lanes. Throws where asking again will not help: the store's file is damaged. */
+  async catchUp(): Promise<void> {
+    const { store } = this.#host;
+    this.#behind = true;
+    this.#missed = true;
+    if (store === undefined || this.#reading || this.#closed) return;
+    this.#reading = true;
+    let full = false;
+    while (this.#missed && !full && !this.#closed) {
+      this.#missed = false;
+      this.#leftMeanwhile.clear();
+      const limit = this.#held.size + PAGE;
+      let found: Awaited<ReturnType<Store["undelivered"]>> = [];
+      let damaged: EngineError | undefined;
+      const read = async (): Promise<void> => {
+        try {
+          found = await store.undelivered(limit);
+        } catch (error) {
+          const fault = faults.fromStore(error);
+          if (faults.isPassing(fault)) throw error;
+          damaged = fault;
+        }
+      };
+      if (!(await this.#persist(read))) break;
+      if (damaged !== undefined) {
+        this.#reading = false;
+        throw damaged;
+      }
+      for (const { message, failures } of found)
+        if (!this.#held.has(message.id) && !this.#leftMeanwhile.has(message.id)) this.#put({ message, kept: true, failures });
+      full = found.length >= limit;
+    }
+    this.#reading = false;
+    this.#behind = full;
+    if (full) this.#missed = true;
+  }
+
+  letters(): readonly Letter[] {
+    return [...this.#letters.values()];
+  }
+
+  letter(messageId: string, fate: "replay" | "drop"): boolean {
+    const letter = this.#letters.get(messageId);
+    if (letter === undefined) return false;
+    this.#letters.delete(messageId);
+    if (fate === "replay") this.#put({ message: letter.message, kept: false, failures: 0 });
+    return true;
+  }
+
+  /** No more deliveries. Settles when what the store was asked has been answered. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const undo of this.#undos) undo();
+    this.#undos.clear();
+    await Promise.all(this.#settling);
+  }
+
+  #put(parcel: Parcel): void {
+    const { message, kept } = parcel;
+    const key = `${message.from ?? ""} ${message.to}`;
+    let lane = this.#lanes.get(key);
+    if (lane === undefined) {
+      lane = { key, parcels: new Mailbox(), busy: false };
+      this.#lanes.set(key, lane);
+    }
+    if (kept) this.#held.add(message.id);
+    lane.parcels.add(parcel);
+    if (!lane.busy) this.#schedule(lane);
+  }
+
+  #schedule(lane: Lane): void {
+    lane.busy = true;
+    this.#ready.push(lane);
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    queueMicrotask(() => this.#flush());
+  }
+
+  #flush(): void {
+    for (let count = 0; count < BURST; count += 1) {
+      const lane = this.#ready.shift();
+      if (lane === undefined) {
+        this.#scheduled = false;
+        return;
+      }
+      this.#deliver(lane);
+    }
+    setImmediate(() => this.#flush());
+  }
+
+  #deliver(lane: Lane): void {
+    const parcel = lane.parcels.peek();
+    if (parcel === undefined || this.#closed) return;
+    const job = new Job(parcel.message);
+    job.bounded = false;
+    if (parcel.kept) job.consumed = parcel.message.id;
+    job.ended = (reply, error) => this.#ended(lane, parcel, job, reply, error);
+    this.#host.accept(job);
+  }
+
+  #ended(lane: Lane, parcel: Parcel, job: Job, reply: Reply | undefined, error: EngineError | undefined): void {
+    if (this.#closed && !job.kept) return;
+    if (error !== undefined) {
+      if (error.code === "STORE_CONFLICT" && parcel.kept) return this.#track(this.#disputed(lane, parcel));
+      if (faults.isPassing(error)) return this.#again(lane, this.#host.retryMs / 2);
+      this.#host.fault(error, { where: "outbox", actor: parcel.message.to, action: parcel.message.action });
+      parcel.failures += 1;
+      return this.#track(this.#failed(lane, parcel, error));
+    }
+    const unanswered = asker(parcel.message) !== undefined && !job.answered;
+    if (job.kept || (!parcel.kept && !unanswered)) return this.#next(lane, parcel);
+    this.#track(this.#finish(lane, parcel, unanswered ? reply : undefined));
+  }
+
+  /** It left no event that could have taken it out of the store, nor its answer along. */
+  async #finish(lane: Lane, parcel: Parcel, answer: Reply | undefined): Promise<void> {
+    if (answer !== undefined && !(await this.#answer(parcel, answer))) return;
+    if (parcel.kept && !(await this.#persist(() => this.#host.store?.settle(parcel.message.id, "done")))) return;
+    this.#next(lane, parcel);
+  }
+
+  /** The actor has moved on, or the message was applied already: the store knows which. */
+  async #disputed(lane: Lane, parcel: Parcel): Promise<void> {
+    let gone = false;
+    const asked = await this.#persist(async () => {
+      const limit = this.#held.size + PAGE;
+      const left = (await this.#host.store?.undelivered(limit)) ?? [];
+      gone = left.length < limit && !left.some(({ message }) => message.id === parcel.message.id);
+    });
+    if (!asked) return;
+    if (gone) this.#next(lane, parcel);
+    else this.#again(lane, this.#host.retryMs / 2);
+  }
+
+  async #failed(lane: Lane, parcel: Parcel, error: EngineError): Promise<void> {
+    const { message } = parcel;
+    const why = `${error.code}: ${error.message}`;
+    if (parcel.failures < MOST_FAILURES) {
+      if (parcel.kept && !(await this.#persist(() => this.#host.store?.settle(message.id, "failed", why)))) return;
+      this.#again(lane, this.#host.retryMs * 4 ** (parcel.failures - 1));
+      return;
+    }
+    // Who asked with `replyAs` must not wait for ever.
+    if (!(await this.#answer(parcel, { refused: { code: error.code, message: error.message } }))) return;
+    if (parcel.kept) {
+      if (!(await this.#persist(() => this.#host.store?.settle(message.id, "dead", why)))) return;
+    } else {
+      const [oldest] = this.#letters.keys();
+      if (oldest !== undefined && this.#letters.size >= MOST_LETTERS) this.#letters.delete(oldest);
+      this.#letters.set(message.id, { message, why, at: this.#host.clock.now() });
+    }
+    this.#next(lane, parcel);
+  }
+
+  async #answer({ message, kept }: Parcel, reply: Reply): Promise<boolean> {
+    const to = asker(message);
+    if (to === undefined || message.replyAs === undefined) return true;
+    const answer: Message = {
+      ...answerTo(to, message.replyAs, message.to, message.id, reply),
+      id: `${message.id}.r`,
+      at: this.#host.clock.now(),
+      seed: sha256(`${message.seed}:r`).slice(0, 32),
+      from: message.to,
+      ...(message.cause === undefined ? {} : { cause: message.cause }),
+      ...(message.trace === undefined ? {} : { trace: message.trace }),
+    };
+    if (kept && !(await this.#persist(() => this.#host.store?.enqueue(answer)))) return false;
+    this.add([answer], kept);
+    return true;
+  }
+
+  #next(lane: Lane, { message, kept }: Parcel): void {
+    lane.parcels.shift();
+    if (kept) {
+      this.#held.delete(message.id);
+      if (this.#reading) this.#leftMeanwhile.add(message.id);
+    }
+    lane.busy = false;
+    if (lane.parcels.length > 0) this.#schedule(lane);
+    else this.#lanes.delete(lane.key);
+    if (this.#behind && !this.#reading && this.#held.size < PAGE / 2)
+      this.#track(this.catchUp().catch((error: unknown) => this.#host.fault(error, { where: "outbox" })));
+  }
+
+  #again(lane: Lane, afterMs: number): void {
+    if (!this.#closed) this.#after(afterMs, () => this.#schedule(lane));
+  }
+
+  #after(ms: number, run: () => void): void {
+    const undo = this.#host.clock.after(ms, () => {
+      this.#undos.delete(undo);
+      run();
+    });
+    this.#undos.add(undo);
+  }
+
+  /** Until the store has done it. False: closed before. */
+  async #persist(write: () => Promise<void> | undefined): Promise<boolean> {
+    for (;;) {
+      try {
+        await write();
+        return true;
+      } catch (error) {
+        this.#host.fault(error, { where: "outbox" });
+      }
+      if (this.#closed) return false;
+      await new Promise<void>((resolve) => {
+        const undo = this.#host.clock.after(this.#host.retryMs / 2, () => {
+          this.#undos.delete(wake);
+          resolve();
+        });
+        // Undone by `close`, the wait is over too.
+        const wake = (): void => {
+          undo();
+          resolve();
+        };
+        this.#undos.add(wake);
+      });
+      if (this.#closed) return false;
+    }
+  }
+
+  #track(settling: Promise<void>): void {
+    const tracked = settling.finally(() => this.#settling.delete(tracked));
+    this.#settling.add(tracked);
+  }
+}
+
+const asker = ({ from, replyAs }: Message): ActorId | undefined => (replyAs === undefined ? undefined : from);

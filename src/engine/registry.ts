@@ -1,0 +1,87 @@
+import { compareIds } from "../chain/index.ts";
+import type { ActorId, Change, ListQuery } from "../contract/index.ts";
+import type { Cell } from "./cell.ts";
+
+/** The cells of this process, and what a store would know of the actors that live in memory only. */
+export class Registry {
+  readonly #cells = new Map<ActorId, Cell>();
+  readonly #children = new Map<ActorId, Set<ActorId>>();
+  /** Made at the first question: most processes never ask. */
+  #uids: Map<string, ActorId> | undefined;
+  readonly #counts = new Map<string, number>();
+
+  get(id: ActorId): Cell | undefined {
+    return this.#cells.get(id);
+  }
+
+  all(): IterableIterator<Cell> {
+    return this.#cells.values();
+  }
+
+  add(cell: Cell): void {
+    this.#cells.set(cell.id, cell);
+  }
+
+  forget(cell: Cell): void {
+    cell.forgotten = true;
+    if (this.#cells.get(cell.id) === cell) this.#cells.delete(cell.id);
+  }
+
+  /** A memory actor begins. */
+  began(cell: Cell): void {
+    this.#counts.set(cell.kind.name, (this.#counts.get(cell.kind.name) ?? 0) + 1);
+    this.#uids?.set(uidOf(cell), cell.id);
+    const { parent } = cell.extra;
+    if (parent === undefined) return;
+    const siblings = this.#children.get(parent) ?? new Set();
+    this.#children.set(parent, siblings);
+    siblings.add(cell.id);
+  }
+
+  /** A memory actor has ended. */
+  ended(cell: Cell): void {
+    this.#counts.set(cell.kind.name, (this.#counts.get(cell.kind.name) ?? 1) - 1);
+    this.#uids?.delete(uidOf(cell));
+    const { parent } = cell.extra;
+    const siblings = parent === undefined ? undefined : this.#children.get(parent);
+    siblings?.delete(cell.id);
+    if (parent !== undefined && siblings?.size === 0) this.#children.delete(parent);
+  }
+
+  children(id: ActorId): readonly ActorId[] {
+    return [...(this.#children.get(id) ?? [])];
+  }
+
+  find(uid: string): ActorId | undefined {
+    if (this.#uids === undefined) {
+      this.#uids = new Map();
+      for (const cell of this.#cells.values()) if (lives(cell)) this.#uids.set(uidOf(cell), cell.id);
+    }
+    return this.#uids.get(uid);
+  }
+
+  count({ kind, owner }: Omit<ListQuery, "after" | "limit">): number {
+    let count = 0;
+    if (owner !== undefined) {
+      for (const cell of this.#cells.values())
+        if (lives(cell) && cell.extra.owner === owner && (kind === undefined || cell.kind.name === kind)) count += 1;
+      return count;
+    }
+    for (const [name, of] of this.#counts) if (kind === undefined || name === kind) count += of;
+    return count;
+  }
+
+  list({ kind, owner, after }: ListQuery): Change[] {
+    const found: Change[] = [];
+    for (const cell of this.#cells.values()) {
+      if (!lives(cell) || (kind !== undefined && cell.kind.name !== kind) || (owner !== undefined && cell.extra.owner !== owner)) continue;
+      if (after !== undefined && compareIds(cell.id, after) <= 0) continue;
+      const now = cell.snapshot();
+      if (now) found.push(now);
+    }
+    return found;
+  }
+}
+
+const lives = (cell: Cell): boolean => cell.memory && cell.seq > 0 && cell.status !== "stopped";
+const uidOf = (cell: Cell): string => cell.extra.uid ?? cell.life;

@@ -1,0 +1,44 @@
+import type { ActorId, Change } from "../contract/index.ts";
+
+/** Who is told of changes: a fact, once, after the commit. */
+export class Watchers {
+  readonly #topics = new Map<string, Set<(change: Change) => void>>();
+  readonly #fault: (error: unknown, actor: ActorId) => void;
+
+  constructor(fault: (error: unknown, actor: ActorId) => void) {
+    this.#fault = fault;
+  }
+
+  add(topic: string, listener: (change: Change) => void): () => void {
+    // One listener watching twice is told twice: each subscription has its own undo.
+    const own = (change: Change): void => listener(change);
+    const listeners = this.#topics.get(topic) ?? new Set();
+    this.#topics.set(topic, listeners);
+    listeners.add(own);
+    return () => {
+      listeners.delete(own);
+      if (listeners.size === 0 && this.#topics.get(topic) === listeners) this.#topics.delete(topic);
+    };
+  }
+
+  /** Whether anybody would hear: saves building the change. */
+  hears(id: ActorId, kindTopic: string): boolean {
+    return this.#topics.size > 0 && (this.#topics.has(id) || this.#topics.has(kindTopic) || this.#topics.has("*/*"));
+  }
+
+  tell(change: Change, kindTopic: string): void {
+    this.#tell(change.id, change);
+    this.#tell(kindTopic, change);
+    this.#tell("*/*", change);
+  }
+
+  #tell(topic: string, change: Change): void {
+    for (const listener of this.#topics.get(topic) ?? []) {
+      try {
+        listener(change);
+      } catch (error) {
+        this.#fault(error, change.id);
+      }
+    }
+  }
+}

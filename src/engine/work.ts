@@ -1,0 +1,89 @@
+import type { ActorId, Context, EngineError, Json, LogLevel, Outgoing, Reply, Turn, Work } from "../contract/index.ts";
+import { faults } from "../chain/index.ts";
+import type { Host } from "./host.ts";
+import type { Job } from "./job.ts";
+
+/** How a run ended; not called when it was ended from outside. */
+export interface WorkEnds {
+  readonly turned: (turn: Turn<unknown>) => void;
+  readonly threw: (error: unknown) => void;
+  /** Past its time: the run has been ended already. */
+  readonly timedOut: (error: EngineError) => void;
+}
+
+/** One run of work, behind its fence: once over, what it returns is dropped and what it calls throws `TURN_OVER`. */
+export class WorkRun implements Context {
+  readonly job: Job;
+  readonly #id: ActorId;
+  readonly #host: Host;
+  readonly #abort = new AbortController();
+  readonly #endsAt: number;
+  readonly #ends: WorkEnds;
+  readonly #undo: () => void;
+  #over = false;
+  #calls = 0;
+
+  constructor(id: ActorId, host: Host, job: Job, workMs: number, ends: WorkEnds) {
+    this.#id = id;
+    this.#host = host;
+    this.job = job;
+    this.#ends = ends;
+    this.#endsAt = host.clock.now() + workMs;
+    this.#undo = host.clock.after(workMs, () => {
+      const error = faults.workTimeout(id, workMs);
+      if (this.end(error)) ends.timedOut(error);
+    });
+  }
+
+  start(work: Work<unknown>): void {
+    let running: Promise<Turn<unknown>>;
+    try {
+      running = work(this);
+    } catch (error) {
+      running = Promise.reject(error);
+    }
+    Promise.resolve(running).then(
+      (turn) => this.end(faults.turnOver(this.#id)) && this.#ends.turned(turn),
+      (error: unknown) => this.end(faults.turnOver(this.#id)) && this.#ends.threw(error),
+    );
+  }
+
+  /** Raises the fence. False: it was up already. */
+  end(reason: EngineError): boolean {
+    if (this.#over) return false;
+    this.#over = true;
+    this.#undo();
+    this.#abort.abort(reason);
+    return true;
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  readonly call = async (outgoing: Outgoing): Promise<Reply> => {
+    this.#fence();
+    const leave = this.#host.waits.begin(this.#id, outgoing.to);
+    try {
+      const reply = await this.#host.callFrom(this.job, this.#calls++, outgoing, this.#endsAt, this.signal);
+      this.#fence();
+      return reply;
+    } finally {
+      leave();
+    }
+  };
+
+  readonly progress = (done: number, total?: number, text?: string): void => {
+    this.#fence();
+    this.job.options?.onProgress?.(done, total, text);
+  };
+
+  readonly log = (level: LogLevel, data: Json, logger?: string): void => {
+    this.#fence();
+    this.job.options?.onLog?.(level, data, logger);
+  };
+
+  #fence(): void {
+    if (this.#over) throw faults.turnOver(this.#id);
+  }
+}

@@ -1,0 +1,606 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { ActorId, Behaviour, Engine, Policy } from "../contract/index.ts";
+import { settle, SimulatedClock, SimulatedEntropy, until } from "./simulated-clock.ts";
+import { tallyKind, type Hooks } from "./suite-kinds.ts";
+import { chainOf, idIs, say, tallyOf, turnSuite, type OpenEngine, type Opened } from "./turn-suite.ts";
+
+const A: ActorId = "tally/a";
+const B: ActorId = "tally/b";
+
+interface Stage {
+  readonly engine: Engine;
+  readonly opened: Opened;
+  readonly clock: SimulatedClock;
+  readonly hooks: { gate?: () => Promise<unknown>; saw?: NonNullable<Hooks["saw"]> };
+}
+
+interface Wanted {
+  readonly policy?: Partial<Policy>;
+  readonly kinds?: (hooks: Hooks) => readonly Behaviour[];
+  readonly keyMs?: number;
+}
+
+const logOf = async (engine: Engine, id: ActorId): Promise<readonly string[]> =>
+  (await engine.read(id)) ? (await tallyOf(engine, id)).log : [];
+const logged = (engine: Engine, id: ActorId, line: string | RegExp): Promise<void> =>
+  until(`${id} logs ${String(line)}`, async () =>
+    (await logOf(engine, id)).some((own) => (typeof line === "string" ? own === line : line.test(own))),
+  );
+
+const inMemoryToo = (hooks: Hooks): readonly Behaviour[] => [
+  tallyKind("tally", {}, hooks),
+  tallyKind("note", { persistence: "memory" }, hooks),
+];
+
+/** Every promise an engine makes beyond its claims (`traits`), and those it claims. Registers tests with `node:test`. */
+export function engineSuite(name: string, open: OpenEngine): void {
+  turnSuite(name, open);
+  const it = (title: string, run: (stage: Stage) => Promise<void>, wanted: Wanted = {}): void => {
+    test(title, async () => {
+      const hooks: Stage["hooks"] = {};
+      const given: Hooks = { gate: () => hooks.gate?.() ?? Promise.resolve(), saw: (what, message) => hooks.saw?.(what, message) };
+      const clock = new SimulatedClock();
+      const kinds = wanted.kinds?.(given) ?? [tallyKind("tally", wanted.policy, given)];
+      await using opened = await open({
+        kinds,
+        clock,
+        entropy: new SimulatedEntropy(7),
+        ...(wanted.keyMs === undefined ? {} : { keyMs: wanted.keyMs }),
+      });
+      await run({ engine: opened.engine, opened, clock, hooks });
+    });
+  };
+  const itInMemory = (title: string, run: (stage: Stage) => Promise<void>): void =>
+    it(title, async (stage) => (stage.engine.traits.has("memory-actors") ? run(stage) : undefined), { kinds: inMemoryToo });
+
+  describe(`${name}: callers`, () => {
+    it("C1 actors run concurrently: one at work holds up nobody else", async ({ engine, hooks }) => {
+      const gate = Promise.withResolvers<void>();
+      hooks.gate = () => gate.promise;
+      const working = engine.call(say("work", null, { to: A }));
+      assert.deepEqual(await engine.call(say("add", null, { to: B })), { ok: 1 });
+      gate.resolve();
+      assert.deepEqual(await working, { ok: 1 });
+    });
+
+    it("C2 work starts only when all before it is durable", async ({ engine, hooks }) => {
+      const durable: (number | undefined)[] = [];
+      const seen: Promise<void>[] = [];
+      hooks.saw = (what) => {
+        if (what === "work") seen.push(engine.read(A).then((now) => void durable.push(now?.seq)));
+      };
+      await engine.call(say("add", null, { to: A }));
+      await Promise.all([
+        engine.call(say("add", null, { to: A })),
+        engine.call(say("add", null, { to: A })),
+        engine.call(say("work", null, { to: A })),
+      ]);
+      await Promise.all(seen);
+      assert.deepEqual(durable, [3]);
+    });
+
+    it("C4 a keyed call that repeats while the first still runs gets the first one's reply", async ({ engine, hooks }) => {
+      const gate = Promise.withResolvers<void>();
+      hooks.gate = () => gate.promise;
+      const calls = Array.from({ length: 5 }, () => engine.call(say("work", null, { to: A }), { key: "k" }));
+      await settle();
+      gate.resolve();
+      assert.deepEqual(
+        await Promise.all(calls),
+        Array.from({ length: 5 }, () => ({ ok: 1 })),
+      );
+      assert.equal((await engine.read(A))?.seq, 1);
+    });
+
+    it(
+      "C4 keys expire",
+      async ({ engine, clock }) => {
+        await engine.call(say("add", null, { to: A }), { key: "k" });
+        await clock.advance(999);
+        assert.deepEqual(await engine.call(say("add", null, { to: A }), { key: "k" }), { ok: 1 });
+        await clock.advance(2);
+        assert.deepEqual(await engine.call(say("add", null, { to: A }), { key: "k" }), { ok: 2 });
+      },
+      { keyMs: 1_000 },
+    );
+
+    it("a caller may leave: what waits is withdrawn, work is aborted, what was committed stays", async ({ engine, hooks }) => {
+      const saw: string[] = [];
+      hooks.saw = (what, message) => saw.push(`${what} ${message.action}`);
+      const gate = Promise.withResolvers<void>();
+      hooks.gate = () => gate.promise;
+      const working = new AbortController();
+      const waiting = new AbortController();
+      const first = engine.call(say("work", null, { to: A }), { signal: working.signal });
+      await until("work runs", () => saw.includes("work work"));
+      const second = engine.call(say("add", null, { to: A }), { signal: waiting.signal });
+      const third = engine.call(say("add", { by: 5 }, { to: A }));
+      waiting.abort();
+      await assert.rejects(second, { code: "CANCELLED", applied: false });
+      working.abort();
+      await assert.rejects(first, { code: "CANCELLED", applied: false });
+      assert.deepEqual(await third, { ok: 5 });
+      assert.ok(saw.includes("abort work"));
+      await assert.rejects(engine.call(say("add", null, { to: A }), { signal: AbortSignal.abort() }), { code: "CANCELLED" });
+      gate.resolve();
+      await settle();
+      assert.equal((await tallyOf(engine, A)).n, 5, "what fenced work returns is dropped");
+    });
+
+    it("one of two callers of a key may leave; the other is answered", async ({ engine, hooks }) => {
+      const gate = Promise.withResolvers<void>();
+      hooks.gate = () => gate.promise;
+      const leaving = new AbortController();
+      const first = engine.call(say("work", null, { to: A }), { key: "k", signal: leaving.signal });
+      const second = engine.call(say("work", null, { to: A }), { key: "k" });
+      await settle();
+      leaving.abort();
+      await assert.rejects(first, { code: "CANCELLED" });
+      gate.resolve();
+      assert.deepEqual(await second, { ok: 1 });
+    });
+
+    it("a deadline ends waiting and work", async ({ engine, clock, hooks }) => {
+      hooks.gate = () => new Promise(() => undefined);
+      const working = engine.call(say("work", null, { to: A, deadline: clock.now() + 50 }));
+      const waiting = engine.call(say("add", null, { to: A, deadline: clock.now() + 20 }));
+      working.catch(() => undefined);
+      waiting.catch(() => undefined);
+      await clock.advance(30);
+      await assert.rejects(waiting, { code: "DEADLINE", applied: false });
+      await clock.advance(30);
+      await assert.rejects(working, { code: "DEADLINE", applied: false });
+      await assert.rejects(engine.call(say("add", null, { to: A, deadline: clock.now() - 1 })), { code: "DEADLINE", applied: false });
+      assert.deepEqual(await engine.call(say("add", null, { to: A })), { ok: 1 });
+    });
+
+    it(
+      "work past its time is fenced off: its caller is told, its mailbox goes on, what it returns is dropped",
+      async ({ engine, clock, hooks }) => {
+        const saw: string[] = [];
+        hooks.saw = (what) => saw.push(what);
+        const gate = Promise.withResolvers<void>();
+        hooks.gate = () => gate.promise;
+        const late = engine.call(say("late", null, { to: A }));
+        late.catch(() => undefined);
+        await clock.advance(501);
+        await assert.rejects(late, { code: "WORK_TIMEOUT", applied: false });
+        assert.deepEqual(await engine.call(say("add", null, { to: A })), { ok: 1 });
+        gate.resolve();
+        await until("the late work used its context", () => saw.some((line) => line.startsWith("codes")));
+        assert.ok(saw.includes("codes TURN_OVER TURN_OVER"));
+        await settle();
+        assert.deepEqual((await tallyOf(engine, A)).n, 1);
+      },
+      { policy: { workMs: 500 } },
+    );
+
+    it(
+      "a mailbox is bounded",
+      async ({ engine, hooks }) => {
+        if (!engine.traits.has("mailbox-bound")) return;
+        const gate = Promise.withResolvers<void>();
+        hooks.gate = () => gate.promise;
+        await engine.call(say("add", null, { to: A }));
+        const calls = [
+          engine.call(say("work", null, { to: A })),
+          ...Array.from({ length: 3 }, () => engine.call(say("add", null, { to: A }))),
+        ];
+        await assert.rejects(engine.call(say("add", null, { to: A })), { code: "MAILBOX_FULL", applied: false });
+        gate.resolve();
+        assert.deepEqual((await Promise.all(calls)).at(-1), { ok: 5 });
+      },
+      { policy: { mailbox: 3 } },
+    );
+
+    it("`later` holds the caller, not the mailbox; a later turn answers", async ({ engine }) => {
+      const held = engine.call(say("later", null, { to: A }));
+      await until("it is held", async () => (await logOf(engine, A)).length > 0);
+      assert.deepEqual(await engine.call(say("add", null, { to: A })), { ok: 1 });
+      await engine.call(say("answer", { value: "at last" }, { to: A }));
+      assert.deepEqual(await held, { ok: "at last" });
+    });
+
+    it("`later` survives the process: a keyed caller who comes back is answered, once", async ({ engine, opened }) => {
+      engine.call(say("later", null, { to: A }), { key: "k" }).catch(() => undefined);
+      await logged(engine, A, /^later /);
+      const again = await opened.reopen();
+      const back = again.call(say("later", null, { to: A }), { key: "k" });
+      await settle(20);
+      await again.call(say("answer", { value: 7 }, { to: A }));
+      assert.deepEqual(await back, { ok: 7 });
+      assert.deepEqual(await again.call(say("later", null, { to: A }), { key: "k" }), { ok: 7 });
+    });
+
+    it("a caller told `later` may leave or be late: it has been applied", async ({ engine, clock }) => {
+      const leaving = new AbortController();
+      const left = engine.call(say("later", null, { to: A }), { signal: leaving.signal });
+      const late = engine.call(say("later", null, { to: B, deadline: clock.now() + 100 }));
+      late.catch(() => undefined);
+      await logged(engine, A, /^later /);
+      await logged(engine, B, /^later /);
+      await settle(20);
+      leaving.abort();
+      await assert.rejects(left, { code: "CANCELLED", applied: true });
+      await clock.advance(101);
+      await assert.rejects(late, { code: "DEADLINE", applied: true });
+    });
+
+    it("emitted lines reach watchers after the commit, and are never kept", async ({ engine }) => {
+      const heard: unknown[] = [];
+      engine.watch(A, (change) => heard.push([change.seq, change.emit]));
+      await engine.call(say("emit", { what: "m1", change: true }, { to: A }));
+      assert.deepEqual(heard, [[1, ["m1"]]]);
+      assert.ok(!JSON.stringify(await chainOf(engine, A)).includes('"emit":["m1"]'));
+    });
+
+    it("a watcher that throws disturbs nobody", async ({ engine }) => {
+      const heard: number[] = [];
+      engine.watch(A, () => {
+        throw new Error("mine");
+      });
+      engine.watch(A, ({ seq }) => heard.push(seq));
+      assert.deepEqual(await engine.call(say("add", null, { to: A })), { ok: 1 });
+      assert.deepEqual(heard, [1]);
+    });
+
+    it(
+      "an actor of its starter does not exist for others",
+      async ({ engine }) => {
+        const ann = { principal: "ann", scopes: [] };
+        const bob = { principal: "bob", scopes: [] };
+        await engine.call(say("add", null, { to: A, viewer: ann }));
+        assert.equal((await engine.read(A))?.owner, "ann");
+        const others = [
+          engine.call({ to: A, action: "add", args: null, viewer: bob }),
+          engine.call({ to: A, action: "add", args: null, viewer: { scopes: [] } }),
+          engine.call({ to: B, action: "add", args: null, viewer: bob }),
+        ];
+        const told = await Promise.allSettled(others);
+        assert.deepEqual(
+          told.map((result) => result.status === "rejected" && Object.assign({}, { code: Reflect.get(result.reason, "code") })),
+          [{ code: "NO_ACTOR" }, { code: "NO_ACTOR" }, { code: "NO_ACTOR" }],
+        );
+        assert.deepEqual(await engine.call({ to: A, action: "add", args: null, viewer: ann }), { ok: 2 });
+        assert.deepEqual(
+          (await engine.list({ owner: "ann", limit: 10 })).map(({ id }) => id),
+          [A],
+        );
+        assert.equal(await engine.count({ owner: "bob" }), 0);
+      },
+      { policy: { owner: "starter" } },
+    );
+
+    it("actors are listed in order, counted, and found by their uid", async ({ engine }) => {
+      for (const key of ["c", "a", "b"]) await engine.call(say("add", null, { to: idIs("tally", key) }));
+      const all = await engine.list({ kind: "tally", limit: 10 });
+      assert.deepEqual(
+        all.map(({ id, seq, status }) => [id, seq, status]),
+        [
+          ["tally/a", 1, "live"],
+          ["tally/b", 1, "live"],
+          ["tally/c", 1, "live"],
+        ],
+      );
+      assert.deepEqual(
+        (await engine.list({ kind: "tally", after: "tally/a", limit: 1 })).map(({ id }) => id),
+        ["tally/b"],
+      );
+      assert.equal(await engine.count({ kind: "tally" }), 3);
+      const [event] = await chainOf(engine, B);
+      const { life }: { life: string } = JSON.parse(event?.header ?? "{}");
+      assert.equal(await engine.find(life), B);
+      assert.equal(await engine.find("nobody"), undefined);
+      assert.deepEqual(await engine.event(event?.id ?? ""), event);
+    });
+  });
+
+  describe(`${name}: actors that talk to each other`, () => {
+    it("C5 what a turn sends arrives once, first in first out per pair", async ({ engine }) => {
+      await Promise.all(["one ", "two "].map((text) => engine.call(say("send-many", { to: B, text, times: 50 }, { to: A }))));
+      await logged(engine, B, "two 49");
+      const expected = [...Array.from({ length: 50 }, (_, n) => `one ${n}`), ...Array.from({ length: 50 }, (_, n) => `two ${n}`)];
+      assert.deepEqual(await logOf(engine, B), ["begun b", ...expected]);
+    });
+
+    it("C5 a refused turn sends nothing", async ({ engine }) => {
+      await engine.call(say("add", null, { to: A }));
+      await engine.call(say("refuse", null, { to: A }));
+      await settle(20);
+      assert.equal(await engine.read("tally/never"), undefined);
+    });
+
+    it("C5 what was sent and not delivered is delivered after a restart, once", async ({ engine, opened, hooks }) => {
+      const gate = Promise.withResolvers<void>();
+      hooks.gate = () => gate.promise;
+      engine.call(say("work", null, { to: B })).catch(() => undefined);
+      await settle();
+      await engine.call(say("send-many", { to: B, text: "x", times: 3 }, { to: A }));
+      const again = await opened.reopen();
+      gate.resolve();
+      await logged(again, B, "x2");
+      await settle(20);
+      assert.deepEqual(
+        (await logOf(again, B)).filter((line) => line.startsWith("x")),
+        ["x0", "x1", "x2"],
+      );
+    });
+
+    it("an event names its cause, across actors", async ({ engine }) => {
+      await engine.call(say("send", { to: B, action: "note", with: { text: "hi" }, start: null }, { to: A }));
+      await logged(engine, B, "hi");
+      const [sent] = await chainOf(engine, A);
+      const [received] = await chainOf(engine, B);
+      assert.deepEqual(await engine.caused(sent?.id ?? ""), [received]);
+      const body: { sent: string[] } = JSON.parse(sent?.body ?? "{}");
+      const other: { message: { id: string; from: string } } = JSON.parse(received?.body ?? "{}");
+      assert.deepEqual([body.sent, other.message.from], [[other.message.id], A]);
+    });
+
+    it("with `replyAs` the reply arrives as a message, a refusal too, and only once", async ({ engine, opened }) => {
+      await engine.call(say("send", { to: B, action: "add", start: null, replyAs: "answered" }, { to: A }));
+      await logged(engine, A, 'answered string tally/b {"ok":1}');
+      await engine.call(say("send", { to: B, action: "refuse", start: null, replyAs: "answered" }, { to: A }));
+      await logged(engine, A, /refused/);
+      const again = await opened.reopen();
+      await settle(20);
+      assert.equal((await logOf(again, A)).filter((line) => line.startsWith("answered")).length, 2);
+    });
+
+    it("with `replyAs`, `later` answers later", async ({ engine }) => {
+      await engine.call(say("send", { to: B, action: "later", start: null, replyAs: "answered" }, { to: A }));
+      await logged(engine, B, /^later /);
+      await engine.call(say("answer", { value: "now" }, { to: B }));
+      await logged(engine, A, 'answered string tally/b {"ok":"now"}');
+    });
+
+    it("`send` from a door settles when durable, and is delivered after a restart", async ({ engine, opened }) => {
+      await engine.send(say("note", { text: "from a door" }, { to: A }));
+      const again = await opened.reopen();
+      await logged(again, A, "from a door");
+      assert.equal((await logOf(again, A)).filter((line) => line === "from a door").length, 1);
+    });
+
+    it(
+      "a child knows its parent, and its end is a message to it",
+      async ({ engine }) => {
+        await engine.call(say("send", { to: "child/c", action: "add", start: null }, { to: A }));
+        await until("the child begins", async () => (await engine.read("child/c")) !== undefined);
+        await engine.stop("child/c", "grown up");
+        await logged(engine, A, "ended child/c: grown up");
+      },
+      { kinds: (hooks) => [tallyKind("tally", {}, hooks), tallyKind("child", {}, hooks)] },
+    );
+
+    it(
+      "stopping a parent stops its children first, and theirs before them",
+      async ({ engine }) => {
+        await engine.call(
+          say("send", { to: "child/c", action: "send", with: { to: "child/d", action: "add", start: null }, start: null }, { to: A }),
+        );
+        await until("the grandchild begins", async () => (await engine.read("child/d")) !== undefined);
+        const ends: string[] = [];
+        for (const topic of ["tally/*", "child/*"] as const)
+          engine.watch(topic, ({ id, status }) => {
+            if (status === "stopped") ends.push(id);
+          });
+        await engine.call(say("stop", { reason: "done" }, { to: A }));
+        assert.deepEqual(ends, ["child/d", "child/c", A]);
+        await settle(20);
+        assert.ok(!(await logOf(engine, A)).some((line) => line.startsWith("ended")), "who stops them need not be told");
+      },
+      { kinds: (hooks) => [tallyKind("tally", {}, hooks), tallyKind("child", {}, hooks)] },
+    );
+
+    it("work calls others, and a ring of waits is refused", async ({ engine }) => {
+      assert.deepEqual(await engine.call(say("call", { to: B, action: "add", with: { by: 3 }, start: null }, { to: A })), { ok: 3 });
+      if (!engine.traits.has("cycle-check")) return;
+      const ring = say("call", { to: B, action: "call", with: { to: A, action: "add", start: null }, start: null }, { to: A });
+      await assert.rejects(engine.call(ring), { code: "CRASHED", applied: false });
+      await assert.rejects(engine.call(say("call", { to: A, action: "get" }, { to: A })), { code: "CRASHED", applied: false });
+      assert.deepEqual(await engine.call(say("add", null, { to: A })), { ok: 1 });
+    });
+
+    it("stopping aborts running work, whose caller learns that it was not applied", async ({ engine, hooks }) => {
+      const saw: string[] = [];
+      hooks.saw = (what) => saw.push(what);
+      hooks.gate = () => new Promise(() => undefined);
+      await engine.call(say("add", null, { to: A }));
+      const working = engine.call(say("work", null, { to: A }));
+      working.catch(() => undefined);
+      await until("work runs", () => saw.includes("work"));
+      await engine.stop(A, "now");
+      await assert.rejects(working, { code: "ACTOR_STOPPED", applied: false });
+      assert.ok(saw.includes("abort"));
+      assert.equal((await engine.read(A))?.status, "stopped");
+    });
+  });
+
+  describe(`${name}: time`, () => {
+    it("a wake comes at its time, once; a cancelled one never", async ({ engine, clock }) => {
+      const at = clock.now();
+      await engine.call(say("wake", { name: "one", at: at + 1_000 }, { to: A }));
+      await engine.call(say("wake", { name: "gone", at: at + 1_000 }, { to: A }));
+      await engine.call(say("cancel", { name: "gone" }, { to: A }));
+      await clock.advance(999);
+      assert.deepEqual(await logOf(engine, A), ["begun a"]);
+      await clock.advance(1);
+      await logged(engine, A, /^tick one/);
+      await clock.advance(5_000);
+      assert.deepEqual((await logOf(engine, A)).slice(1), [`tick one ${at + 1_000}`]);
+    });
+
+    it("a repeating wake comes again and again until it is cancelled", async ({ engine, clock }) => {
+      const at = clock.now();
+      await engine.call(say("wake", { name: "beat", at: at + 100, everyMs: 100 }, { to: A }));
+      for (let beat = 0; beat < 5; beat += 1) await clock.advance(100);
+      await engine.call(say("cancel", { name: "beat" }, { to: A }));
+      await clock.advance(1_000);
+      assert.deepEqual(
+        (await logOf(engine, A)).slice(1),
+        [1, 2, 3, 4, 5].map((beat) => `tick beat ${at + beat * 100}`),
+      );
+    });
+
+    it("wakes missed while no engine ran come once, at once", async ({ engine, opened, clock }) => {
+      const at = clock.now();
+      await engine.call(say("wake", { name: "beat", at: at + 100, everyMs: 100 }, { to: A }));
+      await engine.call(say("wake", { name: "once", at: at + 50 }, { to: B }));
+      await opened.reopen([]);
+      await clock.advance(1_050);
+      const again = await opened.reopen();
+      await clock.advance(0);
+      await logged(again, A, /^tick beat/);
+      await logged(again, B, /^tick once/);
+      assert.deepEqual((await logOf(again, A)).slice(1), [`tick beat ${at + 1_050}`]);
+      await clock.advance(50);
+      await logged(again, A, `tick beat ${at + 1_100}`);
+    });
+
+    it("a wake that throws is tried three times, then taken off, and the chain says why", async ({ engine, clock }) => {
+      await engine.call(say("wake", { name: "bad", at: clock.now() + 10, action: "throw" }, { to: A }));
+      for (let round = 0; round < 8; round += 1) await clock.advance(1_000);
+      const chain = await chainOf(engine, A);
+      assert.equal(chain.length, 2);
+      assert.match(chain[1]?.body ?? "", /"dropped":"CRASHED/);
+    });
+
+    it(
+      "an actor nobody writes to ends after its time",
+      async ({ engine, clock }) => {
+        await engine.call(say("add", null, { to: A }));
+        await clock.advance(800);
+        await engine.call(say("add", null, { to: A }));
+        await clock.advance(800);
+        assert.equal((await engine.read(A))?.status, "live");
+        for (let round = 0; round < 5; round += 1) await clock.advance(1_000);
+        assert.equal((await engine.read(A))?.status, "stopped");
+        await assert.rejects(engine.call({ to: A, action: "add", args: null }), { code: "ACTOR_STOPPED" });
+        assert.deepEqual(await engine.call(say("add", null, { to: A })), { ok: 1 });
+      },
+      { policy: { expireMs: 1_000 } },
+    );
+
+    it(
+      "an idle actor's state stays when its cell is dropped",
+      async ({ engine, clock }) => {
+        await engine.call(say("add", { by: 4 }, { to: A }));
+        for (let round = 0; round < 10; round += 1) await clock.advance(1_000);
+        assert.deepEqual(await engine.call({ to: A, action: "add", args: null }), { ok: 5 });
+      },
+      { policy: { idleMs: 1_000 } },
+    );
+  });
+
+  describe(`${name}: failure`, () => {
+    it(
+      "a bound on crashes fails the actor until it is restarted",
+      async ({ engine, clock }) => {
+        await engine.call(say("add", null, { to: A }));
+        for (let crash = 0; crash < 3; crash += 1) await assert.rejects(engine.call(say("throw", null, { to: A })), { code: "CRASHED" });
+        await assert.rejects(engine.call(say("add", null, { to: A })), { code: "ACTOR_FAILED", applied: false });
+        assert.equal((await engine.read(A))?.status, "failed");
+        assert.equal((await engine.list({ kind: "tally", limit: 1 }))[0]?.status, "failed");
+        await engine.restart(A);
+        assert.deepEqual(await engine.call(say("add", null, { to: A })), { ok: 2 });
+        for (let crash = 0; crash < 6; crash += 1) {
+          await assert.rejects(engine.call(say("throw", null, { to: A })), { code: "CRASHED" });
+          await clock.advance(600);
+        }
+        assert.deepEqual(await engine.call(say("add", null, { to: A })), { ok: 3 });
+      },
+      { policy: { restart: { max: 2, withinMs: 1_000 } } },
+    );
+
+    it("an actor whose beginning throws has failed, until it is restarted", async ({ engine }) => {
+      await assert.rejects(engine.call(say("add", null, { to: A, start: { explode: true } })), { code: "ACTOR_FAILED", applied: false });
+      await assert.rejects(engine.call(say("add", null, { to: A })), { code: "ACTOR_FAILED" });
+      await engine.restart(A);
+      assert.deepEqual(await engine.call(say("add", null, { to: A })), { ok: 1 });
+    });
+
+    it("an actor whose migration throws has failed, can be read, stopped and, with better code, restarted", async ({ engine, opened }) => {
+      await engine.call(say("add", null, { to: A }));
+      await engine.call(say("add", null, { to: B }));
+      const broken = tallyKind(
+        "tally",
+        {},
+        {},
+        {
+          version: 2,
+          migrate: () => {
+            throw new Error("no");
+          },
+        },
+      );
+      const second = await opened.reopen([broken]);
+      await assert.rejects(second.call(say("add", null, { to: A })), { code: "ACTOR_FAILED", applied: false });
+      assert.deepEqual((await second.read(A))?.state, { n: 1, log: ["begun a"] });
+      assert.equal((await second.read(A))?.status, "failed");
+      await second.stop(B, "hopeless");
+      assert.equal((await second.read(B))?.status, "stopped");
+      const third = await opened.reopen([tallyKind("tally", {}, {}, { version: 2, migrate: () => ({ n: 100, log: [] }) })]);
+      assert.deepEqual(await third.call(say("add", null, { to: A })), { ok: 101 });
+    });
+  });
+
+  describe(`${name}: memory actors`, () => {
+    itInMemory("a memory actor lives as long as the process", async ({ engine, opened }) => {
+      assert.deepEqual(await engine.call(say("add", null, { to: "note/a" })), { ok: 1 });
+      assert.deepEqual(await engine.call(say("add", null, { to: "note/a" }), { key: "k" }), { ok: 2 });
+      assert.deepEqual(await engine.call(say("add", null, { to: "note/a" }), { key: "k" }), { ok: 2 });
+      assert.deepEqual((await tallyOf(engine, "note/a")).n, 2);
+      assert.equal(await engine.count({ kind: "note" }), 1);
+      const again = await opened.reopen();
+      await assert.rejects(again.call({ to: "note/a", action: "add", args: null }), { code: "NO_ACTOR" });
+    });
+
+    itInMemory("its last event is an event like any other", async ({ engine }) => {
+      await engine.call(say("note", { text: "x" }, { to: "note/a" }));
+      const receipts: unknown[] = [];
+      await engine.call(say("add", null, { to: "note/a" }), { onReceipt: (receipt) => receipts.push(receipt) });
+      const [event] = await chainOf(engine, "note/a");
+      assert.deepEqual(receipts, [{ actor: "note/a", seq: 2, head: event?.id }]);
+      assert.equal((await engine.read("note/a"))?.head, event?.id);
+      const body: { state: unknown } = JSON.parse(event?.body ?? "{}");
+      assert.deepEqual(body.state, { n: 1, log: ["begun a", "x"] });
+    });
+
+    itInMemory("C5 sends between memory and disk go both ways, with replies", async ({ engine }) => {
+      await engine.call(say("send", { to: B, action: "add", start: null, replyAs: "answered" }, { to: "note/a" }));
+      await logged(engine, "note/a", 'answered string tally/b {"ok":1}');
+      await engine.call(say("send", { to: "note/b", action: "add", start: null, replyAs: "answered" }, { to: A }));
+      await logged(engine, A, 'answered string note/b {"ok":1}');
+      await engine.call(say("send", { to: "note/b", action: "refuse", start: null, replyAs: "answered" }, { to: A }));
+      await logged(engine, A, /note\/b .*refused/);
+      assert.equal((await tallyOf(engine, "note/b")).n, 1);
+    });
+
+    itInMemory("a policy given at the start wins over the kind's, and stays", async ({ engine, opened }) => {
+      await engine.call(say("add", null, { to: "note/kept", policy: { persistence: "disk" } }));
+      await engine.call(say("add", null, { to: "tally/brief", policy: { persistence: "memory" } }));
+      assert.deepEqual(await engine.call({ to: "tally/brief", action: "add", args: null }), { ok: 2 });
+      const again = await opened.reopen();
+      assert.deepEqual(await again.call({ to: "note/kept", action: "add", args: null }), { ok: 2 });
+      await assert.rejects(again.call({ to: "tally/brief", action: "add", args: null }), { code: "NO_ACTOR" });
+    });
+
+    itInMemory("wakes, expiry, children and stops work without a disk", async ({ engine, clock }) => {
+      const at = clock.now();
+      await engine.call(say("wake", { name: "beat", at: at + 100, everyMs: 100 }, { to: "note/a" }));
+      await clock.advance(250);
+      assert.deepEqual((await logOf(engine, "note/a")).slice(1), [`tick beat ${at + 100}`, `tick beat ${at + 200}`]);
+      await engine.call(say("send", { to: "note/child", action: "add", start: null }, { to: "note/a" }));
+      await until("the child begins", async () => (await engine.read("note/child")) !== undefined);
+      await engine.stop("note/child", "enough");
+      await logged(engine, "note/a", "ended note/child: enough");
+      await engine.call(say("add", null, { to: "note/brief", policy: { expireMs: 1_000 } }));
+      await clock.advance(3_000);
+      await assert.rejects(engine.call({ to: "note/brief", action: "add", args: null }), { code: "NO_ACTOR" });
+      await engine.stop("note/a", "all");
+      assert.equal(await engine.read("note/a"), undefined);
+      assert.equal(await engine.count({ kind: "note" }), 0);
+    });
+  });
+}

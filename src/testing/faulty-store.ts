@@ -1,0 +1,149 @@
+import { StoreError, type ActorId, type Entry, type Message, type Store } from "../contract/index.ts";
+
+/** Before the store is asked, or after it has answered and before the asker hears. */
+export type FaultPlace = `${"before" | "after"} ${Asked}`;
+type Asked = "load" | "commit" | "enqueue" | "settle" | "remembered" | "claimants" | "undelivered" | "due" | "event" | "children";
+
+/**
+ * `fail`: a `StoreError`, and nothing was kept (before a call only). `lose`: it is done, but the answer is
+ * lost in an error that says nothing. `crash`: the process ends: this and every later call never settles.
+ * `delay`: the answer comes some rounds later.
+ */
+export type Fault = "pass" | "fail" | "lose" | "crash" | "delay";
+
+/** A store whose every await is a place to fail. Entries reach the inner store in their order. */
+export class FaultyStore implements Store {
+  readonly #inner: Store;
+  readonly #decide: (place: FaultPlace) => Fault;
+  #crashed = false;
+  #line: Promise<void> = Promise.resolve();
+  readonly #crash = Promise.withResolvers<void>();
+
+  constructor(inner: Store, decide: (place: FaultPlace) => Fault) {
+    this.#inner = inner;
+    this.#decide = decide;
+  }
+
+  /** Settles when a crash was decided. */
+  get whenCrashed(): Promise<void> {
+    return this.#crash.promise;
+  }
+
+  get crashed(): boolean {
+    return this.#crashed;
+  }
+
+  /** The process ends here and now. */
+  crash(): void {
+    this.#crashed = true;
+    this.#crash.resolve();
+  }
+
+  async #around<T>(method: Asked, ask: () => Promise<T>): Promise<T> {
+    await this.#meet(`before ${method}`);
+    const answer = await ask();
+    await this.#meet(`after ${method}`);
+    return answer;
+  }
+
+  async #meet(place: FaultPlace): Promise<void> {
+    if (this.#crashed) await NEVER;
+    switch (this.#decide(place)) {
+      case "fail":
+        throw new StoreError("STORE_IO", "The disk failed, as the test wanted.");
+      case "lose":
+        throw new Error("The answer was lost, as the test wanted.");
+      case "crash":
+        this.crash();
+        await NEVER;
+        break;
+      case "delay":
+        for (let round = 0; round < 3; round += 1) await new Promise<void>((resolve) => setImmediate(resolve));
+        if (this.#crashed) await NEVER;
+        break;
+      case "pass":
+        break;
+    }
+  }
+
+  commit(id: ActorId, entry: Entry): Promise<void> {
+    // A delay must not let a later entry overtake: all wait in one line up to the hand-over.
+    const handed = this.#handOver(this.#line, id, entry);
+    this.#line = settled(handed);
+    return this.#answer(handed);
+  }
+
+  async #handOver(before: Promise<void>, id: ActorId, entry: Entry): Promise<{ readonly kept: Promise<void> }> {
+    await before;
+    await this.#meet("before commit");
+    return { kept: this.#inner.commit(id, entry) };
+  }
+
+  async #answer(handed: Promise<{ readonly kept: Promise<void> }>): Promise<void> {
+    const { kept } = await handed;
+    await kept;
+    await this.#meet("after commit");
+  }
+
+  load(id: ActorId): ReturnType<Store["load"]> {
+    return this.#around("load", () => this.#inner.load(id));
+  }
+  enqueue(message: Message): Promise<void> {
+    return this.#around("enqueue", () => this.#inner.enqueue(message));
+  }
+  settle(messageId: string, how: "done" | "failed" | "dead", why?: string): Promise<void> {
+    return this.#around("settle", () => this.#inner.settle(messageId, how, why));
+  }
+  remembered(id: ActorId, key: string): ReturnType<Store["remembered"]> {
+    return this.#around("remembered", () => this.#inner.remembered(id, key));
+  }
+  claimants(key: string): ReturnType<Store["claimants"]> {
+    return this.#around("claimants", () => this.#inner.claimants(key));
+  }
+  undelivered(limit: number): ReturnType<Store["undelivered"]> {
+    return this.#around("undelivered", () => this.#inner.undelivered(limit));
+  }
+  due(before: number, limit: number): ReturnType<Store["due"]> {
+    return this.#around("due", () => this.#inner.due(before, limit));
+  }
+  event(eventId: string): ReturnType<Store["event"]> {
+    return this.#around("event", () => this.#inner.event(eventId));
+  }
+  children(id: ActorId): ReturnType<Store["children"]> {
+    return this.#around("children", () => this.#inner.children(id));
+  }
+  events(id: ActorId, afterSeq: number, limit: number): ReturnType<Store["events"]> {
+    return this.#inner.events(id, afterSeq, limit);
+  }
+  caused(eventId: string): ReturnType<Store["caused"]> {
+    return this.#inner.caused(eventId);
+  }
+  erase(id: ActorId, beforeSeq: number): Promise<number> {
+    return this.#inner.erase(id, beforeSeq);
+  }
+  letters(limit: number): ReturnType<Store["letters"]> {
+    return this.#inner.letters(limit);
+  }
+  letter(messageId: string, fate: "replay" | "drop"): Promise<boolean> {
+    return this.#inner.letter(messageId, fate);
+  }
+  list(query: Parameters<Store["list"]>[0]): ReturnType<Store["list"]> {
+    return this.#inner.list(query);
+  }
+  count(query: Parameters<Store["count"]>[0]): Promise<number> {
+    return this.#inner.count(query);
+  }
+  find(uid: string): ReturnType<Store["find"]> {
+    return this.#inner.find(uid);
+  }
+  /** The inner store stays open: it outlives crashes. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#line;
+  }
+}
+
+const NEVER: Promise<never> = new Promise(() => undefined);
+
+async function settled(promise: Promise<unknown>): Promise<void> {
+  await Promise.allSettled([promise]);
+}

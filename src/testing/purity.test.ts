@@ -1,0 +1,106 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { actor } from "../actor/index.ts";
+import { type Behaviour, DEFAULT_POLICY, type Message, type Turn } from "../contract/index.ts";
+import { rehearse, twice } from "./index.ts";
+
+function kindWith(run: (state: { n: number; list: number[] }) => unknown) {
+  return actor("thing", {
+    describe: "A thing.",
+    initial: () => ({ n: 0, list: [1] }),
+    tools: { act: { describe: "Act.", run: ({ state }) => void run(state) } },
+  });
+}
+
+function impure(pattern: RegExp) {
+  return { name: "EngineError", code: "IMPURE", message: pattern };
+}
+
+test("law 4: a turn that reads the clock is named with the path that differs", () => {
+  assert.throws(
+    () => rehearse(kindWith((state) => (state.n = Date.now()))).turn("tools/act"),
+    impure(/the turn of tools\/act is not pure: .*\/state\/n/),
+  );
+  assert.throws(() => rehearse(kindWith((state) => (state.n = new Date().getTime()))).turn("tools/act"), impure(/\/state\/n/));
+  assert.ok(Math.abs(Date.now() - new Date().getTime()) < 10_000, "the clock is the real one again");
+});
+
+test("law 4: a turn that rolls its own dice is named with the path that differs", () => {
+  assert.throws(() => rehearse(kindWith((state) => state.list.push(Math.random()))).turn("tools/act"), impure(/\/state\/list\/1/));
+});
+
+test("law 4: a turn that remembers something outside its state is found out", () => {
+  let seen = 0;
+  assert.throws(() => rehearse(kindWith((state) => (state.n = seen += 1))).turn("tools/act"), impure(/\/state\/n \(1 and 2\)/));
+});
+
+test("law 4: a pure turn passes and its result is the turn's", () => {
+  const stage = rehearse(kindWith((state) => (state.n += new Date(5).getTime())));
+  assert.deepEqual(stage.turn("tools/act"), { state: { n: 5, list: [1] } });
+  assert.deepEqual(stage.state, { n: 5, list: [1] });
+});
+
+test("law 4: a throw is the same outcome twice, and reaches the caller", () => {
+  const stage = rehearse(
+    kindWith(() => {
+      throw new RangeError("no");
+    }),
+  );
+  assert.throws(() => stage.turn("tools/act"), { name: "RangeError", message: "no" });
+});
+
+class Scribbler implements Behaviour<{ n: number }> {
+  readonly kind = "scribbler";
+  readonly version = 1;
+  readonly policy = DEFAULT_POLICY;
+  readonly #by = 1;
+  initial(): { n: number } {
+    return { n: 0 };
+  }
+  receive(state: { n: number }, message: Message): Turn<{ n: number }> {
+    if (message.action === "fair") return { state: { n: state.n + this.#by } };
+    state.n += this.#by;
+    return { state };
+  }
+}
+
+test("law 4: a behaviour that writes to the state it was given is found out, be it an instance of a class", () => {
+  const stage = rehearse(new Scribbler());
+  assert.deepEqual(stage.turn("fair"), { state: { n: 1 } });
+  assert.throws(() => stage.turn("foul"), impure(/it changed what it was given, at \/state\/n/));
+});
+
+test("law 4: initial, views and surfaces are held to it as well", () => {
+  const born = actor("thing", { describe: "", initial: () => ({ n: Math.random() }), tools: {} });
+  assert.throws(() => rehearse(born), impure(/thing: initial is not pure/));
+  const seer = twice(
+    actor("thing", {
+      describe: "",
+      initial: () => ({ n: 0 }),
+      tools: { see: { describe: "", view: () => Math.random(), when: () => Math.random() > 2 || String(Math.random()) } },
+    }),
+  );
+  assert.throws(() => seer.surface?.({ n: 0 }, { scopes: [] }), impure(/its surface/));
+  assert.throws(() => seer.view?.({ n: 0 }, "tools/see", {}, { scopes: [] }), impure(/the view tools\/see/));
+});
+
+test("law 4: work runs once, for it may differ", async () => {
+  let runs = 0;
+  const worker = actor("thing", {
+    describe: "",
+    initial: () => ({ n: 0 }),
+    tools: {
+      act: {
+        describe: "",
+        async work({ state, call }) {
+          runs += 1;
+          state.n = Date.now();
+          return call("other/x", "ping");
+        },
+      },
+    },
+  });
+  const stage = rehearse(worker, { call: (message) => ({ ok: message.action }) });
+  assert.deepEqual((await stage.work("tools/act")).reply, { ok: { ok: "ping" } });
+  assert.equal(runs, 1);
+});

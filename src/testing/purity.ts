@@ -1,0 +1,118 @@
+import { isDeepStrictEqual } from "node:util";
+import { type Behaviour, EngineError, type Message } from "../contract/index.ts";
+
+/**
+ * The same behaviour, each pure turn run twice and compared (law 4); `troupe dev` serves
+ * through it. The second run meets another clock and another `Math.random`. Throws
+ * `IMPURE`, naming the first path that differs. Work runs once: it may differ.
+ */
+export function twice<S>(behaviour: Behaviour<S>): Behaviour<S> {
+  const { kind } = behaviour;
+  const migrate = behaviour.migrate?.bind(behaviour);
+  const view = behaviour.view?.bind(behaviour);
+  const surface = behaviour.surface?.bind(behaviour);
+  const redact = behaviour.redact?.bind(behaviour);
+  // Spelled out: a behaviour may be an instance of a class, whose methods no spread would find.
+  return {
+    kind,
+    version: behaviour.version,
+    policy: behaviour.policy,
+    ...(behaviour.per !== undefined && { per: behaviour.per }),
+    ...(behaviour.begins !== undefined && { begins: behaviour.begins }),
+    ...(behaviour.catalogue !== undefined && { catalogue: behaviour.catalogue }),
+    initial: (key: string, first: Message) => compared(`${kind}: initial`, first, () => behaviour.initial(key, first)),
+    receive: (state: S, message: Message) =>
+      compared(`${kind}: the turn of ${message.action}`, { state, message }, () => behaviour.receive(state, message)),
+    ...(migrate !== undefined && { migrate: (state, from) => compared(`${kind}: migrate`, state, () => migrate(state, from)) }),
+    ...(view !== undefined && {
+      view: (state, action, args, viewer, self) =>
+        compared(`${kind}: the view ${action}`, { state, args }, () => view(state, action, args, viewer, self)),
+    }),
+    ...(surface !== undefined && { surface: (state, viewer) => compared(`${kind}: its surface`, state, () => surface(state, viewer)) }),
+    ...(redact !== undefined && { redact }),
+  };
+}
+
+type Outcome<T> = { readonly value: T } | { readonly thrown: unknown };
+
+function compared<T>(what: string, read: unknown, run: () => T): T {
+  const before = structuredClone(read);
+  const first = outcome(run);
+  const after = difference(before, read, "");
+  if (after !== undefined)
+    throw impure(what, `it changed what it was given, at ${after.path || "its root"}. Write to a copy, or to the draft`);
+  const second = elsewhere(() => outcome(run));
+  if ("value" in first && typeof first.value === "function") return first.value;
+  const apart = difference(comparable(first), comparable(second), "");
+  if (apart !== undefined) {
+    throw impure(
+      what,
+      `run twice it differs at ${apart.path || "its root"} (${apart.shown}). Take time and randomness from the message (now, random(), id()), and what waits to \`work\``,
+    );
+  }
+  if ("thrown" in first) throw first.thrown;
+  return first.value;
+}
+
+function outcome<T>(run: () => T): Outcome<T> {
+  try {
+    return { value: run() };
+  } catch (thrown) {
+    return { thrown };
+  }
+}
+
+// Two throws are the same outcome where they say the same: stacks and identities differ by nature.
+function comparable(given: Outcome<unknown>): unknown {
+  if ("value" in given) return typeof given.value === "function" ? "work" : given.value;
+  return { thrown: given.thrown instanceof Error ? given.thrown.message : given.thrown };
+}
+
+function impure(what: string, why: string): EngineError {
+  return new EngineError("IMPURE", `${what} is not pure: ${why}.`);
+}
+
+const SHIFT_MS = 86_400_000 + 1;
+
+/** Runs with a clock a day ahead: within one millisecond two reads of the real one would agree. */
+function elsewhere<T>(run: () => T): T {
+  const RealDate = globalThis.Date;
+  const ahead = (): number => RealDate.now() + SHIFT_MS;
+  globalThis.Date = new Proxy(RealDate, {
+    construct: (target, given: unknown[], self) =>
+      Reflect.construct(target, given.length === 0 ? [ahead()] : given, self === globalThis.Date ? target : self),
+    apply: () => new RealDate(ahead()).toString(),
+    get: (target, name) => (name === "now" ? ahead : Reflect.get(target, name)),
+  });
+  try {
+    return run();
+  } finally {
+    globalThis.Date = RealDate;
+  }
+}
+
+interface Difference {
+  readonly path: string;
+  readonly shown: string;
+}
+
+function difference(one: unknown, other: unknown, path: string): Difference | undefined {
+  if (isDeepStrictEqual(one, other)) return undefined;
+  if (isObject(one) && isObject(other) && Array.isArray(one) === Array.isArray(other)) {
+    for (const key of new Set([...Object.keys(one), ...Object.keys(other)])) {
+      const found = difference(Reflect.get(one, key), Reflect.get(other, key), `${path}/${key}`);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+  return { path, shown: `${brief(one)} and ${brief(other)}` };
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}
+
+function brief(value: unknown): string {
+  const text = isObject(value) ? JSON.stringify(value) : String(value);
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
+}

@@ -1,0 +1,105 @@
+import type { ActorId, Behaviour, Context, Json, Message, Outgoing, Reply, Surface, Turn, Viewer, Wake } from "../contract/index.ts";
+import { twice } from "./purity.ts";
+
+export interface RehearsalOptions<S> {
+  /** Decoded. Default `main`. */
+  readonly key?: string;
+  /** Default: nobody in particular. */
+  readonly viewer?: Viewer;
+  /** Default: the behaviour's own beginning. */
+  readonly state?: S;
+  readonly start?: Json;
+  /** Of the first message, ms since 1970; each message comes a second later. Default 2024-01-01. */
+  readonly at?: number;
+  /** Answers what work calls. Default: refused `UNKNOWN`. */
+  readonly call?: (message: Outgoing) => Reply | Promise<Reply>;
+}
+
+/** One actor on a stage of its own: its turns applied in memory, what it sends collected. For authors' tests. */
+export interface Rehearsal<S> {
+  readonly id: ActorId;
+  readonly state: S;
+  /** All that was sent so far. */
+  readonly sent: readonly Outgoing[];
+  readonly wakes: Readonly<Record<string, Wake>>;
+  readonly emitted: readonly Json[];
+  readonly answered: Readonly<Record<string, Reply>>;
+  readonly stopped: string | undefined;
+  /** The turn of one message, run twice and compared (law 4), applied. Throws where it is work: `await work(…)`. */
+  turn(action: string, args?: Json, more?: Partial<Message>): Turn<S>;
+  /** The turn work ended in, applied. A pure turn is fine here too. */
+  work(action: string, args?: Json, more?: Partial<Message>): Promise<Turn<S>>;
+  view(action: string, args?: Json, viewer?: Viewer): Reply;
+  surface(viewer?: Viewer): Surface | undefined;
+}
+
+const NEW_YEAR_2024 = 1_704_067_200_000;
+const A_SECOND_MS = 1_000;
+const NOBODY: Viewer = { scopes: [] };
+
+/** Puts one actor on a stage. Deterministic: the same calls give the same states, ids and dice. */
+export function rehearse<S>(behaviour: Behaviour<S>, options: RehearsalOptions<S> = {}): Rehearsal<S> {
+  const pure = twice(behaviour);
+  const key = options.key ?? "main";
+  const id: ActorId = `${behaviour.kind}/${encodeURIComponent(key)}`;
+  const sent: Outgoing[] = [];
+  const emitted: Json[] = [];
+  const wakes: Record<string, Wake> = {};
+  const answered: Record<string, Reply> = {};
+  let stopped: string | undefined;
+  let count = 0;
+
+  const envelope = (action: string, args: Json, more: Partial<Message>): Message => {
+    count += 1;
+    const at = (options.at ?? NEW_YEAR_2024) + (count - 1) * A_SECOND_MS;
+    const seed = (count * 0x9e3779b1).toString(16).padStart(32, "0").slice(-32);
+    return { id: `rehearsal.${count}`, to: id, action, args, at, seed, viewer: options.viewer ?? NOBODY, ...more };
+  };
+  let state = options.state ?? pure.initial(key, envelope("start", null, { start: options.start ?? null }));
+
+  const apply = (turn: Turn<S>): Turn<S> => {
+    if (turn.state !== undefined) state = turn.state;
+    sent.push(...(turn.send ?? []));
+    emitted.push(...(turn.emit ?? []));
+    Object.assign(answered, turn.answer);
+    stopped = turn.stop ?? stopped;
+    for (const [name, wake] of Object.entries(turn.wake ?? {})) {
+      if (wake === null) delete wakes[name];
+      else wakes[name] = wake;
+    }
+    return turn;
+  };
+  const context: Context = {
+    signal: new AbortController().signal,
+    call: async (message) =>
+      options.call?.(message) ?? { refused: { code: "UNKNOWN", message: "Nobody answers at this rehearsal: pass `call`." } },
+    progress: () => undefined,
+    log: () => undefined,
+  };
+
+  return {
+    id,
+    sent,
+    emitted,
+    wakes,
+    answered,
+    get state() {
+      return state;
+    },
+    get stopped() {
+      return stopped;
+    },
+    turn(action, args = {}, more = {}) {
+      const turn = pure.receive(state, envelope(action, args, more));
+      if (typeof turn === "function") throw new Error(`${action} is work: use \`await work(…)\`.`);
+      return apply(turn);
+    },
+    async work(action, args = {}, more = {}) {
+      const turn = pure.receive(state, envelope(action, args, more));
+      return apply(typeof turn === "function" ? await turn(context) : turn);
+    },
+    view: (action, args = {}, viewer = options.viewer ?? NOBODY) =>
+      behaviour.view?.(state, action, args, viewer, id) ?? { refused: { code: "UNKNOWN", message: `${behaviour.kind} shows nothing.` } },
+    surface: (viewer = options.viewer ?? NOBODY) => behaviour.surface?.(state, viewer),
+  };
+}

@@ -1,0 +1,105 @@
+import type { Clock, Entropy } from "../contract/index.ts";
+
+interface Timer {
+  readonly at: number;
+  readonly order: number;
+  readonly run: () => void;
+}
+
+/** Time that stands still until a test moves it. Timers run in the order of their times; what they set off settles before the next. */
+export class SimulatedClock implements Clock {
+  #now: number;
+  #order = 0;
+  readonly #timers = new Set<Timer>();
+
+  /** Default 2024-01-01. */
+  constructor(now = 1_704_067_200_000) {
+    this.#now = now;
+  }
+
+  now(): number {
+    return this.#now;
+  }
+
+  after(ms: number, run: () => void): () => void {
+    const timer: Timer = { at: this.#now + Math.max(0, ms), order: this.#order++, run };
+    this.#timers.add(timer);
+    return () => void this.#timers.delete(timer);
+  }
+
+  /** How many timers are set. */
+  get pending(): number {
+    return this.#timers.size;
+  }
+
+  /** Moves time on, running what falls due on the way. */
+  async advance(ms: number): Promise<void> {
+    const end = this.#now + ms;
+    await settle();
+    for (let next = this.#next(end); next !== undefined; next = this.#next(end)) {
+      this.#timers.delete(next);
+      this.#now = Math.max(this.#now, next.at);
+      next.run();
+      await settle();
+    }
+    this.#now = end;
+    await settle();
+  }
+
+  #next(end: number): Timer | undefined {
+    let soonest: Timer | undefined;
+    for (const timer of this.#timers) {
+      if (timer.at > end) continue;
+      if (soonest === undefined || timer.at < soonest.at || (timer.at === soonest.at && timer.order < soonest.order)) soonest = timer;
+    }
+    return soonest;
+  }
+}
+
+/** Ids and dice that are the same in every run. */
+export class SimulatedEntropy implements Entropy {
+  #state: number;
+
+  constructor(seed = 1) {
+    this.#state = seed >>> 0;
+  }
+
+  hex(bytes: number): string {
+    let text = "";
+    while (text.length < bytes * 2) text += this.#next().toString(16).padStart(8, "0");
+    return text.slice(0, bytes * 2);
+  }
+
+  uuid(): string {
+    const hex = this.hex(16);
+    return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20)}`;
+  }
+
+  /** From 0 to below `below`. */
+  under(below: number): number {
+    return this.#next() % below;
+  }
+
+  // xorshift with a counter: small, seeded, and good enough to spread faults.
+  #next(): number {
+    this.#state = (this.#state + 0x9e3779b9) >>> 0;
+    let word = this.#state;
+    word = Math.imul(word ^ (word >>> 16), 0x21f0aaad);
+    word = Math.imul(word ^ (word >>> 15), 0x735a2d97);
+    return (word ^ (word >>> 15)) >>> 0;
+  }
+}
+
+/** Lets everything that needs no time run to its end. */
+export async function settle(rounds = 4): Promise<void> {
+  for (let round = 0; round < rounds; round += 1) await new Promise<void>((resolve) => setImmediate(resolve));
+}
+
+/** Waits until it holds; throws after `withinMs`, saying what did not come about. */
+export async function until(what: string, holds: () => boolean | Promise<boolean>, withinMs = 20_000): Promise<void> {
+  const end = performance.now() + withinMs;
+  while (!(await holds())) {
+    if (performance.now() > end) throw new Error(`It did not come about: ${what}.`);
+    await new Promise<void>((resolve) => setTimeout(resolve, 1));
+  }
+}

@@ -1,0 +1,581 @@
+import assert from "node:assert/strict";
+import type { ActorId, ChainEvent, Clock, Store } from "../contract/index.ts";
+import { ChainWriter, messageTo } from "./store-entries.ts";
+
+/** A place to keep actors in, opened as often as a test wants. */
+export interface StorePlace extends Disposable {
+  open(clock: Clock): Store | Promise<Store>;
+}
+
+export interface StoreSuiteOptions {
+  /** What was committed is there when the place is opened again. */
+  readonly durable: boolean;
+  readonly place: () => StorePlace;
+}
+
+/** A clock that stands still until a test moves it. */
+class StillClock implements Clock {
+  #now = 10_000;
+  now(): number {
+    return this.#now;
+  }
+  after(): () => void {
+    return () => undefined;
+  }
+  pass(ms: number): void {
+    this.#now += ms;
+  }
+}
+
+const ids = (events: readonly ChainEvent[]): readonly string[] => events.map((event) => event.id);
+const conflict = { name: "StoreError", code: "STORE_CONFLICT" };
+
+/** Registers the tests every `Store` passes, with `node:test`. */
+export function storeSuite(name: string, options: StoreSuiteOptions): void {
+  const { describe, test } = process.getBuiltinModule("node:test");
+  const it = (title: string, run: (store: Store, clock: StillClock) => Promise<void>): void => {
+    test(title, async () => {
+      using place = options.place();
+      const clock = new StillClock();
+      await using store = await place.open(clock);
+      await run(store, clock);
+    });
+  };
+  const survives = (title: string, before: (store: Store) => Promise<void>, after: (store: Store) => Promise<void>): void => {
+    test(title, async () => {
+      using place = options.place();
+      const clock = new StillClock();
+      {
+        await using store = await place.open(clock);
+        await before(store);
+        if (!options.durable) return await after(store);
+      }
+      await using store = await place.open(clock);
+      await after(store);
+    });
+  };
+
+  describe(name, () => {
+    it("an actor nobody wrote is not there", async (store) => {
+      assert.equal(await store.load("door/none"), undefined);
+      assert.deepEqual(await store.events("door/none", 0, 10), []);
+      assert.equal(await store.remembered("door/none", "k"), undefined);
+      assert.equal(await store.erase("door/none", 10), 0);
+    });
+
+    const door = new ChainWriter("door/a%20b");
+    survives(
+      "what was committed is loaded as it was: row, head, and the events from the last whole state on",
+      async (store) => {
+        for (let turn = 0; turn < 20; turn += 1)
+          await store.commit(
+            door.id,
+            door.next({
+              at: 5_000 + turn,
+              row: {
+                owner: "iss|sub ☃",
+                parent: "house/h",
+                policy: { idleMs: 5 },
+                pending: { "m.1": { key: [1, null, { a: "b" }] } },
+                wakes: turn < 10 ? {} : { tick: { at: 9, action: "tick", everyMs: 3, args: { x: 1 } }, plain: { at: 7, action: "p" } },
+              },
+            }),
+          );
+      },
+      async (store) => {
+        const stored = await store.load(door.id);
+        assert.ok(stored);
+        assert.equal(stored.seq, 20);
+        assert.equal(stored.head, door.head);
+        assert.deepEqual(stored.tail, door.events.slice(16));
+        assert.deepEqual(stored.row, {
+          uid: "uid-of-life-of-door/a%20b",
+          life: "life-of-door/a%20b",
+          version: 1,
+          createdAt: 1_000,
+          lastMessageAt: 5_019,
+          messageCount: 20,
+          status: "live",
+          owner: "iss|sub ☃",
+          parent: "house/h",
+          policy: { idleMs: 5 },
+          pending: { "m.1": { key: [1, null, { a: "b" }] } },
+          wakes: { tick: { at: 9, action: "tick", everyMs: 3, args: { x: 1 } }, plain: { at: 7, action: "p" } },
+        });
+      },
+    );
+
+    it("entries of many actors, handed over before any settles, arrive in order", async (store) => {
+      const actors = Array.from({ length: 20 }, (_, index) => new ChainWriter(`door/${index}`));
+      const settled: string[] = [];
+      const commits: Promise<void>[] = [];
+      for (let turn = 0; turn < 40; turn += 1)
+        for (const actor of actors) {
+          const entry = actor.next();
+          commits.push(store.commit(actor.id, entry).then(() => void settled.push(`${actor.id} ${entry.seq}`)));
+        }
+      await Promise.all(commits);
+      for (const actor of actors) {
+        assert.deepEqual(ids(await store.events(actor.id, 0, 100)), ids(actor.events));
+        const own = settled.filter((line) => line.startsWith(`${actor.id} `));
+        assert.deepEqual(
+          own,
+          Array.from({ length: 40 }, (_, index) => `${actor.id} ${index + 1}`),
+        );
+      }
+    });
+
+    it("C2 a commit is not seen before it settles", async (store) => {
+      const actor = new ChainWriter("door/a");
+      let settled = false;
+      const commit = store.commit(actor.id, actor.next()).then(() => (settled = true));
+      const early = await store.load(actor.id);
+      assert.ok(early === undefined || settled);
+      await commit;
+      assert.equal((await store.load(actor.id))?.seq, 1);
+    });
+
+    it("C6 append is compare-and-swap on the head: a second writer loses", async (store) => {
+      const one = new ChainWriter("door/a");
+      const two = new ChainWriter("door/a", "another-life");
+      await store.commit(one.id, one.next());
+      await assert.rejects(store.commit(two.id, two.next()), conflict);
+      await assert.rejects(store.commit(two.id, two.next()), conflict);
+      const stale = one.next();
+      await store.commit(one.id, stale);
+      await assert.rejects(store.commit(one.id, stale), conflict);
+      assert.deepEqual(ids(await store.events(one.id, 0, 10)), ids(one.events));
+    });
+
+    it("C6 a refused entry fails those of its actor that follow it, and nobody else's", async (store) => {
+      const mine = new ChainWriter("door/mine");
+      const other = new ChainWriter("door/other");
+      await store.commit(mine.id, mine.next());
+      const intruder = new ChainWriter("door/mine", "intruder");
+      intruder.next();
+      const results = await Promise.allSettled([
+        store.commit(other.id, other.next()),
+        store.commit(
+          intruder.id,
+          intruder.next({ out: [messageTo("door/x", "never")], remember: { key: "k", reply: { ok: 1 }, until: 1e9 } }),
+        ),
+        store.commit(intruder.id, intruder.next()),
+        store.commit(other.id, other.next()),
+        store.commit(mine.id, mine.next()),
+      ]);
+      assert.deepEqual(
+        results.map((result) => result.status),
+        ["fulfilled", "rejected", "rejected", "fulfilled", "fulfilled"],
+      );
+      assert.equal((await store.load("door/mine"))?.seq, 2);
+      assert.equal((await store.load("door/other"))?.seq, 2);
+      assert.deepEqual(await store.undelivered(10), []);
+      assert.equal(await store.remembered("door/mine", "k"), undefined);
+    });
+
+    survives(
+      "C5 what a turn sends is in the outbox with its commit, in the order of commits, until a turn consumed it",
+      async (store) => {
+        const a = new ChainWriter("room/a");
+        const b = new ChainWriter("player/b");
+        await Promise.all([
+          store.commit(a.id, a.next({ out: [messageTo(b.id, "a.1.0"), messageTo(b.id, "a.1.1")] })),
+          store.commit(b.id, b.next({ out: [messageTo(a.id, "b.1.0")] })),
+          store.commit(a.id, a.next({ out: [messageTo(b.id, "a.2.0", { from: a.id, cause: "c", replyAs: "r", viewer: { scopes: [] } })] })),
+        ]);
+        assert.deepEqual(
+          (await store.undelivered(10)).map(({ message }) => message.id),
+          ["a.1.0", "a.1.1", "b.1.0", "a.2.0"],
+        );
+        assert.equal((await store.undelivered(2)).length, 2);
+        await store.commit(b.id, b.next({ consumed: "a.1.0", out: [messageTo(a.id, "b.2.0")] }));
+      },
+      async (store) => {
+        assert.deepEqual(await store.undelivered(10), [
+          { message: messageTo("player/b", "a.1.1"), failures: 0 },
+          { message: messageTo("room/a", "b.1.0"), failures: 0 },
+          { message: messageTo("player/b", "a.2.0", { from: "room/a", cause: "c", replyAs: "r", viewer: { scopes: [] } }), failures: 0 },
+          { message: messageTo("room/a", "b.2.0"), failures: 0 },
+        ]);
+      },
+    );
+
+    it("C5 a message is applied once: a turn that consumes it again is refused", async (store) => {
+      const actor = new ChainWriter("door/a");
+      await store.enqueue(messageTo(actor.id, "m"));
+      await store.commit(actor.id, actor.next({ consumed: "m" }));
+      const again = new ChainWriter("door/b");
+      await assert.rejects(store.commit(again.id, again.next({ consumed: "m" })), conflict);
+      await store.enqueue(messageTo(actor.id, "n"));
+      const b = new ChainWriter("door/b");
+      const results = await Promise.allSettled([
+        store.commit(b.id, b.next({ consumed: "n" })),
+        store.commit(actor.id, actor.next({ consumed: "n" })),
+      ]);
+      assert.deepEqual(
+        results.map((result) => result.status),
+        ["fulfilled", "rejected"],
+      );
+    });
+
+    survives(
+      "a message from a door waits in the outbox, once however often it is handed over",
+      async (store) => {
+        await store.enqueue(messageTo("door/a", "m1"));
+        await store.enqueue(messageTo("door/a", "m2"));
+        await store.enqueue(messageTo("door/a", "m1"));
+      },
+      async (store) => {
+        assert.deepEqual(
+          (await store.undelivered(10)).map(({ message }) => message.id),
+          ["m1", "m2"],
+        );
+      },
+    );
+
+    survives(
+      "a message that failed stays, counted; one that had no effect goes; one that failed for the third time is a letter",
+      async (store) => {
+        for (const id of ["done", "failed", "dead", "dead2", "later"]) await store.enqueue(messageTo("door/a", id));
+        await store.settle("done", "done");
+        await store.settle("failed", "failed", "boom");
+        await store.settle("failed", "failed", "boom");
+        await store.settle("dead", "dead", 'threw "x"');
+        await store.settle("dead2", "dead");
+        await store.settle("unknown", "dead", "x");
+        await store.settle("unknown", "done");
+      },
+      async (store) => {
+        assert.deepEqual(
+          (await store.undelivered(10)).map(({ message, failures }) => [message.id, failures]),
+          [
+            ["failed", 2],
+            ["later", 0],
+          ],
+        );
+        assert.deepEqual(await store.letters(10), [
+          { message: messageTo("door/a", "dead"), why: 'threw "x"', at: 10_000 },
+          { message: messageTo("door/a", "dead2"), why: "", at: 10_000 },
+        ]);
+        assert.equal((await store.letters(1)).length, 1);
+        assert.equal(await store.letter("unknown", "replay"), false);
+        assert.equal(await store.letter("dead2", "drop"), true);
+        assert.equal(await store.letter("dead2", "replay"), false);
+        assert.equal(await store.letter("dead", "replay"), true);
+        assert.deepEqual(await store.letters(10), []);
+        assert.deepEqual(
+          (await store.undelivered(10)).map(({ message, failures }) => [message.id, failures]),
+          [
+            ["failed", 2],
+            ["later", 0],
+            ["dead", 0],
+          ],
+        );
+      },
+    );
+
+    survives(
+      "C4 the first reply to a key is remembered, by actor and key",
+      async (store) => {
+        const a = new ChainWriter("door/a");
+        const b = new ChainWriter("door/b");
+        await store.commit(a.id, a.next({ remember: { key: "p|1", reply: { ok: { n: 1 } }, until: 11_000 } }));
+        await store.commit(b.id, b.next({ remember: { key: "p|1", reply: { ok: 2 }, until: 11_000 } }));
+        await store.commit(
+          a.id,
+          a.next({
+            remember: { key: "p|2", reply: { refused: { code: "X", message: "no" } }, until: 11_000 },
+            answered: [
+              { key: "late|1", reply: { ok: "l1" }, until: 11_000 },
+              { key: "late|2", reply: { ok: "l2" }, until: 11_000 },
+            ],
+          }),
+        );
+      },
+      async (store) => {
+        assert.deepEqual(await store.remembered("door/a", "p|1"), { ok: { n: 1 } });
+        assert.deepEqual(await store.remembered("door/b", "p|1"), { ok: 2 });
+        assert.deepEqual(await store.remembered("door/a", "p|2"), { refused: { code: "X", message: "no" } });
+        assert.deepEqual(await store.remembered("door/a", "late|1"), { ok: "l1" });
+        assert.deepEqual(await store.remembered("door/a", "late|2"), { ok: "l2" });
+        assert.equal(await store.remembered("door/a", "p|3"), undefined);
+      },
+    );
+
+    survives(
+      'C4 the actors that took a call of a key are found by it, the last one first: told "later", or remembered',
+      async (store) => {
+        const a = new ChainWriter("door/a");
+        const b = new ChainWriter("room/b");
+        await store.commit(a.id, a.next({ claimed: { key: "p|1", until: 11_000 } }));
+        await store.commit(b.id, b.next({ remember: { key: "p|1", reply: { ok: 2 }, until: 11_001 } }));
+        await store.commit(a.id, a.next({ claimed: { key: "p|2", until: 11_000 } }));
+        await store.commit(a.id, a.next({ answered: [{ key: "p|2", reply: { ok: 3 }, until: 11_000 }] }));
+      },
+      async (store) => {
+        assert.deepEqual(await store.claimants("p|1"), ["room/b", "door/a"]);
+        assert.deepEqual(await store.claimants("p|2"), ["door/a"]);
+        assert.deepEqual(await store.claimants("p|3"), []);
+        assert.equal(await store.remembered("door/a", "p|1"), undefined, "its reply is due");
+        assert.deepEqual(await store.remembered("door/a", "p|2"), { ok: 3 });
+      },
+    );
+
+    it("C4 a claim expires as a remembered reply does", async (store, clock) => {
+      const a = new ChainWriter("door/a");
+      await store.commit(a.id, a.next({ claimed: { key: "k", until: 10_500 } }));
+      clock.pass(500);
+      assert.deepEqual(await store.claimants("k"), []);
+    });
+
+    it("C4 remembered replies expire, and the key is free again", async (store, clock) => {
+      const a = new ChainWriter("door/a");
+      await store.commit(a.id, a.next({ remember: { key: "k", reply: { ok: 1 }, until: 10_500 } }));
+      clock.pass(499);
+      assert.deepEqual(await store.remembered(a.id, "k"), { ok: 1 });
+      clock.pass(1);
+      assert.equal(await store.remembered(a.id, "k"), undefined);
+      await store.commit(a.id, a.next({ remember: { key: "k", reply: { ok: 2 }, until: 20_000 } }));
+      assert.deepEqual(await store.remembered(a.id, "k"), { ok: 2 });
+      clock.pass(100_000);
+      await store.commit(a.id, a.next({ remember: { key: "other", reply: { ok: 3 }, until: 1_000_000 } }));
+      assert.equal(await store.remembered(a.id, "k"), undefined);
+    });
+
+    survives(
+      "what is due comes soonest first: wakes by name, expiries without one",
+      async (store) => {
+        const a = new ChainWriter("door/a");
+        const b = new ChainWriter("door/b");
+        const c = new ChainWriter("door/c");
+        const d = new ChainWriter("door/d");
+        await store.commit(a.id, a.next({ row: { wakes: { late: { at: 900, action: "x" }, soon: { at: 300, action: "x" } } } }));
+        await store.commit(b.id, b.next({ at: 100, row: { policy: { expireMs: 400 }, wakes: { w: { at: 600, action: "x" } } } }));
+        await store.commit(c.id, c.next({ row: { wakes: { gone: { at: 100, action: "x" } } } }));
+        await store.commit(c.id, c.next({ row: { wakes: {} } }));
+        await store.commit(d.id, d.next({ row: { wakes: { never: { at: 100, action: "x" } } } }));
+        await store.commit(
+          d.id,
+          d.next({ row: { status: "stopped", wakes: { never: { at: 100, action: "x" } }, policy: { expireMs: 1 } } }),
+        );
+      },
+      async (store) => {
+        const all = [
+          { id: "door/a", wake: "soon", at: 300 },
+          { id: "door/b", wake: "", at: 500 },
+          { id: "door/b", wake: "w", at: 600 },
+          { id: "door/a", wake: "late", at: 900 },
+        ];
+        assert.deepEqual(await store.due(899, 10), all.slice(0, 3));
+        assert.deepEqual(await store.due(900, 10), all);
+        assert.deepEqual(await store.due(900, 2), all.slice(0, 2));
+        assert.deepEqual(await store.due(299, 10), []);
+      },
+    );
+
+    it("an expiry moves with every message", async (store) => {
+      const a = new ChainWriter("door/a");
+      const b = new ChainWriter("door/b");
+      const constant = { policy: { expireMs: 100 }, wakes: {}, pending: {} };
+      await store.commit(a.id, a.next({ at: 0, row: constant }));
+      await store.commit(b.id, b.next({ at: 10, row: constant }));
+      for (const at of [50, 90, 200, 450]) await store.commit(a.id, a.next({ at, row: constant }));
+      assert.deepEqual(await store.due(549, 1), [{ id: "door/b", wake: "", at: 110 }]);
+      assert.deepEqual(await store.due(550, 10), [
+        { id: "door/b", wake: "", at: 110 },
+        { id: "door/a", wake: "", at: 550 },
+      ]);
+      // A clock that went back.
+      await store.commit(a.id, a.next({ at: 300, row: constant }));
+      assert.deepEqual((await store.due(420, 10)).at(-1), { id: "door/a", wake: "", at: 400 });
+    });
+
+    const long = new ChainWriter("door/long");
+    survives(
+      "any part of a long history is read in order",
+      async (store) => {
+        const beside = new ChainWriter("door/beside");
+        const commits: Promise<void>[] = [];
+        for (let turn = 0; turn < 4_500; turn += 1) {
+          commits.push(store.commit(long.id, long.next()));
+          if (turn % 3 === 0) commits.push(store.commit(beside.id, beside.next()));
+          if (turn % 500 === 0) await commits.at(-1);
+        }
+        await Promise.all(commits);
+      },
+      async (store) => {
+        for (const [after, limit] of [
+          [0, 1],
+          [0, 100],
+          [1, 5],
+          [62, 3],
+          [63, 130],
+          [64, 1],
+          [2_000, 10],
+          [4_094, 4],
+          [4_096, 1],
+          [4_490, 100],
+          [4_499, 5],
+          [4_500, 5],
+          [9_999, 5],
+          [0, 0],
+          [5, -1],
+        ] as const)
+          assert.deepEqual(
+            ids(await store.events(long.id, after, limit)),
+            ids(long.events.slice(after, Math.max(after, after + limit))),
+            `${after} +${limit}`,
+          );
+        assert.deepEqual((await store.load(long.id))?.tail, long.events.slice(4_496));
+        await store.commit(long.id, long.next());
+        assert.deepEqual(await store.events(long.id, 4_499, 5), long.events.slice(4_499));
+      },
+    );
+
+    it("events are found by id and by cause", async (store) => {
+      const a = new ChainWriter("room/a");
+      const b = new ChainWriter("player/b");
+      await store.commit(a.id, a.next());
+      const [cause] = ids(a.events);
+      assert.ok(cause !== undefined);
+      await store.commit(b.id, b.next({ cause }));
+      assert.deepEqual(await store.event(cause), a.events[0]);
+      assert.deepEqual(await store.caused(cause), b.events);
+      await store.commit(b.id, b.next());
+      await store.commit(b.id, b.next({ cause }));
+      assert.deepEqual(ids(await store.caused(cause)), [b.events[0]?.id, b.events[2]?.id]);
+      assert.deepEqual(await store.event(b.head ?? ""), b.events[2]);
+      assert.deepEqual(await store.caused(b.head ?? ""), []);
+      assert.equal(await store.event("00".repeat(32)), undefined);
+      assert.equal(await store.event("'; DROP TABLE event; --"), undefined);
+    });
+
+    survives(
+      "C7 erasing takes bodies only, and none from the last whole state on",
+      async (store) => {
+        const a = new ChainWriter("door/erased");
+        for (let turn = 0; turn < 40; turn += 1) await store.commit(a.id, a.next());
+        assert.equal(await store.erase(a.id, 5), 4);
+        assert.equal(await store.erase(a.id, 5), 0);
+        assert.equal(await store.erase(a.id, 1_000), 28);
+        assert.equal(await store.erase(a.id, 1_000), 0);
+      },
+      async (store) => {
+        const a = new ChainWriter("door/erased");
+        for (let turn = 0; turn < 40; turn += 1) a.next();
+        const events = await store.events(a.id, 0, 100);
+        assert.deepEqual(ids(events), ids(a.events));
+        assert.deepEqual(
+          events.map((event) => event.body === undefined),
+          a.events.map((_, index) => index < 32),
+        );
+        assert.deepEqual((await store.load(a.id))?.tail, a.events.slice(32));
+        assert.deepEqual(Object.keys((await store.event(a.events[3]?.id ?? "")) ?? {}), ["id", "header"]);
+      },
+    );
+
+    survives(
+      "actors are listed in pages, counted and found by kind, owner, parent and uid",
+      async (store) => {
+        for (const [index, id] of (["door/a", "door/b", "door-two/a", "room/a", "room/b", "room/c"] as const).entries()) {
+          const actor = new ChainWriter(id);
+          const row = { ...(index % 2 === 0 ? { owner: "ann" } : {}), ...(id === "room/a" ? {} : { parent: "room/a" as const }) };
+          await store.commit(actor.id, actor.next({ row }));
+          if (id === "room/c") await store.commit(actor.id, actor.next({ row: { ...row, status: "stopped" } }));
+        }
+      },
+      async (store) => {
+        const paged: string[] = [];
+        let after: ActorId | undefined;
+        for (;;) {
+          const page: Awaited<ReturnType<Store["list"]>> = await store.list({ limit: 2, ...(after === undefined ? {} : { after }) });
+          paged.push(...page.map(({ id }) => id));
+          after = page.at(-1)?.id;
+          if (page.length < 2) break;
+        }
+        assert.deepEqual(paged, ["door/a", "door/b", "door-two/a", "room/a", "room/b", "room/c"], "by kind, then by key");
+        assert.deepEqual(
+          (await store.list({ kind: "room", limit: 10 })).map(({ id, seq, status }) => [id, seq, status]),
+          [
+            ["room/a", 1, "live"],
+            ["room/b", 1, "live"],
+            ["room/c", 2, "stopped"],
+          ],
+        );
+        assert.deepEqual(
+          (await store.list({ kind: "room", after: "room/a", limit: 1 })).map(({ id }) => id),
+          ["room/b"],
+        );
+        assert.deepEqual(
+          (await store.list({ owner: "ann", kind: "door", limit: 10 })).map(({ id }) => id),
+          ["door/a"],
+        );
+        assert.equal((await store.list({ owner: "ann", limit: 10 })).length, 3);
+        assert.equal((await store.list({ limit: 10 }))[0]?.head.length, 64);
+        assert.equal(await store.count({}), 6);
+        assert.equal(await store.count({ kind: "door" }), 2);
+        assert.equal(await store.count({ kind: "nothing" }), 0);
+        assert.equal(await store.count({ owner: "ann" }), 3);
+        assert.equal(await store.count({ owner: "ann", kind: "room" }), 1);
+        assert.deepEqual([...(await store.children("room/a"))].toSorted(), ["door-two/a", "door/a", "door/b", "room/b"]);
+        assert.deepEqual(await store.children("door/a"), []);
+        assert.equal(await store.find("uid-of-life-of-room/b"), "room/b");
+        assert.equal(await store.find("nobody"), undefined);
+      },
+    );
+
+    survives(
+      "another life of a key goes on in the same chain",
+      async (store) => {
+        const a = new ChainWriter("door/a", "first");
+        await store.commit(a.id, a.next());
+        await store.commit(a.id, a.next({ row: { status: "stopped" } }));
+        const another = new ChainWriter("door/a", "another");
+        await assert.rejects(store.commit(another.id, another.next()), conflict);
+        a.life = "second";
+        await store.commit(a.id, a.next({ full: true, row: { createdAt: 9_000, muted: true } }));
+      },
+      async (store) => {
+        const stored = await store.load("door/a");
+        assert.deepEqual(
+          [stored?.seq, stored?.row.life, stored?.row.uid, stored?.row.createdAt, stored?.row.muted, stored?.tail.length],
+          [3, "second", "uid-of-second", 9_000, true, 1],
+        );
+        assert.equal((await store.events("door/a", 0, 10)).length, 3);
+        assert.equal(await store.find("uid-of-second"), "door/a");
+        assert.equal(await store.count({}), 1);
+      },
+    );
+
+    it("texts come back as they were, whatever is in them", async (store) => {
+      const text = "\u0000 \u2028 ☃ \ud83d\ude00 ' \" \\ %00";
+      const a = new ChainWriter("door/%00%2F%E2%98%83");
+      await store.commit(a.id, a.next({ state: { [text]: [text, "x".repeat(300_000)] }, row: { owner: text, pending: { [text]: text } } }));
+      const stored = await store.load(a.id);
+      assert.deepEqual(stored?.tail, a.events);
+      assert.equal(stored?.row.owner, text);
+      assert.deepEqual(stored?.row.pending, { [text]: text });
+      await store.enqueue(messageTo(a.id, text, { args: { text } }));
+      assert.deepEqual((await store.undelivered(1))[0]?.message, messageTo(a.id, text, { args: { text } }));
+    });
+
+    test("a closed store finishes what it was handed and then says that it is closed", async () => {
+      using place = options.place();
+      const clock = new StillClock();
+      const store = await place.open(clock);
+      const actor = new ChainWriter("door/a");
+      const last = store.commit(actor.id, actor.next());
+      await store[Symbol.asyncDispose]();
+      await last;
+      await store[Symbol.asyncDispose]();
+      const closed = { name: "StoreError", code: "STORE_CLOSED" };
+      await assert.rejects(store.commit(actor.id, actor.next()), closed);
+      await assert.rejects(store.load(actor.id), closed);
+      await assert.rejects(store.enqueue(messageTo(actor.id, "m")), closed);
+      await assert.rejects(store.count({}), closed);
+      if (!options.durable) return;
+      await using again = await place.open(clock);
+      assert.equal((await again.load(actor.id))?.seq, 1);
+    });
+  });
+}

@@ -1,0 +1,309 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { ActorId, Behaviour, ChainEvent, Clock, Engine, Entropy, Json, Outgoing, Reply } from "../contract/index.ts";
+import { SimulatedClock, SimulatedEntropy } from "./simulated-clock.ts";
+import { tallyKind, type Hooks, type Tally } from "./suite-kinds.ts";
+
+export interface SuiteOptions {
+  readonly kinds: readonly Behaviour[];
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+  /** How long keyed replies are remembered; the engine's default otherwise. */
+  readonly keyMs?: number;
+}
+
+/** An engine under test, and the place that outlives it. */
+export interface Opened extends AsyncDisposable {
+  readonly engine: Engine;
+  /** Another engine on what the first left durable, which is dropped without a goodbye. */
+  reopen(kinds?: readonly Behaviour[]): Promise<Engine>;
+}
+
+export type OpenEngine = (options: SuiteOptions) => Promise<Opened>;
+
+export const idIs = (kind: string, key = "main"): ActorId => `${kind}/${key}`;
+const TALLY = idIs("tally");
+
+export const say = (action: string, args: Json = null, more: Partial<Outgoing> = {}): Outgoing => ({
+  to: TALLY,
+  action,
+  args,
+  start: null,
+  ...more,
+});
+
+export async function chainOf(engine: Engine, id: ActorId): Promise<ChainEvent[]> {
+  const events: ChainEvent[] = [];
+  for await (const event of engine.history(id)) events.push(event);
+  return events;
+}
+
+/** State as a tally, or a failed test. */
+export async function tallyOf(engine: Engine, id: ActorId = TALLY): Promise<Tally> {
+  const state: unknown = (await engine.read(id))?.state;
+  assert.ok(isTally(state), `${id} has no tally`);
+  return state;
+}
+
+const isTally = (state: unknown): state is Tally => typeof state === "object" && state !== null && "n" in state && "log" in state;
+
+/** A workload of one caller, one call after the other: with time and randomness given, its chain is the same text in every engine. */
+export async function goldenWorkload(engine: Engine): Promise<readonly ChainEvent[]> {
+  const steps: readonly (readonly [string, Json?])[] = [
+    ["add", { by: 3 }],
+    ["note", { text: '☃ \u2028 "quoted"' }],
+    ["get"],
+    ["when"],
+    ["refuse"],
+    ["note", { text: "a", secret: "hidden" }],
+    ["work", { by: 4 }],
+    ["record", { host: ["call", 1.5e-7] }],
+    ["same"],
+    ["needs"],
+    ["grow", { bytes: 3_000 }],
+    ["add", { by: -0.25 }],
+    ["add"],
+  ];
+  for (const [action, args = null] of steps) await engine.call(say(action, args));
+  await engine.call(say("add", null, { viewer: { principal: "ann", scopes: ["x"] }, trace: { traceparent: "00-1-2-01" } }), {
+    answers: { a: 1 },
+    can: ["roots"],
+  });
+  await engine.call(say("throw")).catch(() => undefined);
+  await engine.call(say("add", { by: 100 }));
+  return chainOf(engine, TALLY);
+}
+
+const rejects = (call: Promise<Reply>, code: string, applied: boolean | "unknown" = false): Promise<void> =>
+  assert.rejects(call, { name: "EngineError", code, applied });
+
+function life(event: ChainEvent | undefined): string {
+  const header: { life: string } = JSON.parse(event?.header ?? "{}");
+  return header.life;
+}
+
+/** The part of the engine suite that needs one actor: pure turns, work, reads, the chain. */
+export function turnSuite(name: string, open: OpenEngine, disk: Behaviour["policy"]["persistence"] = "disk"): void {
+  const hooks: { gate?: () => Promise<unknown>; saw?: NonNullable<Hooks["saw"]> } = {};
+  const given: Hooks = { gate: () => hooks.gate?.() ?? Promise.resolve(), saw: (what, message) => hooks.saw?.(what, message) };
+  const kind = tallyKind("tally", { persistence: disk }, given);
+  const it = (title: string, run: (engine: Engine, opened: Opened) => Promise<void>): void => {
+    test(title, async () => {
+      delete hooks.gate;
+      delete hooks.saw;
+      await using opened = await open({ kinds: [kind], clock: new SimulatedClock(), entropy: new SimulatedEntropy() });
+      await run(opened.engine, opened);
+    });
+  };
+
+  describe(`${name}: one actor`, () => {
+    it("a call of an actor that never began is refused, and begins nothing", async (engine) => {
+      await rejects(engine.call({ to: TALLY, action: "add", args: null }), "NO_ACTOR");
+      assert.equal(await engine.read(TALLY), undefined);
+      await rejects(engine.call(say("add", null, { to: idIs("unheard-of") })), "UNKNOWN_KIND");
+      for (const bad of ["tally/", "tally/a/b", "Tally/a", "tally/%zz", `tally/${"x".repeat(257)}`, "tally/a b"] as const)
+        await rejects(engine.call(say("add", null, { to: bad })), "BAD_ID");
+    });
+
+    it("an actor begins with a message that has `start`, and tells its seq, head and status", async (engine) => {
+      assert.deepEqual(await engine.call(say("add", { by: 2 }, { start: { n: 40 } })), { ok: 42 });
+      assert.deepEqual(await engine.call({ to: TALLY, action: "add", args: null }), { ok: 43 });
+      const now = await engine.read(TALLY);
+      const chain = await chainOf(engine, TALLY);
+      assert.deepEqual(now && { ...now }, { id: TALLY, seq: 2, head: chain[1]?.id, status: "live", state: { n: 43, log: [] } });
+    });
+
+    it("a first turn without effect begins the actor, a refused one does not", async (engine) => {
+      assert.deepEqual(await engine.call(say("refuse")), { refused: { code: "NO", message: "No." } });
+      assert.equal(await engine.read(TALLY), undefined);
+      assert.deepEqual(await engine.call(say("get")), { ok: 0 });
+      assert.equal((await engine.read(TALLY))?.seq, 1);
+    });
+
+    it("C1 calls of one actor run one after the other, work included", async (engine) => {
+      const order: string[] = [];
+      hooks.saw = (what, message) => order.push(`${what} ${message.action}`);
+      const gate = Promise.withResolvers<void>();
+      hooks.gate = () => gate.promise;
+      await engine.call(say("add"));
+      const working = engine.call(say("work", { by: 10 }));
+      const behind = engine.call(say("add"));
+      assert.deepEqual(await engine.read(TALLY).then((now) => now?.state), { n: 1, log: [] }, "views never queue");
+      assert.ok(!order.includes("receive add") || order.filter((line) => line === "receive add").length === 1);
+      gate.resolve();
+      assert.deepEqual(await Promise.all([working, behind]), [{ ok: 11 }, { ok: 12 }]);
+    });
+
+    it("C2 when a reply is told its turn is read, and watchers have been told before", async (engine) => {
+      const told: string[] = [];
+      const undo = engine.watch(TALLY, (change) => told.push(`change ${change.seq}`));
+      const undoKind = engine.watch("tally/*", (change) => told.push(`kind ${change.seq} ${change.status}`));
+      const reply = await engine.call(say("add")).then(async (ok) => {
+        told.push("reply");
+        return ok;
+      });
+      assert.deepEqual(reply, { ok: 1 });
+      assert.deepEqual(told, ["change 1", "kind 1 live", "reply"]);
+      assert.equal((await tallyOf(engine)).n, 1);
+      undo();
+      undoKind();
+      await engine.call(say("add"));
+      assert.equal(told.length, 3);
+    });
+
+    it("C2 many calls at once each get their own reply, in order", async (engine) => {
+      const replies = await Promise.all(Array.from({ length: 300 }, () => engine.call(say("add"))));
+      assert.deepEqual(
+        replies,
+        Array.from({ length: 300 }, (_, index) => ({ ok: index + 1 })),
+      );
+      assert.equal((await chainOf(engine, TALLY)).length, 300);
+    });
+
+    it("C3 a refusal, a throw and `needs` leave no trace", async (engine, opened) => {
+      await engine.call(say("add"));
+      assert.deepEqual(await engine.call(say("refuse")), { refused: { code: "NO", message: "No." } });
+      assert.deepEqual(await engine.call(say("needs")), { needs: { name: { method: "elicitation/create", params: {} } } });
+      await assert.rejects(engine.call(say("throw")), (error: Error & { code?: string; applied?: boolean }) => {
+        assert.deepEqual([error.code, error.applied], ["CRASHED", false]);
+        assert.match(error.message, /tally\/main crashed at event 2: your call was not applied/);
+        assert.doesNotMatch(error.message, /secret detail/);
+        return true;
+      });
+      assert.deepEqual(await engine.call(say("refuse-work")), { refused: { code: "NO", message: "No." } });
+      await rejects(engine.call(say("work", { fail: true })), "CRASHED");
+      assert.deepEqual(await tallyOf(engine), { n: 1, log: [] });
+      assert.equal((await chainOf(engine, TALLY)).length, 1);
+      assert.deepEqual(await engine.call(say("add")), { ok: 2 });
+      const again = await opened.reopen();
+      assert.deepEqual(await again.call(say("add")), { ok: 3 });
+    });
+
+    it("a call is answered from the top with what was needed", async (engine) => {
+      assert.deepEqual(await engine.call(say("needs"), { answers: { name: "Ann" }, can: ["elicitation"] }), { ok: { name: "Ann" } });
+      assert.deepEqual((await tallyOf(engine)).log, ["Ann"]);
+    });
+
+    it("state that is not JSON is refused by its path, and state past its bound", async (engine) => {
+      await engine.call(say("add"));
+      await assert.rejects(engine.call(say("not-json")), { code: "STATE_NOT_JSON", applied: false, message: /state\.log\[0\]/ });
+      await rejects(engine.call(say("grow", { bytes: 1_100_000 })), "STATE_TOO_LARGE");
+      for (let turn = 0; turn < 6; turn += 1) await engine.call(say("grow", { bytes: 150_000 }));
+      await rejects(engine.call(say("grow", { bytes: 150_000 })), "STATE_TOO_LARGE");
+      assert.equal((await chainOf(engine, TALLY)).length, 7);
+      assert.deepEqual(await engine.call(say("add")), { ok: 2 });
+    });
+
+    it("law 2: what is read is frozen, and stays as it was read", async (engine) => {
+      await engine.call(say("note", { text: "one" }));
+      const before = await tallyOf(engine);
+      assert.ok(Object.isFrozen(before) && Object.isFrozen(before.log));
+      await engine.call(say("note", { text: "two" }));
+      assert.deepEqual(before.log, ["one"]);
+    });
+
+    it("law 4: a turn's time and dice are the message's, and in the chain", async (engine) => {
+      const reply = await engine.call(say("when"));
+      assert.ok("ok" in reply);
+      const [event] = await chainOf(engine, TALLY);
+      const body: { message: { at: number; seed: string } } = JSON.parse(event?.body ?? "{}");
+      assert.deepEqual(reply.ok, { at: body.message.at, seed: body.message.seed });
+      assert.match(body.message.seed, /^[0-9a-f]{32}$/u);
+    });
+
+    it("C7 each event names the one before it, and what is secret was never written", async (engine) => {
+      await engine.call(say("note", { text: "a", secret: "hush" }));
+      await engine.call(say("work"));
+      await engine.call(say("note", { text: "b" }, { trace: { traceparent: "00-1-2-01" } }));
+      const chain = await chainOf(engine, TALLY);
+      const headers = chain.map(({ header }): { parent: string | null; seq: number; type: string } => JSON.parse(header));
+      assert.deepEqual(
+        headers.map(({ parent, seq, type }) => [parent, seq, type]),
+        [
+          [null, 1, "note"],
+          [chain[0]?.id, 2, "work"],
+          [chain[1]?.id, 3, "note"],
+        ],
+      );
+      assert.ok(!JSON.stringify(chain).includes("hush"));
+      assert.match(chain[2]?.body ?? "", /00-1-2-01/);
+    });
+
+    it("what was durable is there when the engine comes back: state, seq and head", async (engine, opened) => {
+      for (let turn = 0; turn < 150; turn += 1) await engine.call(say("note", { text: `line ${turn}` }));
+      const before = await engine.read(TALLY);
+      const again = await opened.reopen();
+      const after = await again.read(TALLY);
+      assert.deepEqual(after && { ...after }, before && { ...before });
+      await again.call({ to: TALLY, action: "add", args: null });
+      assert.equal((await again.read(TALLY))?.seq, 151);
+    });
+
+    it("work reports progress and log to its caller, and its receipt names the event", async (engine) => {
+      const heard: unknown[] = [];
+      const reply = await engine.call(say("work", { by: 2 }), {
+        onProgress: (...step) => heard.push(step),
+        onLog: (level, data) => heard.push([level, data]),
+        onReceipt: (receipt) => heard.push(receipt),
+      });
+      assert.deepEqual(reply, { ok: 2 });
+      const [event] = await chainOf(engine, TALLY);
+      assert.deepEqual(heard.at(-1), { actor: TALLY, seq: 1, head: event?.id });
+      if (engine.traits.has("progress"))
+        assert.deepEqual(heard.slice(0, 2), [
+          [1, 2, "half"],
+          ["info", { at: "work" }],
+        ]);
+    });
+
+    it("C4 a keyed call gets its first reply again, by key and principal; without a key it is applied again", async (engine, opened) => {
+      const ann = { viewer: { principal: "ann", scopes: [] } };
+      assert.deepEqual(await engine.call(say("add", null, ann), { key: "k" }), { ok: 1 });
+      assert.deepEqual(await engine.call(say("add", null, ann), { key: "k" }), { ok: 1 });
+      assert.deepEqual(await engine.call(say("add"), { key: "k" }), { ok: 2 });
+      assert.deepEqual(await engine.call(say("add", null, ann)), { ok: 3 });
+      const again = await opened.reopen();
+      assert.deepEqual(await again.call(say("add", null, ann), { key: "k" }), { ok: 1 });
+      assert.equal((await tallyOf(again)).n, 3);
+    });
+
+    it("C4 a keyed call that was not applied is tried again", async (engine) => {
+      assert.ok("refused" in (await engine.call(say("refuse"), { key: "k" })));
+      await rejects(engine.call(say("throw"), { key: "k" }), "CRASHED");
+      assert.deepEqual(await engine.call(say("add"), { key: "k" }), { ok: 1 });
+      assert.deepEqual(await engine.call(say("add"), { key: "k" }), { ok: 1 });
+    });
+
+    it("stopping ends the life; `start` begins another, without it the actor has stopped", async (engine) => {
+      await engine.call(say("add"));
+      await engine.stop(TALLY, "enough");
+      assert.equal((await engine.read(TALLY))?.status, "stopped");
+      await rejects(engine.call({ to: TALLY, action: "add", args: null }), "ACTOR_STOPPED");
+      assert.deepEqual(await engine.call(say("add")), { ok: 1 });
+      const [first, , third] = await chainOf(engine, TALLY);
+      assert.notEqual(life(first), life(third));
+      assert.deepEqual(await engine.call(say("stop", { reason: "myself" })), { ok: "stopped" });
+      assert.equal((await engine.read(TALLY))?.status, "stopped");
+    });
+
+    it("a state of an older version is migrated in memory, one of a newer is refused", async (engine, opened) => {
+      await engine.call(say("add", { by: 5 }));
+      const newer = tallyKind("tally", { persistence: disk }, given, {
+        version: 2,
+        migrate: (state) => (isTally(state) ? { n: state.n * 10, log: ["migrated"] } : { n: 0, log: [] }),
+      });
+      const second = await opened.reopen([newer]);
+      assert.deepEqual(await tallyOf(second), { n: 50, log: ["migrated"] });
+      assert.equal((await chainOf(second, TALLY)).length, 1);
+      assert.deepEqual(await second.call(say("add")), { ok: 51 });
+      const third = await opened.reopen([kind]);
+      await assert.rejects(third.call(say("add")), { code: "STATE_NEWER", applied: false });
+    });
+
+    it("the same workload writes the same chain, byte for byte", async (engine) => {
+      const chain = await goldenWorkload(engine);
+      await using other = await open({ kinds: [kind], clock: new SimulatedClock(), entropy: new SimulatedEntropy() });
+      assert.deepEqual(await goldenWorkload(other.engine), chain);
+    });
+  });
+}

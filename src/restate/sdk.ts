@@ -1,0 +1,60 @@
+/**
+ * The part of `@restatedev/restate-sdk` (1.17) that is used, by shape: the SDK is
+ * not a dependency. Whoever serves actors on Restate installs it and hands it over.
+ */
+import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
+import { isObject } from "./is-object.ts";
+
+export interface RestateSdk {
+  object(definition: { readonly name: string; readonly handlers: Readonly<Record<string, unknown>> }): unknown;
+  readonly handlers: {
+    readonly object: {
+      exclusive(options: HandlerOptions, run: (context: ExclusiveContext, input: unknown) => Promise<unknown>): unknown;
+      shared(options: HandlerOptions, run: (context: SharedContext, input: unknown) => Promise<unknown>): unknown;
+    };
+  };
+  readonly serde: { readonly json: unknown };
+  createEndpointHandler(options: {
+    readonly services: readonly unknown[];
+    /** Both ways on one stream, which HTTP/2 is needed for. */
+    readonly bidirectional: boolean;
+    readonly logger: () => void;
+  }): (request: Http2ServerRequest, response: Http2ServerResponse) => void;
+}
+
+/** Durations are milliseconds. */
+interface HandlerOptions {
+  /** State is fetched key by key, instead of all of it travelling with each call. */
+  readonly enableLazyState: boolean;
+  readonly journalRetention: number;
+  readonly idempotencyRetention?: number;
+  /** Of silence, before the server asks a handler to pause. */
+  readonly inactivityTimeout?: number;
+}
+
+interface SharedContext {
+  readonly key: string;
+  /** Null where nothing is kept under that name. */
+  get(name: string): Promise<unknown>;
+}
+
+export interface ExclusiveContext extends SharedContext {
+  set(name: string, value: unknown): void;
+  run(name: string, action: () => Promise<unknown>): PromiseLike<unknown>;
+  readonly date: { now(): Promise<number> };
+  genericSend(send: {
+    readonly service: string;
+    readonly method: string;
+    readonly key: string;
+    readonly parameter: unknown;
+    readonly inputSerde: unknown;
+  }): unknown;
+}
+
+/** Whether a module that was loaded by its name is the SDK. */
+export function isRestateSdk(loaded: unknown): loaded is RestateSdk {
+  if (!isObject(loaded) || typeof loaded["object"] !== "function" || typeof loaded["createEndpointHandler"] !== "function") return false;
+  const { handlers, serde } = loaded;
+  if (!isObject(serde) || !isObject(handlers) || !isObject(handlers["object"])) return false;
+  return typeof handlers["object"]["exclusive"] === "function" && typeof handlers["object"]["shared"] === "function";
+}

@@ -1,0 +1,28 @@
+/**
+ * What an AgenticService is, by its shape alone: nothing of `@adobe/data` is needed to serve one. Calls back at once,
+ * never, or many times with equal values; returns its undo.
+ */
+export type Observe<T> = (notify: (value: T) => void) => () => void;
+
+/** A value and the schema it should fit. The schema may have keywords of its own, and functions in them. */
+export interface State {
+  readonly schema?: unknown;
+  readonly value: unknown;
+}
+
+/** Both shapes in use: one input of a `schema` (`false`: none), or a list of `parameters`. */
+export interface Action {
+  readonly description?: string;
+  readonly schema?: unknown;
+  readonly parameters?: readonly unknown[];
+  execute(...input: readonly unknown[]): unknown;
+}
+
+/** States and actions that come and go with the state of a service, and links to other services. */
+export interface AgenticService {
+  readonly serviceName?: string;
+  readonly states: Observe<{ readonly [key: string]: State }>;
+  readonly actions: Observe<{ readonly [key: string]: Action }>;
+  execute(action: string, input: unknown): Promise<unknown>;
+  readonly links?: Observe<{ readonly [key: string]: AgenticService }>;
+}

@@ -1,0 +1,100 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { LocalEngine } from "../engine/index.ts";
+import { memoryStore } from "../store/index.ts";
+import { actor } from "../actor/index.ts";
+import type { Receipt, Source, Viewer } from "../contract/index.ts";
+import { cast } from "./index.ts";
+
+/** A walker is in a room; each step leads on to the next one, and is told only when the walker has arrived. */
+const walker = actor("walker", {
+  describe: "Walks.",
+  per: "user",
+  initial: () => ({ room: 0 }),
+  links: { "": { kinds: ["room"], to: ({ room }) => `room/${room}` as const } },
+  messages: {
+    begin: { run: () => null },
+    arrive: {
+      run({ state }) {
+        state.room += 1;
+      },
+    },
+  },
+});
+
+const room = actor("room", {
+  describe: "A room.",
+  per: "link",
+  begins: true,
+  initial: () => ({ left: 0, called: "" }),
+  tools: {
+    step: {
+      describe: "Go on.",
+      run({ state, viewer, send, message, later }) {
+        state.left += 1;
+        state.called = message.id;
+        if (viewer.self !== undefined) send(viewer.self, "arrive", {}, { replyAs: "gone" });
+        return later();
+      },
+    },
+    wave: {
+      describe: "Wave.",
+      run({ state }) {
+        state.left += 0.5;
+        return "You wave.";
+      },
+    },
+  },
+  messages: {
+    gone: {
+      run({ state, answer }) {
+        answer(state.called, { ok: "You go on." });
+      },
+    },
+  },
+});
+
+const kinds = [walker, room];
+const ann: Viewer = { principal: "ann", scopes: [] };
+
+const roomOf = async (engine: LocalEngine): Promise<unknown> => (await engine.read("walker/ann"))?.state;
+const step = (source: Source, viewer = ann, key = "one", onReceipt?: (receipt: Receipt) => void) =>
+  source.act(viewer, "tools/step", {}, { key, ...(onReceipt === undefined ? {} : { onReceipt }) });
+
+test("C4 a retry finds the first call where the link led then, though its act has changed the link: in this process and in the next", async () => {
+  const store = memoryStore();
+  {
+    await using engine = await LocalEngine.start({ kinds, store });
+    const source = cast({ engine, kinds });
+    const receipts: Receipt[] = [];
+    assert.deepEqual(await step(source, ann, "one", (receipt) => receipts.push(receipt)), { ok: "You go on." });
+    assert.deepEqual(
+      receipts.map(({ actor: id, seq }) => [id, seq]),
+      [["room/0", 2]],
+      "a late reply has the receipt of the turn that gave it",
+    );
+    assert.deepEqual(await step(source), { ok: "You go on." });
+    assert.deepEqual(await roomOf(engine), { room: 1 });
+    assert.deepEqual(await step(cast({ engine, kinds })), { ok: "You go on." }, "another cast of the same engine");
+  }
+  await using engine = await LocalEngine.start({ kinds, store });
+  const source = cast({ engine, kinds });
+  assert.deepEqual(await step(source), { ok: "You go on." });
+  assert.deepEqual(await roomOf(engine), { room: 1 });
+  assert.deepEqual(await step(source, ann, "two"), { ok: "You go on." });
+  assert.deepEqual(await roomOf(engine), { room: 2 });
+});
+
+test("C4 a key is one viewer's own, also of viewers without a principal who are in one room", async () => {
+  await using engine = await LocalEngine.start({ kinds, store: memoryStore() });
+  const source = cast({ engine, kinds });
+  const nobody: Viewer = { scopes: [] };
+  const start = async (): Promise<string> =>
+    /h_[\w-]+/u.exec(JSON.stringify(await source.act(nobody, "tools/start_walker", {}, {})))?.[0] ?? "";
+  const [one, other] = [await start(), await start()];
+  const wave = (handle: string) => source.act(nobody, "tools/wave", { handle }, { key: "k" });
+  await wave(one);
+  await wave(other);
+  await wave(one);
+  assert.deepEqual((await engine.read("room/0"))?.state, { left: 1, called: "" }, "each waved once");
+});

@@ -1,0 +1,346 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import * as z from "zod";
+import { actor } from "../actor/index.ts";
+import type { Behaviour, OfferRef, Reply, Source, TroupeError, Viewer } from "../contract/index.ts";
+import { FakeEngine } from "../../test/source/fake-engine.ts";
+import { player, room } from "../../test/source/rooms.ts";
+import { cast, type CastOptions, listed, strict } from "./index.ts";
+
+const counter = actor("counter", {
+  describe: "Counts.",
+  persistence: "memory",
+  state: z.object({ count: z.number().default(0) }),
+  tools: {
+    add: {
+      describe: "Adds.",
+      input: z.object({ by: z.number().default(1) }),
+      run({ state, args }) {
+        state.count += args.by;
+        return state.count;
+      },
+    },
+    get: { describe: "Says it.", view: (state) => state.count },
+    reset: {
+      describe: "Starts over.",
+      when: (state) => state.count > 0 || "There is nothing to reset.",
+      run({ state }) {
+        state.count = 0;
+        return "0";
+      },
+    },
+    secret: {
+      describe: "Only above nine.",
+      when: (state) => state.count > 9,
+      view: () => "ten",
+    },
+  },
+  resources: { count: { uri: "counter://{alias}/count", view: (state) => state } },
+});
+
+const ana: Viewer = { principal: "ana", scopes: [] };
+const bob: Viewer = { principal: "bob", scopes: [] };
+const nobody: Viewer = { scopes: [] };
+
+function serve(kinds: readonly Behaviour[], options: Partial<CastOptions> = {}): { readonly engine: FakeEngine; readonly source: Source } {
+  const engine = new FakeEngine(kinds);
+  return { engine, source: cast({ engine, kinds, ...options }) };
+}
+
+function rooms(): ReturnType<typeof serve> {
+  const served = serve([player, room]);
+  served.engine.put("room/hall", { items: ["torch", "key"], dark: false });
+  served.engine.put("room/cave", { items: [], dark: true });
+  return served;
+}
+
+async function tools(source: Source, viewer: Viewer): Promise<readonly string[]> {
+  return listed(await source.surface(viewer), "dynamic").tools.map(({ name }) => name);
+}
+
+const act = (source: Source, viewer: Viewer, ref: OfferRef, args: { readonly [key: string]: string | number } = {}): Promise<Reply> =>
+  source.act(viewer, ref, args, {});
+
+const code = (reply: Reply): string => ("refused" in reply ? reply.refused.code : "ok");
+
+function isCoded(expected: string): (error: TroupeError) => boolean {
+  return (error) => error.code === expected;
+}
+
+function ringer(kind: string, text: string): Behaviour {
+  return actor(kind, { describe: kind, per: "link", state: z.object({}), tools: { ring: { describe: text, run: () => kind } } });
+}
+
+describe("cast: roots", () => {
+  it("serves a shared actor without handle and prefix, before it exists", async () => {
+    const { source, engine } = serve([counter]);
+    assert.deepEqual(await tools(source, nobody), ["add", "get"]);
+    assert.deepEqual(await act(source, nobody, "tools/get"), { ok: 0 });
+    assert.equal(engine.actors.size, 0);
+    assert.deepEqual(await act(source, nobody, "tools/add", { by: 4 }), { ok: 4 });
+    assert.deepEqual([...engine.actors.keys()], ["counter/main"]);
+    assert.deepEqual(await act(source, ana, "tools/get"), { ok: 4 });
+    assert.deepEqual(await tools(source, ana), ["add", "get", "reset"]);
+  });
+
+  it("keeps a user's actor by principal, percent-encoded, or hashed where too long", async () => {
+    const { source, engine } = rooms();
+    await act(source, { principal: "https://id.example|ä b", scopes: [] }, "tools/move", { to: "cave" });
+    await act(source, { principal: "x".repeat(300), scopes: [] }, "tools/move", { to: "cave" });
+    const ids = [...engine.actors.keys()].filter((id) => id.startsWith("player/"));
+    assert.equal(ids[0], "player/https%3A%2F%2Fid.example%7C%C3%A4%20b");
+    assert.match(ids[1] ?? "", /^player\/[0-9a-f]{64}$/);
+  });
+
+  it("law 3: hidden and unknown answer alike, a reason is told, and no list is trusted", async () => {
+    const { source } = serve([counter]);
+    const hidden = await act(source, ana, "tools/secret");
+    const unknown = await act(source, ana, "tools/nothing");
+    assert.equal(code(hidden), "UNKNOWN");
+    assert.equal(code(unknown), "UNKNOWN");
+    assert.deepEqual(await act(source, ana, "tools/reset"), { refused: { code: "NOT_NOW", message: "There is nothing to reset." } });
+    await act(source, ana, "tools/add", { by: 12 });
+    assert.deepEqual(await act(source, ana, "tools/secret"), { ok: "ten" });
+  });
+
+  it("passes key, answers, can, trace, signal and the receipt to the engine", async () => {
+    const { source, engine } = serve([counter]);
+    const receipts: number[] = [];
+    const { signal } = new AbortController();
+    const options = { key: "k", answers: { a: 1 }, can: ["roots"], trace: { traceparent: "t" }, signal };
+    await source.act(ana, "tools/add", {}, { ...options, onReceipt: ({ seq }) => receipts.push(seq) });
+    const [call] = engine.calls;
+    assert.deepEqual({ ...call?.options, onReceipt: undefined }, { ...options, onReceipt: undefined });
+    assert.deepEqual(call?.message.trace, { traceparent: "t" });
+    assert.deepEqual(call?.message.viewer, { principal: "ana", scopes: [], self: "counter/main" });
+    assert.deepEqual(receipts, [1]);
+    assert.deepEqual(await source.act(ana, "tools/add", {}, { key: "k" }), { ok: 1 });
+  });
+
+  it("fills {alias} and never shows a principal", async () => {
+    const surface = await serve([counter]).source.surface(ana);
+    assert.deepEqual(
+      listed(surface, "gated").resources.map(({ uri }) => uri),
+      ["counter://main/count"],
+    );
+    const text = JSON.stringify(listed(await rooms().source.surface({ principal: "secret-name", scopes: [] }), "gated"));
+    assert.doesNotMatch(text, /secret-name/);
+  });
+
+  it("owner starter: the actor of another does not exist", async () => {
+    const mine = { ...counter, kind: "mine", policy: { ...counter.policy, owner: "starter" as const } };
+    const { source } = serve([mine]);
+    assert.deepEqual(await act(source, ana, "tools/add"), { ok: 1 });
+    assert.deepEqual(await tools(source, ana), ["add", "get", "reset"]);
+    assert.deepEqual(await tools(source, bob), []);
+    assert.equal(code(await act(source, bob, "tools/get")), "UNKNOWN");
+    assert.equal(code(await act(source, bob, "tools/add")), "UNKNOWN");
+    assert.equal(code(await act(source, bob, "resources/count")), "UNKNOWN");
+  });
+});
+
+describe("cast: links", () => {
+  it("joins the surface of the linked actor, with its choices, as one constant catalogue", async () => {
+    const { source } = rooms();
+    const before = await source.surface(ana);
+    assert.deepEqual(await tools(source, ana), ["move", "inventory", "pick_up", "switch", "look"]);
+    assert.deepEqual(before.choices, { "tools/pick_up": { item: ["torch", "key"] } });
+    await act(source, ana, "tools/move", { to: "cave" });
+    const after = await source.surface(ana);
+    assert.equal(after.catalogue, before.catalogue);
+    assert.equal((await source.surface(bob)).catalogue, before.catalogue);
+    assert.deepEqual(after.off, {
+      "tools/drop": "You carry nothing.",
+      "tools/pick_up": "There is nothing here.",
+      "tools/look": true,
+      "resources/light": true,
+    });
+  });
+
+  it("acts on the linked actor as it is linked now, with the player as self", async () => {
+    const { source, engine } = rooms();
+    await act(source, ana, "tools/move", { to: "hall" });
+    assert.deepEqual(await act(source, ana, "tools/pick_up", { item: "torch" }), { ok: "You take the torch." });
+    assert.deepEqual(engine.actors.get("player/ana")?.state, { room: "hall", items: ["torch"] });
+    assert.equal(code(await act(source, ana, "tools/pick_up", { item: "torch" })), "INVALID");
+    await act(source, ana, "tools/move", { to: "cave" });
+    assert.equal(code(await act(source, ana, "tools/pick_up", { item: "key" })), "NOT_NOW");
+    assert.equal(code(await act(source, ana, "tools/look")), "UNKNOWN");
+  });
+
+  it("C4 a retry goes to the actor that applied the call, whoever is linked meanwhile", async () => {
+    const { source } = rooms();
+    await act(source, ana, "tools/move", { to: "attic" });
+    await act(source, ana, "tools/move", { to: "hall" });
+    const first = await source.act(ana, "tools/pick_up", { item: "torch" }, { key: "once" });
+    await act(source, ana, "tools/move", { to: "cave" });
+    assert.deepEqual(await source.act(ana, "tools/pick_up", { item: "torch" }, { key: "once" }), first);
+    assert.equal(code(await source.act(ana, "tools/pick_up", { item: "torch" }, { key: "another" })), "NOT_NOW");
+  });
+
+  it("hides what would come from an actor that is not there", async () => {
+    const { source } = rooms();
+    await act(source, ana, "tools/move", { to: "nowhere" });
+    assert.deepEqual(await tools(source, ana), ["move", "inventory"]);
+    assert.equal(code(await act(source, ana, "tools/pick_up", { item: "torch" })), "UNKNOWN");
+    assert.equal(code(await act(source, ana, "resources/things")), "UNKNOWN");
+  });
+
+  it("joins under a prefix, also with strict names, and cuts cycles of kinds", async () => {
+    const node = actor("node", {
+      describe: "Links to its like.",
+      state: z.object({}),
+      links: { peer: { kinds: ["node", "leaf"], to: () => "leaf/one" } },
+      tools: { ping: { describe: "Answers.", view: () => "pong" } },
+    });
+    const leaf = actor("leaf", {
+      describe: "Links back.",
+      per: "link",
+      state: z.object({}),
+      links: { back: { kinds: ["node"], to: () => "node/main" } },
+      tools: { ping: { describe: "Answers.", run: () => "leaf" } },
+      resources: { it: { uri: "leaf://{alias}/it", view: () => "it" } },
+    });
+    const { source, engine } = serve([node, leaf], { names: strict });
+    engine.put("leaf/one", {});
+    assert.deepEqual(await tools(source, ana), ["ping", "peer__ping"]);
+    assert.deepEqual(await act(source, ana, "tools/peer__ping"), { ok: "leaf" });
+    assert.equal((await source.surface(ana)).catalogue.resources[0]?.definition["uri"], "leaf://peer/it");
+  });
+
+  it("refuses two offers of one name or URI, naming both kinds", () => {
+    const twin = actor("twin", { describe: "Also counts.", state: z.object({}), tools: { add: { describe: "Adds.", view: () => 1 } } });
+    assert.throws(() => serve([counter, twin]), { code: "NAME_COLLISION", message: /tools\/add is offered by twin and by counter/ });
+    const uri = actor("uri", {
+      describe: "Same URI.",
+      state: z.object({}),
+      resources: { other: { uri: "counter://main/count", view: () => 1 } },
+    });
+    assert.throws(() => serve([counter, uri]), {
+      code: "NAME_COLLISION",
+      message: /resources\/other of uri and resources\/count of counter/,
+    });
+    assert.throws(() => serve([player]), isCoded("BAD_DEFINITION"));
+  });
+
+  it("lets kinds that take one another's place share an offer they define alike", async () => {
+    const hub = actor("hub", {
+      describe: "Hub.",
+      state: z.object({ to: z.string().default("bell/one") }),
+      links: { "": { kinds: ["bell", "gong"], to: (state) => (state.to === "gong/one" ? "gong/one" : "bell/one") } },
+      tools: {
+        turn: {
+          describe: "Turns.",
+          run({ state }) {
+            state.to = "gong/one";
+          },
+        },
+      },
+    });
+    const { source, engine } = serve([hub, ringer("bell", "Rings."), ringer("gong", "Rings.")]);
+    engine.put("bell/one", {});
+    engine.put("gong/one", {});
+    assert.deepEqual(await tools(source, ana), ["turn", "ring"]);
+    assert.deepEqual(await act(source, ana, "tools/ring"), { ok: "bell" });
+    await act(source, ana, "tools/turn");
+    assert.deepEqual(await act(source, ana, "tools/ring"), { ok: "gong" });
+    assert.throws(() => serve([hub, ringer("bell", "Rings."), ringer("gong", "Booms.")]), {
+      code: "NAME_COLLISION",
+      message: /bell.*gong|gong.*bell/,
+    });
+  });
+
+  it("completes from the choices of the actor that is linked now", async () => {
+    const { source } = rooms();
+    assert.deepEqual(await source.complete?.(ana, "tools/pick_up", "item", "T", {}), ["torch"]);
+    await act(source, ana, "tools/move", { to: "cave" });
+    assert.deepEqual(await source.complete?.(ana, "tools/pick_up", "item", "", {}), []);
+    assert.deepEqual(await source.complete?.(ana, "tools/none", "item", "", {}), []);
+  });
+
+  it("computes a surface once per head and viewer, however often it is asked for", async () => {
+    let computed = 0;
+    const counting: typeof room = {
+      ...room,
+      surface: (state, viewer) => {
+        computed += 1;
+        return room.surface(state, viewer);
+      },
+    };
+    const { source, engine } = serve([player, counting]);
+    engine.put("room/hall", { items: ["torch"], dark: false });
+    for (let i = 0; i < 5; i++) await source.surface(ana);
+    assert.equal(computed, 1);
+    assert.equal(await source.surface(ana), await source.surface(ana));
+    engine.put("room/hall", { items: ["torch", "key"], dark: false });
+    for (let i = 0; i < 5; i++) await source.surface(ana);
+    assert.equal(computed, 2);
+  });
+
+  it("keeps the lists of a viewer when an actor it is linked to breaks, and says so", async () => {
+    const faults: string[] = [];
+    const broken: Behaviour = {
+      ...room,
+      surface: () => {
+        throw new Error("no");
+      },
+    };
+    const { source, engine } = serve([player, broken], { onFault: (_error, id) => faults.push(id) });
+    engine.put("room/hall", { items: [], dark: false });
+    assert.deepEqual(await tools(source, ana), ["move", "inventory"]);
+    assert.deepEqual(await act(source, ana, "tools/look"), { refused: { code: "NOT_NOW", message: "This room is out of order." } });
+    assert.deepEqual(faults, ["room/hall"]);
+  });
+
+  it("tells of a view that throws, whose viewer hears no more than that it failed", async () => {
+    const faults: unknown[] = [];
+    const broken: Behaviour = {
+      ...player,
+      view: () => {
+        throw new Error("no");
+      },
+    };
+    const { source } = serve([broken, room], { onFault: (error, id) => faults.push([error instanceof Error && error.message, id]) });
+    await assert.rejects(act(source, ana, "tools/inventory"), { code: "CRASHED", message: /failed; nothing was changed/ });
+    assert.deepEqual(faults, [["no", "player/ana"]]);
+  });
+});
+
+describe("cast: kinds that do not say ahead", () => {
+  const guest: Behaviour<{ readonly tools: readonly string[]; readonly to?: string }> = {
+    kind: "guest",
+    version: 1,
+    per: "shared",
+    policy: counter.policy,
+    initial: () => ({ tools: ["a"] }),
+    receive: (state, { action }) =>
+      action === "grow" ? { state: { ...state, tools: [...state.tools, "b"] } } : { reply: { ok: `did ${action}` } },
+    surface: (state) => ({
+      catalogue: {
+        tools: ["grow", ...state.tools].map((name) => ({
+          name,
+          action: name,
+          readOnly: false,
+          definition: { inputSchema: { type: "object" } },
+        })),
+        resources: [],
+        prompts: [],
+      },
+      off: {},
+      links: { deep: "counter/other", again: "guest/main" },
+    }),
+  };
+
+  it("are shown as they are now, are never taken for constant, and link without end nowhere", async () => {
+    const linked = { ...counter, per: "link" as const };
+    const { source, engine } = serve([guest, linked]);
+    engine.put("counter/other", { count: 3 });
+    assert.deepEqual(await tools(source, ana), ["grow", "a", "deep.add", "deep.get", "deep.reset"]);
+    assert.notEqual((await source.surface(ana)).links, undefined);
+    assert.deepEqual(await act(source, ana, "tools/deep.get"), { ok: 3 });
+    assert.equal(code(await act(source, ana, "tools/b")), "UNKNOWN");
+    await act(source, ana, "tools/grow");
+    assert.deepEqual(await act(source, ana, "tools/b"), { ok: "did b" });
+    assert.equal(code(await act(source, ana, "tools/deep.secret")), "UNKNOWN");
+  });
+});

@@ -1,0 +1,209 @@
+import {
+  type ActorId,
+  type Bag,
+  type Behaviour,
+  type CallOptions,
+  type Clock,
+  type Engine,
+  type Entropy,
+  type Json,
+  type OfferRef,
+  type Receipt,
+  type Reply,
+  type Source,
+  type Surface,
+  systemClock,
+  systemEntropy,
+  TroupeError,
+  type Viewer,
+} from "../contract/index.ts";
+import { Acts } from "./acts.ts";
+import { CastWatch } from "./cast-watch.ts";
+import { Closures, offNow, ownChoices, rootsOf } from "./closure.ts";
+import { Handles } from "./handles.ts";
+import { dotted, type Names } from "./names.ts";
+import { makePlan, type Place, type Plan, type Planned, rootOf } from "./plan.ts";
+import type { Posture } from "./posture.ts";
+import { unknownOffer } from "./refused.ts";
+import { Sights } from "./sight.ts";
+import { describeSource } from "./source-name.ts";
+
+export interface CastOptions {
+  readonly engine: Engine;
+  /** All kinds a viewer may meet: roots (`per` other than "link") and whatever they link to. */
+  readonly kinds: readonly Behaviour[];
+  /** Default `dynamic`. Under `gated` lists never change, so no viewer is told that one did. */
+  readonly posture?: Posture;
+  /** Default `dotted`. */
+  readonly names?: Names;
+  readonly clock?: Clock;
+  readonly entropy?: Entropy;
+  /** `expireMs` (default 24 hours): how long a handle is kept without a call, where the kind's policy does not say. `secret`: share it between processes that serve one set of actors. */
+  readonly handles?: { readonly expireMs?: number; readonly secret?: Uint8Array };
+  readonly instructions?: string;
+  /** A behaviour that threw in `surface` or `initial`, a name that could not join. Default: nobody is told. */
+  readonly onFault?: (error: unknown, actor: ActorId) => void;
+}
+
+const COMPLETIONS = 100;
+
+/**
+ * The actors a viewer meets, as a source: its roots and the closure of their links. Throws `NAME_COLLISION`, `BAD_NAME`
+ * or `BAD_DEFINITION` where the kinds do not fit together.
+ */
+export function cast(options: CastOptions): Source {
+  const source = new Cast(options);
+  describeSource(source, `the cast of ${options.kinds.map(({ kind }) => kind).join(", ")}`);
+  return source;
+}
+
+class Cast implements Source {
+  readonly instructions?: string;
+  readonly #options: CastOptions;
+  readonly #kinds: ReadonlyMap<string, Behaviour>;
+  readonly #sights: Sights;
+  readonly #handles: Handles;
+  readonly #acts: Acts;
+  readonly #known: { readonly plan: Plan; readonly closures: Closures };
+  readonly #unknown: { readonly plan: Plan; readonly closures: Closures };
+  /** By principal, or by the actor behind a handle. */
+  readonly #watches = new Map<string, Set<CastWatch>>();
+
+  constructor(options: CastOptions) {
+    const { engine, kinds, clock = systemClock, entropy = systemEntropy, names = dotted, handles = {} } = options;
+    this.#options = options;
+    if (options.instructions !== undefined) this.instructions = options.instructions;
+    this.#kinds = new Map(kinds.map((behaviour) => [behaviour.kind, behaviour]));
+    if (this.#kinds.size < kinds.length)
+      throw new TroupeError(
+        "NAME_COLLISION",
+        `Two of the kinds ${[...kinds].map(({ kind }) => kind).join(", ")} have the same name: rename one.`,
+      );
+    const expireMs = handles.expireMs ?? 86_400_000;
+    const fault = options.onFault === undefined ? {} : { onFault: options.onFault };
+    this.#sights = new Sights({ engine, clock, ...fault });
+    this.#handles = new Handles({ engine, clock, entropy, expireMs, ...(handles.secret === undefined ? {} : { secret: handles.secret }) });
+    const flagFirst = (key: string, receipt: Receipt): Promise<void> => this.#flagFirst(key, receipt);
+    this.#acts = new Acts({ engine, clock, sights: this.#sights, handles: this.#handles, flagFirst, ...fault });
+    const planFor = (known: boolean): { readonly plan: Plan; readonly closures: Closures } => {
+      const plan = makePlan({ kinds: this.#kinds, names, expireMs, known });
+      return { plan, closures: new Closures(plan, { kinds: this.#kinds, names, sights: this.#sights, ...fault }) };
+    };
+    this.#known = planFor(true);
+    // Without a kind per user, everybody meets the same catalogue: one object, so that one list serves all.
+    this.#unknown = kinds.some(({ per }) => per === "user") ? planFor(false) : this.#known;
+  }
+
+  async surface(viewer: Viewer): Promise<Surface> {
+    const { plan, closures } = this.#for(viewer);
+    return (await closures.of(viewer, rootsOf(plan, viewer))).surface;
+  }
+
+  async act(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Promise<Reply> {
+    const { plan } = this.#for(viewer);
+    const minting = plan.handleTools.get(ref);
+    if (minting !== undefined) {
+      const { behaviour } = minting.root;
+      return minting.does === "start" ? this.#handles.start(behaviour, viewer) : this.#handles.end(behaviour, viewer, args);
+    }
+    const planned = plan.offers.get(ref) ?? (plan.open ? await this.#findOpen(viewer, ref) : undefined);
+    const first = planned?.ways[0];
+    if (planned === undefined || first === undefined) return unknownOffer;
+    if (!first.place.handled) return this.#acts.act(viewer, planned, args, options, rootsOf(plan, viewer));
+    const root = rootOf(first.place);
+    const found = await this.#handles.find(root.behaviour, viewer, args);
+    if ("refused" in found) return planned.list === "resources" && found.refused.code === "HANDLE" ? unknownOffer : found;
+    return this.#acts.act(viewer, planned, found.args, options, new Map([[root, found.id]]));
+  }
+
+  watch(viewer: Viewer, dirty: (ref?: OfferRef) => void, only?: { readonly ref: OfferRef; readonly args: Json }): () => void {
+    const { plan, closures } = this.#for(viewer);
+    const place = only === undefined ? undefined : plan.offers.get(only.ref)?.ways[0]?.place;
+    if (only !== undefined && place?.handled === true) return this.#watchHandle(viewer, dirty, only, rootOf(place));
+    return this.#watchRoots(viewer, dirty, plan, closures, rootsOf(plan, viewer), viewer.principal, only?.ref);
+  }
+
+  async complete(viewer: Viewer, ref: OfferRef, argument: string, value: string, others: Bag): Promise<readonly string[]> {
+    const { plan } = this.#for(viewer);
+    const planned = plan.offers.get(ref) ?? (plan.open ? await this.#findOpen(viewer, ref) : undefined);
+    const first = planned?.ways[0];
+    if (planned === undefined || first === undefined) return [];
+    let roots = rootsOf(plan, viewer);
+    if (first.place.handled) {
+      const root = rootOf(first.place);
+      const found = await this.#handles.find(root.behaviour, viewer, others);
+      if ("refused" in found) return [];
+      roots = new Map([[root, found.id]]);
+    }
+    const target = await this.#acts.resolve(viewer, planned, roots, true);
+    if (target?.sight === undefined || offNow(target.sight.surface, target.way.inner) !== undefined) return [];
+    const choices = ownChoices(target.sight.surface, target.way.inner);
+    const values = choices !== undefined && Object.hasOwn(choices, argument) ? (choices[argument] ?? []) : [];
+    const typed = value.toLowerCase();
+    return values.filter((one) => one.toLowerCase().startsWith(typed)).slice(0, COMPLETIONS);
+  }
+
+  #for(viewer: Viewer): { readonly plan: Plan; readonly closures: Closures } {
+    return viewer.principal === undefined ? this.#unknown : this.#known;
+  }
+
+  async #findOpen(viewer: Viewer, ref: OfferRef): Promise<Planned | undefined> {
+    const { plan, closures } = this.#for(viewer);
+    return (await closures.of(viewer, rootsOf(plan, viewer))).offers.get(ref);
+  }
+
+  // C8: on one ordered stream the flag goes before the reply, however late the engine's announcement comes.
+  async #flagFirst(key: string, { actor, seq }: Receipt): Promise<void> {
+    const watches = this.#watches.get(key);
+    if (watches !== undefined) await Promise.all([...watches].map((watch) => watch.settled(actor, seq)));
+  }
+
+  #watchRoots(
+    viewer: Viewer,
+    dirty: (ref?: OfferRef) => void,
+    plan: Plan,
+    closures: Closures,
+    roots: ReadonlyMap<Place, ActorId>,
+    key: string | undefined,
+    only: OfferRef | undefined,
+  ): () => void {
+    const { engine, posture = "dynamic", onFault } = this.#options;
+    const watch = new CastWatch({
+      engine,
+      posture,
+      walk: (onActor) => closures.of(viewer, roots, onActor),
+      roots: [...roots.values()],
+      dirty,
+      ...(only === undefined ? {} : { only }),
+      ...(onFault === undefined ? {} : { onFault }),
+    });
+    const ofKey = key === undefined ? undefined : (this.#watches.get(key) ?? new Set());
+    if (key !== undefined && ofKey !== undefined) this.#watches.set(key, ofKey.add(watch));
+    return () => {
+      watch.close();
+      ofKey?.delete(watch);
+      if (key !== undefined && ofKey?.size === 0 && this.#watches.get(key) === ofKey) this.#watches.delete(key);
+    };
+  }
+
+  #watchHandle(
+    viewer: Viewer,
+    dirty: (ref?: OfferRef) => void,
+    only: { readonly ref: OfferRef; readonly args: Json },
+    root: Place,
+  ): () => void {
+    let undo: (() => void) | undefined;
+    let closed = false;
+    const { plan, closures } = this.#for(viewer);
+    const begin = async (): Promise<void> => {
+      const found = await this.#handles.find(root.behaviour, viewer, only.args);
+      if (closed || "refused" in found) return;
+      undo = this.#watchRoots(viewer, dirty, plan, closures, new Map([[root, found.id]]), found.id, only.ref);
+    };
+    begin().catch((error: unknown) => this.#options.onFault?.(error, `${root.behaviour.kind}/unread`));
+    return () => {
+      closed = true;
+      undo?.();
+    };
+  }
+}

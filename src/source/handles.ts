@@ -1,0 +1,78 @@
+import { randomBytes } from "node:crypto";
+import type { ActorId, Behaviour, Clock, Engine, Entropy, Json, Policy, Reply, Viewer } from "../contract/index.ts";
+import { handleActor, isHandle, mintedAt, mintHandle, sayDuration } from "./handle.ts";
+import { Lru } from "./lru.ts";
+import { type Refused, refused } from "./refused.ts";
+import { isObject } from "./same-json.ts";
+
+export interface HandlesOptions {
+  readonly engine: Pick<Engine, "call" | "read" | "stop">;
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+  readonly expireMs: number;
+  readonly secret?: Uint8Array;
+}
+
+/** The actor a handle stands for, and the arguments without it. */
+export interface Found {
+  readonly id: ActorId;
+  readonly args: Json;
+}
+
+/** Mints, finds and ends what handles stand for. */
+export class Handles {
+  readonly #options: HandlesOptions;
+  readonly #secret: Uint8Array;
+  // Of what never began, or lived in memory only, no engine remembers that it ended.
+  readonly #ended = new Lru<string, true>(10_000);
+
+  constructor(options: HandlesOptions) {
+    this.#options = options;
+    this.#secret = options.secret ?? randomBytes(32);
+  }
+
+  start({ kind, policy }: Behaviour, viewer: Viewer): Reply {
+    const { clock, entropy, expireMs } = this.#options;
+    const handle = mintHandle(this.#secret, kind, viewer.principal, clock.now(), entropy.hex(16));
+    return { ok: { handle, kept: `until ${sayDuration(policy.expireMs ?? expireMs)} have passed without a call` } };
+  }
+
+  /** Code `HANDLE`: unknown, of somebody else (both alike) or expired. */
+  async find(behaviour: Behaviour, viewer: Viewer, args: Json): Promise<Found | Refused> {
+    const { kind } = behaviour;
+    const { handle, ...rest } = isObject(args) ? args : {};
+    if (handle === undefined) return refused("INVALID", `Give \`handle\`: start_${kind} returns one.`);
+    const nowhere = refused("HANDLE", `There is no ${kind} of this handle. Start a new one with start_${kind}.`);
+    if (!isHandle(handle)) return nowhere;
+    const id = handleActor(kind, handle);
+    const snapshot = await this.#options.engine.read(id);
+    if (snapshot?.owner !== undefined && snapshot.owner !== viewer.principal) return nowhere;
+    const expired = refused("HANDLE", `This ${kind} has ended or expired. Start a new one with start_${kind}.`);
+    if (snapshot !== undefined) return snapshot.status === "stopped" ? expired : { id, args: rest };
+    const at = mintedAt(this.#secret, kind, viewer.principal, handle);
+    if (at === undefined) return nowhere;
+    if (this.#ended.get(handle) === true) return expired;
+    const ageMs = this.#options.clock.now() - at;
+    return ageMs > (behaviour.policy.expireMs ?? this.#options.expireMs) + 60_000 ? expired : { id, args: rest };
+  }
+
+  async end(behaviour: Behaviour, viewer: Viewer, args: Json): Promise<Reply> {
+    const found = await this.find(behaviour, viewer, args);
+    if ("refused" in found) return found;
+    const { engine } = this.#options;
+    if ((await engine.read(found.id)) !== undefined) {
+      // Its last words, where its kind has any (a message `end`): what it holds of others can go back.
+      const words = engine.call({ to: found.id, action: "end", args: null, viewer: { ...viewer, self: found.id } });
+      await words.catch(() => undefined);
+      await engine.stop(found.id, "ended by its holder");
+    }
+    if (isObject(args) && typeof args["handle"] === "string") this.#ended.set(args["handle"], true);
+    return { ok: `The ${behaviour.kind} has ended.` };
+  }
+
+  /** What an actor that begins by a handle is given: it belongs to its starter, and ends by itself. */
+  policy({ policy }: Behaviour, viewer: Viewer): Partial<Policy> {
+    const owner: Policy["owner"] = viewer.principal === undefined ? policy.owner : "starter";
+    return { owner, expireMs: policy.expireMs ?? this.#options.expireMs };
+  }
+}

@@ -1,0 +1,26 @@
+import { createHash } from "node:crypto";
+import type { ActorId, Behaviour, Viewer } from "../contract/index.ts";
+
+const MAX_KEY_BYTES = 256;
+
+/** The key of a principal's own actor: itself, or its SHA-256 where it is too long or no well-formed text. */
+function keyOfPrincipal(principal: string): string {
+  const fits = principal.isWellFormed() && principal !== "" && Buffer.byteLength(principal) <= MAX_KEY_BYTES;
+  return encodeURIComponent(fits ? principal : createHash("sha256").update(JSON.stringify(principal)).digest("hex"));
+}
+
+/** The actor of a root kind that stands for this viewer; undefined where only a handle could say which. */
+export function rootActor(behaviour: Behaviour, viewer: Viewer): ActorId | undefined {
+  if (behaviour.per === "shared") return `${behaviour.kind}/main`;
+  if (behaviour.per !== "user" || viewer.principal === undefined) return undefined;
+  return `${behaviour.kind}/${keyOfPrincipal(viewer.principal)}`;
+}
+
+export function kindOf(id: ActorId): string {
+  return id.slice(0, id.indexOf("/"));
+}
+
+/** Viewers with the same key see the same. */
+export function viewerKey(viewer: Viewer): string {
+  return JSON.stringify([viewer.principal ?? null, viewer.self ?? null, viewer.scopes]);
+}

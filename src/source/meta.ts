@@ -1,0 +1,138 @@
+import type { CallOptions, Catalogue, Json, Offer, OfferRef, Reply, Source, Surface, Viewer } from "../contract/index.ts";
+import { type Entry, listed } from "./posture.ts";
+import { offersOf, refOf, splitRef } from "./refs.ts";
+import { refused, unknownOffer } from "./refused.ts";
+import { isObject } from "./same-json.ts";
+import { checkJson } from "./schema.ts";
+import { describeSource, sourceWords } from "./source-name.ts";
+
+/**
+ * For clients that never refresh a list: two tools that never change. `actions` says what is possible now, and why other
+ * things are not; `act` does one of them. Resources and prompts stay as they are.
+ */
+export function meta(source: Source): Source {
+  const made = new Meta(source);
+  describeSource(made, `the meta tools of ${sourceWords(source, 0)}`);
+  return made;
+}
+
+const ACTIONS: Offer = {
+  name: "actions",
+  action: "actions",
+  readOnly: true,
+  definition: {
+    title: "What is possible now",
+    description:
+      "Lists the actions that are possible now, each with its arguments, and why others are not. Ask again after each act: it changes.",
+    inputSchema: { type: "object", properties: {}, additionalProperties: false },
+    annotations: { readOnlyHint: true, openWorldHint: false },
+  },
+};
+
+const ACT: Offer = {
+  name: "act",
+  action: "act",
+  readOnly: false,
+  definition: {
+    title: "Act",
+    description: "Does one of the actions that the tool `actions` lists.",
+    inputSchema: {
+      type: "object",
+      properties: {
+        action: { type: "string", description: "Its name, as `actions` lists it." },
+        arguments: { type: "object", description: "Its arguments, by name." },
+      },
+      required: ["action"],
+      additionalProperties: false,
+    },
+  },
+};
+
+class Meta implements Source {
+  readonly instructions?: string;
+  readonly #source: Source;
+  readonly #catalogues = new WeakMap<Catalogue, Catalogue>();
+  readonly #surfaces = new WeakMap<Surface, Surface>();
+  readonly complete?: NonNullable<Source["complete"]>;
+
+  constructor(source: Source) {
+    this.#source = source;
+    if (source.instructions !== undefined) this.instructions = source.instructions;
+    if (source.complete !== undefined) this.complete = (...asked) => source.complete?.(...asked) ?? Promise.resolve([]);
+  }
+
+  async surface(viewer: Viewer): Promise<Surface> {
+    const inner = await this.#source.surface(viewer);
+    let outer = this.#surfaces.get(inner);
+    if (outer === undefined) {
+      outer = { catalogue: this.#catalogue(inner.catalogue), off: withoutTools(inner.off), choices: withoutTools(inner.choices ?? {}) };
+      this.#surfaces.set(inner, outer);
+    }
+    return outer;
+  }
+
+  async act(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Promise<Reply> {
+    if (ref === "tools/actions") return this.#actions(await this.#source.surface(viewer));
+    if (ref === "tools/act") return this.#act(viewer, args, options);
+    return splitRef(ref)?.list === "tools" ? unknownOffer : this.#source.act(viewer, ref, args, options);
+  }
+
+  watch(viewer: Viewer, dirty: (ref?: OfferRef) => void, only?: { readonly ref: OfferRef; readonly args: Json }): () => void {
+    return this.#source.watch(viewer, dirty, only);
+  }
+
+  #catalogue(inner: Catalogue): Catalogue {
+    let outer = this.#catalogues.get(inner);
+    if (outer === undefined) {
+      outer = { tools: TOOLS, resources: inner.resources, prompts: inner.prompts };
+      this.#catalogues.set(inner, outer);
+    }
+    return outer;
+  }
+
+  #actions(surface: Surface): Reply {
+    const possible = listed(surface, "dynamic").tools.map(describeAction);
+    const impossible = surface.catalogue.tools.flatMap(({ name }) => {
+      const why = surface.off[refOf("tools", name)];
+      return typeof why === "string" ? [{ action: name, why }] : [];
+    });
+    return { ok: { possible, impossible } };
+  }
+
+  async #act(viewer: Viewer, args: Json, options: CallOptions): Promise<Reply> {
+    const { action, arguments: given = {} } = isObject(args) ? args : {};
+    if (typeof action !== "string") return refused("INVALID", "Give `action`: one that the tool `actions` lists.");
+    const surface = await this.#source.surface(viewer);
+    const ref = refOf("tools", action);
+    // Not the enums of now: those are the turn's to decide.
+    const schema = offersOf(surface.catalogue).get(ref)?.definition["inputSchema"];
+    const checked = isObject(schema) && surface.off[ref] === undefined ? checkJson(schema, given) : { value: given };
+    if ("wrong" in checked) return refused("INVALID", `arguments of ${action}: ${checked.wrong}`);
+    const reply = await this.#source.act(viewer, ref, given, options);
+    // It is the model's argument that names nothing, not the client's request.
+    const isUnknown = "refused" in reply && reply.refused.code === "UNKNOWN";
+    return isUnknown
+      ? refused("INVALID", `There is no action ${JSON.stringify(action.slice(0, 128))} now. The tool \`actions\` lists those there are.`)
+      : reply;
+  }
+}
+
+const TOOLS: readonly Offer[] = Object.freeze([ACTIONS, ACT]);
+
+function describeAction(entry: Entry): Json {
+  const { description, inputSchema } = entry;
+  return {
+    action: entry.name,
+    ...(description === undefined ? {} : { description }),
+    ...(inputSchema === undefined ? {} : { arguments: inputSchema }),
+  };
+}
+
+function withoutTools<T>(record: Readonly<Record<OfferRef, T>>): Record<OfferRef, T> {
+  const result: Record<OfferRef, T> = {};
+  for (const [ref, value] of Object.entries(record)) {
+    const parts = splitRef(ref);
+    if (parts !== undefined && parts.list !== "tools") result[refOf(parts.list, parts.name)] = value;
+  }
+  return result;
+}

@@ -1,0 +1,176 @@
+import type { Catalogue, Json, ListName, Offer, OfferRef, Surface } from "../contract/index.ts";
+import { LISTS, refOf } from "./refs.ts";
+import { isObject, sameJson } from "./same-json.ts";
+
+/** `dynamic`: the list is what is possible now. `gated`: the list is the whole catalogue, and a call out of turn is refused with the reason. */
+export type Posture = "dynamic" | "gated";
+
+/** An entry of an MCP list in its newest shape. */
+export type Entry = { readonly name: string } & { readonly [key: string]: Json };
+
+/** The lists of a surface. Equal contents of one catalogue are the same array while anybody holds it. */
+export interface Lists {
+  readonly tools: readonly Entry[];
+  readonly resources: readonly Entry[];
+  readonly resourceTemplates: readonly Entry[];
+  readonly prompts: readonly Entry[];
+}
+
+// What a dynamic list shows, in one text: which offers, and the choices its schemas carry.
+function printList(surface: Surface, list: ListName): string {
+  let shown = "";
+  const filled: Json[] = [];
+  for (const offer of surface.catalogue[list]) {
+    const ref = refOf(list, offer.name);
+    const off = Object.hasOwn(surface.off, ref);
+    shown += off ? "0" : "1";
+    const choices = list === "tools" && !off ? choicesOf(surface, ref) : undefined;
+    const visible = choices === undefined ? [] : visibleChoices(offer, choices);
+    if (visible.length > 0) filled.push([offer.name, ...visible]);
+  }
+  return filled.length === 0 ? shown : shown + JSON.stringify(filled);
+}
+
+type Choices = Readonly<Record<string, readonly string[]>>;
+
+function choicesOf(surface: Surface, ref: OfferRef): Choices | undefined {
+  return surface.choices !== undefined && Object.hasOwn(surface.choices, ref) ? surface.choices[ref] : undefined;
+}
+
+// An empty choice is left out: several clients refuse a schema with an empty `enum`, and the turn refuses the call anyway.
+function visibleChoices(offer: Offer, choices: Choices): readonly (readonly [string, readonly string[]])[] {
+  const properties = propertiesOf(offer);
+  return Object.entries(choices)
+    .filter(([argument, values]) => values.length > 0 && Object.hasOwn(properties, argument))
+    .map(([argument, values]): readonly [string, readonly string[]] => [argument, [...new Set(values)]])
+    .toSorted(([a], [b]) => (a < b ? -1 : 1));
+}
+
+function propertiesOf(offer: Offer): { readonly [key: string]: Json } {
+  const schema = offer.definition["inputSchema"];
+  const properties = isObject(schema) ? schema["properties"] : undefined;
+  return isObject(properties) ? properties : {};
+}
+
+function withEnum(property: Json | undefined, values: readonly string[]): Json {
+  const fixed = isObject(property) ? property : {};
+  if (fixed["type"] === "array") return { ...fixed, items: withEnum(fixed["items"], values) };
+  return { ...fixed, enum: values };
+}
+
+function entryOf(offer: Offer, choices: Choices | undefined): Entry {
+  const visible = choices === undefined ? [] : visibleChoices(offer, choices);
+  if (visible.length === 0) return plainEntry(offer);
+  const schema = offer.definition["inputSchema"];
+  const properties = { ...propertiesOf(offer) };
+  for (const [argument, values] of visible) properties[argument] = withEnum(properties[argument], values);
+  return { ...plainEntry(offer), inputSchema: { ...(isObject(schema) ? schema : {}), properties } };
+}
+
+const plainEntries = new WeakMap<Offer, Entry>();
+
+function plainEntry(offer: Offer): Entry {
+  let entry = plainEntries.get(offer);
+  if (entry === undefined) {
+    // A resource may be listed by another name than it is known by: clients ask for its URI.
+    entry = { name: offer.name, ...offer.definition };
+    plainEntries.set(offer, entry);
+  }
+  return entry;
+}
+
+/** Lists of one catalogue by what they show: a few are kept, the others live as long as anybody holds them. */
+class Listings {
+  readonly #byPrint = new Map<string, WeakRef<readonly Entry[]>>();
+  readonly #recent: (readonly Entry[])[] = [];
+  readonly #gone = new FinalizationRegistry<string>((print) => {
+    if (this.#byPrint.get(print)?.deref() === undefined) this.#byPrint.delete(print);
+  });
+
+  get(print: string, make: () => readonly Entry[]): readonly Entry[] {
+    const known = this.#byPrint.get(print)?.deref();
+    if (known !== undefined) return known;
+    const made = Object.freeze(make());
+    this.#byPrint.set(print, new WeakRef(made));
+    this.#gone.register(made, print);
+    this.#recent.push(made);
+    if (this.#recent.length > 64) this.#recent.shift();
+    return made;
+  }
+}
+
+const listings = new WeakMap<Catalogue, Listings>();
+const dynamic = new WeakMap<Surface, Lists>();
+const gated = new WeakMap<Catalogue, Lists>();
+const prints = new WeakMap<Surface, Readonly<Record<ListName, string>>>();
+
+function printsOf(surface: Surface): Readonly<Record<ListName, string>> {
+  let made = prints.get(surface);
+  if (made === undefined) {
+    made = { tools: printList(surface, "tools"), resources: printList(surface, "resources"), prompts: printList(surface, "prompts") };
+    prints.set(surface, made);
+  }
+  return made;
+}
+
+function isTemplate(offer: Offer): boolean {
+  return offer.definition["uriTemplate"] !== undefined;
+}
+
+function listsOf(surface: Surface): Lists {
+  const { catalogue } = surface;
+  let kept = listings.get(catalogue);
+  if (kept === undefined) {
+    kept = new Listings();
+    listings.set(catalogue, kept);
+  }
+  const print = printsOf(surface);
+  const visible = (list: ListName): readonly Offer[] =>
+    catalogue[list].filter((offer) => !Object.hasOwn(surface.off, refOf(list, offer.name)));
+  return {
+    tools: kept.get(`t${print.tools}`, () =>
+      visible("tools").map((offer) => entryOf(offer, choicesOf(surface, refOf("tools", offer.name)))),
+    ),
+    resources: kept.get(`r${print.resources}`, () =>
+      visible("resources")
+        .filter((offer) => !isTemplate(offer))
+        .map(plainEntry),
+    ),
+    resourceTemplates: kept.get(`u${print.resources}`, () => visible("resources").filter(isTemplate).map(plainEntry)),
+    prompts: kept.get(`p${print.prompts}`, () => visible("prompts").map(plainEntry)),
+  };
+}
+
+/**
+ * The entries of the lists. Definitions are never changed: choices are filled as `enum` over a copy of the one
+ * property. Arrays and entries are shared and frozen in meaning: serialise them once and hang the text on their identity.
+ */
+export function listed(surface: Surface, posture: Posture): Lists {
+  if (posture === "gated") {
+    let lists = gated.get(surface.catalogue);
+    if (lists === undefined) {
+      lists = listsOf({ catalogue: surface.catalogue, off: {} });
+      gated.set(surface.catalogue, lists);
+    }
+    return lists;
+  }
+  let lists = dynamic.get(surface);
+  if (lists === undefined) {
+    lists = listsOf(surface);
+    dynamic.set(surface, lists);
+  }
+  return lists;
+}
+
+/** Which of the three lists a client would find changed. Reasons and empty choices are not seen in a list. */
+export function changedLists(before: Surface, after: Surface, posture: Posture): readonly ListName[] {
+  if (before === after || (posture === "gated" && before.catalogue === after.catalogue)) return [];
+  if (before.catalogue === after.catalogue) {
+    const [was, is] = [printsOf(before), printsOf(after)];
+    return LISTS.filter((list) => was[list] !== is[list]);
+  }
+  const [was, is] = [listed(before, posture), listed(after, posture)];
+  return LISTS.filter(
+    (list) => !sameJson(was[list], is[list]) || (list === "resources" && !sameJson(was.resourceTemplates, is.resourceTemplates)),
+  );
+}

@@ -1,0 +1,109 @@
+import type { Bag, CallOptions, Catalogue, Json, ListName, Offer, OfferRef, Reply, Source, Surface, Viewer } from "../contract/index.ts";
+import { checkName, dotted, joinName, type Names } from "./names.ts";
+import { withoutName } from "./plan.ts";
+import { LISTS, refOf, splitRef } from "./refs.ts";
+import { unknownOffer } from "./refused.ts";
+import { describeSource, sourceWords } from "./source-name.ts";
+import { withSegment } from "./uri.ts";
+
+/**
+ * A source whose names all begin with a prefix, and whose URIs have it as their first segment, so that it can be merged
+ * with another of its kind. Throws `BAD_NAME` from `surface` where a name becomes one that clients refuse.
+ */
+export function prefix(name: string, source: Source, names: Names = dotted): Source {
+  const prefixed = new Prefixed(name, source, names);
+  describeSource(prefixed, `${sourceWords(source, 0)} under ${JSON.stringify(name)}`);
+  return prefixed;
+}
+
+class Prefixed implements Source {
+  readonly instructions?: string;
+  readonly #name: string;
+  readonly #source: Source;
+  readonly #names: Names;
+  readonly #catalogues = new WeakMap<Catalogue, Catalogue>();
+  readonly #surfaces = new WeakMap<Surface, Surface>();
+  readonly complete?: NonNullable<Source["complete"]>;
+
+  constructor(name: string, source: Source, names: Names) {
+    this.#name = name;
+    this.#source = source;
+    this.#names = names;
+    if (source.instructions !== undefined) this.instructions = source.instructions;
+    if (source.complete === undefined) return;
+    this.complete = async (viewer, ref, argument, value, others: Bag) => {
+      const inner = this.#inside(ref);
+      return inner === undefined ? [] : ((await source.complete?.(viewer, inner, argument, value, others)) ?? []);
+    };
+  }
+
+  async surface(viewer: Viewer): Promise<Surface> {
+    const inner = await this.#source.surface(viewer);
+    let outer = this.#surfaces.get(inner);
+    if (outer === undefined) {
+      outer = this.#outside(inner);
+      this.#surfaces.set(inner, outer);
+    }
+    return outer;
+  }
+
+  async act(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Promise<Reply> {
+    const inner = this.#inside(ref);
+    return inner === undefined ? unknownOffer : this.#source.act(viewer, inner, args, options);
+  }
+
+  watch(viewer: Viewer, dirty: (ref?: OfferRef) => void, only?: { readonly ref: OfferRef; readonly args: Json }): () => void {
+    const inner = only === undefined ? undefined : this.#inside(only.ref);
+    if (only !== undefined && inner === undefined) return () => undefined;
+    const heard = (ref?: OfferRef): void => dirty(ref === undefined ? undefined : this.#outsideRef(ref));
+    return this.#source.watch(viewer, heard, only === undefined || inner === undefined ? undefined : { ref: inner, args: only.args });
+  }
+
+  #inside(ref: OfferRef): OfferRef | undefined {
+    const parts = splitRef(ref);
+    const head = joinName(this.#names, this.#name, "x").slice(0, -1);
+    if (parts === undefined || !parts.name.startsWith(head)) return undefined;
+    return refOf(parts.list, parts.name.slice(head.length));
+  }
+
+  #outsideRef(ref: OfferRef): OfferRef {
+    const parts = splitRef(ref);
+    return parts === undefined ? ref : refOf(parts.list, joinName(this.#names, this.#name, parts.name));
+  }
+
+  #outside(inner: Surface): Surface {
+    let catalogue = this.#catalogues.get(inner.catalogue);
+    if (catalogue === undefined) {
+      const renamed = (list: ListName): readonly Offer[] => Object.freeze(inner.catalogue[list].map((offer) => this.#rename(list, offer)));
+      catalogue = { tools: renamed("tools"), resources: renamed("resources"), prompts: renamed("prompts") };
+      this.#catalogues.set(inner.catalogue, catalogue);
+    }
+    const renameKeys = <T>(record: Readonly<Record<string, T>>): Record<OfferRef, T> => {
+      const result: Record<OfferRef, T> = {};
+      for (const [ref, value] of Object.entries(record)) if (isRef(ref)) result[this.#outsideRef(ref)] = value;
+      return result;
+    };
+    return {
+      catalogue,
+      off: renameKeys(inner.off),
+      ...(inner.choices === undefined ? {} : { choices: renameKeys(inner.choices) }),
+      ...(inner.links === undefined ? {} : { links: inner.links }),
+    };
+  }
+
+  #rename(list: ListName, offer: Offer): Offer {
+    const name = joinName(this.#names, this.#name, offer.name);
+    checkName(this.#names, list, name, sourceWords(this.#source, 0));
+    if (list !== "resources") return { ...offer, name };
+    const definition = withoutName(offer.definition, offer.name);
+    const { uri, uriTemplate, ...rest } = definition;
+    const segment = encodeURIComponent(this.#name);
+    if (typeof uri === "string") return { ...offer, name, definition: { ...rest, uri: withSegment(uri, segment) } };
+    if (typeof uriTemplate === "string") return { ...offer, name, definition: { ...rest, uriTemplate: withSegment(uriTemplate, segment) } };
+    return { ...offer, name };
+  }
+}
+
+function isRef(text: string): text is OfferRef {
+  return LISTS.some((list) => text.startsWith(`${list}/`));
+}

@@ -1,0 +1,62 @@
+import type { Bag, CallOptions, Json, Log, Progress, Viewer } from "../contract/index.ts";
+
+/** What a handler is given beside its arguments. */
+export interface HandlerContext {
+  readonly viewer: Viewer;
+  /** The caller is gone, or time is up. */
+  readonly signal: AbortSignal;
+  readonly progress: Progress;
+  readonly log: Log;
+  /** Given to an earlier `ask`, under the same keys. */
+  readonly answers: Bag;
+  /** Whether the client can be asked: `elicitation`, `sampling`, `roots`. */
+  readonly can: (name: string) => boolean;
+  /**
+   * The client's answers to these requests (`{ method, params }` by key). While some are missing, this run ends here and
+   * begins again from the top with them: do nothing outside before it.
+   */
+  readonly ask: (requests: Readonly<Record<string, Asked>>) => Bag;
+  /** The caller's key, where it gave one. A registry remembers nothing: it is the handler's to honour. */
+  readonly key?: string;
+  readonly trace?: Bag;
+}
+
+/** One request to the client, as MCP writes it. */
+export interface Asked {
+  readonly method: string;
+  readonly params: Bag;
+}
+
+const NEEDS = Symbol("needs");
+
+class Needs extends Error {
+  readonly [NEEDS] = true;
+  readonly needs: Bag;
+  constructor(needs: Bag) {
+    super("The client is asked first.");
+    this.needs = needs;
+  }
+}
+
+export function isNeeds(error: unknown): error is { readonly needs: Bag } {
+  return error instanceof Needs;
+}
+
+export function contextFor(viewer: Viewer, signal: AbortSignal, options: CallOptions): HandlerContext {
+  const answers = options.answers ?? {};
+  return {
+    viewer,
+    signal,
+    answers,
+    progress: (done, total, text) => options.onProgress?.(done, total, text),
+    log: (level, data, logger) => options.onLog?.(level, data, logger),
+    can: (name) => options.can?.includes(name) === true,
+    ask(requests) {
+      const missing = Object.entries(requests).filter(([key]) => !Object.hasOwn(answers, key));
+      if (missing.length === 0) return answers;
+      throw new Needs(Object.fromEntries(missing.map(([key, { method, params }]): [string, Json] => [key, { method, params }])));
+    },
+    ...(options.key === undefined ? {} : { key: options.key }),
+    ...(options.trace === undefined ? {} : { trace: options.trace }),
+  };
+}

@@ -1,0 +1,285 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import * as z from "zod";
+import { refuse } from "../actor/index.ts";
+import type { CallOptions, Clock, Json, OfferRef, Reply, Source, Viewer } from "../contract/index.ts";
+import { listed, merge, meta, prefix, registry, strict, tool } from "./index.ts";
+
+const viewer: Viewer = { principal: "ana", scopes: [] };
+
+function example() {
+  let light = true;
+  const source = registry({
+    name: "example",
+    instructions: "Be kind.",
+    tools: {
+      add: tool({ describe: "Adds.", input: z.object({ a: z.number(), b: z.number().default(1) }), run: ({ a, b }) => a + b }),
+      echo: {
+        describe: "As it came.",
+        input: { type: "object", properties: { text: { type: "string" } }, required: ["text"] },
+        run: ({ text }) => text,
+      },
+      fail: { describe: "Refuses.", run: () => refuse("Not today.", { code: "LATER", data: { when: "tomorrow" } }) },
+      crash: {
+        describe: "Breaks.",
+        run() {
+          throw new Error("secret path");
+        },
+      },
+      read: { describe: "Needs light.", when: () => light || "It is dark.", run: () => "text" },
+      shy: { describe: "Hidden from others.", when: ({ principal }) => principal === "ana", run: () => "hello" },
+      sure: {
+        describe: "Asks.",
+        run: (_args, { ask }) => ask({ sure: { method: "elicitation/create", params: { message: "Sure?" } } }),
+      },
+      slow: {
+        describe: "Waits.",
+        run: (_args, { signal }) => new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
+      },
+      tell: {
+        describe: "Says how far it is.",
+        run(_args, { progress, log, can, key }) {
+          progress(1, 2, "half");
+          log("info", "here");
+          return { roots: can("roots"), key: key ?? null };
+        },
+      },
+    },
+    resources: {
+      text: { uri: "test://text", mimeType: "text/plain", read: () => "static" },
+      user: {
+        uri: "test://users/{id}",
+        read: ({ id }) => ({ id }),
+        complete: { id: (value) => ["1", "12", "2"].filter((id) => id.startsWith(value)) },
+      },
+    },
+    prompts: {
+      greet: {
+        describe: "Greets.",
+        arguments: [{ name: "name", required: true }],
+        get: ({ name }) => `Hello ${name}.`,
+        complete: { name: async () => ["Ana"] },
+      },
+    },
+  });
+  return {
+    source,
+    dim: () => {
+      light = false;
+      source.relist();
+    },
+  };
+}
+
+const act = (source: Source, ref: OfferRef, args: Json = {}, options: CallOptions = {}): Promise<Reply> =>
+  source.act(viewer, ref, args, options);
+
+const names = async (source: Source, who = viewer): Promise<readonly string[]> =>
+  listed(await source.surface(who), "dynamic").tools.map(({ name }) => name);
+
+describe("registry", () => {
+  it("checks arguments, with a schema's defaults, and keeps a JSON Schema word for word", async () => {
+    const { source } = example();
+    assert.deepEqual(await act(source, "tools/add", { a: 2 }), { ok: 3 });
+    const wrong = await act(source, "tools/add", { a: "2" });
+    assert.ok("refused" in wrong && wrong.refused.code === "INVALID" && wrong.refused.message.startsWith("a: "));
+    assert.deepEqual(await act(source, "tools/echo", {}), { refused: { code: "INVALID", message: "must have required property 'text'" } });
+    const echo = listed(await source.surface(viewer), "gated").tools.find(({ name }) => name === "echo");
+    assert.deepEqual(echo?.["inputSchema"], { type: "object", properties: { text: { type: "string" } }, required: ["text"] });
+  });
+
+  it("turns a refusal into a refusal, a request into needs, and any other throw into a fault without its words", async () => {
+    const { source } = example();
+    assert.deepEqual(await act(source, "tools/fail"), { refused: { code: "LATER", message: "Not today.", data: { when: "tomorrow" } } });
+    assert.deepEqual(await act(source, "tools/sure"), { needs: { sure: { method: "elicitation/create", params: { message: "Sure?" } } } });
+    assert.deepEqual(await act(source, "tools/sure", {}, { answers: { sure: { action: "accept" } } }), {
+      ok: { sure: { action: "accept" } },
+    });
+    await assert.rejects(
+      act(source, "tools/crash"),
+      (error: Error) => "code" in error && error.code === "CRASHED" && !error.message.includes("secret"),
+    );
+  });
+
+  it("law 3: what is off is refused with its reason, hidden and unknown alike", async () => {
+    const { source, dim } = example();
+    dim();
+    assert.deepEqual(await act(source, "tools/read"), { refused: { code: "NOT_NOW", message: "It is dark." } });
+    const bob: Viewer = { principal: "bob", scopes: [] };
+    assert.ok(!(await names(source, bob)).includes("shy"));
+    assert.deepEqual(await source.act(bob, "tools/shy", {}, {}), await source.act(bob, "tools/none", {}, {}));
+    assert.deepEqual(await act(source, "tools/shy"), { ok: "hello" });
+  });
+
+  it("gives progress, log, key and what the client can", async () => {
+    const said: unknown[] = [];
+    const options: CallOptions = { key: "k", can: ["roots"], onProgress: (...p) => said.push(p), onLog: (...l) => said.push(l) };
+    assert.deepEqual(await act(example().source, "tools/tell", {}, options), { ok: { roots: true, key: "k" } });
+    assert.deepEqual(said, [
+      [1, 2, "half"],
+      ["info", "here", undefined],
+    ]);
+  });
+
+  it("aborts a handler that takes too long, or whose caller is gone", async () => {
+    let late: (() => void) | undefined;
+    const clock: Clock = {
+      now: () => 0,
+      after: (_ms, run) => {
+        late = run;
+        return () => undefined;
+      },
+    };
+    const slow = registry({ clock, tools: { slow: { run: () => new Promise(() => undefined) } } });
+    const timed = act(slow, "tools/slow");
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
+    late?.();
+    await assert.rejects(timed, { code: "WORK_TIMEOUT" });
+    const gone = new AbortController();
+    const cancelled = act(example().source, "tools/slow", {}, { signal: gone.signal });
+    gone.abort();
+    await assert.rejects(cancelled, { code: "CANCELLED" });
+  });
+
+  it("reads resources by template, gets prompts, completes both", async () => {
+    const { source } = example();
+    assert.deepEqual(await act(source, "resources/user", { id: "7" }), { ok: { id: "7" } });
+    assert.deepEqual(await act(source, "prompts/greet", { name: "Bo" }), { ok: "Hello Bo." });
+    assert.ok("refused" in (await act(source, "prompts/greet", {})));
+    assert.deepEqual(await source.complete?.(viewer, "resources/user", "id", "1", {}), ["1", "12"]);
+    assert.deepEqual(await source.complete?.(viewer, "prompts/greet", "name", "", {}), ["Ana"]);
+    assert.deepEqual(await source.complete?.(viewer, "prompts/greet", "other", "", {}), []);
+  });
+
+  it("adds and removes at run time, and tells whoever listens", async () => {
+    const { source } = example();
+    const flags: (OfferRef | undefined)[] = [];
+    const undo = source.watch(viewer, (ref) => flags.push(ref));
+    const only: (OfferRef | undefined)[] = [];
+    const undoOnly = source.watch(viewer, (ref) => only.push(ref), { ref: "resources/user", args: { id: "1" } });
+    const before = await source.surface(viewer);
+    const drop = source.add({ tools: { extra: { run: () => "x" } } });
+    assert.notEqual((await source.surface(viewer)).catalogue, before.catalogue);
+    assert.deepEqual(await act(source, "tools/extra"), { ok: "x" });
+    assert.throws(() => source.add({ tools: { extra: { run: () => "y" } } }), { code: "NAME_COLLISION" });
+    drop();
+    assert.equal(source.remove("tools/extra"), false);
+    source.changed("user", { id: "2" });
+    source.changed("user", { id: "1" });
+    source.changed("user");
+    assert.deepEqual(flags, [undefined, undefined, "resources/user", "resources/user", "resources/user"]);
+    assert.deepEqual(only, ["resources/user", "resources/user"]);
+    undo();
+    undoOnly();
+    source.changed("text");
+    assert.equal(flags.length, 5);
+    assert.throws(() => source.changed("none"), { code: "BAD_NAME" });
+  });
+
+  it("refuses bad names and two resources of one URI, and says that it has no chain", () => {
+    assert.throws(() => registry({ tools: { "a b": { run: () => 1 } } }), { code: "BAD_NAME" });
+    assert.throws(() => registry({ names: strict, tools: { "a.b": { run: () => 1 } } }), { code: "BAD_NAME" });
+    const same = { uri: "x://a", read: () => 1 };
+    assert.throws(() => registry({ resources: { a: same, b: same } }), { code: "NAME_COLLISION" });
+    assert.equal(example().source.chain, undefined);
+  });
+});
+
+describe("merge and prefix", () => {
+  it("serve several sources as one, each name at its own source", async () => {
+    const one = example().source;
+    const two = registry({ instructions: "Be quick.", tools: { other: { run: () => "other" } } });
+    const source = merge(one, two);
+    assert.equal(source.instructions, "Be kind.\n\nBe quick.");
+    assert.ok((await names(source)).includes("other"));
+    assert.deepEqual(await act(source, "tools/other"), { ok: "other" });
+    assert.deepEqual(await act(source, "tools/add", { a: 1 }), { ok: 2 });
+    assert.ok("refused" in (await act(source, "tools/none")));
+    assert.equal(await source.surface(viewer), await source.surface(viewer));
+    assert.deepEqual(await source.complete?.(viewer, "resources/user", "id", "2", {}), ["2"]);
+    const flags: (OfferRef | undefined)[] = [];
+    const undo = source.watch(viewer, (ref) => flags.push(ref));
+    two.relist();
+    one.changed("text");
+    undo();
+    one.relist();
+    assert.deepEqual(flags, [undefined, "resources/text"]);
+  });
+
+  it("refuse two offers of one name, or of one URI, naming both sources", async () => {
+    const source = merge(example().source, registry({ name: "second", tools: { add: { run: () => 1 } } }));
+    await assert.rejects(async () => source.surface(viewer), {
+      code: "NAME_COLLISION",
+      message: /tools\/add is offered by the registry "example" and by the registry "second"/,
+    });
+    const uri = merge(example().source, registry({ resources: { t: { uri: "test://text", read: () => 1 } } }));
+    await assert.rejects(async () => uri.surface(viewer), { code: "NAME_COLLISION", message: /test:\/\/text/ });
+  });
+
+  it("put names and URIs under a prefix, and take it away again for the source", async () => {
+    const { source: inner, dim } = example();
+    const source = merge(prefix("a", inner), prefix("b", example().source));
+    dim();
+    const surface = await source.surface(viewer);
+    assert.deepEqual(surface.off, { "tools/a.read": "It is dark." });
+    const { resources, resourceTemplates } = listed(surface, "dynamic");
+    assert.deepEqual(
+      [...resources, ...resourceTemplates].map(({ uri, uriTemplate }) => uri ?? uriTemplate),
+      ["test://a/text", "test://b/text", "test://a/users/{id}", "test://b/users/{id}"],
+    );
+    assert.deepEqual(await act(source, "tools/b.add", { a: 1 }), { ok: 2 });
+    assert.ok("refused" in (await act(source, "tools/add", { a: 1 })));
+    assert.deepEqual(await act(source, "resources/a.user", { id: "3" }), { ok: { id: "3" } });
+    assert.deepEqual(await source.complete?.(viewer, "prompts/a.greet", "name", "", {}), ["Ana"]);
+    const flags: (OfferRef | undefined)[] = [];
+    const undo = source.watch(viewer, (ref) => flags.push(ref));
+    const only = source.watch(viewer, (ref) => flags.push(ref), { ref: "resources/a.user", args: { id: "1" } });
+    inner.changed("user", { id: "1" });
+    undo();
+    only();
+    assert.deepEqual(flags, ["resources/a.user", "resources/a.user"]);
+  });
+
+  it("keep to strict names where asked, and refuse what does not fit", async () => {
+    assert.ok((await names(prefix("a", example().source, strict))).includes("a__add"));
+    await assert.rejects(async () => prefix("a".repeat(70), example().source, strict).surface(viewer), { code: "BAD_NAME" });
+  });
+});
+
+describe("meta", () => {
+  it("has two tools that never change, and says what is possible and why other things are not", async () => {
+    const { source: inner, dim } = example();
+    const source = meta(inner);
+    const before = listed(await source.surface(viewer), "dynamic").tools;
+    assert.deepEqual(
+      before.map(({ name }) => name),
+      ["actions", "act"],
+    );
+    dim();
+    assert.deepEqual(listed(await source.surface(viewer), "dynamic").tools, before);
+    const reply = await act(source, "tools/actions");
+    assert.ok("ok" in reply);
+    const text = JSON.stringify(reply.ok);
+    assert.match(text, /"impossible":\[\{"action":"read","why":"It is dark."\}\]/);
+    assert.match(text, /"action":"add"/);
+    assert.equal(listed(await source.surface(viewer), "dynamic").resources.length, 1);
+  });
+
+  it("acts, checks the arguments, and answers what is not there in words a model can use", async () => {
+    const source = meta(example().source);
+    assert.deepEqual(await act(source, "tools/act", { action: "add", arguments: { a: 4 } }), { ok: 5 });
+    assert.deepEqual(await act(source, "tools/act", { action: "add", arguments: { a: "4" } }), {
+      refused: { code: "INVALID", message: "arguments of add: a must be number" },
+    });
+    for (const args of [{ action: "none" }, {}, { action: 3 }]) {
+      const reply = await act(source, "tools/act", args);
+      assert.ok("refused" in reply && reply.refused.code === "INVALID" && reply.refused.message.includes("actions"));
+    }
+    const direct = await act(source, "tools/add", { a: 4 });
+    assert.ok("refused" in direct && direct.refused.code === "UNKNOWN");
+    assert.deepEqual(await act(source, "resources/text"), { ok: "static" });
+    assert.deepEqual(await source.complete?.(viewer, "resources/user", "id", "2", {}), ["2"]);
+  });
+});

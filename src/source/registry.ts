@@ -1,0 +1,223 @@
+import {
+  type Bag,
+  type CallOptions,
+  type Clock,
+  EngineError,
+  type Json,
+  type ListName,
+  type OfferRef,
+  type Reply,
+  type Source,
+  type Surface,
+  systemClock,
+  TroupeError,
+  type Viewer,
+} from "../contract/index.ts";
+import { dotted, type Names } from "./names.ts";
+import { contextFor, isNeeds } from "./registry-context.ts";
+import { type Book, type Definitions, type Handler, makeBook } from "./registry-book.ts";
+import { refused, unknownOffer } from "./refused.ts";
+import { sameJson } from "./same-json.ts";
+import { check } from "./schema.ts";
+import { describeSource } from "./source-name.ts";
+
+export interface RegistryOptions extends Definitions {
+  readonly instructions?: string;
+  /** How an error calls it. Default "a registry". */
+  readonly name?: string;
+  readonly names?: Names;
+  /** A handler is aborted after this long. Default 60,000. */
+  readonly timeoutMs?: number;
+  readonly clock?: Clock;
+}
+
+/** A source without actors: what it does is written in no chain. */
+export interface Registry extends Source {
+  /** Undefined always: said here so that nobody waits for receipts or history. */
+  readonly chain: undefined;
+  /** All watchers' lists are dirty. Throws `NAME_COLLISION`, `BAD_NAME`, `BAD_DEFINITION`. Returns its undo. */
+  add(more: Definitions): () => void;
+  /** False: there was none. */
+  remove(ref: OfferRef): boolean;
+  /** The content of a resource changed: under these template variables, or under any. */
+  changed(resource: string, args?: Bag): void;
+  /** What a `when` looks at changed. */
+  relist(): void;
+}
+
+interface Listener {
+  readonly dirty: (ref?: OfferRef) => void;
+  readonly only?: { readonly ref: OfferRef; readonly args: Json };
+}
+
+/** Tools, resources and prompts that belong to no actor, static or added and removed while it runs. */
+export function registry(options: RegistryOptions): Registry {
+  const source = new Listed(options);
+  describeSource(source, options.name === undefined ? "a registry" : `the registry ${JSON.stringify(options.name)}`);
+  return source;
+}
+
+class Listed implements Registry {
+  readonly chain = undefined;
+  readonly instructions?: string;
+  readonly #names: Names;
+  readonly #timeoutMs: number;
+  readonly #clock: Clock;
+  readonly #listeners = new Set<Listener>();
+  #definitions: Definitions;
+  #book: Book;
+
+  constructor(options: RegistryOptions) {
+    if (options.instructions !== undefined) this.instructions = options.instructions;
+    this.#names = options.names ?? dotted;
+    this.#timeoutMs = options.timeoutMs ?? 60_000;
+    this.#clock = options.clock ?? systemClock;
+    this.#definitions = { tools: options.tools ?? {}, resources: options.resources ?? {}, prompts: options.prompts ?? {} };
+    this.#book = makeBook(this.#definitions, this.#names);
+  }
+
+  surface(viewer: Viewer): Surface {
+    return this.#book.surface(viewer);
+  }
+
+  async act(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Promise<Reply> {
+    const handler = this.#book.handlers.get(ref);
+    if (handler === undefined) return unknownOffer;
+    const why = this.#book.surface(viewer).off[ref];
+    if (why !== undefined) return why === true ? unknownOffer : refused("NOT_NOW", why);
+    const checked = handler.input === undefined ? { value: args } : await check(handler.input, args ?? {});
+    if ("wrong" in checked) return refused("INVALID", checked.wrong);
+    return this.#run(handler, ref, checked.value, viewer, options);
+  }
+
+  async #run(handler: Handler, ref: OfferRef, args: unknown, viewer: Viewer, options: CallOptions): Promise<Reply> {
+    const timeout = new AbortController();
+    const late = new EngineError("WORK_TIMEOUT", `${ref} took longer than ${this.#timeoutMs} ms and was aborted.`, { applied: "unknown" });
+    const undo = this.#clock.after(this.#timeoutMs, () => timeout.abort(late));
+    const signal = options.signal === undefined ? timeout.signal : AbortSignal.any([timeout.signal, options.signal]);
+    try {
+      const context = contextFor(viewer, signal, options);
+      return { ok: plain(await untilAborted(signal, () => handler.run(args, context)), ref) };
+    } catch (error) {
+      const reply = replyOf(error);
+      if (reply !== undefined) return reply;
+      if (error instanceof TroupeError) throw error;
+      if (options.signal?.aborted === true)
+        throw new EngineError("CANCELLED", `${ref} was cancelled.`, { applied: "unknown", cause: error });
+      throw new EngineError("CRASHED", `${ref} failed. Throw refuse("…") for what its caller should read.`, {
+        applied: "unknown",
+        cause: error,
+      });
+    } finally {
+      undo();
+    }
+  }
+
+  watch(_viewer: Viewer, dirty: (ref?: OfferRef) => void, only?: { readonly ref: OfferRef; readonly args: Json }): () => void {
+    const listener: Listener = { dirty, ...(only === undefined ? {} : { only }) };
+    this.#listeners.add(listener);
+    return () => {
+      this.#listeners.delete(listener);
+    };
+  }
+
+  async complete(viewer: Viewer, ref: OfferRef, argument: string, value: string, others: Bag): Promise<readonly string[]> {
+    const handler = this.#book.handlers.get(ref);
+    const complete = handler?.complete;
+    if (complete === undefined || !Object.hasOwn(complete, argument) || this.#book.surface(viewer).off[ref] !== undefined) return [];
+    return [...((await complete[argument]?.(value, others, viewer)) ?? [])];
+  }
+
+  add(more: Definitions): () => void {
+    const added: OfferRef[] = [];
+    const join = <T>(
+      list: ListName,
+      before: Readonly<Record<string, T>> = {},
+      after: Readonly<Record<string, T>> = {},
+    ): Readonly<Record<string, T>> => {
+      for (const name of Object.keys(after)) {
+        if (Object.hasOwn(before, name))
+          throw new TroupeError("NAME_COLLISION", `${list}/${name} is there already: remove it first, or name the new one otherwise.`);
+        added.push(`${list}/${name}`);
+      }
+      return { ...before, ...after };
+    };
+    const { tools, resources, prompts } = this.#definitions;
+    this.#replace({
+      tools: join("tools", tools, more.tools),
+      resources: join("resources", resources, more.resources),
+      prompts: join("prompts", prompts, more.prompts),
+    });
+    return () => {
+      for (const ref of added) this.remove(ref);
+    };
+  }
+
+  remove(ref: OfferRef): boolean {
+    const slash = ref.indexOf("/");
+    const [list, name] = [ref.slice(0, slash), ref.slice(slash + 1)];
+    if (!this.#book.handlers.has(ref)) return false;
+    const without = <T>(of: string, record: Readonly<Record<string, T>> | undefined): Readonly<Record<string, T>> =>
+      Object.fromEntries(Object.entries(record ?? {}).filter(([key]) => of !== list || key !== name));
+    const { tools, resources, prompts } = this.#definitions;
+    this.#replace({ tools: without("tools", tools), resources: without("resources", resources), prompts: without("prompts", prompts) });
+    return true;
+  }
+
+  relist(): void {
+    this.#book = makeBook(this.#definitions, this.#names);
+    for (const { dirty, only } of this.#listeners) if (only === undefined) dirty();
+  }
+
+  changed(resource: string, args?: Bag): void {
+    const ref: OfferRef = `resources/${resource}`;
+    if (!this.#book.handlers.has(ref))
+      throw new TroupeError("BAD_NAME", `There is no resource ${JSON.stringify(resource)} here: name one by its key in \`resources\`.`);
+    for (const { dirty, only } of this.#listeners) {
+      if (only === undefined || (only.ref === ref && (args === undefined || sameJson(args, only.args)))) dirty(ref);
+    }
+  }
+
+  #replace(definitions: Definitions): void {
+    this.#book = makeBook(definitions, this.#names);
+    this.#definitions = definitions;
+    for (const { dirty, only } of this.#listeners) if (only === undefined) dirty();
+  }
+}
+
+const REFUSAL = Symbol.for("troupe.refusal");
+
+/** What a handler said by throwing; undefined: it failed. */
+function replyOf(error: unknown): Reply | undefined {
+  if (isNeeds(error)) return { needs: error.needs };
+  if (!isRefusal(error)) return undefined;
+  const { code, message, data } = error;
+  return { refused: { code, message, ...(data === undefined ? {} : { data }) } };
+}
+
+function isRefusal(error: unknown): error is { readonly code: string; readonly message: string; readonly data?: Json } {
+  return typeof error === "object" && error !== null && REFUSAL in error;
+}
+
+async function untilAborted<T>(signal: AbortSignal, run: () => T | Promise<T>): Promise<T> {
+  signal.throwIfAborted();
+  const { promise, reject } = Promise.withResolvers<never>();
+  const abort = (): void => reject(signal.reason);
+  signal.addEventListener("abort", abort, { once: true });
+  try {
+    return await Promise.race([run(), promise]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+}
+
+function plain(value: unknown, ref: OfferRef): Json {
+  if (value === undefined) return null;
+  const text = JSON.stringify(value);
+  if (text === undefined)
+    throw new EngineError("STATE_NOT_JSON", `${ref} returned what JSON cannot hold: return text, or plain objects.`, {
+      applied: "unknown",
+    });
+  const copy: Json = JSON.parse(text);
+  return copy;
+}

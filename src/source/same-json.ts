@@ -1,0 +1,19 @@
+import type { Json } from "../contract/index.ts";
+
+function isBag(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Equal as JSON: the order of an object's keys means nothing. */
+export function sameJson(a: unknown, b: unknown): boolean {
+  if (Object.is(a, b)) return true;
+  if (Array.isArray(a)) return Array.isArray(b) && a.length === b.length && a.every((item, i) => sameJson(item, b[i]));
+  if (!isBag(a) || !isBag(b)) return false;
+  const keys = Object.keys(a);
+  return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && sameJson(a[key], b[key]));
+}
+
+/** A JSON object, not an array. */
+export function isObject(value: Json | undefined): value is { readonly [key: string]: Json } {
+  return isBag(value);
+}

@@ -1,0 +1,157 @@
+// The gateway over real actors: who is told of what, and when.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { actor } from "../actor/index.ts";
+import type { Bag, Gateway } from "../contract/index.ts";
+import { LocalEngine } from "../engine/index.ts";
+import { cast } from "../source/index.ts";
+import { channelDouble, ENVELOPE, gatewayOf, quiet, type ReadChannel, until } from "./kit.fixture.ts";
+
+const chest = actor("chest", {
+  describe: "A chest of one's own.",
+  per: "user",
+  persistence: "memory",
+  initial: () => ({ open: false, turns: 0 }),
+  tools: {
+    open: {
+      describe: "Open it.",
+      when: (state) => !state.open || "It is open.",
+      run({ state }) {
+        state.open = true;
+        state.turns += 1;
+        return "Open.";
+      },
+    },
+    close: {
+      describe: "Close it.",
+      when: (state) => state.open,
+      run({ state }) {
+        state.open = false;
+        state.turns += 1;
+        return "Shut.";
+      },
+    },
+  },
+  resources: { state: { uri: "chest://state", view: (state) => ({ turns: state.turns }) } },
+});
+
+const bell = actor("bell", {
+  describe: "One bell for all.",
+  per: "shared",
+  persistence: "memory",
+  initial: () => ({ rung: 0 }),
+  tools: {
+    ring: {
+      describe: "Ring it.",
+      run({ state }) {
+        state.rung += 1;
+        return state.rung;
+      },
+    },
+  },
+  resources: { bell: { uri: "bell://state", view: (state) => state } },
+});
+
+interface Wire {
+  readonly channel: ReadChannel;
+  readonly notify: (method: string) => void;
+  readonly ask: (method: string, params?: Bag) => Promise<Bag>;
+  readonly call: (name: string) => Promise<Bag>;
+}
+
+function join(gateway: Gateway, principal: string, meta?: Bag): Wire {
+  const channel = channelDouble();
+  const connection = gateway.connect(channel, { principal, scopes: [] });
+  let last = 0;
+  const ask = async (method: string, params: Bag = {}): Promise<Bag> => {
+    last += 1;
+    const id = last;
+    connection.receive(JSON.stringify({ jsonrpc: "2.0", id, method, params: meta === undefined ? params : { ...params, _meta: meta } }));
+    const find = (): Bag | undefined => channel.messages.find((message) => message["id"] === id);
+    await until(() => find() !== undefined);
+    return find() ?? {};
+  };
+  return {
+    channel,
+    ask,
+    notify: (method) => connection.receive(JSON.stringify({ jsonrpc: "2.0", method })),
+    call: (name) => ask("tools/call", { name, arguments: {} }),
+  };
+}
+
+async function legacy(gateway: Gateway, principal: string): Promise<Wire> {
+  const wire = join(gateway, principal);
+  await wire.ask("initialize", { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "t", version: "1" } });
+  wire.notify("notifications/initialized");
+  await wire.ask("tools/list");
+  for (const uri of ["chest://state", "bell://state"]) assert.ok("result" in (await wire.ask("resources/subscribe", { uri })));
+  return wire;
+}
+
+const told = (wire: Wire, from = 0): readonly unknown[] =>
+  wire.channel.messages.slice(from).map((message) => {
+    const { uri } = Object(message["params"]);
+    return uri ?? message["method"] ?? message["id"];
+  });
+
+const ring = (wire: Wire, key: string): Promise<Bag> =>
+  wire.ask("tools/call", { name: "ring", arguments: {}, _meta: { ...ENVELOPE, "troupe/callId": key } });
+
+test("C8 a viewer is told of its own chest and the bell of all, before its own reply, and never of another's chest", async () => {
+  const engine = await LocalEngine.start({ kinds: [chest, bell] });
+  await using gateway = gatewayOf(cast({ engine, kinds: [chest, bell] }));
+  const ann = await legacy(gateway, "ann");
+  const bob = await legacy(gateway, "bob");
+  for (let round = 0; round < 50; round += 1) {
+    const [annFrom, bobFrom] = [ann.channel.messages.length, bob.channel.messages.length];
+    const reply = await ann.call(round % 2 === 0 ? "open" : "close");
+    const seen = told(ann, annFrom);
+    assert.deepEqual(new Set(seen), new Set(["notifications/tools/list_changed", "chest://state", reply["id"]]));
+    assert.equal(seen.length, 3);
+    assert.equal(seen.at(-1), reply["id"]);
+    await quiet();
+    assert.deepEqual(told(ann, annFrom), seen);
+    assert.deepEqual(told(bob, bobFrom), []);
+  }
+  const from = ann.channel.messages.length;
+  const rung = await bob.call("ring");
+  assert.deepEqual(rung["result"], { content: [{ type: "text", text: "1" }] });
+  await until(() => ann.channel.messages.length > from);
+  await quiet();
+  assert.deepEqual(told(ann, from), ["bell://state"]);
+  const refused = await ann.call("close");
+  assert.deepEqual(Object(refused["error"])["code"], -32602, "hidden without a reason: there is no such tool");
+  await engine[Symbol.asyncDispose]();
+});
+
+test("law 3: a stale list's call is decided in the turn: with a reason it says so, without one it is not there", async () => {
+  const engine = await LocalEngine.start({ kinds: [chest, bell] });
+  await using gateway = gatewayOf(cast({ engine, kinds: [chest, bell] }));
+  const ann = join(gateway, "ann", ENVELOPE);
+  const list = async (): Promise<unknown> => (await ann.ask("tools/list"))["result"];
+  const before = await list();
+  const opened = await ann.call("open");
+  assert.equal(Object(opened["result"])["resultType"], "complete");
+  assert.deepEqual(await list(), before, "gated lists are constant");
+  const again = await ann.call("open");
+  assert.match(JSON.stringify(again["result"]), /"It is open\."/);
+  assert.deepEqual(Object(Object(Object(again["result"])["_meta"])["troupe/refused"])["code"], "NOT_NOW");
+  await ann.call("close");
+  const hidden = await ann.call("close");
+  const unknown = await ann.call("never-was");
+  assert.deepEqual([Object(hidden["error"])["code"], Object(hidden["error"])["message"]], [-32602, "Unknown tool: close"]);
+  assert.deepEqual([Object(unknown["error"])["code"], Object(unknown["error"])["message"]], [-32602, "Unknown tool: never-was"]);
+  await engine[Symbol.asyncDispose]();
+});
+
+test("C4 a call that carries a key and was applied gets its first reply again, over any connection of its principal", async () => {
+  const engine = await LocalEngine.start({ kinds: [chest, bell] });
+  await using gateway = gatewayOf(cast({ engine, kinds: [chest, bell] }), { receipts: true });
+  const [one, two, bob] = [join(gateway, "ann"), join(gateway, "ann"), join(gateway, "bob")];
+  const first = Object((await ring(one, "k"))["result"]);
+  assert.deepEqual(Object(first["_meta"]["troupe/receipt"])["actor"], "bell/main");
+  assert.deepEqual(first["content"], [{ type: "text", text: "1" }]);
+  assert.deepEqual(Object((await ring(two, "k"))["result"])["content"], [{ type: "text", text: "1" }]);
+  assert.deepEqual(Object((await ring(bob, "k"))["result"])["content"], [{ type: "text", text: "2" }]);
+  await engine[Symbol.asyncDispose]();
+});

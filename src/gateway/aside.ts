@@ -1,0 +1,42 @@
+import type { Bag, Json, Log, LogLevel, Progress } from "../contract/index.ts";
+import { isBag } from "./json.ts";
+import { has, type Revision } from "./revision.ts";
+
+/** Where messages that precede a reply go: the connection, or the reply's own event stream. */
+export interface Aside {
+  /** Best effort: dropped while the client does not read (C8). */
+  tell(method: string, params: Bag): void;
+}
+
+const LEVELS: readonly LogLevel[] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
+
+export function isLogLevel(value: Json | undefined): value is LogLevel {
+  return LEVELS.some((level) => level === value);
+}
+
+/** `notifications/message` from that level up. */
+export function logTo(aside: Aside, from: LogLevel): Log {
+  const least = LEVELS.indexOf(from);
+  return (level, data, logger) => {
+    if (LEVELS.indexOf(level) >= least)
+      aside.tell("notifications/message", { level, ...(logger === undefined ? undefined : { logger }), data });
+  };
+}
+
+/** `notifications/progress` where the request asked for it; a step that does not go forward is not told. */
+export function progressTo(aside: Aside, params: Bag, revision: Revision): Progress | undefined {
+  const meta = params["_meta"];
+  const token = isBag(meta) ? meta["progressToken"] : undefined;
+  if (typeof token !== "string" && typeof token !== "number") return undefined;
+  let reached = -Infinity;
+  return (done, total, text) => {
+    if (!(done > reached)) return;
+    reached = done;
+    aside.tell("notifications/progress", {
+      progressToken: token,
+      progress: done,
+      ...(total === undefined ? undefined : { total }),
+      ...(text === undefined || !has(revision, "progressText") ? undefined : { message: text }),
+    });
+  };
+}

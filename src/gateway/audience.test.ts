@@ -1,0 +1,146 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as fc from "fast-check";
+import type { Catalogue, OfferRef, Source, Surface } from "../contract/index.ts";
+import { listed } from "../source/index.ts";
+import { Audience, type AudienceHost } from "./audience.ts";
+import { channelDouble, quiet } from "./kit.fixture.ts";
+
+const offer = (name: string): Catalogue["tools"][number] => ({
+  name,
+  action: name,
+  readOnly: false,
+  definition: { inputSchema: { type: "object" } },
+});
+const catalogue: Catalogue = { tools: ["a", "b", "c"].map(offer), resources: [], prompts: ["p", "q"].map(offer) };
+
+interface Stage {
+  readonly host: AudienceHost;
+  readonly told: string[];
+  off: readonly OfferRef[];
+  change(off: readonly OfferRef[]): void;
+  touch(uri: string): void;
+}
+
+/** A source whose surface takes its time, and what is told of it. */
+function stage(): Stage {
+  const told: string[] = [];
+  const dirty = new Set<(ref?: OfferRef) => void>();
+  const uris = new Map<string, () => void>();
+  const made: Stage = {
+    told,
+    off: [],
+    change(off) {
+      made.off = off;
+      for (const run of dirty) run();
+    },
+    touch: (uri) => uris.get(uri)?.(),
+    host: {
+      source: {
+        async surface(): Promise<Surface> {
+          const off = Object.fromEntries(made.off.map((ref) => [ref, true as const]));
+          await new Promise((resolve) => setImmediate(resolve));
+          return { catalogue, off };
+        },
+        act: async () => ({ ok: null }),
+        watch(_viewer, run, only) {
+          if (only === undefined) {
+            dirty.add(run);
+            return () => void dirty.delete(run);
+          }
+          const uri = only.ref;
+          uris.set(uri, () => run(only.ref));
+          return () => void uris.delete(uri);
+        },
+      } satisfies Source,
+      posture: "dynamic",
+      wanted: ["tools", "resources", "prompts"],
+      log: () => undefined,
+      listChanged: (list) => void told.push(list),
+      updated: (uri) => void told.push(uri),
+    },
+  };
+  return made;
+}
+
+test("C8 a client that leaves while its lists are looked up is told when it comes back", async () => {
+  const made = stage();
+  const audience = new Audience(made.host, { scopes: [] });
+  const [first, second] = [channelDouble(), channelDouble()];
+  await audience.start(first);
+  audience.subscribe("u", { ref: "resources/u", args: {} });
+  made.change(["tools/a"]);
+  made.touch("resources/u");
+  const settled = audience.settle();
+  audience.detach(first);
+  await settled;
+  assert.deepEqual(made.told, []);
+  await audience.start(second);
+  await quiet();
+  assert.deepEqual(made.told, ["tools", "u"]);
+  audience.stop();
+  made.change([]);
+  made.touch("resources/u");
+  await quiet();
+  assert.deepEqual(made.told, ["tools", "u"]);
+});
+
+test("C8 whatever changes, is listed and settles in between, a list is told exactly when it differs from what the client last could see", async () => {
+  const refs: readonly OfferRef[] = ["tools/a", "tools/b", "prompts/p"];
+  const step = fc.oneof(
+    fc.subarray([...refs]).map((off) => ({ kind: "change" as const, off })),
+    fc.constant({ kind: "list" as const, off: [] }),
+    fc.constant({ kind: "wait" as const, off: [] }),
+    fc.constant({ kind: "settle" as const, off: [] }),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
+      const made = stage();
+      const audience = new Audience(made.host, { scopes: [] });
+      await audience.start(channelDouble());
+      const view = (list: "tools" | "prompts"): string =>
+        made.off
+          .filter((ref) => ref.startsWith(list))
+          .toSorted()
+          .join();
+      const known = { tools: "", prompts: "" };
+      for (const { kind, off } of steps) {
+        const before = made.told.length;
+        if (kind === "change") made.change(off);
+        if (kind === "list") {
+          const surface: Surface = { catalogue, off: Object.fromEntries(made.off.map((ref) => [ref, true as const])) };
+          await quiet();
+          audience.saw(listed(surface, "dynamic"), "tools");
+        }
+        if (kind === "wait" || kind === "change") await quiet();
+        if (kind === "settle") await audience.settle();
+        await quiet();
+        const told = made.told.slice(before).toSorted();
+        const changed = (["prompts", "tools"] as const).filter((list) => known[list] !== view(list));
+        assert.deepEqual(told, changed);
+        known.tools = view("tools");
+        known.prompts = view("prompts");
+      }
+      audience.stop();
+    }),
+    { numRuns: 100 },
+  );
+});
+
+test("C8 a client whose lists cannot be had is told to ask for those it was shown, and of its resources all the same", async () => {
+  const made = stage();
+  const audience = new Audience(made.host, { scopes: [] });
+  await audience.start(channelDouble());
+  audience.subscribe("u", { ref: "resources/u", args: {} });
+  const surface = made.host.source.surface.bind(made.host.source);
+  made.host.source.surface = () => Promise.reject(new Error("the disk"));
+  made.change(["tools/a"]);
+  made.touch("resources/u");
+  await audience.settle();
+  assert.deepEqual(made.told.toSorted(), ["prompts", "resources", "tools", "u"]);
+  made.told.length = 0;
+  made.host.source.surface = surface;
+  made.change(["tools/a"]);
+  await audience.settle();
+  assert.deepEqual(made.told, ["tools"]);
+});

@@ -1,0 +1,236 @@
+import type { Channel, Json, ListName, Log, OfferRef, Source, Surface, Viewer } from "../contract/index.ts";
+import { type Entry, listed, type Lists, type Posture } from "../source/index.ts";
+import { postureFor } from "./call.ts";
+import { inLog } from "./errors.ts";
+
+/*
+ * C8. What one client is still to be told, as flags: which lists may differ from
+ * what it last could see, which of its URIs changed. A thousand changes while it
+ * does not read are one flag; what it is told is found out when it can be told.
+ */
+
+/** Whose audience it is, and how it is told. */
+export interface AudienceHost {
+  readonly source: Source;
+  readonly posture: Posture;
+  /** Of these lists only. */
+  readonly wanted: readonly ListName[];
+  readonly log: Log;
+  listChanged(list: ListName): void;
+  updated(uri: string): void;
+}
+
+const EVERY: readonly (keyof Lists)[] = ["tools", "resources", "resourceTemplates", "prompts"];
+
+// Templates have no notification of their own: MCP counts them to the resources.
+const noticeOf = (list: keyof Lists): ListName => (list === "resourceTemplates" ? "resources" : list);
+
+const texts = new WeakMap<readonly Entry[], string>();
+function textOf(entries: readonly Entry[]): string {
+  let text = texts.get(entries);
+  if (text === undefined) {
+    text = JSON.stringify(entries);
+    texts.set(entries, text);
+  }
+  return text;
+}
+
+/** What a subscribed URI stands for: watched by itself, so that another's change of the same offer is not told. */
+export interface Subject {
+  readonly ref: OfferRef;
+  readonly args: Json;
+}
+
+interface Subscribed extends Subject {
+  undo?: () => void;
+}
+
+/** One client's dirty flags and the way to it. */
+export class Audience {
+  readonly #host: AudienceHost;
+  readonly #viewer: Viewer;
+  readonly #seen: { -readonly [list in keyof Lists]?: readonly Entry[] } = {};
+  #uris: Map<string, Subscribed> | undefined;
+  #dirtyUris: Set<string> | undefined;
+  #dirtyLists = false;
+  #channel: Channel | undefined;
+  #undoReady: (() => void) | undefined;
+  #undoWatch: (() => void) | undefined;
+  #started = false;
+  #flushing: Promise<void> | undefined;
+  #scheduled = false;
+
+  constructor(host: AudienceHost, viewer: Viewer) {
+    this.#host = host;
+    this.#viewer = viewer;
+  }
+
+  /** From here on changes are told on that channel; what changed before counts where the client had been shown a list. */
+  async start(channel: Channel): Promise<void> {
+    this.#attach(channel);
+    if (this.#started) {
+      this.#schedule();
+      return;
+    }
+    this.#started = true;
+    for (const [uri, subscribed] of this.#uris ?? []) this.#watch(uri, subscribed);
+    if (this.#host.wanted.length === 0) return;
+    this.#undoWatch = this.#host.source.watch(this.#viewer, (ref) => ref === undefined && this.#dirty());
+    // The first flush finds out what the lists are now: without it no change could be told from none.
+    this.#dirtyLists = true;
+    await (this.#flushing ?? this.#flush());
+  }
+
+  /** The client cannot be told for now; the flags stay. */
+  detach(channel: Channel): void {
+    if (this.#channel !== channel) return;
+    this.#undoReady?.();
+    this.#undoReady = undefined;
+    this.#channel = undefined;
+  }
+
+  stop(): void {
+    this.#started = false;
+    for (const subscribed of this.#uris?.values() ?? []) subscribed.undo?.();
+    this.#uris = undefined;
+    this.#undoWatch?.();
+    this.#undoWatch = undefined;
+    this.#undoReady?.();
+    this.#undoReady = undefined;
+    this.#channel = undefined;
+    this.#dirtyLists = false;
+    this.#dirtyUris = undefined;
+  }
+
+  subscribe(uri: string, { ref, args }: Subject): void {
+    this.#uris ??= new Map();
+    if (this.#uris.has(uri)) return;
+    const subscribed: Subscribed = { ref, args };
+    this.#uris.set(uri, subscribed);
+    if (this.#started) this.#watch(uri, subscribed);
+  }
+
+  unsubscribe(uri: string): void {
+    this.#uris?.get(uri)?.undo?.();
+    this.#uris?.delete(uri);
+    this.#dirtyUris?.delete(uri);
+  }
+
+  has(uri: string): boolean {
+    return this.#uris?.has(uri) === true;
+  }
+
+  /** The client was given this list: only what differs from it is worth telling. */
+  saw(lists: Lists, list: keyof Lists): void {
+    this.#seen[list] = lists[list];
+  }
+
+  get pending(): boolean {
+    return this.#flushing !== undefined || this.#dirtyLists || this.#dirtyUris !== undefined;
+  }
+
+  /**
+   * Tells what is dirty now, whether or not the client reads: before a reply that
+   * follows on the same stream (C8). Settles at once when there is nothing to tell.
+   */
+  async settle(): Promise<void> {
+    // Twice: a flush under way may have begun before this call's own change.
+    for (let round = 0; round < 2 && this.pending; round += 1) await (this.#flushing ?? this.#flush());
+  }
+
+  #attach(channel: Channel): void {
+    this.#undoReady?.();
+    this.#channel = channel;
+    this.#undoReady = channel.onReady(() => this.#schedule());
+  }
+
+  #watch(uri: string, subscribed: Subscribed): void {
+    const { ref, args } = subscribed;
+    const dirty = (of?: OfferRef): void => {
+      if (of !== undefined && of !== ref) return;
+      this.#dirtyUris ??= new Set();
+      this.#dirtyUris.add(uri);
+      this.#schedule();
+    };
+    subscribed.undo = this.#host.source.watch(this.#viewer, dirty, { ref, args });
+  }
+
+  #dirty(): void {
+    this.#dirtyLists = true;
+    this.#schedule();
+  }
+
+  // All that changes in one round of the event loop is told once.
+  #schedule(): void {
+    if (this.#scheduled || this.#channel?.ready !== true || !this.pending) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      if (this.#channel?.ready === true && this.#flushing === undefined) void this.#flush();
+    });
+  }
+
+  #flush(): Promise<void> {
+    if (this.#channel === undefined) return Promise.resolve();
+    const told = this.#tell()
+      .catch((error: unknown) => {
+        this.#host.log("error", { event: "notify-failed", ...inLog(error) });
+      })
+      .finally(() => {
+        this.#flushing = undefined;
+        this.#schedule();
+      });
+    this.#flushing = told;
+    return told;
+  }
+
+  async #tell(): Promise<void> {
+    const uris = [...(this.#dirtyUris ?? [])];
+    this.#dirtyUris = undefined;
+    if (this.#dirtyLists) {
+      this.#dirtyLists = false;
+      const surface = await this.#surface();
+      if (this.#channel === undefined) return this.#put(uris);
+      if (surface === undefined) this.#tellStale();
+      else this.#tellLists(surface);
+    }
+    for (const uri of uris) if (this.has(uri)) this.#host.updated(uri);
+  }
+
+  /** Undefined: it cannot be had now. */
+  async #surface(): Promise<Surface | undefined> {
+    try {
+      return await this.#host.source.surface(this.#viewer);
+    } catch (error) {
+      this.#host.log("error", { event: "notify-failed", ...inLog(error) });
+      return undefined;
+    }
+  }
+
+  // Whether what the client was shown still holds nobody can say: it is told to ask, and hears the fault then.
+  #tellStale(): void {
+    const shown = new Set(EVERY.filter((list) => this.#seen[list] !== undefined).map(noticeOf));
+    for (const list of shown) if (this.#host.wanted.includes(list)) this.#host.listChanged(list);
+  }
+
+  // The client went away meanwhile: what it was not told stays to be told.
+  #put(uris: readonly string[]): void {
+    this.#dirtyLists = this.#started;
+    for (const uri of uris) {
+      if (!this.has(uri)) continue;
+      this.#dirtyUris ??= new Set();
+      this.#dirtyUris.add(uri);
+    }
+  }
+
+  #tellLists(surface: Surface): void {
+    const lists = listed(surface, postureFor(surface, this.#host.posture));
+    const changed = new Set<ListName>();
+    for (const list of EVERY) {
+      const [was, is] = [this.#seen[list], lists[list]];
+      if (was !== undefined && was !== is && textOf(was) !== textOf(is)) changed.add(noticeOf(list));
+      this.#seen[list] = is;
+    }
+    for (const list of changed) if (this.#host.wanted.includes(list)) this.#host.listChanged(list);
+  }
+}

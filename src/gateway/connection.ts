@@ -1,0 +1,245 @@
+import type { Bag, Caller, Channel, Connection, Json } from "../contract/index.ts";
+import type { Aside } from "./aside.ts";
+import type { Core } from "./core.ts";
+import { Fault, faultOf, inLog } from "./errors.ts";
+import {
+  classify,
+  decode,
+  errorText,
+  type Incoming,
+  type Notification,
+  notificationText,
+  type Request,
+  type RequestId,
+} from "./json-rpc.ts";
+import { initializeMembers, newSession } from "./legacy/initialize.ts";
+import { answeredText, type LegacyAside, noticed, performLegacy } from "./legacy/perform.ts";
+import { Session } from "./legacy/session.ts";
+import { isModernParams } from "./modern/envelope.ts";
+import { listen, type Listen } from "./modern/listen.ts";
+import { openRequest, performModern } from "./modern/perform.ts";
+import { legacyReply, wholeText } from "./reply.ts";
+import { has, MODERN_REVISIONS } from "./revision.ts";
+import { Work } from "./work.ts";
+
+/** A modern request of this connection that runs or listens. */
+interface Open {
+  readonly abort: AbortController;
+  readonly listens: boolean;
+  listen?: Listen;
+}
+
+/**
+ * A client on one ordered stream. What it says first decides the era: initialize
+ * makes the connection one legacy session, an enveloped request makes it modern.
+ */
+export class StreamConnection implements Connection {
+  readonly #core: Core;
+  readonly #channel: Channel;
+  readonly #caller: Caller;
+  readonly #work = new Work();
+  readonly #open = new Map<RequestId, Open>();
+  #session: Session | undefined;
+  #modern = false;
+  #closed = false;
+
+  constructor(core: Core, channel: Channel, caller: Caller) {
+    this.#core = core;
+    this.#channel = channel;
+    this.#caller = caller;
+    channel.gone.addEventListener("abort", this.#abandon, { once: true });
+    core.connections.add(this.#abandon);
+  }
+
+  receive(frame: Uint8Array | string): void {
+    if (frame.length === 0 || this.#channel.gone.aborted) return;
+    const incoming = decode(frame, this.#core.settings.limits);
+    if (incoming.kind === "batch") return this.#batch(incoming.items);
+    // What is known at once is sent at once: nothing that came later can overtake it.
+    const reply = this.#one(incoming);
+    if (reply instanceof Promise) this.#run(async () => this.#send(await reply));
+    else this.#send(reply);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#session?.requests.close();
+    for (const { listen: listening } of this.#open.values()) listening?.cancel();
+    await this.#work.quiet();
+    this.#end();
+  }
+
+  // A client that is gone reads no reply; what a modern one asked for is not begun any more.
+  readonly #abandon = (): void => {
+    this.#session?.requests.close();
+    for (const { abort, listen: listening } of this.#open.values()) {
+      abort.abort();
+      listening?.cancel();
+    }
+    this.#end();
+  };
+
+  #end(): void {
+    this.#core.connections.delete(this.#abandon);
+    this.#channel.gone.removeEventListener("abort", this.#abandon);
+    if (this.#session === undefined) return;
+    this.#session.standalone = undefined;
+    this.#session.close();
+  }
+
+  #run(job: () => Promise<void>): void {
+    this.#work
+      .during(() => this.#core.work.during(job))
+      .catch((error: unknown) =>
+        this.#core.settings.log("error", {
+          event: "connection-failed",
+          ...inLog(error),
+        }),
+      );
+  }
+
+  #send(text: string | undefined): void {
+    if (text !== undefined) this.#channel.send(text);
+  }
+
+  #batch(items: readonly Json[]): void {
+    const session = this.#session;
+    const { batch: most } = this.#core.settings.limits;
+    if (session === undefined || !has(session.revision, "batches"))
+      return this.#send(
+        errorText(null, new Fault("INVALID_REQUEST", "Batches are part of 2025-03-26 only; send messages one by one."), "legacy"),
+      );
+    if (items.length === 0 || items.length > most)
+      return this.#send(errorText(null, new Fault("INVALID_REQUEST", `A batch has 1 to ${most} messages.`), "legacy"));
+    this.#run(async () => {
+      const texts = await Promise.all(items.map(async (item) => this.#one(classify(item))));
+      const replies = texts.filter((text) => text !== undefined);
+      if (replies.length > 0) this.#channel.send(`[${replies.join(",")}]`);
+    });
+  }
+
+  /** The reply to one message, if it has one. */
+  #one(incoming: Incoming): Promise<string | undefined> | string | undefined {
+    if (incoming.kind === "request") return this.#request(incoming);
+    if (incoming.kind === "malformed") return errorText(incoming.id, incoming.fault, this.#modern ? "modern" : "legacy");
+    if (incoming.kind === "notification") this.#notification(incoming);
+    else this.#session?.requests.answered(incoming);
+    return undefined;
+  }
+
+  #notification(notification: Notification): void {
+    const session = this.#session;
+    if (session === undefined) {
+      if (notification.method === "notifications/cancelled") this.#cancel(notification.params["requestId"]);
+      return;
+    }
+    if (notification.method === "notifications/initialized" && !session.ready && !this.#closed) {
+      session.ready = true;
+      session.started = session.listen(this.#channel, this.#caller).catch((error: unknown) => {
+        this.#core.settings.log("error", { event: "listen-failed", ...inLog(error) });
+      });
+    }
+    noticed(session, notification);
+  }
+
+  #cancel(id: Json | undefined): void {
+    if (typeof id !== "string" && typeof id !== "number") return;
+    const open = this.#open.get(id);
+    open?.abort.abort();
+    open?.listen?.cancel();
+  }
+
+  #request(request: Request): Promise<string | undefined> | string | undefined {
+    if (this.#session !== undefined) return this.#legacy(this.#session, request);
+    if (this.#modern || request.method === "server/discover" || isModernParams(request.params)) return this.#enveloped(request);
+    if (request.method === "initialize") return this.#initialize(request);
+    if (request.method === "ping") return wholeText(legacyReply(request.id, { members: "" }));
+    return errorText(
+      request.id,
+      new Fault(
+        "NOT_INITIALIZED",
+        `Send initialize first, or say _meta["io.modelcontextprotocol/protocolVersion"] (${MODERN_REVISIONS.join(", ")}) with every request.`,
+      ),
+      "legacy",
+    );
+  }
+
+  // Nothing waits in here: no other message can come between initialize and its reply (C8).
+  #initialize(request: Request): string {
+    try {
+      this.#core.admit();
+      this.#core.limit(this.#caller);
+      const row = newSession(this.#core, request, this.#caller, undefined);
+      const session = new Session(row, this.#core.settings, this.#core.settings.source, { ready: false, kept: false });
+      this.#session = session;
+      return wholeText(legacyReply(request.id, { members: initializeMembers(this.#core, session.revision) }));
+    } catch (error) {
+      return errorText(request.id, faultOf(error), "legacy");
+    }
+  }
+
+  async #legacy(session: Session, request: Request): Promise<string | undefined> {
+    const send = (message: Bag): void => this.#channel.send(JSON.stringify(message));
+    const aside: LegacyAside = { tell: (method, params) => this.#tell(method, params), ask: send };
+    const answered = await performLegacy(this.#core, session, request, {
+      caller: this.#caller,
+      aside,
+      idempotencyKey: undefined,
+      ordered: true,
+    });
+    if (answered === undefined) return undefined;
+    const text = answeredText(request, answered);
+    return typeof text === "string" ? text : wholeText(text);
+  }
+
+  #tell(method: string, params: Bag): void {
+    if (this.#channel.ready) this.#channel.send(notificationText(method, params));
+  }
+
+  async #enveloped(request: Request): Promise<string | undefined> {
+    const { id } = request;
+    const { inFlight } = this.#core.settings.limits;
+    if (this.#open.has(id)) return errorText(id, new Fault("ID_IN_USE", "A request with this id is still running."), "modern");
+    if (this.#open.size >= inFlight) return errorText(id, new Fault("BUSY", "Too many requests of this connection run at once."), "modern");
+    const open: Open = { abort: new AbortController(), listens: request.method === "subscriptions/listen" };
+    this.#open.set(id, open);
+    try {
+      if (open.listens) {
+        await this.#listen(request, open);
+        return undefined;
+      }
+      const aside: Aside = { tell: (method, params) => this.#tell(method, params) };
+      const reply = await performModern(this.#core, request, {
+        caller: this.#caller,
+        source: this.#core.settings.source,
+        aside,
+        signal: open.abort.signal,
+      });
+      if (request.method !== "server/discover") this.#modern = true;
+      // C8: on one stream the notification comes before the reply of the call that caused it.
+      for (const { listen: listening } of this.#open.values()) if (listening?.audience.pending === true) await listening.audience.settle();
+      return reply === undefined || open.abort.signal.aborted ? undefined : wholeText(reply);
+    } catch (error) {
+      return errorText(id, faultOf(error), "modern");
+    } finally {
+      if (open.listen === undefined) this.#open.delete(id);
+    }
+  }
+
+  async #listen(request: Request, open: Open): Promise<void> {
+    openRequest(request, undefined);
+    const { listensPerConnection: most } = this.#core.settings.limits;
+    if ([...this.#open.values()].filter((one) => one.listens).length > most)
+      throw new Fault("BUSY", `A connection may have ${most} listen requests; cancel one first.`);
+    const made = await listen(this.#core, {
+      request,
+      caller: this.#caller,
+      source: this.#core.settings.source,
+      open: () => this.#channel,
+      ended: ({ id }) => this.#open.delete(id),
+    });
+    this.#modern = true;
+    open.listen = made;
+    if (open.abort.signal.aborted || this.#closed) made.cancel();
+  }
+}

@@ -1,0 +1,96 @@
+import { BLOB, CONTENT, type Bag, type Json } from "../contract/index.ts";
+import { isArray, isBag } from "./json.ts";
+import { has, type Revision } from "./revision.ts";
+
+const TEXT_HEAD = '"content":[{"type":"text","text":';
+
+/** The members of a tool's result for a domain value; JSON text without the braces. */
+export function toolMembers(value: Json, definition: Bag, revision: Revision): string {
+  if (typeof value === "string") {
+    const members = `${TEXT_HEAD}${JSON.stringify(value)}}]`;
+    return definition["outputSchema"] !== undefined && has(revision, "anyStructured")
+      ? `${members},"structuredContent":${JSON.stringify(value)}`
+      : members;
+  }
+  if (value === null) {
+    const promised = definition["outputSchema"] !== undefined && has(revision, "anyStructured");
+    return promised ? '"content":[],"structuredContent":null' : '"content":[]';
+  }
+  if (isBag(value) && isArray(value[CONTENT])) return contentMembers(value[CONTENT], value["structured"], revision);
+  const text = JSON.stringify(value);
+  const members = `${TEXT_HEAD}${JSON.stringify(text)}}]`;
+  return mayStructure(value, revision) ? `${members},"structuredContent":${text}` : members;
+}
+
+function contentMembers(blocks: readonly Json[], structured: Json | undefined, revision: Revision): string {
+  const members = `"content":${JSON.stringify(blocks.map((block) => shapeBlock(block, revision)))}`;
+  return structured === undefined || !mayStructure(structured, revision)
+    ? members
+    : `${members},"structuredContent":${JSON.stringify(structured)}`;
+}
+
+function mayStructure(value: Json, revision: Revision): boolean {
+  return has(revision, "structuredContent") && (has(revision, "anyStructured") || isBag(value));
+}
+
+/** A tool's failure, as its caller's model reads it. */
+export function toolError(message: string): string {
+  return `${TEXT_HEAD}${JSON.stringify(message)}}],"isError":true`;
+}
+
+/** A content block as that revision knows it; what it does not know becomes text. */
+export function shapeBlock(block: Json, revision: Revision): Json {
+  if (!isBag(block)) return { type: "text", text: typeof block === "string" ? block : JSON.stringify(block) };
+  if (block["type"] === "audio" && !has(revision, "audio"))
+    return { type: "text", text: `[audio${typeof block["mimeType"] === "string" ? ` ${block["mimeType"]}` : ""}]` };
+  if (block["type"] === "resource_link" && !has(revision, "resourceLinks"))
+    return { type: "text", text: [block["title"] ?? block["name"], block["uri"]].filter((part) => typeof part === "string").join(": ") };
+  if (has(revision, "definitionMeta") || !("_meta" in block)) return block;
+  const { _meta, ...rest } = block;
+  return rest;
+}
+
+/** The members of a resource's result for a domain value. */
+export function resourceMembers(value: Json, uri: string, definition: Bag, revision: Revision): string {
+  const { mimeType } = definition;
+  const about = { uri, ...(typeof mimeType === "string" ? { mimeType } : undefined) };
+  return `"contents":${JSON.stringify(contentsOf(value, about, revision))}`;
+}
+
+function contentsOf(value: Json, about: Bag, revision: Revision): readonly Json[] {
+  if (typeof value === "string") return [{ ...about, text: value }];
+  if (isBag(value) && typeof value[BLOB] === "string")
+    return [{ ...about, ...(typeof value["mimeType"] === "string" ? { mimeType: value["mimeType"] } : undefined), blob: value[BLOB] }];
+  if (isBag(value) && isArray(value[CONTENT])) {
+    return value[CONTENT].flatMap((block): readonly Json[] => {
+      if (!isBag(block)) return [];
+      if (block["type"] === "resource" && isBag(block["resource"])) return [block["resource"]];
+      if (typeof block["data"] === "string")
+        return [{ ...about, mimeType: block["mimeType"] ?? "application/octet-stream", blob: block["data"] }];
+      const shaped = shapeBlock(block, revision);
+      return [{ ...about, text: isBag(shaped) && typeof shaped["text"] === "string" ? shaped["text"] : JSON.stringify(shaped) }];
+    });
+  }
+  return [{ ...about, mimeType: about["mimeType"] ?? "application/json", text: JSON.stringify(value) }];
+}
+
+/** The members of a prompt's result for a domain value. */
+export function promptMembers(value: Json, definition: Bag, revision: Revision): string {
+  const said = isBag(value) && typeof value["description"] === "string" ? value["description"] : definition["description"];
+  const head = typeof said === "string" ? `"description":${JSON.stringify(said)},` : "";
+  return `${head}"messages":${JSON.stringify(messagesOf(value, revision))}`;
+}
+
+function messagesOf(value: Json, revision: Revision): readonly Json[] {
+  if (value === null) return [];
+  if (isBag(value) && isArray(value["messages"])) return value["messages"].map((message) => messageOf(message, revision));
+  if (isBag(value) && isArray(value[CONTENT]))
+    return value[CONTENT].map((block) => ({ role: "user", content: shapeBlock(block, revision) }));
+  return [{ role: "user", content: { type: "text", text: typeof value === "string" ? value : JSON.stringify(value) } }];
+}
+
+function messageOf(message: Json, revision: Revision): Json {
+  if (!isBag(message)) return { role: "user", content: shapeBlock(message, revision) };
+  const { content } = message;
+  return { role: message["role"] === "assistant" ? "assistant" : "user", content: shapeBlock(content ?? "", revision) };
+}

@@ -1,0 +1,113 @@
+import { TroupeError, type Bag, type Json } from "../contract/index.ts";
+import type { Era } from "./revision.ts";
+
+/** Why a request gets an error and no result. */
+export type FaultKind = keyof typeof TABLE;
+
+/** Ends a request with an error. The message reaches the client: it says what to do instead, and never what was inside. */
+export class Fault extends Error {
+  override readonly name = "Fault";
+  readonly kind: FaultKind;
+  readonly data?: Json;
+  readonly headers?: Readonly<Record<string, string>>;
+  constructor(kind: FaultKind, message: string, extra?: { readonly data?: Json; readonly headers?: Readonly<Record<string, string>> }) {
+    super(message);
+    this.kind = kind;
+    if (extra?.data !== undefined) this.data = extra.data;
+    if (extra?.headers !== undefined) this.headers = extra.headers;
+  }
+}
+
+type Wire = readonly [code: number, status: number];
+
+/**
+ * Fault × era → JSON-RPC code and HTTP status. An error a method gives is the
+ * payload of a successful exchange (200); what is wrong with the request as such
+ * is the exchange's own status. Codes of our own stay outside -32768…-32000, as
+ * 2026-07-28 demands of applications, and end in the HTTP status they stand for.
+ */
+const TABLE = {
+  PARSE: { legacy: [-32700, 400], modern: [-32700, 400] },
+  INVALID_REQUEST: { legacy: [-32600, 400], modern: [-32600, 400] },
+  TOO_LARGE: { legacy: [-32600, 413], modern: [-32600, 413] },
+  NOT_ACCEPTABLE: { legacy: [-32600, 406], modern: [-32600, 406] },
+  MEDIA_TYPE: { legacy: [-32600, 415], modern: [-32600, 415] },
+  VERB: { legacy: [-32600, 405], modern: [-32600, 405] },
+  STREAM_TAKEN: { legacy: [-32600, 409], modern: [-32600, 409] },
+  SESSION_REQUIRED: { legacy: [-32600, 400], modern: [-32600, 400] },
+  SESSION_UNKNOWN: { legacy: [-32600, 404], modern: [-32600, 404] },
+  NOT_INITIALIZED: { legacy: [-32600, 400], modern: [-32600, 400] },
+  ID_IN_USE: { legacy: [-32600, 400], modern: [-32600, 400] },
+  METHOD: { legacy: [-32601, 200], modern: [-32601, 404] },
+  PARAMS: { legacy: [-32602, 200], modern: [-32602, 200] },
+  ENVELOPE: { legacy: [-32602, 400], modern: [-32602, 400] },
+  UNKNOWN_OFFER: { legacy: [-32602, 200], modern: [-32602, 200] },
+  RESOURCE_NOT_FOUND: { legacy: [-32002, 200], modern: [-32602, 200] },
+  STATE: { legacy: [-32602, 200], modern: [-32602, 200] },
+  HEADERS: { legacy: [-32600, 400], modern: [-32020, 400] },
+  CAPABILITY: { legacy: [-32600, 200], modern: [-32021, 400] },
+  VERSION: { legacy: [-32600, 400], modern: [-32022, 400] },
+  REFUSED: { legacy: [-31422, 200], modern: [-31422, 200] },
+  FAILED: { legacy: [-31500, 200], modern: [-31500, 200] },
+  SCOPE: { legacy: [-31403, 403], modern: [-31403, 403] },
+  RATE: { legacy: [-31429, 429], modern: [-31429, 429] },
+  BUSY: { legacy: [-31429, 429], modern: [-31429, 429] },
+  DRAINING: { legacy: [-31503, 503], modern: [-31503, 503] },
+  UNAVAILABLE: { legacy: [-31503, 503], modern: [-31503, 503] },
+  TOKEN: { legacy: [-31401, 401], modern: [-31401, 401] },
+  LATE: { legacy: [-31408, 408], modern: [-31408, 408] },
+  FOREIGN: { legacy: [-32600, 403], modern: [-32600, 403] },
+  PATH: { legacy: [-32600, 404], modern: [-32600, 404] },
+  EXPECTATION: { legacy: [-32600, 417], modern: [-32600, 417] },
+  HEAD: { legacy: [-32600, 431], modern: [-32600, 431] },
+  CANCELLED: { legacy: [-31499, 200], modern: [-31499, 200] },
+  INTERNAL: { legacy: [-32603, 200], modern: [-32603, 200] },
+} as const satisfies Record<string, Record<Era, Wire>>;
+
+/** An error as it goes out. */
+export interface WireError {
+  readonly code: number;
+  readonly status: number;
+  readonly message: string;
+  readonly data?: Json;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export function wireError(fault: Fault, era: Era): WireError {
+  const [code, status] = TABLE[fault.kind][era];
+  return {
+    code,
+    status,
+    message: fault.message,
+    ...(fault.data === undefined ? undefined : { data: fault.data }),
+    ...(fault.headers === undefined ? undefined : { headers: fault.headers }),
+  };
+}
+
+/** Whatever was thrown as a fault. A message is passed on only where it was written for a caller. */
+export function faultOf(error: unknown): Fault {
+  if (error instanceof Fault) return error;
+  if (!(error instanceof TroupeError)) return new Fault("INTERNAL", "Something failed inside the server; its log says what.");
+  if (error.code === "DRAINING") return new Fault("DRAINING", error.message, { headers: { "retry-after": "1" } });
+  if (error.code === "CANCELLED") return new Fault("CANCELLED", "The request was cancelled.");
+  if (error.code.startsWith("STORE_"))
+    return new Fault("INTERNAL", "The server could not keep the change; nothing was applied.", { data: failureData(error) });
+  return new Fault("FAILED", error.message, { data: failureData(error) });
+}
+
+/**
+ * An error as a log has it: its kind and where it happened. Not its message, which
+ * may quote arguments or state, unless it was written for callers.
+ */
+export function inLog(error: unknown): Bag {
+  if (error instanceof TroupeError) return { error: error.code, why: error.message };
+  if (!(error instanceof Error)) return { error: typeof error };
+  const place = /\n\s+at (.+)/.exec(error.stack ?? "")?.[1];
+  return { error: error.name, ...(place === undefined ? undefined : { place }) };
+}
+
+/** Named code and whether the caller's message took effect, where the engine said so. */
+export function failureData(error: TroupeError): Bag {
+  const applied = "applied" in error ? error.applied : undefined;
+  return { code: error.code, ...(typeof applied === "boolean" || applied === "unknown" ? { applied } : undefined) };
+}

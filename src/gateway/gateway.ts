@@ -1,0 +1,36 @@
+import type { Answer, Caller, Channel, Connection, Exchange, Gateway, Source } from "../contract/index.ts";
+import { meta } from "../source/index.ts";
+import { StreamConnection } from "./connection.ts";
+import { createCore } from "./core.ts";
+import { exchange } from "./http.ts";
+import { LegacyHttp } from "./legacy/http.ts";
+import { type GatewayOptions, settle } from "./options.ts";
+
+/**
+ * The MCP protocol engine for one source: legacy and modern revisions, on streams
+ * and over HTTP. It holds no listener of its own; transports feed it.
+ */
+export function createGateway(options: GatewayOptions): Gateway {
+  const settings = settle(options);
+  const core = createCore(settings);
+  let wrapped: Source | undefined;
+  const sourceFor = (posture: string | undefined): Source => (posture === "meta" ? (wrapped ??= meta(settings.source)) : settings.source);
+  const legacy = new LegacyHttp(core, sourceFor);
+
+  const drain = async (graceMs: number): Promise<void> => {
+    core.work.close();
+    for (const finish of core.open) finish();
+    await core.work.idle(settings.clock, graceMs);
+  };
+
+  return {
+    connect: (channel: Channel, caller: Caller): Connection => new StreamConnection(core, channel, caller),
+    exchange: (request: Exchange): Promise<Answer> => exchange(core, legacy, sourceFor, request),
+    drain,
+    async [Symbol.asyncDispose]() {
+      await drain(0);
+      for (const abandon of core.connections) abandon();
+      legacy.sessions.close();
+    },
+  };
+}

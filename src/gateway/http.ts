@@ -1,0 +1,101 @@
+import type { Answer, Exchange, Source } from "../contract/index.ts";
+import type { Core } from "./core.ts";
+import { Fault, faultOf, inLog } from "./errors.ts";
+import { faultAnswer } from "./fault-answer.ts";
+import { type Batch, decode, type Incoming } from "./json-rpc.ts";
+import type { LegacyHttp } from "./legacy/http.ts";
+import { modernExchange, modernNotification } from "./modern/http.ts";
+import { isModernParams } from "./modern/envelope.ts";
+import { isLegacyRevision, isModernRevision } from "./revision.ts";
+
+/** One HTTP request to an MCP endpoint, whichever era its client speaks. Never throws. */
+export async function exchange(
+  core: Core,
+  legacy: LegacyHttp,
+  sourceFor: (posture: "meta" | undefined) => Source,
+  request: Exchange,
+): Promise<Answer> {
+  try {
+    core.admit();
+    const version = request.header("mcp-protocol-version")?.trim();
+    const modernVersion = version !== undefined && isModernRevision(version);
+    if (request.verb !== "POST") return await standalone(legacy, request, modernVersion);
+    checkHeaders(request);
+    const incoming = decode(request.body ?? "", core.settings.limits);
+    if (incoming.kind === "malformed") return faultAnswer(incoming.fault, modernVersion ? "modern" : "legacy", incoming.id);
+    if (!isModern(request, incoming, version)) return await legacy.post(request, incoming, version);
+    return await modern(core, sourceFor, request, incoming);
+  } catch (error) {
+    const fault = faultOf(error);
+    if (fault.kind === "INTERNAL")
+      core.settings.log("error", {
+        event: "exchange-failed",
+        ...inLog(error),
+      });
+    return faultAnswer(fault, "legacy", null);
+  }
+}
+
+function standalone(legacy: LegacyHttp, request: Exchange, modernVersion: boolean): Promise<Answer> | Answer {
+  // Without a session there is nothing to listen to or to end: 2026-07-28 knows POST only.
+  if (modernVersion || request.header("mcp-session-id") === undefined)
+    return faultAnswer(
+      new Fault("VERB", "This endpoint answers POST; GET and DELETE are for a session.", { headers: { allow: "POST" } }),
+      modernVersion ? "modern" : "legacy",
+      null,
+    );
+  return request.verb === "GET" ? legacy.get(request) : legacy.delete(request);
+}
+
+function isModern(request: Exchange, incoming: Incoming | Batch, version: string | undefined): boolean {
+  if (version !== undefined && isModernRevision(version)) return true;
+  if (incoming.kind === "batch" || incoming.kind === "response" || incoming.kind === "malformed") return false;
+  if (isModernParams(incoming.params) || incoming.method === "server/discover") return true;
+  return (
+    version !== undefined &&
+    !isLegacyRevision(version) &&
+    incoming.method !== "initialize" &&
+    request.header("mcp-session-id") === undefined
+  );
+}
+
+async function modern(
+  core: Core,
+  sourceFor: (posture: "meta" | undefined) => Source,
+  request: Exchange,
+  incoming: Incoming | Batch,
+): Promise<Answer> {
+  if (incoming.kind === "request") return modernExchange(core, sourceFor(request.posture), request, incoming);
+  if (incoming.kind === "notification") return modernNotification(core, request, incoming);
+  return faultAnswer(
+    new Fault("INVALID_REQUEST", "A POST carries one request or notification; clients send no responses."),
+    "modern",
+    null,
+  );
+}
+
+// What an Accept header says is remembered: clients repeat themselves. Bounded, since the text is theirs.
+const accepted = new Map<string, boolean>();
+
+function checkHeaders(request: Exchange): void {
+  const type = request.header("content-type");
+  if (type !== undefined && !/^\s*application\/json\s*(?:;|$)/i.test(type)) throw new Fault("MEDIA_TYPE", "The body is application/json.");
+  const accept = request.header("accept");
+  if (accept === undefined) return;
+  let fits = accepted.get(accept);
+  if (fits === undefined) {
+    fits = takes(accept, "application", "json") && takes(accept, "text", "event-stream");
+    if (accepted.size >= 100) accepted.clear();
+    accepted.set(accept, fits);
+  }
+  if (!fits) throw new Fault("NOT_ACCEPTABLE", "The client must accept application/json and text/event-stream.");
+}
+
+/** Whether an Accept header takes that media type. */
+function takes(accept: string, type: string, subtype: string): boolean {
+  return accept
+    .toLowerCase()
+    .split(",")
+    .map((range) => range.split(";")[0]?.trim())
+    .some((range) => range === "*/*" || range === `${type}/*` || range === `${type}/${subtype}`);
+}

@@ -1,0 +1,116 @@
+import { isAscii, isUtf8 } from "node:buffer";
+import type { Bag, Json } from "../contract/index.ts";
+import { Fault, wireError } from "./errors.ts";
+import { deeperThan, EMPTY, isArray, isBag } from "./json.ts";
+import type { Limits } from "./options.ts";
+import type { Era } from "./revision.ts";
+
+export type RequestId = string | number;
+
+export interface Request {
+  readonly kind: "request";
+  readonly id: RequestId;
+  readonly method: string;
+  readonly params: Bag;
+}
+
+export interface Notification {
+  readonly kind: "notification";
+  readonly method: string;
+  readonly params: Bag;
+}
+
+/** To a request the server made. */
+export interface Response {
+  readonly kind: "response";
+  readonly id: RequestId;
+  readonly result?: Json;
+  readonly error?: Json;
+}
+
+/** Not JSON-RPC. `id` is the sender's where it could be read, else null. */
+interface Malformed {
+  readonly kind: "malformed";
+  readonly id: RequestId | null;
+  readonly fault: Fault;
+}
+
+export interface Batch {
+  readonly kind: "batch";
+  readonly items: readonly Json[];
+}
+
+export type Incoming = Request | Notification | Response | Malformed;
+
+const malformed = (
+  kind: "PARSE" | "INVALID_REQUEST" | "PARAMS" | "TOO_LARGE",
+  message: string,
+  id: RequestId | null = null,
+): Malformed => ({
+  kind: "malformed",
+  id,
+  fault: new Fault(kind, message),
+});
+
+/** One frame, or the body of one POST. Never throws: what cannot be read comes back as `malformed`. */
+export function decode(frame: Uint8Array | string, limits: Limits): Incoming | Batch {
+  if (frame.length > limits.messageBytes) return malformed("TOO_LARGE", `A message may have ${limits.messageBytes} bytes.`);
+  let value: Json;
+  try {
+    const text = typeof frame === "string" ? frame : textOf(frame);
+    if (text === undefined) return malformed("PARSE", "The message is not UTF-8.");
+    value = JSON.parse(text);
+  } catch {
+    return malformed("PARSE", "The message is not JSON.");
+  }
+  if (deeperThan(value, limits.depth)) return malformed("INVALID_REQUEST", `A message may nest ${limits.depth} levels deep.`);
+  return isArray(value) ? { kind: "batch", items: value } : classify(value);
+}
+
+function textOf(bytes: Uint8Array): string | undefined {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (isAscii(bytes)) return buffer.toString("latin1");
+  return isUtf8(bytes) ? buffer.toString("utf8") : undefined;
+}
+
+/** One JSON-RPC message of a revision of MCP: an id is text or a whole number, params are an object. */
+export function classify(value: Json): Incoming {
+  if (!isBag(value)) return malformed("INVALID_REQUEST", "A message is a JSON object.");
+  const id = readId(value["id"]);
+  if (value["jsonrpc"] !== "2.0") return malformed("INVALID_REQUEST", 'A message says "jsonrpc": "2.0".', id ?? null);
+  const { method } = value;
+  if (method === undefined) return response(value, id);
+  if (typeof method !== "string" || method === "" || method.length > 256)
+    return malformed("INVALID_REQUEST", "A method is text of 1 to 256 characters.", id ?? null);
+  if ("id" in value && id === undefined)
+    return malformed("INVALID_REQUEST", "An id is text of at most 256 characters or a whole number, not null.");
+  const params = value["params"] ?? EMPTY;
+  if (!isBag(params)) {
+    if (id === undefined) return { kind: "notification", method, params: EMPTY };
+    return malformed("PARAMS", "The params are an object.", id);
+  }
+  return id === undefined ? { kind: "notification", method, params } : { kind: "request", id, method, params };
+}
+
+function response(value: Bag, id: RequestId | undefined): Incoming {
+  const { result, error } = value;
+  if (id === undefined || (result === undefined) === (error === undefined))
+    return malformed("INVALID_REQUEST", "A message has a method, or an id and either a result or an error.", id ?? null);
+  return result === undefined
+    ? { kind: "response", id, ...(error === undefined ? undefined : { error }) }
+    : { kind: "response", id, result };
+}
+
+function readId(id: Json | undefined): RequestId | undefined {
+  if (typeof id === "number") return Number.isSafeInteger(id) ? id : undefined;
+  return typeof id === "string" && id.length <= 256 ? id : undefined;
+}
+
+export function errorText(id: RequestId | null, fault: Fault, era: Era): string {
+  const { code, message, data } = wireError(fault, era);
+  return JSON.stringify({ jsonrpc: "2.0", id, error: { code, message, ...(data === undefined ? undefined : { data }) } });
+}
+
+export function notificationText(method: string, params?: Bag): string {
+  return params === undefined ? `{"jsonrpc":"2.0","method":"${method}"}` : JSON.stringify({ jsonrpc: "2.0", method, params });
+}

@@ -1,0 +1,474 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { Answer, Bag, Caller, Clock, Gateway, Source } from "../contract/index.ts";
+import {
+  bodyOf,
+  channelDouble,
+  exchangeOf,
+  gatewayOf,
+  quiet,
+  type Sent,
+  sessionsDouble,
+  streamsDouble,
+  until,
+  world,
+} from "./kit.fixture.ts";
+
+const ACCEPT = { accept: "application/json, text/event-stream", "content-type": "application/json" };
+const ann: Caller = { principal: "iss|ann", scopes: [], peer: "127.0.0.1" };
+const bob: Caller = { principal: "iss|bob", scopes: [], peer: "127.0.0.1" };
+
+interface Opened {
+  readonly id: string;
+  readonly headers: Readonly<Record<string, string>>;
+  post(body: unknown, more?: Readonly<Record<string, string>>, caller?: Caller): Promise<Answer>;
+  sent(body: unknown): { readonly sent: Sent; readonly answer: Promise<Answer> };
+}
+
+async function open(
+  gateway: Gateway,
+  how: { readonly version?: string; readonly caller?: Caller; readonly capabilities?: Bag } = {},
+): Promise<Opened> {
+  const { version = "2025-11-25", caller, capabilities = {} } = how;
+  const initialize = {
+    jsonrpc: "2.0",
+    id: 0,
+    method: "initialize",
+    params: { protocolVersion: version, capabilities, clientInfo: { name: "t", version: "1" } },
+  };
+  const answer = await gateway.exchange(exchangeOf("POST", ACCEPT, initialize, caller).exchange);
+  assert.equal(answer.status, 200);
+  const id = answer.headers?.["mcp-session-id"] ?? "";
+  const headers = { ...ACCEPT, "mcp-session-id": id, "mcp-protocol-version": version };
+  const made: Opened = {
+    id,
+    headers,
+    post: (body, more, as = caller) => gateway.exchange(exchangeOf("POST", { ...headers, ...more }, body, as).exchange),
+    sent(body) {
+      const sent = exchangeOf("POST", headers, body, caller);
+      return { sent, answer: gateway.exchange(sent.exchange) };
+    },
+  };
+  assert.equal((await made.post({ jsonrpc: "2.0", method: "notifications/initialized" })).status, 202);
+  return made;
+}
+
+const call = (name: string, args: Bag = {}, id: number | string = 1, meta?: Bag): object => ({
+  jsonrpc: "2.0",
+  id,
+  method: "tools/call",
+  params: { name, arguments: args, ...(meta === undefined ? {} : { _meta: meta }) },
+});
+
+function steppedClock(): Clock & { step(ms: number): Promise<void> } {
+  let now = 1_000_000;
+  const waits = new Map<object, { readonly at: number; readonly run: () => void }>();
+  return {
+    now: () => now,
+    after(ms, run) {
+      const key = {};
+      waits.set(key, { at: now + ms, run });
+      return () => void waits.delete(key);
+    },
+    async step(ms) {
+      now += ms;
+      for (const [key, wait] of [...waits].filter(([, one]) => one.at <= now)) {
+        waits.delete(key);
+        wait.run();
+      }
+      await quiet();
+    },
+  };
+}
+
+describe("a legacy session over HTTP", () => {
+  test("gets an id of 128 bits, answers as JSON and negotiates", async () => {
+    await using gateway = gatewayOf(world().source);
+    const session = await open(gateway);
+    assert.match(session.id, /^[0-9a-f]{32}$/);
+    const answer = await session.post(call("look"));
+    assert.equal(answer.status, 200);
+    assert.deepEqual(bodyOf(answer), { jsonrpc: "2.0", id: 1, result: { content: [{ type: "text", text: "Shut." }] } });
+    const negotiated = async (version: string): Promise<unknown> => {
+      const body = {
+        jsonrpc: "2.0",
+        id: "i",
+        method: "initialize",
+        params: { protocolVersion: version, capabilities: {}, clientInfo: { name: "t", version: "1" } },
+      };
+      const result = bodyOf(await gateway.exchange(exchangeOf("POST", ACCEPT, body).exchange))["result"];
+      return typeof result === "object" && result !== null && "protocolVersion" in result ? result.protocolVersion : undefined;
+    };
+    for (const version of ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"]) assert.equal(await negotiated(version), version);
+    for (const version of ["2024-10-07", "2026-07-28", "1999-01-01"]) assert.equal(await negotiated(version), "2025-11-25");
+  });
+
+  test("is bound to its principal on every request: another's finds nothing", async () => {
+    await using gateway = gatewayOf(world().source);
+    const session = await open(gateway, { caller: ann });
+    assert.equal((await session.post(call("look"), {}, ann)).status, 200);
+    for (const caller of [bob, { scopes: [] }]) {
+      assert.equal((await session.post(call("look"), {}, caller)).status, 404);
+      assert.equal((await gateway.exchange(exchangeOf("GET", session.headers, undefined, caller).exchange)).status, 404);
+      assert.equal((await gateway.exchange(exchangeOf("DELETE", session.headers, undefined, caller).exchange)).status, 404);
+    }
+    assert.equal((await gateway.exchange(exchangeOf("POST", session.headers, call("look"), ann, "meta").exchange)).status, 404);
+    assert.equal((await session.post(call("look"), {}, ann)).status, 200);
+  });
+
+  test("without a principal stands in for one, and the id does not show", async () => {
+    const seen: (string | undefined)[] = [];
+    const { source } = world();
+    const spied = {
+      ...source,
+      surface: source.surface.bind(source),
+      watch: source.watch.bind(source),
+      act: (...given: Parameters<typeof source.act>) => (seen.push(given[0].principal), source.act(...given)),
+    };
+    await using gateway = gatewayOf(spied);
+    const session = await open(gateway);
+    await session.post(call("look"));
+    assert.match(seen[0] ?? "", /^session\|[0-9a-f]{32}$/);
+    assert.doesNotMatch(seen[0] ?? "", new RegExp(session.id));
+  });
+
+  test("says what is missing: no id 400, unknown id 404, unknown version 400, ended 404", async () => {
+    await using gateway = gatewayOf(world().source);
+    assert.equal((await gateway.exchange(exchangeOf("POST", ACCEPT, call("look")).exchange)).status, 400);
+    assert.equal((await gateway.exchange(exchangeOf("POST", { ...ACCEPT, "mcp-session-id": "feed" }, call("look")).exchange)).status, 404);
+    const session = await open(gateway);
+    assert.equal((await session.post(call("look"), { "mcp-protocol-version": "1999-01-01" })).status, 400);
+    assert.equal((await gateway.exchange(exchangeOf("DELETE", session.headers).exchange)).status, 204);
+    assert.equal((await session.post(call("look"))).status, 404);
+    assert.equal((await gateway.exchange(exchangeOf("DELETE", session.headers).exchange)).status, 404);
+  });
+
+  test("survives a restart: a process that never saw the id serves it, subscriptions and log level included", async () => {
+    const sessions = sessionsDouble();
+    const first = gatewayOf(world().source, { sessions });
+    const session = await open(first, { caller: ann });
+    await session.post({ jsonrpc: "2.0", id: 1, method: "resources/subscribe", params: { uri: "door://state" } });
+    await session.post({ jsonrpc: "2.0", id: 2, method: "logging/setLevel", params: { level: "error" } });
+    await first[Symbol.asyncDispose]();
+    const made = world();
+    await using second = gatewayOf(made.source, { sessions });
+    assert.equal(bodyOf(await second.exchange(exchangeOf("POST", session.headers, call("look"), ann).exchange))["id"], 1);
+    assert.equal((await second.exchange(exchangeOf("POST", session.headers, call("look"), bob).exchange)).status, 404);
+    const slow = exchangeOf("POST", session.headers, call("slow"), ann);
+    await second.exchange(slow.exchange);
+    assert.equal(slow.opened(), false, "the log level was kept");
+    const stream = exchangeOf("GET", session.headers, undefined, ann);
+    await second.exchange(stream.exchange);
+    made.set(true);
+    await until(() => stream.channel.messages.some((message) => message["method"] === "notifications/resources/updated"));
+  });
+
+  test("idles out, is touched at most every ttl/10, and an open stream keeps it", async () => {
+    const sessions = sessionsDouble();
+    const clock = steppedClock();
+    let touched = 0;
+    const counted = { ...sessions, touch: (...given: Parameters<typeof sessions.touch>) => ((touched += 1), sessions.touch(...given)) };
+    await using gateway = gatewayOf(world().source, { sessions: counted, clock, sessionTtlMs: 100_000, rateLimit: false });
+    const idle = await open(gateway);
+    const kept = await open(gateway);
+    const stream = exchangeOf("GET", kept.headers);
+    await gateway.exchange(stream.exchange);
+    for (let call_ = 0; call_ < 50; call_ += 1) await idle.post(call("look"));
+    assert.equal(touched, 0);
+    for (let round = 0; round < 12; round += 1) await clock.step(10_001);
+    assert.equal((await idle.post(call("look"))).status, 404);
+    assert.equal((await kept.post(call("look"))).status, 200);
+    assert.equal(sessions.rows.has(idle.id), false);
+  });
+});
+
+describe("a legacy reply", () => {
+  test("becomes an event stream only when something comes before it", async () => {
+    await using gateway = gatewayOf(world().source);
+    const session = await open(gateway);
+    const quick = session.sent(call("look"));
+    await quick.answer;
+    assert.equal(quick.sent.opened(), false);
+    const slow = session.sent(call("slow", {}, 7, { progressToken: "p" }));
+    const answer = await slow.answer;
+    assert.equal(answer.body, undefined);
+    const [priming, ...events] = slow.sent.channel.events;
+    assert.deepEqual([priming?.text, typeof priming?.id, typeof priming?.retryMs], ["", "string", "number"]);
+    assert.deepEqual(
+      slow.sent.channel.messages.map((message) => message["method"] ?? message["id"]),
+      ["notifications/progress", "notifications/message", 7],
+    );
+    assert.equal(new Set(events.map((event) => event.id)).size, 3);
+    assert.equal(slow.sent.channel.ended, true);
+  });
+
+  test("of a revision before 2025-11-25 is not primed", async () => {
+    await using gateway = gatewayOf(world().source);
+    const session = await open(gateway, { version: "2025-06-18" });
+    const slow = session.sent(call("slow"));
+    await slow.answer;
+    assert.ok(slow.sent.channel.events.every((event) => event.text !== ""));
+  });
+
+  test("goes on when its connection breaks, and the rest is asked for by Last-Event-ID", async () => {
+    const made = world();
+    const streams = streamsDouble();
+    await using gateway = gatewayOf(made.source, { streams });
+    const session = await open(gateway);
+    const slow = session.sent(call("slow", {}, 7));
+    await until(() => slow.sent.channel.events.length >= 1);
+    const last = slow.sent.channel.events[0]?.id ?? "";
+    slow.sent.leave();
+    const again = exchangeOf("GET", { ...session.headers, "last-event-id": last });
+    const resumed = await gateway.exchange(again.exchange);
+    assert.equal(resumed.open, true);
+    await slow.answer;
+    assert.equal(made.calls, 1, "closing the stream does not cancel");
+    assert.equal(again.channel.messages.at(-1)?.["id"], 7);
+    assert.equal(again.channel.ended, true);
+    const later = exchangeOf("GET", { ...session.headers, "last-event-id": last });
+    const replayed = await gateway.exchange(later.exchange);
+    assert.notEqual(replayed.open, true);
+    assert.equal(later.channel.messages.at(-1)?.["id"], 7);
+    const other = await open(gateway);
+    const foreign = exchangeOf("GET", { ...other.headers, "last-event-id": last });
+    await gateway.exchange(foreign.exchange);
+    assert.ok(
+      foreign.channel.messages.every((message) => message["id"] !== 7),
+      "another session's events stay its own",
+    );
+  });
+
+  test("of a cancelled request does not come, but its exchange ends", async () => {
+    const made = world();
+    await using gateway = gatewayOf(made.source);
+    const session = await open(gateway, { version: "2025-06-18" });
+    await session.post({ jsonrpc: "2.0", id: 1, method: "logging/setLevel", params: { level: "error" } });
+    const slow = session.sent(call("slow", {}, "s"));
+    await quiet();
+    await session.post({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: "s", reason: "no" } });
+    const answer = await slow.answer;
+    assert.deepEqual([answer.status, answer.body], [202, undefined]);
+    assert.equal(made.calls, 0);
+  });
+
+  test("waits for what the client is asked on its own stream; the answer comes by POST", async () => {
+    const made = world();
+    await using gateway = gatewayOf(made.source);
+    const session = await open(gateway, { capabilities: { elicitation: {} } });
+    const asked = session.sent(call("confirm"));
+    await until(() => asked.sent.channel.messages.length === 1);
+    const question = asked.sent.channel.messages[0];
+    assert.equal(question?.["method"], "elicitation/create");
+    assert.equal(made.calls, 0);
+    assert.equal(
+      (await session.post({ jsonrpc: "2.0", id: question?.["id"], result: { action: "accept", content: { yes: true } } })).status,
+      202,
+    );
+    await asked.answer;
+    assert.match(JSON.stringify(asked.sent.channel.messages.at(-1)), /"yes":true/);
+    assert.equal(made.calls, 1);
+  });
+
+  test("says that the client refused, answered nonsense or never answered, and nothing was applied", async () => {
+    const made = world();
+    const clock = steppedClock();
+    await using gateway = gatewayOf(made.source, { clock, rateLimit: false });
+    const session = await open(gateway, { capabilities: { elicitation: {} } });
+    const answers: ((id: unknown) => object | undefined)[] = [
+      (id) => ({ jsonrpc: "2.0", id, error: { code: -1, message: "User rejected" } }),
+      (id) => ({ jsonrpc: "2.0", id, result: { action: "perhaps" } }),
+      (id) => ({ jsonrpc: "2.0", id, result: { action: "accept", content: { yes: { deep: true } } } }),
+      (id) => ({ jsonrpc: "2.0", id, result: { action: "accept", content: { yes: "y".repeat(300_000) } } }),
+      () => undefined,
+    ];
+    for (const [at, make] of answers.entries()) {
+      const asked = session.sent(call("confirm", {}, at));
+      await until(() => asked.sent.channel.messages.length === 1);
+      const answer = make(asked.sent.channel.messages[0]?.["id"]);
+      if (answer === undefined) await clock.step(11 * 60_000);
+      else await session.post(answer);
+      await asked.answer;
+      assert.match(JSON.stringify(asked.sent.channel.messages.at(-1)), /"isError":true/);
+    }
+    assert.equal(made.calls, 0);
+  });
+});
+
+describe("the standalone stream", () => {
+  test("is one, is primed, carries what changed and nothing else, and comes again by its event id", async () => {
+    const made = world();
+    await using gateway = gatewayOf(made.source);
+    const session = await open(gateway);
+    await session.post({ jsonrpc: "2.0", id: 1, method: "tools/list" });
+    const stream = exchangeOf("GET", session.headers);
+    const answer = await gateway.exchange(stream.exchange);
+    assert.deepEqual([answer.status, answer.open], [200, true]);
+    assert.equal(stream.channel.events[0]?.text, "");
+    assert.equal((await gateway.exchange(exchangeOf("GET", session.headers).exchange)).status, 409);
+    await session.post(call("open", { how: "softly" }));
+    await until(() => stream.channel.messages.length > 0);
+    await quiet();
+    assert.deepEqual(
+      stream.channel.messages.map((message) => message["method"]),
+      ["notifications/tools/list_changed", "notifications/resources/list_changed"],
+    );
+    const again = exchangeOf("GET", { ...session.headers, "last-event-id": stream.channel.events[0]?.id ?? "" });
+    assert.equal((await gateway.exchange(again.exchange)).open, true);
+    assert.equal(stream.channel.ended, true);
+    made.set(false);
+    await until(() => again.channel.messages.length === 2);
+  });
+
+  test("C8 while the client is away or does not read its changes are flags, told once when it can be told", async () => {
+    const made = world();
+    await using gateway = gatewayOf(made.source);
+    const session = await open(gateway);
+    const stream = exchangeOf("GET", session.headers);
+    await gateway.exchange(stream.exchange);
+    await session.post({ jsonrpc: "2.0", id: 1, method: "resources/subscribe", params: { uri: "door://state" } });
+    stream.channel.block();
+    for (let change = 0; change < 1_001; change += 1) made.set(change % 2 === 0);
+    await quiet();
+    assert.equal(stream.channel.messages.length, 0);
+    stream.channel.unblock();
+    await until(() => stream.channel.messages.length === 3);
+    await quiet();
+    assert.equal(stream.channel.messages.length, 3);
+    stream.leave();
+    made.set(false);
+    made.set(true);
+    made.set(false);
+    const again = exchangeOf("GET", session.headers);
+    await gateway.exchange(again.exchange);
+    await until(() => again.channel.messages.length === 3);
+    // There and back again is no change of a list.
+    again.leave();
+    made.set(true);
+    made.set(false);
+    const third = exchangeOf("GET", session.headers);
+    await gateway.exchange(third.exchange);
+    await until(() => third.channel.messages.length > 0);
+    await quiet();
+    assert.deepEqual(
+      third.channel.messages.map((message) => message["method"]),
+      ["notifications/resources/updated"],
+    );
+  });
+
+  test("ends with a drain", async () => {
+    await using gateway = gatewayOf(world().source);
+    const session = await open(gateway);
+    const stream = exchangeOf("GET", session.headers);
+    await gateway.exchange(stream.exchange);
+    await gateway.drain(10);
+    assert.equal(stream.channel.ended, true);
+    assert.equal((await session.post(call("look"))).status, 503);
+  });
+});
+
+describe("what a POST must be", () => {
+  test("batches are part of 2025-03-26 only, bounded, and answered as one", async () => {
+    await using gateway = gatewayOf(world().source);
+    const old = await open(gateway, { version: "2025-03-26" });
+    const batch = [
+      call("look", {}, 1),
+      { jsonrpc: "2.0", method: "notifications/cancelled", params: {} },
+      call("measure", {}, 2),
+      { nonsense: true },
+    ];
+    const answer = await old.post(batch);
+    const body: unknown = bodyOf(answer);
+    assert.ok(Array.isArray(body));
+    assert.deepEqual(
+      body.map((one: Bag) => one["id"]),
+      [1, 2, null],
+    );
+    assert.equal((await old.post([{ jsonrpc: "2.0", method: "notifications/cancelled" }])).status, 202);
+    assert.equal((await old.post([])).status, 400);
+    assert.equal((await old.post(Array.from({ length: 65 }, (_, id) => call("look", {}, id)))).status, 400);
+    const streamed = old.sent([call("slow", {}, "a", { progressToken: 1 }), call("look", {}, "b")]);
+    await streamed.answer;
+    assert.deepEqual(
+      new Set(streamed.sent.channel.messages.map((message) => message["id"] ?? message["method"])),
+      new Set(["a", "b", "notifications/progress", "notifications/message"]),
+    );
+    for (const version of ["2024-11-05", "2025-06-18", "2025-11-25"])
+      assert.equal((await (await open(gateway, { version })).post(batch)).status, 400);
+  });
+
+  test("media types, JSON and UTF-8 are checked, each with its own status", async () => {
+    await using gateway = gatewayOf(world().source);
+    const session = await open(gateway);
+    assert.equal((await session.post(call("look"), { "content-type": "text/plain" })).status, 415);
+    assert.equal((await session.post(call("look"), { accept: "application/json" })).status, 406);
+    assert.equal((await session.post(call("look"), { accept: "*/*" })).status, 200);
+    const bad = async (body: unknown): Promise<unknown> => {
+      const answer = await session.post(body);
+      assert.equal(answer.status, 400);
+      const { error, id } = bodyOf(answer);
+      return [typeof error === "object" && error !== null && "code" in error ? error.code : undefined, id];
+    };
+    assert.deepEqual(await bad("{"), [-32700, null]);
+    assert.deepEqual(await bad(Buffer.from([0x22, 0xff, 0x22])), [-32700, null]);
+    assert.deepEqual(await bad('"text"'), [-32600, null]);
+    assert.deepEqual(await bad({ jsonrpc: "1.0", id: 4, method: "ping" }), [-32600, 4]);
+    assert.deepEqual(await bad({ jsonrpc: "2.0", id: null, method: "ping" }), [-32600, null]);
+    assert.deepEqual(await bad(`${"[".repeat(100)}${"]".repeat(100)}`), [-32600, null]);
+    assert.equal((await session.post(`"${"x".repeat(5_000_000)}"`)).status, 413);
+  });
+
+  test("GET and DELETE without a session are not for this endpoint", async () => {
+    await using gateway = gatewayOf(world().source);
+    for (const verb of ["GET", "DELETE"] as const) {
+      const answer = await gateway.exchange(exchangeOf(verb, ACCEPT).exchange);
+      assert.deepEqual([answer.status, answer.headers?.["allow"]], [405, "POST"]);
+    }
+  });
+
+  test("a meta session has two tools", async () => {
+    await using gateway = gatewayOf(world().source);
+    const initialize = {
+      jsonrpc: "2.0",
+      id: 0,
+      method: "initialize",
+      params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "t", version: "1" } },
+    };
+    const answer = await gateway.exchange(exchangeOf("POST", ACCEPT, initialize, undefined, "meta").exchange);
+    const headers = { ...ACCEPT, "mcp-session-id": answer.headers?.["mcp-session-id"] ?? "" };
+    const listed = JSON.stringify(
+      bodyOf(
+        await gateway.exchange(exchangeOf("POST", headers, { jsonrpc: "2.0", id: 1, method: "tools/list" }, undefined, "meta").exchange),
+      ),
+    );
+    assert.match(listed, /"actions"/);
+    assert.doesNotMatch(listed, /"look"/);
+  });
+});
+
+test("a channel double does what channels do", () => {
+  const channel = channelDouble();
+  channel.send("{}");
+  channel.leave();
+  channel.send("{}");
+  assert.equal(channel.events.length, 1);
+});
+
+test("a session that its client has ended is not written once more by what still ran in it", async () => {
+  const { source } = world();
+  const sessions = sessionsDouble();
+  const slow: Source = {
+    surface: async (viewer) => {
+      await quiet();
+      return source.surface(viewer);
+    },
+    act: (viewer, ref, args, options) => source.act(viewer, ref, args, options),
+    watch: (viewer, dirty, only) => source.watch(viewer, dirty, only),
+  };
+  await using gateway = gatewayOf(slow, { sessions });
+  const session = await open(gateway);
+  const subscribed = session.post({ jsonrpc: "2.0", id: 1, method: "resources/subscribe", params: { uri: "door://state" } });
+  assert.equal((await gateway.exchange(exchangeOf("DELETE", session.headers).exchange)).status, 204);
+  await subscribed;
+  assert.equal(sessions.rows.size, 0);
+});

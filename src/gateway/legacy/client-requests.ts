@@ -1,0 +1,73 @@
+import type { Bag, Json } from "../../contract/index.ts";
+import { bagIn, textIn } from "../json.ts";
+import type { Response } from "../json-rpc.ts";
+import type { Settings } from "../options.ts";
+
+/** The client did not or could not answer; the sentence is for whoever called. */
+export class NoAnswer extends Error {
+  override readonly name = "NoAnswer";
+}
+
+interface Waiting {
+  readonly settle: (response: Response) => void;
+  readonly fail: (why: NoAnswer) => void;
+}
+
+/** Requests of the server to one client: elicitation, sampling, roots. */
+export class ClientRequests {
+  readonly #settings: Settings;
+  readonly #waiting = new Map<string, Waiting>();
+  #closed = false;
+
+  constructor(settings: Settings) {
+    this.#settings = settings;
+  }
+
+  /** Sends one and waits for its answer. Throws `NoAnswer`; a wait that ends so is told to the client. */
+  ask(method: string, params: Bag, send: (message: Bag) => void, signal: AbortSignal | undefined): Promise<Json> {
+    if (this.#closed) return Promise.reject(new NoAnswer("The client has gone."));
+    const id = `ask-${this.#settings.entropy.hex(8)}`;
+    return new Promise<Json>((resolve, reject) => {
+      const end = (): void => {
+        this.#waiting.delete(id);
+        undo();
+        signal?.removeEventListener("abort", aborted);
+      };
+      const fail = (why: NoAnswer): void => {
+        end();
+        reject(why);
+      };
+      const giveUp = (why: string): void => {
+        send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: id, reason: why } });
+        fail(new NoAnswer(why));
+      };
+      const aborted = (): void => giveUp("The call was cancelled.");
+      const undo = this.#settings.clock.after(this.#settings.limits.answerMs, () => giveUp("The client did not answer in time."));
+      signal?.addEventListener("abort", aborted, { once: true });
+      const settle = (response: Response): void => {
+        if (response.result === undefined) return fail(new NoAnswer(refusalOf(method, response.error)));
+        end();
+        resolve(response.result);
+      };
+      this.#waiting.set(id, { settle, fail });
+      send({ jsonrpc: "2.0", id, method, params });
+    });
+  }
+
+  /** False: nobody waits for that answer. */
+  answered(response: Response): boolean {
+    const waiting = this.#waiting.get(String(response.id));
+    waiting?.settle(response);
+    return waiting !== undefined;
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const { fail } of this.#waiting.values()) fail(new NoAnswer("The client has gone."));
+  }
+}
+
+function refusalOf(method: string, error: Json | undefined): string {
+  const said = textIn(bagIn({ error: error ?? null }, "error"), "message", 500);
+  return `The client refused ${method}${said === undefined ? "" : `: ${said}`}.`;
+}

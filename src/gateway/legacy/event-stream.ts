@@ -1,0 +1,95 @@
+import type { Channel, Json } from "../../contract/index.ts";
+import { inLog } from "../errors.ts";
+import type { Settings } from "../options.ts";
+
+/** How long a client waits before it asks for a broken stream again. */
+export const RETRY_MS = 1_000;
+
+export interface EventStreamOptions {
+  readonly settings: Settings;
+  readonly session: string;
+  readonly name: string;
+  /** An empty event with an id comes first, so that a client can resume from before the first message. */
+  readonly primed: boolean;
+}
+
+/**
+ * One reply as a stream of events that outlives its connection: every message is
+ * kept under the session before it is sent, in order, and asked for again by
+ * `Last-Event-ID`. A client that went away does not end it.
+ */
+export class EventStream {
+  readonly #options: EventStreamOptions;
+  #channel: Channel | undefined;
+  #abandoned = false;
+  /** Its last message has been. */
+  #over = false;
+  #tail: Promise<void> = Promise.resolve();
+
+  constructor(options: EventStreamOptions, channel: Channel) {
+    this.#options = options;
+    this.#channel = channel;
+    if (options.primed) this.#append(null);
+  }
+
+  /** The session has ended: nothing more is kept of it, and nobody can ask again. */
+  abandon(): void {
+    this.#abandoned = true;
+  }
+
+  get name(): string {
+    return this.#options.name;
+  }
+
+  /** False while the client does not read or is away: what may be lost is not sent. */
+  get ready(): boolean {
+    return this.#channel?.ready === true;
+  }
+
+  send(message: Json): void {
+    this.#append(message);
+  }
+
+  /** The last message; settles when it was sent or, with nobody there, kept. The stream's connection ends, and any that takes over. */
+  finish(message: Json | undefined): Promise<void> {
+    if (message !== undefined) this.#append(message);
+    return this.#after(async () => {
+      this.#over = true;
+      this.#channel?.close();
+      this.#channel = undefined;
+    });
+  }
+
+  /** Another connection takes over: `replay` runs between what was sent and what is to come. */
+  resume(channel: Channel, replay: () => Promise<void>): Promise<void> {
+    this.#channel = undefined;
+    return this.#after(async () => {
+      await replay();
+      if (this.#over) channel.close();
+      else this.#channel = channel;
+    });
+  }
+
+  #append(message: Json): void {
+    const { settings, session, name } = this.#options;
+    void this.#after(async () => {
+      const text = message === null ? "" : JSON.stringify(message);
+      if (this.#abandoned) return this.#channel?.send(text);
+      try {
+        const id = await settings.streams.append(session, name, message);
+        this.#channel?.send(text, id, message === null ? RETRY_MS : undefined);
+      } catch (error) {
+        // It can still be sent, only not asked for again.
+        settings.log("error", { event: "stream-append-failed", ...inLog(error) });
+        if (message !== null) this.#channel?.send(text);
+      }
+    });
+  }
+
+  /** One that fails is its caller's to hear of; those behind it go on. */
+  #after(step: () => Promise<void>): Promise<void> {
+    const done = this.#tail.then(step);
+    this.#tail = done.catch(() => undefined);
+    return done;
+  }
+}

@@ -1,0 +1,218 @@
+import type { Answer, Bag, Channel, Exchange, Json, Source } from "../../contract/index.ts";
+import type { Core } from "../core.ts";
+import { Fault, faultOf } from "../errors.ts";
+import { faultAnswer } from "../fault-answer.ts";
+import { type Batch, classify, errorText, type Incoming, type Request } from "../json-rpc.ts";
+import { legacyReply, pieces, wholeText } from "../reply.ts";
+import { has, isLegacyRevision } from "../revision.ts";
+import { EventStream, RETRY_MS } from "./event-stream.ts";
+import { initializeMembers, newSession } from "./initialize.ts";
+import { answeredText, type Answered, type LegacyAside, noticed, performLegacy } from "./perform.ts";
+import type { Session } from "./session.ts";
+import { Sessions } from "./sessions.ts";
+
+const STANDALONE = "get";
+const ACCEPTED: Answer = Object.freeze({ status: 202 });
+
+/** Streamable HTTP as 2025-03-26 to 2025-11-25 have it: sessions, one standalone stream each, replies that can be resumed. */
+export class LegacyHttp {
+  readonly #core: Core;
+  readonly sessions: Sessions;
+
+  constructor(core: Core, sourceFor: (posture: string | undefined) => Source) {
+    this.#core = core;
+    this.sessions = new Sessions(core, sourceFor);
+  }
+
+  async post(exchange: Exchange, incoming: Incoming | Batch, version: string | undefined): Promise<Answer> {
+    if (incoming.kind === "request" && incoming.method === "initialize") return this.#initialize(exchange, incoming);
+    const session = await this.#session(exchange, version);
+    if (incoming.kind === "malformed") throw incoming.fault;
+    if (incoming.kind === "request") return this.#core.work.during(() => this.#request(session, exchange, incoming));
+    if (incoming.kind === "batch") return this.#core.work.during(() => this.#batch(session, exchange, incoming.items));
+    // An answer nobody waits for any more is not the client's fault.
+    if (incoming.kind === "response") session.requests.answered(incoming);
+    else {
+      if (incoming.method === "notifications/initialized") session.ready = true;
+      noticed(session, incoming);
+    }
+    return ACCEPTED;
+  }
+
+  /** The standalone stream, or the rest of a reply that broke off. */
+  async get(exchange: Exchange): Promise<Answer> {
+    const session = await this.#session(exchange, exchange.header("mcp-protocol-version")?.trim());
+    const accept = exchange.header("accept");
+    if (accept !== undefined && !/text\/(?:event-stream|\*)|\*\/\*/i.test(accept))
+      throw new Fault("NOT_ACCEPTABLE", "The client must accept text/event-stream.");
+    this.#core.limit(exchange.caller, session.viewerFor(exchange.caller));
+    const last = exchange.header("last-event-id");
+    const missed = last === undefined ? undefined : await this.#core.settings.streams.after(session.row.id, last);
+    if (missed !== undefined && missed.stream !== STANDALONE && last !== undefined)
+      return this.#resume(session, exchange, missed.stream, last);
+    return this.#standalone(session, exchange, last !== undefined);
+  }
+
+  async delete(exchange: Exchange): Promise<Answer> {
+    const session = await this.#session(exchange, exchange.header("mcp-protocol-version")?.trim());
+    await this.sessions.end(session);
+    return { status: 204 };
+  }
+
+  async #initialize(exchange: Exchange, request: Request): Promise<Answer> {
+    if (exchange.header("mcp-session-id") !== undefined)
+      throw new Fault("INVALID_REQUEST", "initialize begins a session of its own; leave the Mcp-Session-Id header out.");
+    try {
+      this.#core.limit(exchange.caller);
+      const session = await this.sessions.add(newSession(this.#core, request, exchange.caller, exchange.posture));
+      return {
+        status: 200,
+        headers: { "mcp-session-id": session.row.id },
+        body: wholeText(legacyReply(request.id, { members: initializeMembers(this.#core, session.revision) })),
+      };
+    } catch (error) {
+      return faultAnswer(faultOf(error), "legacy", request.id);
+    }
+  }
+
+  async #session(exchange: Exchange, version: string | undefined): Promise<Session> {
+    const id = exchange.header("mcp-session-id");
+    if (id === undefined) throw new Fault("SESSION_REQUIRED", "The Mcp-Session-Id header is missing; send initialize first.");
+    const session = await this.sessions.find(id, exchange.caller, exchange.posture);
+    if (session === undefined) throw new Fault("SESSION_UNKNOWN", "Session not found; send initialize again, without a session id.");
+    if (version !== undefined && !isLegacyRevision(version))
+      throw new Fault("VERSION", `Unsupported MCP-Protocol-Version; this session speaks ${session.revision}.`);
+    return session;
+  }
+
+  async #request(session: Session, exchange: Exchange, request: Request): Promise<Answer> {
+    const aside = new PostAside(this.#core, session, exchange);
+    const answered = await performLegacy(this.#core, session, request, {
+      caller: exchange.caller,
+      aside,
+      idempotencyKey: exchange.header("idempotency-key"),
+      ordered: false,
+    });
+    if (aside.stream !== undefined) return finish(session, aside.stream, request, answered);
+    // A cancelled request gets no reply, but its exchange has to end.
+    if (answered === undefined) return ACCEPTED;
+    if ("error" in answered) return faultAnswer(answered.error, "legacy", request.id);
+    return { status: 200, body: pieces(answered) };
+  }
+
+  async #batch(session: Session, exchange: Exchange, items: readonly Json[]): Promise<Answer> {
+    const { batch: most } = this.#core.settings.limits;
+    if (!has(session.revision, "batches"))
+      throw new Fault("INVALID_REQUEST", "Batches are part of 2025-03-26 only; send messages one by one.");
+    if (items.length === 0 || items.length > most) throw new Fault("INVALID_REQUEST", `A batch has 1 to ${most} messages.`);
+    const aside = new PostAside(this.#core, session, exchange);
+    const replies = await Promise.all(items.map((item) => this.#inBatch(session, exchange, aside, classify(item))));
+    const texts = replies.filter((text) => text !== undefined);
+    if (aside.stream !== undefined) {
+      for (const text of texts) aside.stream.send(JSON.parse(text));
+      await aside.stream.finish(undefined);
+      session.dropStream(aside.stream);
+      return { status: 200 };
+    }
+    return texts.length === 0 ? ACCEPTED : { status: 200, body: `[${texts.join(",")}]` };
+  }
+
+  async #inBatch(session: Session, exchange: Exchange, aside: LegacyAside, incoming: Incoming): Promise<string | undefined> {
+    if (incoming.kind === "malformed") return errorText(incoming.id, incoming.fault, "legacy");
+    if (incoming.kind === "response") session.requests.answered(incoming);
+    if (incoming.kind === "notification") noticed(session, incoming);
+    if (incoming.kind !== "request") return undefined;
+    const answered = await performLegacy(this.#core, session, incoming, {
+      caller: exchange.caller,
+      aside,
+      idempotencyKey: undefined,
+      ordered: false,
+    });
+    if (answered === undefined) return undefined;
+    const text = answeredText(incoming, answered);
+    return typeof text === "string" ? text : wholeText(text);
+  }
+
+  async #standalone(session: Session, exchange: Exchange, again: boolean): Promise<Answer> {
+    // A client that comes back with an event id has lost the stream we still hold.
+    if (session.standalone?.gone.aborted === false && session.standalone.ready && !again)
+      throw new Fault("STREAM_TAKEN", "This session has a standalone stream already; there is one.");
+    if (this.#core.open.size >= this.#core.settings.limits.listens) throw new Fault("BUSY", "Too many streams are open; close one first.");
+    session.standalone?.close();
+    const channel = exchange.stream();
+    const close = (): void => channel.close();
+    this.#core.open.add(close);
+    const leave = (): void => {
+      this.#core.open.delete(close);
+      if (session.standalone === channel) session.standalone = undefined;
+      session.told?.detach(channel);
+    };
+    if (channel.gone.aborted) leave();
+    else channel.gone.addEventListener("abort", leave, { once: true });
+    if (has(session.revision, "primedStreams")) await this.#prime(session, channel);
+    await session.listen(channel, exchange.caller);
+    return { status: 200, open: true };
+  }
+
+  async #prime(session: Session, channel: Channel): Promise<void> {
+    channel.send("", await this.#core.settings.streams.append(session.row.id, STANDALONE, null), RETRY_MS);
+  }
+
+  async #resume(session: Session, exchange: Exchange, name: string, last: string): Promise<Answer> {
+    const channel = exchange.stream();
+    const replay = async (): Promise<void> => {
+      const missed = await this.#core.settings.streams.after(session.row.id, last);
+      for (const { id, message } of missed?.messages ?? []) if (message !== null) channel.send(JSON.stringify(message), id);
+    };
+    const running = session.stream(name);
+    if (running === undefined) {
+      await replay();
+      return { status: 200 };
+    }
+    await running.resume(channel, replay);
+    return { status: 200, open: true };
+  }
+}
+
+async function finish(session: Session, stream: EventStream, request: Request, answered: Answered): Promise<Answer> {
+  if (answered === undefined) await stream.finish(undefined);
+  else {
+    const text = answeredText(request, answered);
+    await stream.finish(JSON.parse(typeof text === "string" ? text : wholeText(text)));
+  }
+  session.dropStream(stream);
+  return { status: 200 };
+}
+
+/** Turns a reply into an event stream when something has to be said before it. */
+class PostAside implements LegacyAside {
+  readonly #core: Core;
+  readonly #session: Session;
+  readonly #exchange: Exchange;
+  stream: EventStream | undefined;
+
+  constructor(core: Core, session: Session, exchange: Exchange) {
+    this.#core = core;
+    this.#session = session;
+    this.#exchange = exchange;
+  }
+
+  tell(method: string, params: Bag): void {
+    const stream = this.#open();
+    if (stream.ready) stream.send({ jsonrpc: "2.0", method, params });
+  }
+
+  ask(message: Bag): void {
+    this.#open().send(message);
+  }
+
+  #open(): EventStream {
+    if (this.stream !== undefined) return this.stream;
+    const { settings } = this.#core;
+    const name = settings.entropy.hex(8);
+    const primed = has(this.#session.revision, "primedStreams");
+    this.stream = new EventStream({ settings, session: this.#session.row.id, name, primed }, this.#exchange.stream());
+    this.#session.keepStream(this.stream);
+    return this.stream;
+  }
+}

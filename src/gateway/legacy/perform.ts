@@ -1,0 +1,202 @@
+import type { Bag, Caller, Json } from "../../contract/index.ts";
+import { type Aside, isLogLevel, logTo, progressTo } from "../aside.ts";
+import type { Call, Members, Outcome } from "../call.ts";
+import { toolError } from "../content.ts";
+import type { Core } from "../core.ts";
+import { callKey, metaOf, traceOf } from "../envelope.ts";
+import { Fault, faultOf, inLog } from "../errors.ts";
+import { textIn } from "../json.ts";
+import { errorText, type Notification, type Request } from "../json-rpc.ts";
+import { cannotAsk } from "../methods/cannot-ask.ts";
+import { MAX_URI } from "../offers.ts";
+import { checkAnswer, questionsOf, shapeQuestion } from "../questions.ts";
+import { legacyReply, type ReplyText } from "../reply.ts";
+import { subscribable } from "../subscribable.ts";
+import { NoAnswer } from "./client-requests.ts";
+import type { Running, Session } from "./session.ts";
+
+/** The way out for one request: messages before its reply, also requests to the client. */
+export interface LegacyAside extends Aside {
+  ask(message: Bag): void;
+}
+
+export interface Asking {
+  readonly caller: Caller;
+  readonly aside: LegacyAside;
+  readonly idempotencyKey: string | undefined;
+  /** Reply and notifications share one ordered stream. */
+  readonly ordered: boolean;
+}
+
+/** A reply as it goes out; undefined: the request was cancelled, and nobody waits for one. */
+export type Answered = ReplyText | { readonly error: Fault } | undefined;
+
+/** Answers one request of an initialized session. Never throws. */
+export async function performLegacy(core: Core, session: Session, request: Request, asking: Asking): Promise<Answered> {
+  const running = begin(core, session, request);
+  if (running instanceof Fault) return { error: running };
+  try {
+    const members = await resultOf(core, session, request, asking, running);
+    // C8: on one stream the notification comes before the reply of the call that caused it.
+    if (asking.ordered && session.told?.pending === true) await session.told.settle();
+    return running.cancelled ? undefined : legacyReply(request.id, members);
+  } catch (error) {
+    if (running.cancelled) return undefined;
+    const fault = faultOf(error);
+    if (fault.kind === "INTERNAL")
+      core.settings.log("error", {
+        event: "request-failed",
+        method: request.method,
+        ...inLog(error),
+      });
+    return { error: fault };
+  } finally {
+    session.end(request.id);
+  }
+}
+
+function begin(core: Core, session: Session, request: Request): Running | Fault {
+  if (core.work.closed)
+    return new Fault("DRAINING", "The server is shutting down; connect again in a moment.", { headers: { "retry-after": "1" } });
+  if (session.running.has(request.id)) return new Fault("ID_IN_USE", "A request with this id is still running.");
+  if (session.running.size >= core.settings.limits.inFlight) return new Fault("BUSY", "Too many requests of this session run at once.");
+  const running: Running = { abort: new AbortController(), cancelled: false };
+  session.begin(request.id, running);
+  return running;
+}
+
+async function resultOf(core: Core, session: Session, request: Request, asking: Asking, running: Running): Promise<Members> {
+  const own = OWN_METHODS.get(request.method);
+  if (own !== undefined) {
+    core.limit(asking.caller, session.viewerFor(asking.caller));
+    return own(core, session, request, asking.caller);
+  }
+  if (asking.ordered && session.started !== undefined) {
+    await session.started;
+    session.started = undefined;
+  }
+  const meta = metaOf(request.params);
+  const key = callKey(meta, asking.idempotencyKey);
+  const trace = traceOf(meta);
+  const onProgress = progressTo(asking.aside, request.params, session.revision);
+  const call: Call = {
+    method: request.method,
+    params: request.params,
+    id: request.id,
+    revision: session.revision,
+    viewer: session.viewerFor(asking.caller),
+    source: session.source,
+    posture: session.posture,
+    can: session.can,
+    signal: running.abort.signal,
+    onLog: logTo(asking.aside, session.logLevel),
+    onListed: (lists, list) => session.audience(asking.caller).saw(lists, list),
+    key,
+    trace,
+    onProgress,
+    checkArguments: undefined,
+  };
+  return withAnswers(core, session, call, asking, running);
+}
+
+// What the domain needs is asked of the client; the call then runs again from the top with all answers so far.
+async function withAnswers(core: Core, session: Session, call: Call, asking: Asking, running: Running): Promise<Members> {
+  let answers: Record<string, Json> | undefined;
+  for (let round = 0; round < core.settings.limits.rounds; round += 1) {
+    const asked = { caller: asking.caller, viewer: () => call.viewer, call: () => call };
+    const outcome: Outcome = await core.serve(answers === undefined ? asked : { ...asked, answers });
+    if (!("needs" in outcome)) return outcome;
+    const questions = questionsOf(outcome.needs);
+    const missing = [...new Set([...questions.values()].map((question) => question.needs))].filter((one) => !session.can.includes(one));
+    if (missing.length > 0) return cannotAsk(call, missing);
+    try {
+      for (const [key, question] of questions) {
+        const params = shapeQuestion(question, session.revision, () => core.settings.entropy.uuid());
+        const answer = await session.requests.ask(question.method, params, (message) => asking.aside.ask(message), running.abort.signal);
+        answers = { ...answers, [key]: checkAnswer(key, answer, question.method, core.settings.limits.answerLength) };
+      }
+    } catch (error) {
+      return unanswered(call, error);
+    }
+  }
+  return unanswered(
+    call,
+    new NoAnswer(`After ${core.settings.limits.rounds} rounds of questions this call still has some; nothing was applied.`),
+  );
+}
+
+function unanswered(call: Call, error: unknown): Members {
+  if (!(error instanceof NoAnswer) && !(error instanceof Fault)) throw error;
+  if (call.method === "tools/call") return { members: toolError(`${error.message} Nothing was applied.`) };
+  throw error instanceof Fault ? error : new Fault("REFUSED", error.message);
+}
+
+type OwnMethod = (core: Core, session: Session, request: Request, caller: Caller) => Members | Promise<Members>;
+
+const NOTHING: Members = { members: "" };
+
+/** What only legacy revisions have. */
+const OWN_METHODS: ReadonlyMap<string, OwnMethod> = new Map(
+  Object.entries<OwnMethod>({
+    ping: () => NOTHING,
+    initialize: () => {
+      throw new Fault("INVALID_REQUEST", "This session is initialized already.");
+    },
+    async "logging/setLevel"(core, session, request) {
+      const { level } = request.params;
+      if (!isLogLevel(level))
+        throw new Fault("PARAMS", "The level is one of debug, info, notice, warning, error, critical, alert, emergency.");
+      await keep(core, session, { logLevel: level });
+      return NOTHING;
+    },
+    async "resources/subscribe"(core, session, request, caller) {
+      const uri = uriOf(request);
+      const { source } = session;
+      const viewer = session.viewerFor(caller);
+      const target = await subscribable(source, viewer, await source.surface(viewer), uri);
+      if (target === undefined) throw new Fault("RESOURCE_NOT_FOUND", "Resource not found", { data: { uri } });
+      if (session.row.subscriptions.includes(uri)) return NOTHING;
+      const { subscriptions: most } = core.settings.limits;
+      if (session.row.subscriptions.length >= most)
+        throw new Fault("BUSY", `A session may subscribe to ${most} resources; unsubscribe from some first.`);
+      session.audience(caller).subscribe(uri, target);
+      await keep(core, session, { subscriptions: [...session.row.subscriptions, uri] });
+      return NOTHING;
+    },
+    async "resources/unsubscribe"(core, session, request) {
+      const uri = uriOf(request);
+      session.told?.unsubscribe(uri);
+      if (session.row.subscriptions.includes(uri))
+        await keep(core, session, { subscriptions: session.row.subscriptions.filter((one) => one !== uri) });
+      return NOTHING;
+    },
+  }),
+);
+
+// A connection's session ends with it; only one that a client can come back to is kept.
+async function keep(core: Core, session: Session, change: Partial<Session["row"]>): Promise<void> {
+  session.row = { ...session.row, ...change };
+  // Written once more, a session that its client has ended would be there again.
+  if (session.kept && !session.closed) await core.settings.sessions.put(session.row);
+}
+
+function uriOf(request: Request): string {
+  const uri = textIn(request.params, "uri", MAX_URI);
+  if (uri === undefined) throw new Fault("PARAMS", `${request.method} needs a uri: text of 1 to ${MAX_URI} characters.`);
+  return uri;
+}
+
+/** `notifications/cancelled`: the request is aborted and gets no reply. What is unknown is ignored. */
+export function noticed(session: Session, notification: Notification): void {
+  if (notification.method !== "notifications/cancelled") return;
+  const { requestId } = notification.params;
+  if (typeof requestId !== "string" && typeof requestId !== "number") return;
+  const running = session.running.get(requestId);
+  if (running === undefined) return;
+  running.cancelled = true;
+  running.abort.abort();
+}
+
+export function answeredText(request: Request, answered: Exclude<Answered, undefined>): string | ReplyText {
+  return "error" in answered ? errorText(request.id, answered.error, "legacy") : answered;
+}

@@ -1,0 +1,128 @@
+import type { Caller, SessionRow, Source } from "../../contract/index.ts";
+import { inLog } from "../errors.ts";
+import type { Core } from "../core.ts";
+import { Session } from "./session.ts";
+
+/** Sessions of clients that come back: rows in the store, and the live ones in memory. */
+export class Sessions {
+  readonly #core: Core;
+  readonly #sourceFor: (posture: string | undefined) => Source;
+  readonly #live = new Map<string, Session>();
+  #undoSweep: (() => void) | undefined;
+
+  constructor(core: Core, sourceFor: (posture: string | undefined) => Source) {
+    this.#core = core;
+    this.#sourceFor = sourceFor;
+    this.#sweepLater();
+  }
+
+  async add(row: SessionRow): Promise<Session> {
+    await this.#core.settings.sessions.put(row);
+    return this.#keep(this.#revive(row, false));
+  }
+
+  /**
+   * The caller's session of that id. Undefined for whoever it does not belong to
+   * and wherever else it was opened, so that a stolen id finds nothing.
+   */
+  find(id: string, caller: Caller, posture: "meta" | undefined): Session | undefined | Promise<Session | undefined> {
+    const live = this.#live.get(id);
+    if (live === undefined) return this.#rehydrate(id, caller, posture);
+    if (!belongs(live.row, caller, posture)) return undefined;
+    return this.#seen(live) ? live : undefined;
+  }
+
+  async end(session: Session): Promise<void> {
+    this.#drop(session);
+    const { sessions, streams } = this.#core.settings;
+    await sessions.delete(session.row.id);
+    await streams.delete(session.row.id);
+  }
+
+  close(): void {
+    this.#undoSweep?.();
+    for (const session of this.#live.values()) session.close();
+    this.#live.clear();
+  }
+
+  // A process that never saw the id serves it all the same: the row is the session.
+  async #rehydrate(id: string, caller: Caller, posture: "meta" | undefined): Promise<Session | undefined> {
+    if (!/^[\x21-\x7e]{1,128}$/.test(id)) return undefined;
+    const { settings } = this.#core;
+    // Looking for a session that is not here costs the store a read: guessing is bounded like calling.
+    this.#core.limit(caller);
+    const row = await settings.sessions.get(id);
+    if (row === undefined || row.seenAt < settings.clock.now() - settings.sessionTtlMs || !belongs(row, caller, posture)) return undefined;
+    return this.#live.get(id) ?? this.#keep(this.#revive(row, true));
+  }
+
+  #revive(row: SessionRow, ready: boolean): Session {
+    return new Session(row, this.#core.settings, this.#sourceFor(row.posture), { ready, kept: true });
+  }
+
+  #keep(session: Session): Session {
+    this.#live.set(session.row.id, session);
+    if (this.#live.size > this.#core.settings.limits.liveSessions) {
+      for (const old of this.#live.values()) {
+        if (busy(old) || old === session) continue;
+        this.#drop(old);
+        break;
+      }
+    }
+    return session;
+  }
+
+  #drop(session: Session): void {
+    this.#live.delete(session.row.id);
+    for (const running of session.running.values()) {
+      running.cancelled = true;
+      running.abort.abort();
+    }
+    session.close();
+  }
+
+  // Rows are touched at most every ttl/10; a row another process deleted is noticed then. False: its time is over.
+  #seen(session: Session): boolean {
+    const { clock, sessions, sessionTtlMs, log } = this.#core.settings;
+    const now = clock.now();
+    const { seenAt, id } = session.row;
+    if (now - seenAt < sessionTtlMs / 10) return true;
+    if (seenAt < now - sessionTtlMs && !busy(session)) return false;
+    session.row = { ...session.row, seenAt: now };
+    this.#live.delete(id);
+    this.#live.set(id, session);
+    const touched = sessions.get(id).then((row) => (row === undefined ? this.#drop(session) : sessions.touch(id, now)));
+    touched.catch((error: unknown) => log("error", { event: "session-touch-failed", ...inLog(error) }));
+    return true;
+  }
+
+  #sweepLater(): void {
+    const { clock, sessionTtlMs } = this.#core.settings;
+    this.#undoSweep = clock.after(Math.max(1_000, sessionTtlMs / 10), () => {
+      this.#sweep()
+        .catch((error: unknown) => this.#core.settings.log("error", { event: "session-sweep-failed", ...inLog(error) }))
+        .finally(() => {
+          if (!this.#core.work.closed) this.#sweepLater();
+        });
+    });
+  }
+
+  async #sweep(): Promise<void> {
+    const { clock, sessions, streams, sessionTtlMs } = this.#core.settings;
+    const now = clock.now();
+    for (const session of this.#live.values()) if (busy(session)) this.#seen(session);
+    for (const id of await sessions.expire(now - sessionTtlMs)) {
+      const live = this.#live.get(id);
+      if (live !== undefined) this.#drop(live);
+      await streams.delete(id);
+    }
+  }
+}
+
+function busy(session: Session): boolean {
+  return session.running.size > 0 || session.standalone !== undefined;
+}
+
+function belongs(row: SessionRow, caller: Caller, posture: "meta" | undefined): boolean {
+  return row.principal === caller.principal && row.posture === posture;
+}

@@ -1,0 +1,30 @@
+import type { Bag } from "../../contract/index.ts";
+import { type Call, type Members, type Refusal, REFUSED_META } from "../call.ts";
+import { toolError } from "../content.ts";
+import { Fault } from "../errors.ts";
+import { isBag, textIn } from "../json.ts";
+import { eraOf } from "../revision.ts";
+
+/** The text for a client that cannot be asked: a tool's result where it is a tool. */
+export function cannotAsk(call: Call, missing: readonly string[]): Members {
+  const message = `This needs a client that can be asked (${missing.join(", ")}), and this one did not declare it.`;
+  if (call.method !== "tools/call" || eraOf(call.revision) === "modern")
+    throw new Fault("CAPABILITY", message, { data: { requiredCapabilities: capabilities(missing) } });
+  return { members: toolError(message), meta: { [REFUSED_META]: { code: "CAPABILITY" } } };
+}
+
+// An author's own "cannot ask" is the same fault as a need the client did not declare.
+export const CANNOT_ASK = "CANNOT_ASK";
+
+export function capabilityIn({ data }: Refusal): string {
+  return (isBag(data) ? textIn(data, "capability", 64) : undefined) ?? "elicitation";
+}
+
+function capabilities(missing: readonly string[]): Bag {
+  return Object.fromEntries(
+    missing.map((one) => {
+      const [name = "", part] = one.split(".");
+      return [name, part === undefined ? {} : { [part]: {} }];
+    }),
+  );
+}

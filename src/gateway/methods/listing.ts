@@ -1,0 +1,33 @@
+import type { Surface } from "../../contract/index.ts";
+import { listed, type Lists } from "../../source/index.ts";
+import { type Call, type Method, type Outcome, postureFor } from "../call.ts";
+import type { WireList } from "../definition.ts";
+import { Fault } from "../errors.ts";
+import type { Pages } from "../pages.ts";
+
+function listing(list: WireList & keyof Lists, pages: Pages): Method {
+  const outcome = (call: Call, surface: Surface): Outcome => {
+    const { cursor } = call.params;
+    if (cursor !== undefined && cursor !== null && (typeof cursor !== "string" || cursor.length > 256))
+      throw new Fault("PARAMS", "A cursor is text this server gave.");
+    const posture = postureFor(surface, call.posture);
+    const lists = listed(surface, posture);
+    const page = pages.page(list, lists[list], call.revision, typeof cursor === "string" ? cursor : undefined);
+    call.onListed?.(lists, list);
+    return { members: page, lasting: posture === "gated" };
+  };
+  return (call) => {
+    const surface = call.source.surface(call.viewer);
+    return surface instanceof Promise ? surface.then((one: Surface) => outcome(call, one)) : outcome(call, surface);
+  };
+}
+
+/** The four lists. Serialised once per list and revision, never per request. */
+export function listMethods(pages: Pages): Readonly<Record<string, Method>> {
+  return {
+    "tools/list": listing("tools", pages),
+    "resources/list": listing("resources", pages),
+    "resources/templates/list": listing("resourceTemplates", pages),
+    "prompts/list": listing("prompts", pages),
+  };
+}

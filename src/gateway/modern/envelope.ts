@@ -1,0 +1,57 @@
+import type { Bag, LogLevel } from "../../contract/index.ts";
+import { isLogLevel } from "../aside.ts";
+import { canOf } from "../envelope.ts";
+import { Fault } from "../errors.ts";
+import { isBag } from "../json.ts";
+import { isModernRevision, MODERN_REVISIONS, type ModernRevision } from "../revision.ts";
+
+const VERSION_META = "io.modelcontextprotocol/protocolVersion";
+const CAPABILITIES_META = "io.modelcontextprotocol/clientCapabilities";
+const CLIENT_META = "io.modelcontextprotocol/clientInfo";
+const LOG_LEVEL_META = "io.modelcontextprotocol/logLevel";
+export const SUBSCRIPTION_META = "io.modelcontextprotocol/subscriptionId";
+export const SERVER_META = "io.modelcontextprotocol/serverInfo";
+
+/** What a modern request says about itself: nothing else is known of its client. */
+export interface Envelope {
+  readonly revision: ModernRevision;
+  readonly can: readonly string[];
+  /** Absent: the request wants no log messages. */
+  readonly logLevel?: LogLevel;
+  readonly meta: Bag;
+}
+
+/** Whether params are of a modern request. */
+export function isModernParams(params: Bag): boolean {
+  const meta = params["_meta"];
+  return isBag(meta) && VERSION_META in meta;
+}
+
+/** The version a request claims, before it is judged. */
+export function claimedVersion(params: Bag): string | undefined {
+  const meta = params["_meta"];
+  const version = isBag(meta) ? meta[VERSION_META] : undefined;
+  return typeof version === "string" && version.length <= 64 ? version : undefined;
+}
+
+/** Throws `ENVELOPE` where a required field is missing, `VERSION` where the revision is not served. */
+export function openEnvelope(params: Bag): Envelope {
+  const meta = params["_meta"];
+  const requested = claimedVersion(params);
+  if (!isBag(meta) || requested === undefined)
+    throw new Fault("ENVELOPE", `A request carries _meta["${VERSION_META}"]: one of ${MODERN_REVISIONS.join(", ")}.`);
+  if (!isModernRevision(requested)) throw unsupported(requested);
+  const capabilities = meta[CAPABILITIES_META];
+  if (!isBag(capabilities))
+    throw new Fault("ENVELOPE", `A request carries _meta["${CAPABILITIES_META}"]: an object, empty if there are none.`);
+  const client = meta[CLIENT_META];
+  if (client !== undefined && !isBag(client)) throw new Fault("ENVELOPE", `_meta["${CLIENT_META}"] is an object.`);
+  const logLevel = meta[LOG_LEVEL_META];
+  if (logLevel !== undefined && !isLogLevel(logLevel)) throw new Fault("ENVELOPE", `_meta["${LOG_LEVEL_META}"] is a log level.`);
+  const can = canOf(capabilities, { elicitation: true, modes: true, samplingTools: true });
+  return { revision: requested, can, meta, ...(logLevel === undefined ? undefined : { logLevel }) };
+}
+
+function unsupported(requested: string): Fault {
+  return new Fault("VERSION", "Unsupported protocol version", { data: { supported: [...MODERN_REVISIONS], requested } });
+}

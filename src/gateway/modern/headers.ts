@@ -1,0 +1,110 @@
+import type { Bag, Exchange, Json, Offer } from "../../contract/index.ts";
+import { Fault } from "../errors.ts";
+import { isBag } from "../json.ts";
+import type { Request } from "../json-rpc.ts";
+
+type Header = Exchange["header"];
+
+const mismatch = (message: string): Fault => new Fault("HEADERS", `Header mismatch: ${message}`);
+
+/** `Mcp-Method` and `Mcp-Name` say what the body says. Throws `HEADERS`. */
+export function checkStandardHeaders(header: Header, request: Request): void {
+  const method = header("mcp-method")?.trim();
+  if (method === undefined) throw mismatch("the Mcp-Method header is missing.");
+  if (method !== request.method) throw mismatch("Mcp-Method does not match the body's method.");
+  const named = NAMED.get(request.method);
+  if (named === undefined) return;
+  const inBody = request.params[named];
+  const inHeader = header("mcp-name")?.trim();
+  if (inHeader === undefined) {
+    // Without a name in the body there is nothing to mirror; the method says what it misses.
+    if (typeof inBody === "string") throw mismatch(`the Mcp-Name header is missing; it repeats params.${named}.`);
+    return;
+  }
+  if (decodeValue(inHeader) !== inBody) throw mismatch(`Mcp-Name does not match params.${named}.`);
+}
+
+const NAMED: ReadonlyMap<string, "name" | "uri"> = new Map([
+  ["tools/call", "name"],
+  ["prompts/get", "name"],
+  ["resources/read", "uri"],
+]);
+
+/** `MCP-Protocol-Version` repeats what the envelope says. Throws `HEADERS`. */
+export function checkVersionHeader(header: Header, claimed: string): void {
+  const version = header("mcp-protocol-version")?.trim();
+  if (version === undefined) throw mismatch("the MCP-Protocol-Version header is missing.");
+  if (version !== claimed) throw mismatch("MCP-Protocol-Version does not match the version in _meta.");
+}
+
+interface Mirrored {
+  readonly path: readonly string[];
+  /** Lower-case. */
+  readonly header: string;
+}
+
+const mirrors = new WeakMap<Offer, readonly Mirrored[]>();
+
+/** The arguments a tool wants repeated as `Mcp-Param-*`, found once per offer. */
+function mirroredIn(offer: Offer): readonly Mirrored[] {
+  let found = mirrors.get(offer);
+  if (found === undefined) {
+    found = find(offer.definition["inputSchema"], []);
+    mirrors.set(offer, found);
+  }
+  return found;
+}
+
+// Only through `properties`: what a condition or a list decides cannot be repeated by a header.
+function find(schema: Json | undefined, path: readonly string[]): readonly Mirrored[] {
+  if (!isBag(schema) || path.length > 16) return [];
+  const name = schema["x-mcp-header"];
+  const here =
+    typeof name === "string" && /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/.test(name)
+      ? [{ path, header: `mcp-param-${name.toLowerCase()}` }]
+      : [];
+  const { properties } = schema;
+  if (!isBag(properties)) return here;
+  return [...here, ...Object.entries(properties).flatMap(([key, member]) => find(member, [...path, key]))];
+}
+
+/** Every mirrored argument has its header and says the same; none has a header without a value. Throws `HEADERS`. */
+export function checkParamHeaders(header: Header, offer: Offer, args: Bag): void {
+  for (const { path, header: name } of mirroredIn(offer)) {
+    const value = valueAt(args, path);
+    const given = header(name)?.trim();
+    if (value === undefined || value === null) {
+      if (given !== undefined) throw mismatch(`${name} has no value in the arguments to repeat.`);
+      continue;
+    }
+    if (given === undefined) throw mismatch(`the ${name} header is missing; it repeats the argument ${path.join(".")}.`);
+    if (!same(decodeValue(given), value)) throw mismatch(`${name} does not match the argument ${path.join(".")}.`);
+  }
+}
+
+function valueAt(args: Bag, path: readonly string[]): Json | undefined {
+  let value: Json | undefined = args;
+  for (const key of path) value = isBag(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+  return value;
+}
+
+function same(text: string | undefined, value: Json): boolean {
+  if (text === undefined) return false;
+  if (typeof value === "number") return /^-?\d+(?:\.\d+)?$/.test(text) && Number(text) === value;
+  if (typeof value === "string" || typeof value === "boolean") return text === String(value);
+  return false;
+}
+
+const SENTINEL = /^=\?base64\?(.*)\?=$/s;
+
+/** A header's value: literal, or base64 of UTF-8 between `=?base64?` and `?=`. Undefined: neither. */
+function decodeValue(text: string): string | undefined {
+  const encoded = SENTINEL.exec(text)?.[1];
+  if (encoded === undefined) return /^[\t\x20-\x7e]*$/.test(text) ? text : undefined;
+  if (encoded.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(encoded)) return undefined;
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(Buffer.from(encoded, "base64"));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,177 @@
+import type { Bag, Caller, Exchange, Json, Source } from "../../contract/index.ts";
+import { type Aside, logTo, progressTo } from "../aside.ts";
+import type { Call, Members, Outcome } from "../call.ts";
+import { type Core, viewerOf } from "../core.ts";
+import { callKey, traceOf } from "../envelope.ts";
+import { Fault, faultOf, inLog } from "../errors.ts";
+import { bagIn, EMPTY } from "../json.ts";
+import type { Request } from "../json-rpc.ts";
+import { capabilitiesOf, shapeInfo } from "../legacy/initialize.ts";
+import { cannotAsk } from "../methods/cannot-ask.ts";
+import { checkAnswer, questionsOf, shapeQuestion } from "../questions.ts";
+import { modernReply, type ReplyText } from "../reply.ts";
+import { LATEST_MODERN, MODERN_REVISIONS } from "../revision.ts";
+import { claimedVersion, type Envelope, openEnvelope, SERVER_META } from "./envelope.ts";
+import { checkParamHeaders, checkStandardHeaders, checkVersionHeader } from "./headers.ts";
+import { openState, type Remembered, sealState } from "./request-state.ts";
+
+export interface ModernAsking {
+  readonly caller: Caller;
+  readonly source: Source;
+  readonly aside: Aside;
+  /** The client is gone or cancelled: up to the commit nothing happens. */
+  readonly signal: AbortSignal;
+  /** Only over HTTP: headers repeat what the body says. */
+  readonly header?: Exchange["header"];
+}
+
+// The catalogue changes only with the code; what is told of it holds a while.
+const CATALOGUE_TTL_MS = 60_000;
+const DISCOVER_TTL_MS = 300_000;
+
+const hints = (ttlMs: number, scope: "public" | "private"): string => `,"ttlMs":${ttlMs},"cacheScope":"${scope}"`;
+
+const LISTS = new Set(["tools/list", "resources/list", "resources/templates/list", "prompts/list"]);
+
+/** Everything a modern request must be before it is performed. Throws faults in the order clients rely on. */
+export function openRequest(request: Request, header: Exchange["header"] | undefined): Envelope {
+  const claimed = claimedVersion(request.params);
+  if (header !== undefined && claimed !== undefined) checkVersionHeader(header, claimed);
+  const envelope = openEnvelope(request.params);
+  if (header !== undefined) checkStandardHeaders(header, request);
+  return envelope;
+}
+
+const serverMetas = new WeakMap<Core, Bag>();
+
+/** The `_meta` of every result. */
+export function serverMeta(core: Core): Bag {
+  let meta = serverMetas.get(core);
+  if (meta === undefined) {
+    meta = { [SERVER_META]: shapeInfo(core.settings.info, LATEST_MODERN) };
+    serverMetas.set(core, meta);
+  }
+  return meta;
+}
+
+/** Performs one modern request but `subscriptions/listen`. Throws a `Fault`; undefined: it was cancelled. */
+export async function performModern(core: Core, request: Request, asking: ModernAsking): Promise<ReplyText | undefined> {
+  try {
+    core.admit();
+    const envelope = openRequest(request, asking.header);
+    if (request.method === "server/discover") return discover(core, request, asking.caller);
+    if (!core.knows(request.method)) throw new Fault("METHOD", `Method not found: ${request.method}`);
+    return await reply(core, request, envelope, asking);
+  } catch (error) {
+    if (asking.signal.aborted) return undefined;
+    const fault = faultOf(error);
+    if (fault.kind === "INTERNAL")
+      core.settings.log("error", {
+        event: "request-failed",
+        method: request.method,
+        ...inLog(error),
+      });
+    throw fault;
+  }
+}
+
+function discover(core: Core, request: Request, caller: Caller): ReplyText {
+  core.limit(caller);
+  const { instructions } = core.settings;
+  const result = {
+    supportedVersions: MODERN_REVISIONS,
+    capabilities: capabilitiesOf(LATEST_MODERN),
+    ...(instructions === undefined ? undefined : { instructions }),
+  };
+  return modernReply(
+    request.id,
+    { members: JSON.stringify(result).slice(1, -1) },
+    "complete",
+    hints(DISCOVER_TTL_MS, "public"),
+    serverMeta(core),
+  );
+}
+
+async function reply(core: Core, request: Request, envelope: Envelope, asking: ModernAsking): Promise<ReplyText | undefined> {
+  const call = callOf(core, request, envelope, asking);
+  const remembered = rememberedIn(core, call);
+  const answers = answersOf(core, request, remembered);
+  const asked = { caller: asking.caller, viewer: () => call.viewer, call: () => call };
+  const outcome: Outcome = await core.serve(answers === undefined ? asked : { ...asked, answers });
+  if (asking.signal.aborted) return undefined;
+  if ("needs" in outcome) return inputRequired(core, call, outcome.needs, answers ?? EMPTY);
+  return modernReply(request.id, outcome, "complete", hintsFor(call, outcome), serverMeta(core));
+}
+
+function hintsFor(call: Call, { lasting }: Members): string {
+  if (LISTS.has(call.method)) return hints(lasting === true ? CATALOGUE_TTL_MS : 0, "private");
+  return call.method === "resources/read" ? hints(0, "private") : "";
+}
+
+function callOf(core: Core, request: Request, envelope: Envelope, asking: ModernAsking): Call {
+  const { header } = asking;
+  const key = callKey(envelope.meta, header?.("idempotency-key"));
+  const trace = traceOf(envelope.meta);
+  const onProgress = progressTo(asking.aside, request.params, envelope.revision);
+  return {
+    method: request.method,
+    params: request.params,
+    id: request.id,
+    revision: envelope.revision,
+    viewer: viewerOf(asking.caller, undefined),
+    source: asking.source,
+    posture: postureOf(core, asking.caller),
+    can: envelope.can,
+    signal: asking.signal,
+    onLog: envelope.logLevel === undefined ? undefined : logTo(asking.aside, envelope.logLevel),
+    key,
+    trace,
+    onProgress,
+    checkArguments: header === undefined ? undefined : (offer, args) => checkParamHeaders(header, offer, args),
+    onListed: undefined,
+  };
+}
+
+/** Lists may vary by authorization and by nothing else: without a principal they are the whole catalogue. */
+export function postureOf(core: Core, caller: Caller): "dynamic" | "gated" {
+  return core.settings.modernPosture === "dynamic" && caller.principal !== undefined ? "dynamic" : "gated";
+}
+
+function rememberedIn(core: Core, call: Call): Remembered | undefined {
+  const state = call.params["requestState"];
+  if (state === undefined) return undefined;
+  if (typeof state !== "string") throw new Fault("STATE", "requestState is text this server gave.");
+  return openState(core.settings, call, state);
+}
+
+// What was not asked is ignored; what was asked and is missing is asked again, by the turn itself.
+function answersOf(core: Core, request: Request, remembered: Remembered | undefined): Bag | undefined {
+  const given = request.params["inputResponses"];
+  if (given === undefined) return remembered?.answers;
+  const responses = bagIn(request.params, "inputResponses");
+  if (responses === undefined || Object.keys(responses).length > 64)
+    throw new Fault("PARAMS", "inputResponses is an object of at most 64 answers.");
+  const answers: [string, Json][] = [];
+  for (const [key, answer] of Object.entries(responses)) {
+    const method = remembered !== undefined && Object.hasOwn(remembered.asked, key) ? remembered.asked[key] : undefined;
+    if (remembered !== undefined && method === undefined) continue;
+    answers.push([key, checkAnswer(key, answer, method, core.settings.limits.answerLength)]);
+  }
+  return { ...remembered?.answers, ...Object.fromEntries(answers) };
+}
+
+function inputRequired(core: Core, call: Call, needs: Bag, answers: Bag): ReplyText {
+  const questions = questionsOf(needs);
+  const missing = [...new Set([...questions.values()].map((question) => question.needs))].filter((one) => !call.can.includes(one));
+  if (missing.length > 0) cannotAsk(call, missing);
+  const inputRequests = Object.fromEntries(
+    [...questions].map(([key, question]) => [
+      key,
+      { method: question.method, params: shapeQuestion(question, call.revision, () => core.settings.entropy.uuid()) },
+    ]),
+  );
+  const asked = Object.fromEntries([...questions].map(([key, question]) => [key, question.method]));
+  const requestState = sealState(core.settings, call, { answers, asked });
+  const outcome: Members = { members: `"inputRequests":${JSON.stringify(inputRequests)},"requestState":"${requestState}"` };
+  return modernReply(call.id, outcome, "input_required", "", serverMeta(core));
+}

@@ -1,0 +1,66 @@
+import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+import type { Bag, Json } from "../../contract/index.ts";
+import type { Call } from "../call.ts";
+import { Fault } from "../errors.ts";
+import { canonical, EMPTY, isBag } from "../json.ts";
+import type { Settings } from "../options.ts";
+import { type AskMethod, isAskMethod } from "../questions.ts";
+
+/** What a call remembers between its rounds, in its client's hands. */
+export interface Remembered {
+  /** Of earlier rounds, by key. */
+  readonly answers: Bag;
+  /** What was asked last, by key. */
+  readonly asked: Readonly<Record<string, AskMethod>>;
+}
+
+/**
+ * Signed, not hidden: the client gave these answers itself. It holds for one
+ * principal and one request, and for a while; whoever has it can use it more than
+ * once, so what must happen once has a key.
+ */
+export function sealState(settings: Settings, call: Call, remembered: Remembered): string {
+  const payload = Buffer.from(
+    JSON.stringify({
+      until: settings.clock.now() + settings.limits.stateMs,
+      of: boundTo(call),
+      answers: remembered.answers,
+      asked: remembered.asked,
+    }),
+  ).toString("base64url");
+  return `${payload}.${sign(settings, payload)}`;
+}
+
+const rejected = (why: string): Fault => new Fault("STATE", `This requestState ${why}; call again without it.`);
+
+/** Throws `STATE` for what was not sealed here, for this caller and request, or too long ago. */
+export function openState(settings: Settings, call: Call, state: string): Remembered {
+  const dot = state.indexOf(".");
+  const payload = state.slice(0, dot);
+  const given = Buffer.from(state.slice(dot + 1));
+  const right = Buffer.from(sign(settings, payload));
+  if (dot === -1 || given.length !== right.length || !timingSafeEqual(given, right)) throw rejected("is not one of this server");
+  const content: unknown = JSON.parse(Buffer.from(payload, "base64url").toString());
+  if (!isBag(content)) throw rejected("is not one of this server");
+  const { until, of, answers, asked } = content;
+  if (typeof until !== "number" || until < settings.clock.now()) throw rejected("has expired");
+  if (of !== boundTo(call)) throw rejected("belongs to another request");
+  return { answers: isBag(answers) ? answers : EMPTY, asked: askedIn(asked) };
+}
+
+function askedIn(asked: Json | undefined): Record<string, AskMethod> {
+  const found: [string, AskMethod][] = isBag(asked)
+    ? Object.entries(asked).flatMap(([key, method]) => (isAskMethod(method) ? [[key, method]] : []))
+    : [];
+  return Object.fromEntries(found);
+}
+
+function boundTo(call: Call): string {
+  const { name, uri, arguments: args } = call.params;
+  const about = [call.viewer.principal ?? null, call.method, name ?? uri ?? null, canonical(args ?? EMPTY)];
+  return createHash("sha256").update(JSON.stringify(about)).digest("base64url");
+}
+
+function sign(settings: Settings, payload: string): string {
+  return createHmac("sha256", settings.requestStateKey).update("troupe requestState\n").update(payload).digest("base64url");
+}

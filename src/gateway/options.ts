@@ -1,0 +1,146 @@
+import {
+  type Bag,
+  type Clock,
+  type Entropy,
+  type Log,
+  type SessionStore,
+  type Source,
+  type StreamStore,
+  systemClock,
+  systemEntropy,
+  TroupeError,
+} from "../contract/index.ts";
+import type { Posture } from "../source/index.ts";
+
+/** How the server names itself: MCP's `Implementation`. */
+export interface ServerInfo {
+  readonly name: string;
+  readonly version: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly websiteUrl?: string;
+  readonly icons?: readonly Bag[];
+}
+
+/** A token bucket: `burst` at once, refilled with `perSecond`. */
+export interface Rate {
+  readonly perSecond: number;
+  readonly burst: number;
+}
+
+/** Bounds of what a client may send or make the server hold. */
+export interface Limits {
+  /** Of one message, in bytes (text: in UTF-16 units). Default 4 MiB. */
+  readonly messageBytes: number;
+  /** Levels of nesting in one message. Default 64. */
+  readonly depth: number;
+  /** Messages in one batch. Default 64. */
+  readonly batch: number;
+  /** Requests of one session or connection that run at once. Default 1000. */
+  readonly inFlight: number;
+  /** Subscribed URIs of one session or listen request. Default 1000. */
+  readonly subscriptions: number;
+  /** Open `subscriptions/listen` requests of one connection. Default 64. */
+  readonly listensPerConnection: number;
+  /** Open `subscriptions/listen` requests in all. Default 100,000. */
+  readonly listens: number;
+  /** Sessions held in memory; more stay in the store only. Default 100,000. */
+  readonly liveSessions: number;
+  /** How long a client may take to answer a request of the server. Default 10 minutes. */
+  readonly answerMs: number;
+  /** Of one such answer, in characters of its JSON. Default 256 Ki. */
+  readonly answerLength: number;
+  /** Rounds of asking within one call. Default 8. */
+  readonly rounds: number;
+  /** How long a `requestState` holds. Default 10 minutes. */
+  readonly stateMs: number;
+}
+
+export interface GatewayOptions {
+  readonly source: Source;
+  readonly info: ServerInfo;
+  /** Before the source's own. */
+  readonly instructions?: string;
+  readonly sessions: SessionStore;
+  readonly streams: StreamStore;
+  readonly clock?: Clock;
+  readonly entropy?: Entropy;
+  /** `modern: "dynamic"` holds where the request carries a principal: lists may vary by authorization and by nothing else. */
+  readonly posture?: { readonly legacy?: Posture; readonly modern?: Posture };
+  /** Entries on one page of a list. Default 200. */
+  readonly pageSize?: number;
+  /**
+   * For each principal, else each session, else each peer. Default: 20,000 a second for local peers, 200 for others,
+   * bursts of ten times that. `false`: no limit.
+   */
+  readonly rateLimit?: Rate | false;
+  /** At least 32 bytes that sign `requestState`. Default: random, so a state does not outlive the process. */
+  readonly requestStateKey?: Uint8Array;
+  /** A legacy session over HTTP ends after this long without a request. Default 24 hours. */
+  readonly sessionTtlMs?: number;
+  /** Results carry `_meta["troupe/receipt"]`. Default false. */
+  readonly receipts?: boolean;
+  /** Codes, ids and sizes; never arguments or state. */
+  readonly log?: Log;
+  readonly limits?: Partial<Limits>;
+}
+
+/** The options with nothing left open. */
+export interface Settings {
+  readonly source: Source;
+  readonly info: ServerInfo;
+  readonly instructions: string | undefined;
+  readonly sessions: SessionStore;
+  readonly streams: StreamStore;
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+  readonly legacyPosture: Posture;
+  readonly modernPosture: Posture;
+  readonly pageSize: number;
+  readonly rateLimit: Rate | false | undefined;
+  readonly requestStateKey: Uint8Array;
+  readonly sessionTtlMs: number;
+  readonly receipts: boolean;
+  readonly log: Log;
+  readonly limits: Limits;
+}
+
+const DEFAULT_LIMITS: Limits = {
+  messageBytes: 4 * 1_048_576,
+  depth: 64,
+  batch: 64,
+  inFlight: 1_000,
+  subscriptions: 1_000,
+  listensPerConnection: 64,
+  listens: 100_000,
+  liveSessions: 100_000,
+  answerMs: 10 * 60_000,
+  answerLength: 262_144,
+  rounds: 8,
+  stateMs: 10 * 60_000,
+};
+
+export function settle(options: GatewayOptions): Settings {
+  const entropy = options.entropy ?? systemEntropy;
+  const key = options.requestStateKey ?? Buffer.from(entropy.hex(32), "hex");
+  if (key.byteLength < 32) throw new TroupeError("DOOR_OPTION", "requestStateKey needs at least 32 bytes.");
+  const said = [options.instructions, options.source.instructions].filter((text) => text !== undefined && text !== "");
+  return {
+    source: options.source,
+    info: options.info,
+    instructions: said.length === 0 ? undefined : said.join("\n\n"),
+    sessions: options.sessions,
+    streams: options.streams,
+    clock: options.clock ?? systemClock,
+    entropy,
+    legacyPosture: options.posture?.legacy ?? "dynamic",
+    modernPosture: options.posture?.modern ?? "gated",
+    pageSize: Math.max(1, options.pageSize ?? 200),
+    rateLimit: options.rateLimit,
+    requestStateKey: key,
+    sessionTtlMs: options.sessionTtlMs ?? 24 * 3_600_000,
+    receipts: options.receipts ?? false,
+    log: options.log ?? (() => undefined),
+    limits: { ...DEFAULT_LIMITS, ...options.limits },
+  };
+}

@@ -1,0 +1,59 @@
+import { createHash } from "node:crypto";
+import type { Entry } from "../source/index.ts";
+import { shapeEntry, type WireList } from "./definition.ts";
+import { Fault } from "./errors.ts";
+import type { Revision } from "./revision.ts";
+
+/** One page of a list as its result's members: written out as it is, never again serialised. */
+export interface Page {
+  /** What asks for this page; undefined: the first. */
+  readonly cursor: string | undefined;
+  readonly text: string;
+  readonly bytes: Uint8Array;
+}
+
+type PagesByRevision = Map<Revision, readonly Page[]>;
+
+/** The pages of lists, cut and serialised once per list and revision. */
+export class Pages {
+  readonly #size: number;
+  readonly #made = new WeakMap<readonly Entry[], PagesByRevision>();
+
+  constructor(size: number) {
+    this.#size = size;
+  }
+
+  /** Throws `PARAMS` for a cursor of another list, or of this one before it changed. */
+  page(list: WireList, entries: readonly Entry[], revision: Revision, cursor: string | undefined): Page {
+    const page = this.#pages(list, entries, revision).find((one) => one.cursor === cursor);
+    if (page === undefined) throw new Fault("PARAMS", "This cursor is of no page of the list as it is now; start again without a cursor.");
+    return page;
+  }
+
+  #pages(list: WireList, entries: readonly Entry[], revision: Revision): readonly Page[] {
+    let made = this.#made.get(entries);
+    if (made === undefined) {
+      made = new Map();
+      this.#made.set(entries, made);
+    }
+    let pages = made.get(revision);
+    if (pages === undefined) {
+      pages = this.#cut(list, entries, revision);
+      made.set(revision, pages);
+    }
+    return pages;
+  }
+
+  #cut(list: WireList, entries: readonly Entry[], revision: Revision): readonly Page[] {
+    const texts = entries.map((entry) => JSON.stringify(shapeEntry(list, entry, revision)));
+    const count = Math.max(1, Math.ceil(texts.length / this.#size));
+    // The same list has the same cursors in every process, and a changed one has others.
+    const digest = createHash("sha256").update(list).update(texts.join("\n")).digest("base64url").slice(0, 16);
+    return Array.from({ length: count }, (_, at) => {
+      const here = texts.slice(at * this.#size, (at + 1) * this.#size).join(",");
+      const next = at + 1 < count ? `,"nextCursor":"${digest}.${at + 1}"` : "";
+      const text = `"${list}":[${here}]${next}`;
+      return { cursor: at === 0 ? undefined : `${digest}.${at}`, text, bytes: Buffer.from(text) };
+    });
+  }
+}

@@ -1,0 +1,59 @@
+import type { Bag } from "../contract/index.ts";
+import type { Members } from "./call.ts";
+import type { RequestId } from "./json-rpc.ts";
+import type { Page } from "./pages.ts";
+
+/** A complete JSON-RPC response around members that are text already; a page in the middle is never copied. */
+export interface ReplyText {
+  readonly head: string;
+  readonly members: string | Page;
+  readonly tail: string;
+}
+
+const idText = (id: RequestId): string => (typeof id === "number" ? String(id) : JSON.stringify(id));
+
+/** As legacy revisions have it: the members, and `_meta` where there is any. */
+export function legacyReply(id: RequestId, { members, meta }: Members): ReplyText {
+  const comma = members === "" ? "" : ",";
+  return {
+    head: `{"jsonrpc":"2.0","id":${idText(id)},"result":{`,
+    members,
+    tail: meta === undefined ? "}}" : `${comma}"_meta":${JSON.stringify(meta)}}}`,
+  };
+}
+
+const texts = new WeakMap<Bag, string>();
+
+// Who answers is the same every time; it is serialised once.
+function textOf(serverMeta: Bag): string {
+  let text = texts.get(serverMeta);
+  if (text === undefined) {
+    text = JSON.stringify(serverMeta);
+    texts.set(serverMeta, text);
+  }
+  return text;
+}
+
+/** As 2026-07-28 has it: its type first, what `extra` says (cache hints), and `_meta` with who answered. */
+export function modernReply(
+  id: RequestId,
+  { members, meta }: Members,
+  type: "complete" | "input_required",
+  extra: string,
+  serverMeta: Bag,
+): ReplyText {
+  const comma = members === "" ? "" : ",";
+  return {
+    head: `{"jsonrpc":"2.0","id":${idText(id)},"result":{"resultType":"${type}"${comma}`,
+    members,
+    tail: `${extra},"_meta":${meta === undefined ? textOf(serverMeta) : JSON.stringify({ ...serverMeta, ...meta })}}}`,
+  };
+}
+
+export function wholeText({ head, members, tail }: ReplyText): string {
+  return head + (typeof members === "string" ? members : members.text) + tail;
+}
+
+export function pieces({ head, members, tail }: ReplyText): string | readonly (string | Uint8Array)[] {
+  return typeof members === "string" ? head + members + tail : [head, members.bytes, tail];
+}

@@ -1,0 +1,61 @@
+import type { Clock } from "../contract/index.ts";
+
+/** Counts what runs, so that a drain knows when it has ended. */
+export class Work {
+  #running = 0;
+  #closed = false;
+  readonly #idle = new Set<() => void>();
+
+  /** No new work is taken. */
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  close(): void {
+    this.#closed = true;
+  }
+
+  /** Counts in what settles later, and passes it on. */
+  async during<T>(run: () => Promise<T>): Promise<T> {
+    this.#running += 1;
+    try {
+      return await run();
+    } finally {
+      this.#running -= 1;
+      if (this.#running === 0) this.#settle();
+    }
+  }
+
+  /** Settles when nothing runs, or after `graceMs`: true where it ended by itself. */
+  idle(clock: Clock, graceMs: number): Promise<boolean> {
+    if (this.#running === 0) return Promise.resolve(true);
+    if (graceMs <= 0) return Promise.resolve(false);
+    return new Promise((resolve) => {
+      // The clock keeps no process alive, and one that exits in the middle of a drain has not drained.
+      const alive = setInterval(() => undefined, 60_000);
+      const undo = clock.after(graceMs, () => {
+        clearInterval(alive);
+        this.#idle.delete(ended);
+        resolve(false);
+      });
+      const ended = (): void => {
+        clearInterval(alive);
+        undo();
+        resolve(true);
+      };
+      this.#idle.add(ended);
+    });
+  }
+
+  /** Settles when nothing runs. */
+  quiet(): Promise<void> {
+    if (this.#running === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#idle.add(resolve));
+  }
+
+  #settle(): void {
+    const waiting = [...this.#idle];
+    this.#idle.clear();
+    for (const ended of waiting) ended();
+  }
+}

@@ -1,0 +1,38 @@
+import type { Answer } from "../../contract/index.ts";
+import type { Refused } from "./verdict.ts";
+
+export interface ChallengeContext {
+  /** Address of the metadata document; absent where there is no authorization server to go to. */
+  readonly metadataUrl?: string;
+  readonly scopes: readonly string[];
+}
+
+const STATUS = { missing: 401, invalid: 401, scope: 403, unavailable: 503 } as const;
+const ERROR = { missing: undefined, invalid: "invalid_token", scope: "insufficient_scope", unavailable: undefined } as const;
+
+const quoted = (text: string): string => `"${text.replace(/[^\x20-\x7e]/g, "?").replace(/["\\]/g, "\\$&")}"`;
+
+/** The `WWW-Authenticate` value (RFC 6750, 3; RFC 9728, 5.1). Without a token sent it names no error. */
+export function challenge(refusal: Refused, { metadataUrl, scopes }: ChallengeContext): string {
+  const error = ERROR[refusal.refused];
+  const parts: string[] = [];
+  if (error !== undefined) parts.push(`error=${quoted(error)}`, `error_description=${quoted(refusal.why)}`);
+  if (scopes.length > 0) parts.push(`scope=${quoted(scopes.join(" "))}`);
+  if (metadataUrl !== undefined) parts.push(`resource_metadata=${quoted(metadataUrl)}`);
+  return parts.length === 0 ? "Bearer" : `Bearer ${parts.join(", ")}`;
+}
+
+/** A refused request's whole answer. */
+export function refuseToken(refusal: Refused, context: ChallengeContext): Answer {
+  const status = STATUS[refusal.refused];
+  const error = ERROR[refusal.refused] ?? (refusal.refused === "missing" ? "unauthorized" : "temporarily_unavailable");
+  const headers: Record<string, string> =
+    refusal.refused === "unavailable" ? { "retry-after": "5" } : { "www-authenticate": challenge(refusal, context) };
+  return { status, headers: { ...headers, "cache-control": "no-store" }, body: JSON.stringify({ error, error_description: refusal.why }) };
+}
+
+/** Where the metadata of a resource is: the well-known name goes before its path (RFC 9728, 3.1). */
+export function metadataUrlOf(resource: string): string {
+  const url = new URL(resource);
+  return `${url.origin}/.well-known/oauth-protected-resource${url.pathname === "/" ? "" : url.pathname}`;
+}

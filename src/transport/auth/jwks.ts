@@ -1,0 +1,63 @@
+import { readFile } from "node:fs/promises";
+import { createLocalJWKSet, createRemoteJWKSet, customFetch, type JSONWebKeySet, type JWK, type JWTVerifyGetKey } from "jose";
+import { TroupeError } from "../../contract/index.ts";
+import { isLoopback } from "../address.ts";
+
+/** Where an issuer's public keys are: an `https:` address, a file's path, or the set itself. */
+export type KeySource = string | { readonly keys: readonly Readonly<Record<string, unknown>>[] };
+
+const FETCH_MS = 5_000;
+const ANSWER_BYTES = 262_144;
+const REMEMBERED_MS = 600_000;
+const COOLDOWN_MS = 30_000;
+
+const isKey = (value: unknown): value is JWK =>
+  typeof value === "object" && value !== null && "kty" in value && typeof value.kty === "string";
+
+function checkedSet(value: unknown, what: string): JSONWebKeySet {
+  if (typeof value === "object" && value !== null && "keys" in value && Array.isArray(value.keys)) {
+    const keys: unknown[] = structuredClone(value.keys);
+    if (keys.length > 0 && keys.every(isKey)) return { keys };
+  }
+  throw new TroupeError("DOOR_OPTION", `${what} is not a JSON Web Key Set: it needs {"keys":[{"kty":…}]}.`);
+}
+
+/** Reads at most `ANSWER_BYTES`, follows no redirect: what answers is not trusted to be small or to be where it was. */
+async function fetchBounded(url: string, init: RequestInit): Promise<Response> {
+  const answer = await fetch(url, { ...init, redirect: "error" });
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const part of answer.body ?? []) {
+    size += part.byteLength;
+    if (size > ANSWER_BYTES) throw new TroupeError("DOOR_OPTION", `The key set at ${url} is larger than ${ANSWER_BYTES} bytes.`);
+    parts.push(part);
+  }
+  return new Response(Buffer.concat(parts), { status: answer.status, headers: answer.headers });
+}
+
+/** The keys of one issuer. A remote set is fetched on the first token and again when an unknown key appears, at most every 30 s. */
+export async function keySet(source: KeySource): Promise<JWTVerifyGetKey> {
+  if (typeof source !== "string") return createLocalJWKSet(checkedSet(source, "The key set given"));
+  if (!/^https?:/i.test(source)) {
+    const text = await readFile(source, "utf8").catch((cause: unknown) => {
+      throw new TroupeError("DOOR_OPTION", `The key set ${source} cannot be read: give an https address or a file's path.`, { cause });
+    });
+    let parsed: unknown;
+    try {
+      parsed = JSON.parse(text);
+    } catch (cause) {
+      throw new TroupeError("DOOR_OPTION", `The key set ${source} is not JSON.`, { cause });
+    }
+    return createLocalJWKSet(checkedSet(parsed, `The key set ${source}`));
+  }
+  const url = new URL(source);
+  if (url.protocol !== "https:" && !isLoopback(url.hostname)) {
+    throw new TroupeError("DOOR_OPTION", `The key set ${source} must be fetched over https: whoever can change it can sign in as anyone.`);
+  }
+  return createRemoteJWKSet(url, {
+    timeoutDuration: FETCH_MS,
+    cooldownDuration: COOLDOWN_MS,
+    cacheMaxAge: REMEMBERED_MS,
+    [customFetch]: fetchBounded,
+  });
+}

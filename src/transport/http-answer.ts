@@ -1,0 +1,63 @@
+import type { ServerResponse } from "node:http";
+import type { Answer, Clock } from "../contract/index.ts";
+import type { BodyRequest } from "./http-body.ts";
+
+const JSON_TYPE = "application/json";
+
+function lengthOf(piece: string | Uint8Array): number {
+  return typeof piece === "string" ? Buffer.byteLength(piece) : piece.byteLength;
+}
+
+/** Writes a whole answer; a cached list goes out as it is, only what is new is made. */
+export function writeAnswer(response: ServerResponse, answer: Answer): void {
+  const { body, headers } = answer;
+  const head: string[] = [];
+  if (body !== undefined) head.push("content-type", JSON_TYPE);
+  for (const name in headers) head.push(name, headers[name] ?? "");
+  if (body === undefined) {
+    if (answer.status !== 204) head.push("content-length", "0");
+    response.writeHead(answer.status, head);
+    response.end();
+  } else if (typeof body === "string" || body instanceof Uint8Array) {
+    head.push("content-length", String(lengthOf(body)));
+    response.writeHead(answer.status, head);
+    response.end(body);
+  } else {
+    let size = 0;
+    for (const piece of body) size += lengthOf(piece);
+    head.push("content-length", String(size));
+    response.writeHead(answer.status, head);
+    response.cork();
+    for (const piece of body) response.write(piece);
+    response.end();
+  }
+}
+
+const LINGER_BYTES = 16 * 1_048_576;
+
+/**
+ * Refuses an upload that is still coming. Closing a socket with unread bytes
+ * resets it, and the client would lose the answer: so the rest is read and thrown
+ * away for a moment before the end.
+ */
+export function refuseUpload(request: BodyRequest, response: ServerResponse, answer: Answer, lingerMs: number, clock: Clock): void {
+  const body = typeof answer.body === "string" ? answer.body : "";
+  const head = ["content-type", JSON_TYPE, "content-length", String(Buffer.byteLength(body)), "connection", "close"];
+  for (const name in answer.headers) head.push(name, answer.headers[name] ?? "");
+  response.writeHead(answer.status, head);
+  response.write(body);
+  let thrownAway = 0;
+  let over = false;
+  const finish = (): void => {
+    if (over) return;
+    over = true;
+    undo();
+    response.end();
+  };
+  const undo = clock.after(lingerMs, finish);
+  request.throwAway((bytes) => {
+    thrownAway += bytes;
+    if (thrownAway > LINGER_BYTES) finish();
+  }, finish);
+  response.once("close", finish);
+}

@@ -1,0 +1,103 @@
+import type { ServerResponse } from "node:http";
+import type { Caller, Channel, Exchange } from "../contract/index.ts";
+import type { EventStream } from "./event-stream.ts";
+import type { BodyRequest } from "./http-body.ts";
+import type { HeaderList } from "./http-headers.ts";
+
+/** One request to a door that is mounted beside MCP. */
+export interface DoorRequest extends Exchange {
+  /** Without the query. */
+  readonly path: string;
+  /** Without the question mark; empty when there is none. */
+  readonly query: string;
+}
+
+export interface ExchangeParts {
+  readonly verb: Exchange["verb"];
+  readonly path: string;
+  readonly query: string;
+  readonly headers: HeaderList;
+  readonly body: Uint8Array | undefined;
+  readonly caller: Caller;
+  readonly posture: "meta" | undefined;
+  readonly request: BodyRequest;
+  readonly response: ServerResponse;
+  /** A token was checked; it is not shown to whoever answers. */
+  readonly checked: boolean;
+  readonly open: (exchange: HttpExchange, headers: Readonly<Record<string, string>> | undefined) => Channel;
+}
+
+/** One request and what answers it. What few requests need is made when it is asked for. */
+export class HttpExchange implements DoorRequest {
+  readonly verb: Exchange["verb"];
+  readonly path: string;
+  readonly query: string;
+  readonly body?: Uint8Array;
+  readonly caller: Caller;
+  readonly posture?: "meta";
+  readonly request: BodyRequest;
+  readonly response: ServerResponse;
+  readonly #headers: HeaderList;
+  readonly #checked: boolean;
+  readonly #open: ExchangeParts["open"];
+  #stream: Channel | undefined;
+  #answered = false;
+  #expired = false;
+  #gone: AbortController | undefined;
+
+  constructor(parts: ExchangeParts) {
+    this.verb = parts.verb;
+    this.path = parts.path;
+    this.query = parts.query;
+    this.caller = parts.caller;
+    this.request = parts.request;
+    this.response = parts.response;
+    this.#headers = parts.headers;
+    this.#checked = parts.checked;
+    this.#open = parts.open;
+    if (parts.body !== undefined) this.body = parts.body;
+    if (parts.posture !== undefined) this.posture = parts.posture;
+  }
+
+  header(name: string): string | undefined {
+    return this.#checked && name === "authorization" ? undefined : this.#headers.get(name);
+  }
+
+  get opened(): Channel | undefined {
+    return this.#stream;
+  }
+
+  /** The token that opened the stream has expired. */
+  get expired(): boolean {
+    return this.#expired;
+  }
+
+  /** The handler is done; whether the stream stays open is the caller's to say. */
+  answered(): void {
+    this.#answered = true;
+  }
+
+  /** An open stream ends; one on which an answer is still due ends with the answer. */
+  expire(stream: EventStream): void {
+    this.#expired = true;
+    if (this.#answered) stream.evict();
+  }
+
+  stream(headers?: Readonly<Record<string, string>>): Channel {
+    this.#stream ??= this.#open(this, headers);
+    return this.#stream;
+  }
+
+  get gone(): AbortSignal {
+    if (this.#gone !== undefined) return this.#gone.signal;
+    const gone = new AbortController();
+    this.#gone = gone;
+    const { response } = this;
+    const closed = (): void => {
+      if (!response.writableFinished) gone.abort();
+    };
+    if (response.closed) closed();
+    else response.once("close", closed);
+    return gone.signal;
+  }
+}

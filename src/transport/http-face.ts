@@ -1,0 +1,325 @@
+import type { ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import type { Answer, Caller, Channel, Clock, Log } from "../contract/index.ts";
+import { refusal } from "../gateway/index.ts";
+import { isLoopback } from "./address.ts";
+import { type Authenticator, type ChallengeContext, type Verdict, refuseToken } from "./auth/index.ts";
+import { EventStream } from "./event-stream.ts";
+import { refuseUpload, writeAnswer } from "./http-answer.ts";
+import type { BodyRequest } from "./http-body.ts";
+import { allowOrigin, preflight } from "./http-cors.ts";
+import { HttpExchange } from "./http-exchange.ts";
+import type { HttpGuard } from "./http-guard.ts";
+import { HeaderList } from "./http-headers.ts";
+import { accepts, isJson } from "./http-media.ts";
+import type { HttpLimits } from "./http-options.ts";
+import type { Route, Routes } from "./http-routes.ts";
+import type { OpenStreams } from "./open-streams.ts";
+
+const LINGER_MS = 1_000;
+
+const DEAD: Channel = { send() {}, ready: false, onReady: () => () => {}, gone: AbortSignal.abort(), close() {} };
+
+export interface FaceOptions {
+  readonly routes: Routes;
+  readonly guard: HttpGuard;
+  readonly streams: OpenStreams;
+  readonly auth: Authenticator | undefined;
+  readonly resource: string;
+  readonly challenge: ChallengeContext;
+  readonly cors: boolean;
+  /** Of the MCP endpoint. */
+  readonly path: string;
+  readonly limits: HttpLimits;
+  readonly clock: Clock;
+  readonly log: Log | undefined;
+}
+
+/** A request on its way from its head to its body. */
+interface Arrival {
+  readonly request: BodyRequest;
+  readonly response: ServerResponse;
+  readonly headers: HeaderList;
+  readonly path: string;
+  readonly query: string;
+  readonly route: Route;
+  /** The client waits for leave to send its body. */
+  readonly expects: boolean;
+}
+
+/**
+ * What every request passes, whichever door it wants: framing, names, path, verb,
+ * token, media types, size; in this order, so that a stranger learns and costs
+ * as little as can be.
+ */
+export class HttpFace {
+  readonly #options: FaceOptions;
+  readonly #busy = new WeakSet<Socket>();
+  #running = 0;
+  #closing = false;
+  #onIdle: (() => void) | undefined;
+
+  constructor(options: FaceOptions) {
+    this.#options = options;
+  }
+
+  get closing(): boolean {
+    return this.#closing;
+  }
+
+  /** An answer is on its way on this connection, or soon will be. */
+  busy(socket: Socket): boolean {
+    return this.#busy.has(socket);
+  }
+
+  /** Answers 503 from now on; settles when nothing runs any more. */
+  drain(): Promise<void> {
+    this.#closing = true;
+    if (this.#running === 0) return Promise.resolve();
+    return new Promise((done) => {
+      this.#onIdle = done;
+    });
+  }
+
+  handle(request: BodyRequest, response: ServerResponse, expects = false): void {
+    const headers = new HeaderList(request.rawHeaders);
+    const url = request.url ?? "";
+    const mark = url.indexOf("?");
+    const path = mark < 0 ? url : url.slice(0, mark);
+    const wrong = this.#checkHead(response, headers, url);
+    if (wrong !== undefined) return this.#refuse(request, response, wrong);
+    const route = this.#options.routes.find(path);
+    if (route === undefined)
+      return this.#refuse(request, response, refusal("PATH", `There is nothing at this path: MCP is at ${this.#options.path}.`));
+    if (request.method === "OPTIONS") return this.#refuse(request, response, this.#optionsOf(route, headers));
+    if (!route.verbs.includes(request.method ?? "")) {
+      const allow = { allow: [...route.verbs, "OPTIONS"].join(", ") };
+      return this.#refuse(request, response, refusal("VERB", `This path takes ${route.verbs.join(", ")}.`, allow));
+    }
+    if (this.#closing && route.guarded) {
+      return this.#refuse(
+        request,
+        response,
+        refusal("UNAVAILABLE", "The server is closing: try again elsewhere or later.", { connection: "close" }),
+      );
+    }
+    const arrival = { request, response, headers, path, query: mark < 0 ? "" : url.slice(mark + 1), route, expects };
+    const { auth } = this.#options;
+    if (auth === undefined || !route.guarded) return this.#admitted(arrival, { caller: { scopes: [] } });
+    // While the token is looked at, the body may come already.
+    request.hold(this.#options.limits.bodyBytes);
+    const verdict = auth.check(headers.get("authorization"), this.#options.resource);
+    if (!(verdict instanceof Promise)) return this.#admitted(arrival, verdict);
+    verdict.then(
+      (found) => this.#admitted(arrival, found),
+      () => this.#refuse(request, response, refusal("UNAVAILABLE", "The token cannot be checked now: try again.", { "retry-after": "5" })),
+    );
+  }
+
+  #checkHead(response: ServerResponse, headers: HeaderList, url: string): Answer | undefined {
+    const { guard, limits, cors } = this.#options;
+    if (headers.count > limits.headers) return refusal("HEAD", `A request may have at most ${limits.headers} headers.`);
+    const twice = headers.duplicated();
+    if (twice !== undefined) {
+      return refusal(twice.startsWith("mcp-") ? "HEADERS" : "INVALID_REQUEST", `The header ${twice} was sent twice: send it once.`);
+    }
+    const host = headers.get("host");
+    if (host === undefined || !url.startsWith("/"))
+      return refusal("INVALID_REQUEST", "Send a Host header and a path that begins with a slash.");
+    if (!guard.host(host)) {
+      return refusal(
+        "FOREIGN",
+        "This server is not known by that Host: use its own address, or allow the name (allowedHosts) when it is yours.",
+      );
+    }
+    const origin = headers.get("origin");
+    if (!guard.origin(origin, host)) {
+      return refusal("FOREIGN", "Pages of that Origin may not call this server: allow the origin (allowedOrigins) when it is yours.");
+    }
+    if (cors) response.setHeader("vary", "Origin");
+    if (guard.cors(origin)) allowOrigin(response, origin);
+    return undefined;
+  }
+
+  #optionsOf(route: Route, headers: HeaderList): Answer {
+    const { guard, cors } = this.#options;
+    const asks = cors && guard.cors(headers.get("origin")) && headers.get("access-control-request-method") !== undefined;
+    return asks ? preflight(headers, route.verbs) : { status: 204, headers: { allow: [...route.verbs, "OPTIONS"].join(", ") } };
+  }
+
+  #admitted(arrival: Arrival, verdict: Verdict): void {
+    const { request, response, headers, route } = arrival;
+    if ("refused" in verdict) {
+      this.#options.log?.("notice", { event: "request-refused", door: "http", why: verdict.refused });
+      return this.#refuse(request, response, refuseToken(verdict, this.#options.challenge));
+    }
+    const post = request.method === "POST";
+    if (route.mcp && request.method !== "DELETE") {
+      const admits = accepts(headers.get("accept"));
+      if (post && !(admits.json && admits.events)) {
+        return this.#refuse(request, response, refusal("NOT_ACCEPTABLE", "Send Accept: application/json, text/event-stream."));
+      }
+      if (!post && !admits.events) return this.#refuse(request, response, refusal("NOT_ACCEPTABLE", "Send Accept: text/event-stream."));
+    }
+    if (!post) return this.#dispatch(arrival, verdict, undefined);
+    if (route.mcp && !isJson(headers.get("content-type") ?? "")) {
+      return this.#refuse(request, response, refusal("MEDIA_TYPE", "Send Content-Type: application/json."));
+    }
+    const { bodyBytes } = this.#options.limits;
+    const length = headers.get("content-length");
+    if (length !== undefined && Number(length) > bodyBytes) {
+      if (arrival.expects) writeAnswer(response, { ...this.#tooLarge(), headers: { connection: "close" } });
+      else refuseUpload(request, response, this.#tooLarge(), LINGER_MS, this.#options.clock);
+      return;
+    }
+    if (arrival.expects) response.writeContinue();
+    request.readBody(bodyBytes, (body) => {
+      if (body === "too-large") refuseUpload(request, response, this.#tooLarge(), LINGER_MS, this.#options.clock);
+      else this.#dispatch(arrival, verdict, body);
+    });
+  }
+
+  #tooLarge(): Answer {
+    return refusal("TOO_LARGE", `A body may have at most ${this.#options.limits.bodyBytes} bytes: send less at once.`);
+  }
+
+  #dispatch(arrival: Arrival, verdict: Exclude<Verdict, { refused: unknown }>, body: Uint8Array | undefined): void {
+    const { request, response, headers, path, query, route } = arrival;
+    const peer = request.socket.remoteAddress;
+    const caller: Caller = peer === undefined ? verdict.caller : { ...verdict.caller, peer };
+    const { method } = request;
+    const exchange = new HttpExchange({
+      // HEAD is answered as GET; node:http leaves its body out.
+      verb: method === "POST" || method === "DELETE" ? method : "GET",
+      path,
+      query,
+      headers,
+      body,
+      caller,
+      posture: route.posture,
+      request,
+      response,
+      checked: this.#options.auth !== undefined && route.guarded,
+      open: (opening, given) => this.#openStream(opening, given, verdict.expiresAt),
+    });
+    this.#running += 1;
+    this.#busy.add(request.socket);
+    let answer: Answer | Promise<Answer>;
+    try {
+      answer = route.answer(exchange);
+    } catch (error) {
+      return this.#failed(exchange, error);
+    }
+    if (answer instanceof Promise)
+      answer.then((ready) => this.#finish(exchange, ready)).catch((error: unknown) => this.#failed(exchange, error));
+    else this.#finish(exchange, answer);
+  }
+
+  #finish(exchange: HttpExchange, answer: Answer): void {
+    this.#ran();
+    const { opened, response } = exchange;
+    if (opened !== undefined) {
+      const { body } = answer;
+      if (body !== undefined) opened.send(textOf(body));
+      exchange.answered();
+      if (answer.open !== true || exchange.expired) opened.close();
+      return;
+    }
+    this.#busy.delete(exchange.request.socket);
+    if (response.destroyed) return;
+    writeAnswer(response, this.#dressed(answer));
+    this.#watch(response);
+  }
+
+  /** The answer with what only the door knows. */
+  #dressed(answer: Answer): Answer {
+    const { metadataUrl } = this.#options.challenge;
+    const challenged = answer.headers?.["www-authenticate"];
+    const headers: Record<string, string> = {};
+    if (challenged !== undefined && metadataUrl !== undefined)
+      headers["www-authenticate"] = `${challenged}, resource_metadata="${metadataUrl}"`;
+    if (this.#closing) headers["connection"] = "close";
+    return challenged === undefined && !this.#closing ? answer : { ...answer, headers: { ...answer.headers, ...headers } };
+  }
+
+  /** A client that does not read its answer is not waited for. */
+  #watch(response: ServerResponse): void {
+    if (response.writableLength === 0) return;
+    const { clock, limits, log } = this.#options;
+    const undo = clock.after(limits.blockedMs, () => {
+      log?.("warning", { event: "client-dropped", door: "http", reason: "blocked" });
+      response.destroy();
+    });
+    response.once("close", undo);
+  }
+
+  #failed(exchange: HttpExchange, error: unknown): void {
+    this.#ran();
+    // The name only: a message may quote what a caller sent.
+    this.#options.log?.("error", { event: "exchange-failed", door: "http", name: error instanceof Error ? error.name : typeof error });
+    if (exchange.opened !== undefined) return exchange.opened.close();
+    this.#busy.delete(exchange.request.socket);
+    if (!exchange.response.headersSent && !exchange.response.destroyed)
+      writeAnswer(exchange.response, { ...refusal("INTERNAL", "Something failed here."), status: 500 });
+  }
+
+  #ran(): void {
+    this.#running -= 1;
+    if (this.#running === 0) this.#onIdle?.();
+  }
+
+  #openStream(exchange: HttpExchange, given: Readonly<Record<string, string>> | undefined, expiresAt: number | undefined): Channel {
+    const { streams, limits, clock, log } = this.#options;
+    const { caller, request, response } = exchange;
+    if (response.destroyed || response.headersSent) return DEAD;
+    const unbounded = caller.principal === undefined && (caller.peer === undefined || isLoopback(caller.peer));
+    const leave = streams.admit(caller, unbounded);
+    if (leave === undefined) {
+      log?.("warning", { event: "stream-refused", door: "http", reason: "streams" });
+      writeAnswer(response, refusal("BUSY", "Too many event streams are open: close one.", { "retry-after": "5" }));
+      return DEAD;
+    }
+    const chunked = request.httpVersionMinor >= 1;
+    const head = ["content-type", "text/event-stream", "cache-control", "no-cache, no-transform", "x-accel-buffering", "no"];
+    if (chunked) head.push("transfer-encoding", "chunked");
+    for (const name in given) head.push(name, given[name] ?? "");
+    response.writeHead(200, head);
+    response.flushHeaders();
+    const undo = [leave, () => void this.#busy.delete(request.socket)];
+    const stream = new EventStream({
+      response,
+      chunked,
+      limits,
+      clock,
+      onDrop: (reason) => log?.("warning", { event: "client-dropped", door: "http", reason }),
+      onEnd: () => {
+        for (const one of undo.splice(0)) one();
+      },
+    });
+    undo.push(streams.add(stream));
+    if (expiresAt !== undefined) {
+      // A token that has expired opens nothing more; what it had begun is answered.
+      undo.push(clock.after(expiresAt - clock.now(), () => exchange.expire(stream)));
+    }
+    return stream;
+  }
+
+  #refuse(request: BodyRequest, response: ServerResponse, answer: Answer): void {
+    if (response.destroyed) return;
+    const length = request.headers["content-length"];
+    const uploads =
+      request.headers["transfer-encoding"] !== undefined || (length !== undefined && Number(length) > this.#options.limits.bodyBytes);
+    request.throwAway(
+      () => {},
+      () => {},
+    );
+    if (uploads && answer.body !== undefined) refuseUpload(request, response, answer, LINGER_MS, this.#options.clock);
+    else writeAnswer(response, answer);
+  }
+}
+
+function textOf(body: NonNullable<Answer["body"]>): string {
+  if (typeof body === "string") return body;
+  if (body instanceof Uint8Array) return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8");
+  return body.map((piece) => textOf(piece)).join("");
+}

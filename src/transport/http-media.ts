@@ -1,0 +1,54 @@
+/** What an `Accept` header admits. */
+export interface Admits {
+  readonly json: boolean;
+  readonly events: boolean;
+}
+
+const EVERYTHING: Admits = { json: true, events: true };
+const REMEMBERED_MAX = 256;
+const REMEMBERED_CHARACTERS = 256;
+
+function remember<T>(read: (text: string) => T): (text: string) => T {
+  const seen = new Map<string, T>();
+  return (text) => {
+    const found = seen.get(text);
+    if (found !== undefined) return found;
+    const value = read(text);
+    if (seen.size < REMEMBERED_MAX && text.length <= REMEMBERED_CHARACTERS) seen.set(text, value);
+    return value;
+  };
+}
+
+function quality(parameters: readonly string[]): number {
+  for (const parameter of parameters) {
+    const match = /^\s*q\s*=\s*([0-9.]+)\s*$/i.exec(parameter);
+    if (match !== null) return Number(match[1]);
+  }
+  return 1;
+}
+
+const readAccept = remember((text): Admits => {
+  const qualities = new Map<string, number>();
+  for (const range of text.split(",")) {
+    const [type = "", ...parameters] = range.split(";");
+    qualities.set(type.trim().toLowerCase(), quality(parameters));
+  }
+  // The most specific range decides (RFC 9110, 12.5.1).
+  const admits = (type: string): boolean =>
+    (qualities.get(type) ?? qualities.get(`${type.slice(0, type.indexOf("/"))}/*`) ?? qualities.get("*/*") ?? 0) > 0;
+  return { json: admits("application/json"), events: admits("text/event-stream") };
+});
+
+/** No `Accept` header admits everything (RFC 9110, 12.5.1). */
+export const accepts = (header: string | undefined): Admits => (header === undefined ? EVERYTHING : readAccept(header));
+
+/** JSON in UTF-8, the only charset JSON has between systems (RFC 8259, 8.1). */
+export const isJson: (contentType: string) => boolean = remember((text) => {
+  const [type = "", ...parameters] = text.split(";");
+  if (type.trim().toLowerCase() !== "application/json") return false;
+  for (const parameter of parameters) {
+    const match = /^\s*charset\s*=\s*"?([^"\s]*)"?\s*$/i.exec(parameter);
+    if (match !== null && match[1]?.toLowerCase() !== "utf-8") return false;
+  }
+  return true;
+});

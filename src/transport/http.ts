@@ -1,0 +1,169 @@
+import { createServer, STATUS_CODES } from "node:http";
+import { Socket } from "node:net";
+import { systemClock, TroupeError } from "../contract/index.ts";
+import { type FaultKind, refusal } from "../gateway/index.ts";
+import { authority, isLoopback } from "./address.ts";
+import { type ChallengeContext, metadataUrlOf } from "./auth/index.ts";
+import { writeAnswer } from "./http-answer.ts";
+import { BodyRequest } from "./http-body.ts";
+import { HttpFace } from "./http-face.ts";
+import { httpGuard } from "./http-guard.ts";
+import { HTTP_LIMITS, type HttpDoor, type HttpOptions } from "./http-options.ts";
+import { checkPath, type Routes, routes } from "./http-routes.ts";
+import { listenAt, refuseOpenDoor } from "./listen.ts";
+import { OpenStreams } from "./open-streams.ts";
+import { Peers } from "./peers.ts";
+
+const CHECK_MS = 1_000;
+const LAST_WORDS_MS = 1_000;
+const FLUSH_MS = 1_000;
+
+const REFUSALS: Readonly<Record<string, readonly [kind: FaultKind, message: string]>> = {
+  HPE_HEADER_OVERFLOW: ["HEAD", "The request's head is too large."],
+  ERR_HTTP_REQUEST_TIMEOUT: ["LATE", "The request did not arrive in time."],
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: ["TOO_LARGE", "The request's chunk extensions are too large."],
+};
+
+/** What a connection is told that sent no request that can be read. */
+function unreadable(code: string | undefined): string {
+  const [kind, message] = REFUSALS[code ?? ""] ?? ["INVALID_REQUEST", "This is not an HTTP request that can be read one way only."];
+  const { status, body } = refusal(kind, message);
+  const text = typeof body === "string" ? body : "";
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}`,
+    "content-type: application/json",
+    `content-length: ${Buffer.byteLength(text)}`,
+  ];
+  return `${head.join("\r\n")}\r\nconnection: close\r\n\r\n${text}`;
+}
+
+/**
+ * Streamable HTTP and the doors beside it, straight on node:http. Secure by
+ * default: this machine only, Host and Origin checked, everything bounded in size
+ * and time. Throws `TroupeError` (`DOOR_…`) when it cannot open.
+ */
+export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
+  const { gateway, host = "127.0.0.1", port = 0, path = "/mcp", auth, doors = [], clock = systemClock, log } = options;
+  const limits = { ...HTTP_LIMITS, ...options.limits };
+  refuseOpenDoor("HTTP", host, auth !== undefined, options.insecure ?? false);
+  checkPath(path, "the endpoint's path");
+  for (const origin of options.allowedOrigins ?? []) {
+    if (origin !== "*" && !/^https?:\/\/[^/?#@]+\/?$/i.test(origin)) {
+      throw new TroupeError("DOOR_OPTION", `"${origin}" is not an origin: give scheme and host, https://app.example.`);
+    }
+  }
+
+  const server = createServer<typeof BodyRequest>({
+    IncomingMessage: BodyRequest,
+    maxHeaderSize: limits.headerBytes,
+    headersTimeout: Math.min(limits.headersMs, limits.requestMs),
+    requestTimeout: limits.requestMs,
+    keepAliveTimeout: limits.idleMs,
+    connectionsCheckingInterval: Math.min(CHECK_MS, limits.headersMs, limits.requestMs),
+    keepAlive: true,
+    keepAliveInitialDelay: 60_000,
+    // Both are answered here, with a sentence.
+    requireHostHeader: false,
+    insecureHTTPParser: false,
+  });
+  server.maxConnections = limits.connections;
+  // Above its own count node:http would drop headers in silence.
+  server.maxHeadersCount = 0;
+
+  const at = await listenAt(server, host, port);
+  const url = `http://${authority(host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host, at)}${path}`;
+  const resource = auth?.resource ?? url;
+  const streams = new OpenStreams(limits, clock);
+  const challenge: ChallengeContext =
+    auth === undefined || auth.issuers.length === 0
+      ? { scopes: auth?.scopes ?? [] }
+      : { scopes: auth.scopes, metadataUrl: metadataUrlOf(resource) };
+
+  let table: Routes;
+  try {
+    table = routes({ gateway, path, doors, auth, resource, closing: () => face.closing });
+  } catch (error) {
+    server.close();
+    throw error;
+  }
+  const face = new HttpFace({
+    routes: table,
+    guard: httpGuard({
+      host,
+      allowedHosts: options.allowedHosts ?? [],
+      allowedOrigins: options.allowedOrigins ?? [],
+      ...(auth?.resource === undefined ? {} : { resource: auth.resource }),
+    }),
+    streams,
+    auth,
+    resource,
+    challenge,
+    path,
+    cors: (options.allowedOrigins ?? []).length > 0,
+    limits,
+    clock,
+    log,
+  });
+
+  // node:http takes a connection that has never sent a request for a busy one.
+  const silent = new Set<Socket>();
+  const peers = new Peers(limits.connectionsPerPeer);
+  server.on("drop", () => log?.("warning", { event: "connection-refused", door: "http", reason: "connections" }));
+  server.on("connection", (socket: Socket) => {
+    const leave = peers.enter(socket.remoteAddress);
+    if (leave === undefined) {
+      log?.("warning", { event: "connection-refused", door: "http", reason: "connections-per-peer" });
+      socket.destroy();
+      return;
+    }
+    silent.add(socket);
+    socket.once("close", () => {
+      silent.delete(socket);
+      leave();
+    });
+  });
+  server.on("request", (request, response) => {
+    silent.delete(request.socket);
+    face.handle(request, response);
+  });
+  server.on("checkContinue", (request, response) => {
+    silent.delete(request.socket);
+    face.handle(request, response, true);
+  });
+  server.on("checkExpectation", (_request, response) =>
+    writeAnswer(response, refusal("EXPECTATION", "Only 100-continue may be expected.", { connection: "close" })),
+  );
+  server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
+    // While an answer is on its way, an error would be taken for a part of it.
+    if (!socket.writable || error.code === "ECONNRESET" || (socket instanceof Socket && face.busy(socket))) socket.destroy();
+    else {
+      log?.("notice", { event: "request-unreadable", door: "http", code: error.code ?? error.name });
+      socket.end(unreadable(error.code));
+      clock.after(LAST_WORDS_MS, () => void socket.destroy());
+    }
+  });
+  server.on("error", (error) => log?.("error", { event: "listen-failed", door: "http", name: error.name }));
+
+  if (auth === undefined && !isLoopback(host)) log?.("warning", { event: "open-door", door: "http", url });
+  log?.("info", { event: "listening", door: "http", url });
+
+  let closed: Promise<void> | undefined;
+  const shut = async (graceMs: number): Promise<void> => {
+    const ended = new Promise<void>((done) => server.close(() => done()));
+    const idle = face.drain();
+    server.closeIdleConnections();
+    for (const socket of silent) socket.destroy();
+    const { promise: late, resolve: giveUp } = Promise.withResolvers<void>();
+    const undo = clock.after(graceMs, giveUp);
+    await Promise.race([idle, late]);
+    undo();
+    streams.endAll();
+    server.closeIdleConnections();
+    // Last bytes are on their way; a client that does not take them is not waited for.
+    const undoFlush = clock.after(FLUSH_MS, () => server.closeAllConnections());
+    await ended;
+    undoFlush();
+  };
+  const close = ({ graceMs = 5_000 }: { readonly graceMs?: number } = {}): Promise<void> => (closed ??= shut(graceMs));
+  return { url, port: at, close, [Symbol.asyncDispose]: () => close() };
+}

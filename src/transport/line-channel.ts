@@ -1,0 +1,76 @@
+import type { Channel, Clock } from "../contract/index.ts";
+import { type DropReason, Outlet, type OutletLimits, type Sink } from "./outlet.ts";
+
+// More than this waiting within one tick is written at once.
+const BATCH_CHARACTERS = 65_536;
+
+export interface LineChannelOptions {
+  readonly sink: Sink;
+  readonly limits: OutletLimits;
+  readonly clock: Clock;
+  readonly onDrop: (reason: DropReason) => void;
+  /** Ends the way out after what was written. */
+  readonly end: () => void;
+}
+
+/** One JSON text a line. What is sent within one tick leaves in one write. */
+export class LineChannel implements Channel {
+  readonly #outlet: Outlet;
+  readonly #end: () => void;
+  readonly #gone = new AbortController();
+  #batch = "";
+  #ended = false;
+
+  constructor({ sink, limits, clock, onDrop, end }: LineChannelOptions) {
+    this.#end = end;
+    this.#outlet = new Outlet(sink, limits, clock, onDrop);
+  }
+
+  get gone(): AbortSignal {
+    return this.#gone.signal;
+  }
+
+  get ready(): boolean {
+    return !this.#ended && this.#outlet.ready;
+  }
+
+  /** Bytes that wait for the client to read. */
+  get queued(): number {
+    return this.#outlet.queued + this.#batch.length;
+  }
+
+  onReady(run: () => void): () => void {
+    return this.#outlet.onReady(run);
+  }
+
+  send(text: string): void {
+    if (this.#ended) return;
+    if (this.#batch === "") process.nextTick(this.#flush);
+    // A line break in JSON is only ever white space between its parts.
+    this.#batch += text.includes("\n") || text.includes("\r") ? `${text.replace(/[\r\n]+/g, " ")}\n` : `${text}\n`;
+    if (this.#batch.length >= BATCH_CHARACTERS) this.#flush();
+  }
+
+  close(): void {
+    if (this.#ended) return;
+    this.#flush();
+    this.#ended = true;
+    this.#outlet.finish();
+    this.#end();
+  }
+
+  /** The client has gone. */
+  lose(): void {
+    this.#ended = true;
+    this.#batch = "";
+    this.#outlet.end();
+    this.#gone.abort();
+  }
+
+  readonly #flush = (): void => {
+    if (this.#batch === "" || this.#ended) return;
+    const batch = this.#batch;
+    this.#batch = "";
+    this.#outlet.write(batch);
+  };
+}

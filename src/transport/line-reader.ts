@@ -1,0 +1,82 @@
+import type { Readable } from "node:stream";
+import type { Clock } from "../contract/index.ts";
+import type { LineChannel } from "./line-channel.ts";
+import { LineSplitter } from "./line-splitter.ts";
+
+// A client that reads no answers is not listened to until it does.
+const PAUSE_BYTES = 262_144;
+
+export interface LineReaderOptions {
+  readonly input: Readable;
+  readonly channel: LineChannel;
+  readonly clock: Clock;
+  /** Without its line end. Never empty. */
+  readonly onLine: (line: Uint8Array) => void;
+  /** The longest line taken; asked anew for each. */
+  readonly lineBytes: () => number;
+  readonly onTooLong: () => void;
+  /** A line that was begun must end within this time. Absent: no bound. */
+  readonly lineMs?: number;
+  readonly onSlow?: () => void;
+  /** Once: the input has ended or failed. */
+  readonly onEnd: () => void;
+}
+
+/** Reads lines for as long as the client reads what it is answered. Returns its undo. */
+export function readLines(options: LineReaderOptions): () => void {
+  const { input, channel, clock, lineMs, onSlow } = options;
+  const splitter = new LineSplitter(options.lineBytes, options.onLine, options.onTooLong);
+  let undoReady: (() => void) | undefined;
+  let undoSlow: (() => void) | undefined;
+  let ended = false;
+
+  const watchSlow = (): void => {
+    if (lineMs === undefined || onSlow === undefined) return;
+    if (!splitter.partial) {
+      undoSlow?.();
+      undoSlow = undefined;
+    } else undoSlow ??= clock.after(lineMs, onSlow);
+  };
+
+  const onData = (chunk: Buffer): void => {
+    // A line that ended within this chunk has kept its time; the next one starts its own.
+    if (undoSlow !== undefined && chunk.includes(10)) {
+      undoSlow();
+      undoSlow = undefined;
+    }
+    splitter.push(chunk);
+    watchSlow();
+    if (channel.queued > PAUSE_BYTES && undoReady === undefined && !ended) {
+      input.pause();
+      undoReady = channel.onReady(() => {
+        undoReady?.();
+        undoReady = undefined;
+        input.resume();
+      });
+    }
+  };
+
+  const stop = (): void => {
+    ended = true;
+    undoReady?.();
+    undoSlow?.();
+    splitter.stop();
+    input.off("data", onData);
+    input.off("end", end);
+    input.off("close", end);
+    input.off("error", end);
+  };
+
+  const end = (): void => {
+    if (ended) return;
+    splitter.finish();
+    stop();
+    options.onEnd();
+  };
+
+  input.on("data", onData);
+  input.on("end", end);
+  input.on("close", end);
+  input.on("error", end);
+  return stop;
+}

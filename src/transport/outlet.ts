@@ -1,0 +1,96 @@
+import type { Clock } from "../contract/index.ts";
+
+/** Where bytes go: a socket, the standard output, a response. Neither method throws. */
+export interface Sink {
+  write(data: string | Uint8Array, flushed: () => void): void;
+  /** Bytes accepted and not yet handed to the operating system. */
+  queued(): number;
+  destroy(): void;
+}
+
+export interface OutletLimits {
+  /** A client that reads nothing for this long is dropped. Absent: never. */
+  readonly blockedMs?: number;
+  /** A client that lets more than this wait is dropped. */
+  readonly queuedBytes: number;
+}
+
+export type DropReason = "blocked" | "queue-full";
+
+/**
+ * The way out to one client, which knows whether the client reads. What waits is
+ * bounded: whoever does not read is dropped after a time or an amount (C8).
+ */
+export class Outlet {
+  readonly #sink: Sink;
+  readonly #limits: OutletLimits;
+  readonly #clock: Clock;
+  readonly #onDrop: (reason: DropReason) => void;
+  readonly #waiting = new Set<() => void>();
+  #blocked = false;
+  #over = false;
+  #undoTimer: (() => void) | undefined;
+
+  constructor(sink: Sink, limits: OutletLimits, clock: Clock, onDrop: (reason: DropReason) => void) {
+    this.#sink = sink;
+    this.#limits = limits;
+    this.#clock = clock;
+    this.#onDrop = onDrop;
+  }
+
+  get ready(): boolean {
+    return !this.#over && !this.#blocked && this.#sink.queued() === 0;
+  }
+
+  get queued(): number {
+    return this.#sink.queued();
+  }
+
+  onReady(run: () => void): () => void {
+    this.#waiting.add(run);
+    return () => void this.#waiting.delete(run);
+  }
+
+  write(data: string | Uint8Array): void {
+    if (this.#over) return;
+    this.#sink.write(data, this.#flushed);
+    const queued = this.#sink.queued();
+    if (queued === 0) return;
+    if (queued > this.#limits.queuedBytes) return this.#drop("queue-full");
+    if (this.#blocked) return;
+    this.#blocked = true;
+    const { blockedMs } = this.#limits;
+    if (blockedMs !== undefined) this.#undoTimer = this.#clock.after(blockedMs, () => this.#drop("blocked"));
+  }
+
+  /** Nothing is written any more; what was may still take its time, not longer. */
+  finish(): void {
+    this.#over = true;
+    this.#waiting.clear();
+  }
+
+  /** The client has gone, or has all: frees everything. */
+  end(): void {
+    this.finish();
+    this.#undoTimer?.();
+    this.#undoTimer = undefined;
+  }
+
+  // One function for all writes: "drain" comes only from the high-water mark on, and a closure per write costs.
+  readonly #flushed = (): void => {
+    if (!this.#blocked || this.#sink.queued() > 0) return;
+    this.#blocked = false;
+    this.#undoTimer?.();
+    this.#undoTimer = undefined;
+    for (const run of Array.from(this.#waiting)) {
+      if (!this.ready) return;
+      run();
+    }
+  };
+
+  #drop(reason: DropReason): void {
+    this.end();
+    this.#onDrop(reason);
+    this.#sink.destroy();
+  }
+}

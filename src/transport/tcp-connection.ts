@@ -1,0 +1,187 @@
+import type { Socket } from "node:net";
+import type { Caller, Clock, Connection, Log } from "../contract/index.ts";
+import { type FaultKind, refusalText } from "../gateway/index.ts";
+import { LineChannel } from "./line-channel.ts";
+import { readLines } from "./line-reader.ts";
+import type { TcpLimits, TcpOptions } from "./tcp-options.ts";
+import { AUTHORIZATION_KEY, mayHoldToken, takeToken } from "./tcp-token.ts";
+
+const UNKNOWN_LINE_BYTES = 65_536;
+const KIND = { missing: "TOKEN", invalid: "TOKEN", scope: "SCOPE", unavailable: "UNAVAILABLE" } as const;
+const REFUSED_MS = 2_000;
+
+export interface TcpConnectionOptions {
+  readonly socket: Socket;
+  readonly door: Pick<TcpOptions, "gateway" | "auth">;
+  /** The address tokens must be made for. */
+  readonly resource: string;
+  /** Who calls, as far as the address says. */
+  readonly caller: Caller;
+  readonly limits: TcpLimits;
+  readonly clock: Clock;
+  readonly log: Log | undefined;
+  readonly onEnd: () => void;
+}
+
+export interface TcpConnection {
+  /** Tells the gateway that the client's side has ended; the socket closes when what runs has answered. */
+  end(): void;
+  destroy(): void;
+}
+
+const OPENING_BRACE = 123;
+const OPENING_BRACKET = 91;
+
+const beginsJson = (line: Uint8Array): boolean => {
+  const first = line.find((byte) => byte !== 32 && byte !== 9);
+  return first === OPENING_BRACE || first === OPENING_BRACKET;
+};
+
+/** One client on a socket: first its token, then its messages. */
+export function tcpConnection(options: TcpConnectionOptions): TcpConnection {
+  const { socket, door, limits, clock, log, onEnd } = options;
+  const undo: (() => void)[] = [];
+  const held: Uint8Array[] = [];
+  let connection: Connection | undefined;
+  let checking = false;
+  let over = false;
+  let refused = false;
+  let begun = false;
+  let undoIdle: (() => void) | undefined;
+
+  socket.setNoDelay(true);
+  socket.setKeepAlive(true, 60_000);
+
+  const channel = new LineChannel({
+    sink: {
+      write: (data, flushed) => {
+        if (socket.writable) socket.write(data, flushed);
+      },
+      queued: () => socket.writableLength,
+      destroy: () => void socket.destroy(),
+    },
+    limits,
+    clock,
+    onDrop: (reason) => log?.("warning", { event: "client-dropped", door: "tcp", reason }),
+    end: () => {
+      socket.end();
+      // A client that leaves its side open, or its last answers unread, would hold the socket.
+      undo.push(clock.after(refused ? REFUSED_MS : limits.blockedMs, () => void socket.destroy()));
+    },
+  });
+
+  const refuse = (kind: FaultKind, message: string, id: string | number | null = null): void => {
+    if (over) return;
+    refused = true;
+    log?.("notice", { event: "client-refused", door: "tcp", why: kind });
+    stopReading();
+    channel.send(refusalText(kind, message, id));
+    end();
+  };
+
+  const admit = (caller: Caller, expiresAt?: number): void => {
+    connection = door.gateway.connect(channel, { ...options.caller, ...caller });
+    if (expiresAt !== undefined) {
+      undo.push(clock.after(expiresAt - clock.now(), () => refuse("TOKEN", "The token has expired: connect again with a fresh one.")));
+    }
+    for (const line of held.splice(0)) receive(line);
+  };
+
+  const checkToken = async (line: Uint8Array): Promise<void> => {
+    if (door.auth === undefined) return;
+    checking = true;
+    const first = takeToken(line);
+    if (first === undefined) return refuse("PARSE", "The first line is not a JSON-RPC request in UTF-8.");
+    const verdict = await door.auth.check(first.authorization, options.resource);
+    undoToken?.();
+    if (over) return;
+    if ("refused" in verdict) {
+      const why =
+        verdict.refused === "missing"
+          ? `Send a token in params._meta["${AUTHORIZATION_KEY}"] ("Bearer …") of the first request.`
+          : verdict.why;
+      return refuse(KIND[verdict.refused], why, first.id);
+    }
+    held.unshift(Buffer.from(first.frame));
+    admit(verdict.caller, verdict.expiresAt);
+  };
+
+  const receive = (line: Uint8Array): void => {
+    if (over) return;
+    // A web page can make a browser speak HTTP to this port: its body would be lines like any other.
+    if (!begun && !beginsJson(line))
+      return refuse("PARSE", "The first line is no JSON: speak one JSON-RPC message a line here, or use the HTTP door.");
+    begun = true;
+    if (connection === undefined) {
+      // What is pipelined behind the first request waits; how much is bounded by the pause below.
+      if (checking) held.push(line);
+      else {
+        socket.pause();
+        void checkToken(line)
+          .catch(() => refuse("UNAVAILABLE", "The token cannot be checked now: try again."))
+          .finally(() => void (over || socket.resume()));
+      }
+      return;
+    }
+    const cleaned = door.auth !== undefined && mayHoldToken(line) ? takeToken(line)?.frame : undefined;
+    connection.receive(cleaned ?? line);
+  };
+
+  // One timer per period instead of one per message.
+  const watchIdle = (): void => {
+    const before = socket.bytesRead + socket.bytesWritten;
+    undoIdle = clock.after(limits.idleMs, () => {
+      if (socket.bytesRead + socket.bytesWritten > before) watchIdle();
+      else refuse("LATE", "Nothing happened here for too long: connect again.");
+    });
+  };
+  // A stranger may not make us hold as much as a caller.
+  const longest = (): number => (connection === undefined ? Math.min(limits.lineBytes, UNKNOWN_LINE_BYTES) : limits.lineBytes);
+
+  const stopReading = readLines({
+    input: socket,
+    channel,
+    clock,
+    lineBytes: longest,
+    lineMs: limits.lineMs,
+    onLine: receive,
+    onTooLong: () => refuse("TOO_LARGE", `A message may have at most ${longest()} bytes here: send less at once.`),
+    onSlow: () => refuse("LATE", "A line was begun and did not end in time."),
+    onEnd: () => end(),
+  });
+
+  function end(): void {
+    if (over) return;
+    over = true;
+    stopReading();
+    // Discarded, not left unread: unread bytes would reset the socket and lose the last answer.
+    socket.resume();
+    const ran = connection === undefined ? Promise.resolve() : connection.close();
+    void ran.catch(() => log?.("error", { event: "close-failed", door: "tcp" })).then(() => channel.close());
+  }
+
+  socket.on("error", () => {});
+  socket.once("close", () => {
+    undoIdle?.();
+    for (const one of undo) one();
+    channel.lose();
+    end();
+    onEnd();
+  });
+
+  const undoToken =
+    door.auth === undefined
+      ? undefined
+      : clock.after(limits.tokenMs, () => {
+          if (connection === undefined)
+            refuse(
+              "TOKEN",
+              `No token came within ${limits.tokenMs} ms: send it in params._meta["${AUTHORIZATION_KEY}"] of the first request.`,
+            );
+        });
+  if (undoToken !== undefined) undo.push(undoToken);
+  if (door.auth === undefined) admit(options.caller);
+  watchIdle();
+
+  return { end, destroy: () => void socket.destroy() };
+}

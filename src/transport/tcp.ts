@@ -1,0 +1,78 @@
+import { createServer } from "node:net";
+import { type Caller, systemClock, TroupeError } from "../contract/index.ts";
+import { authority, isLoopback } from "./address.ts";
+import { listenAt, refuseOpenDoor } from "./listen.ts";
+import { Peers } from "./peers.ts";
+import { type TcpConnection, tcpConnection } from "./tcp-connection.ts";
+import { TCP_LIMITS, type TcpDoor, type TcpOptions } from "./tcp-options.ts";
+import { listenAtPath } from "./unix-socket.ts";
+
+/**
+ * MCP over TCP or a Unix socket, framed as on stdio: one JSON text a line, one
+ * connection one client (the specification's advice for custom transports).
+ */
+export async function serveTcp(options: TcpOptions): Promise<TcpDoor> {
+  const { gateway, host = "127.0.0.1", port = 0, path, as = "local", clock = systemClock, log } = options;
+  const limits = { ...TCP_LIMITS, ...options.limits };
+  // Whoever may open the file is its owner: the mode has asked already.
+  const auth = path === undefined ? options.auth : undefined;
+  if (path === undefined) refuseOpenDoor("TCP", host, auth !== undefined, options.insecure ?? false);
+  if (auth?.needsResource === true) {
+    throw new TroupeError(
+      "DOOR_OPTION",
+      "Tokens of an issuer over TCP need the resource or audience they are made for: give the authenticator one.",
+    );
+  }
+
+  const open = new Set<TcpConnection>();
+  const peers = new Peers(limits.connectionsPerPeer);
+  let closing = false;
+  const server = createServer({ allowHalfOpen: true, pauseOnConnect: false });
+  server.maxConnections = limits.connections;
+  server.on("drop", () => log?.("warning", { event: "connection-refused", door: "tcp", reason: "connections" }));
+  server.on("connection", (socket) => {
+    const peer = socket.remoteAddress;
+    const leave = closing ? undefined : peers.enter(peer);
+    if (leave === undefined) {
+      log?.("warning", { event: "connection-refused", door: "tcp", reason: closing ? "closing" : "connections-per-peer" });
+      socket.destroy();
+      return;
+    }
+    const caller: Caller = path === undefined ? { scopes: [], ...(peer === undefined ? {} : { peer }) } : { principal: as, scopes: [] };
+    const connection = tcpConnection({
+      socket,
+      door: auth === undefined ? { gateway } : { gateway, auth },
+      resource: auth?.resource ?? "",
+      caller,
+      limits,
+      clock,
+      log,
+      onEnd: () => {
+        open.delete(connection);
+        leave();
+      },
+    });
+    open.add(connection);
+  });
+
+  const at = path === undefined ? await listenAt(server, host, port) : 0;
+  const url = path === undefined ? `tcp://${authority(host, at)}` : `unix:${await listenAtPath(server, path)}`;
+  server.on("error", (error) => log?.("error", { event: "listen-failed", door: "tcp", name: error.name }));
+  if (path === undefined && auth === undefined && !isLoopback(host)) log?.("warning", { event: "open-door", door: "tcp", url });
+  log?.("info", { event: "listening", door: "tcp", url });
+
+  const close = async ({ graceMs = 5_000 }: { readonly graceMs?: number } = {}): Promise<void> => {
+    if (closing) return closed;
+    closing = true;
+    server.close(() => ended.resolve());
+    for (const connection of open) connection.end();
+    const undoGrace = clock.after(graceMs, () => {
+      for (const connection of open) connection.destroy();
+    });
+    await closed;
+    undoGrace();
+  };
+  const ended = Promise.withResolvers<void>();
+  const closed = ended.promise;
+  return { url, port: at, close, [Symbol.asyncDispose]: () => close() };
+}

@@ -1,0 +1,49 @@
+import { TroupeError } from "../contract/index.ts";
+
+/** What the process tells its caller; documented in docs/guide/cli.md. */
+export const EXIT = {
+  ok: 0,
+  failed: 1,
+  usage: 2,
+  refused: 3,
+  notFound: 4,
+  unverified: 5,
+  unavailable: 6,
+} as const;
+
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+/** An end that is no fault of the program: a sentence and an exit code, without a stack. */
+export class CommandError extends Error {
+  override readonly name = "CommandError";
+  readonly exit: ExitCode;
+  readonly code: string;
+  constructor(exit: ExitCode, code: string, message: string) {
+    super(message);
+    this.exit = exit;
+    this.code = code;
+  }
+}
+
+export const usage = (message: string): CommandError => new CommandError(EXIT.usage, "USAGE", message);
+export const notFound = (message: string): CommandError => new CommandError(EXIT.notFound, "NOT_FOUND", message);
+
+const byCode: Readonly<Record<string, ExitCode>> = {
+  NO_ACTOR: EXIT.notFound,
+  BAD_ID: EXIT.usage,
+  UNKNOWN_KIND: EXIT.usage,
+  STORE_LOCKED: EXIT.unavailable,
+  STORE_CORRUPT: EXIT.unverified,
+  DRAINING: EXIT.unavailable,
+  BAD_DEFINITION: EXIT.usage,
+  BAD_NAME: EXIT.usage,
+  NAME_COLLISION: EXIT.usage,
+};
+
+export const describeFailure = (error: unknown): { readonly exit: ExitCode; readonly code: string; readonly message: string } => {
+  if (error instanceof CommandError) return { exit: error.exit, code: error.code, message: error.message };
+  if (error instanceof TroupeError) return { exit: byCode[error.code] ?? EXIT.failed, code: error.code, message: error.message };
+  const message = error instanceof Error ? error.message : String(error);
+  const code = error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "FAILED";
+  return { exit: EXIT.failed, code, message };
+};

@@ -1,0 +1,22 @@
+import { type Bag, TroupeError } from "../contract/index.ts";
+
+/**
+ * What the log says of a fault: name, code and place in the code. The sentence of an author's error may hold arguments
+ * or state, so it is there only `inFull`; Troupe's own sentences hold neither.
+ */
+export const faultFields = (error: unknown, inFull: boolean): Bag => {
+  if (!(error instanceof Error)) return { error: typeof error };
+  const place = placeOf(error);
+  return {
+    error: error.name.slice(0, 100),
+    ...("code" in error && typeof error.code === "string" ? { code: error.code.slice(0, 100) } : {}),
+    ...(place === undefined ? {} : { place }),
+    ...(inFull || error instanceof TroupeError ? { why: error.message } : {}),
+  };
+};
+
+const placeOf = ({ stack = "", message }: Error): string | undefined => {
+  // The stack begins with the message, which may look like a stack itself.
+  const frames = stack.slice(stack.indexOf(message) + message.length);
+  return /^ +at (?:.* \()?((?:file:\/\/|\/|[A-Za-z]:\\)[^\n()]+:\d+:\d+)\)?$/m.exec(frames)?.[1];
+};

@@ -1,0 +1,123 @@
+import { existsSync, statSync } from "node:fs";
+import { basename, extname, join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { fromAgenticService, isAgenticService } from "../agentic/index.ts";
+import { type Behaviour, type Source, TroupeError } from "../contract/index.ts";
+import { CommandError, describeFailure, EXIT, usage } from "./exit-code.ts";
+
+/** What one module exports. */
+export interface Part {
+  /** `name=module`: its names are put under it. */
+  readonly prefix?: string;
+  readonly kinds: readonly Behaviour[];
+  readonly sources: readonly Source[];
+}
+
+/** What the modules named on the command line export. */
+export interface Loaded {
+  readonly parts: readonly Part[];
+  readonly name: string;
+  readonly instructions?: string;
+  /** Absolute paths, to watch and to note. */
+  readonly files: readonly string[];
+}
+
+const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
+
+const isBehaviour = (value: unknown): value is Behaviour =>
+  isObject(value) &&
+  "kind" in value &&
+  typeof value.kind === "string" &&
+  "receive" in value &&
+  typeof value.receive === "function" &&
+  "initial" in value;
+
+const isSource = (value: unknown): value is Source =>
+  isObject(value) &&
+  "surface" in value &&
+  typeof value.surface === "function" &&
+  "act" in value &&
+  typeof value.act === "function" &&
+  "watch" in value;
+
+const INDEX = ["index.ts", "index.mts", "index.js", "index.mjs"];
+
+/** A file, or the index of a folder. */
+const locate = (path: string): string => {
+  const absolute = resolve(path);
+  if (!existsSync(absolute))
+    throw usage(`There is no ${path}: name a TypeScript or JavaScript file, a folder with an index.ts, or a world (.yaml).`);
+  if (!statSync(absolute).isDirectory()) return absolute;
+  const index = INDEX.map((name) => join(absolute, name)).find((file) => existsSync(file));
+  if (index === undefined) throw usage(`The folder ${path} has no ${INDEX.join(", ")}: name the file that exports the actors.`);
+  return index;
+};
+
+/** Imports `path`; `round` above 0 imports it anew. */
+const importModule = async (file: string, round: number): Promise<Readonly<Record<string, unknown>>> => {
+  const url = `${pathToFileURL(file).href}${round > 0 ? `?round=${round}` : ""}`;
+  try {
+    const module: unknown = await import(url);
+    return isObject(module) ? { ...module } : {};
+  } catch (error) {
+    if (!(error instanceof Error) || error instanceof TroupeError) throw error;
+    const { code, message } = describeFailure(error);
+    // A module that is not there was looked for by this process, and its message says for whom.
+    const place = code === "ERR_MODULE_NOT_FOUND" ? undefined : placeIn(error);
+    throw new CommandError(EXIT.failed, code, `${file} cannot be loaded: ${message}${place === undefined ? "" : ` (${place})`}`);
+  }
+};
+
+/** Node's message says what is wrong with a module; where, only the stack does: `/path/shop.ts:3:7`. */
+const placeIn = ({ stack = "", message }: Error): string | undefined =>
+  /file:\/\/([^\s()?]+)(?:\?round=\d+)?(:\d+(?::\d+)?)/.exec(stack.replace(message, ""))?.slice(1).join("");
+
+// Not a literal in the import, or the compiler would take the examples for a part of the sources.
+const MUD: string = "troupe/mud";
+
+const importWorld = async (file: string): Promise<Readonly<Record<string, unknown>>> => {
+  const mud: unknown = await import(MUD);
+  if (!isObject(mud) || !("serveWorld" in mud) || typeof mud.serveWorld !== "function")
+    throw usage("This installation has no MUD to serve a world with.");
+  const served: unknown = await mud.serveWorld(file);
+  return isObject(served) ? { ...served } : {};
+};
+
+/** Two exports of one value (a default beside a name) count once. */
+const values = (module: Readonly<Record<string, unknown>>): readonly unknown[] => [
+  ...new Set(Object.values(module).flatMap((value) => (Array.isArray(value) ? value : [value]))),
+];
+
+/** `shop=./shop.ts`; a path that has an equals sign needs a slash before it. */
+const splitPrefix = (module: string): { readonly prefix?: string; readonly path: string } => {
+  const match = /^([A-Za-z][\w-]*)=(.+)$/.exec(module);
+  return match?.[1] !== undefined && match[2] !== undefined ? { prefix: match[1], path: match[2] } : { path: module };
+};
+
+/** Imports the modules; a `round` above 0 imports them anew. */
+export const load = async (modules: readonly string[], round = 0): Promise<Loaded> => {
+  const parts: Part[] = [];
+  const files: string[] = [];
+  const instructions: string[] = [];
+  let name: string | undefined;
+  for (const named of modules) {
+    const { prefix, path } = splitPrefix(named);
+    const file = locate(path);
+    files.push(file);
+    const module = /\.ya?ml$/.test(extname(file)) ? await importWorld(file) : await importModule(file, round);
+    const kinds: Behaviour[] = [];
+    const sources: Source[] = [];
+    for (const value of values(module)) {
+      if (isBehaviour(value)) kinds.push(value);
+      else if (isSource(value)) sources.push(value);
+      else if (isAgenticService(value)) sources.push(fromAgenticService(value));
+    }
+    if (kinds.length + sources.length === 0)
+      throw usage(`${path} exports nothing to serve: export an actor (actor("name", {…})), a source, or an AgenticService.`);
+    parts.push({ kinds, sources, ...(prefix === undefined ? {} : { prefix }) });
+    if (typeof module["instructions"] === "string") instructions.push(module["instructions"]);
+    if (typeof module["name"] === "string") name ??= module["name"];
+    name ??= basename(file).startsWith("index.") ? basename(resolve(file, "..")) : basename(file, extname(file));
+  }
+  return { parts, files, name: name ?? "troupe", ...(instructions.length > 0 ? { instructions: instructions.join("\n\n") } : {}) };
+};

@@ -1,0 +1,26 @@
+import { styleText } from "node:util";
+import type { Bag } from "../contract/index.ts";
+
+export const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
+export type ServerLogLevel = (typeof LOG_LEVELS)[number];
+
+/** Codes, ids and sizes; never arguments, state or tokens. */
+export type ServerLog = (level: Exclude<ServerLogLevel, "silent">, event: string, fields?: Bag) => void;
+
+/** To standard error, which no protocol uses: JSON lines for machines, short lines for people. */
+export const serverLog = (least: ServerLogLevel, json: boolean, now: () => number): ServerLog => {
+  const from = LOG_LEVELS.indexOf(least);
+  return (level, event, fields) => {
+    if (LOG_LEVELS.indexOf(level) < from) return;
+    const at = new Date(now()).toISOString();
+    if (json) {
+      process.stderr.write(`${JSON.stringify({ at, level, event, ...fields })}\n`);
+      return;
+    }
+    const rest = Object.entries(fields ?? {})
+      .map(([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`)
+      .join(" ");
+    const mark = level === "error" ? styleText("red", level) : level === "warn" ? styleText("yellow", level) : level;
+    process.stderr.write(`${at.slice(11, 19)} ${mark} ${event} ${rest}`.trimEnd() + "\n");
+  };
+};

@@ -1,0 +1,42 @@
+import { readFileSync } from "node:fs";
+import { Command, CommanderError } from "commander";
+import { registerActorCommands } from "./actor-commands.ts";
+import { registerChainCommands } from "./chain-commands.ts";
+import { describeFailure, EXIT, type ExitCode } from "./exit-code.ts";
+import { registerServeCommands } from "./serve-commands.ts";
+
+const version = (): string => {
+  const manifest: unknown = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
+  return typeof manifest === "object" && manifest !== null && "version" in manifest ? String(manifest.version) : "0";
+};
+
+/** The whole command line. Settles with the exit code (docs/guide/cli.md). */
+export const main = async (argv: readonly string[]): Promise<ExitCode> => {
+  // Machines asked for JSON: the failure is JSON too, on the error stream.
+  const json = argv.includes("--json");
+  const failed = (code: string, message: string): string => (json ? JSON.stringify({ error: { code, message } }) : `troupe: ${message}`);
+  const program = new Command("troupe")
+    .description("Durable actors behind the Model Context Protocol.")
+    .version(version())
+    .configureOutput({
+      outputError: (text, write) => write(json ? `${failed("USAGE", text.replace(/^error: /, "").trim())}\n` : text),
+    })
+    .showHelpAfterError(json ? false : "(add --help for the options)")
+    .showSuggestionAfterError()
+    .exitOverride()
+    .configureHelp({ showGlobalOptions: true });
+  registerServeCommands(program, version());
+  registerActorCommands(program);
+  registerChainCommands(program);
+  for (const command of program.commands) command.exitOverride();
+  try {
+    await program.parseAsync([...argv], { from: "user" });
+    return EXIT.ok;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+    const failure = describeFailure(error);
+    process.stderr.write(`${failed(failure.code, failure.message)}\n`);
+    if (process.env["TROUPE_DEBUG"] !== undefined && error instanceof Error) process.stderr.write(`${error.stack ?? ""}\n`);
+    return failure.exit;
+  }
+};

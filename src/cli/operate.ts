@@ -1,0 +1,59 @@
+import type { Json, Store } from "../contract/index.ts";
+import type { LocalEngine } from "../engine/index.ts";
+import { checkpoint, fork } from "./chain-operations.ts";
+import type { ControlHandler } from "./control.ts";
+import { notFound, usage } from "./exit-code.ts";
+import { actorId } from "./actor-id.ts";
+
+const text = (args: Readonly<Record<string, Json>>, name: string): string => {
+  const value = args[name];
+  if (typeof value !== "string") throw usage(`${name} must be a text.`);
+  return value;
+};
+
+/** What commands may ask of the process that holds the directory. */
+export const operate =
+  ({ engine, store }: { readonly engine: LocalEngine; readonly store: Store }): ControlHandler =>
+  async (operation, args) => {
+    switch (operation) {
+      case "call": {
+        const id = actorId(text(args, "actor"));
+        const principal = typeof args["as"] === "string" ? args["as"] : "local";
+        const start = args["start"];
+        const reply = await engine.call({
+          to: id,
+          action: text(args, "action"),
+          args: args["args"] ?? {},
+          viewer: { principal, self: id, scopes: [] },
+          ...(start === undefined ? {} : { start }),
+        });
+        return { ...reply };
+      }
+      case "stop":
+        await engine.stop(actorId(text(args, "actor")), text(args, "reason"));
+        return null;
+      case "restart":
+        await engine.restart(actorId(text(args, "actor")));
+        return null;
+      case "letter": {
+        const fate = args["fate"] === "replay" ? "replay" : "drop";
+        const id = text(args, "id");
+        if (!(await engine.letter(id, fate))) throw notFound(`There is no dead letter ${id}; "troupe letters" lists them.`);
+        return null;
+      }
+      case "fork":
+        return await fork(
+          store,
+          actorId(text(args, "actor")),
+          actorId(text(args, "to")),
+          typeof args["at"] === "number" ? args["at"] : undefined,
+        );
+      case "checkpoint":
+        return await checkpoint(engine, store, actorId(text(args, "actor")), {
+          erase: args["erase"] === true,
+          ...(typeof args["key"] === "string" ? { key: args["key"] } : {}),
+        });
+      default:
+        throw usage(`The server does not know the operation ${operation}: it may be of another version than this command.`);
+    }
+  };

@@ -1,0 +1,86 @@
+import { InvalidArgumentError, Option, type Command } from "commander";
+import { LOG_LEVELS, type ServerLogLevel } from "./log.ts";
+
+/** What `serve` and `dev` are told. */
+export interface ServeOptions {
+  readonly http?: string;
+  readonly tcp?: string;
+  readonly stdio?: boolean;
+  readonly data: string;
+  readonly as?: string;
+  readonly toolNames: "dot" | "strict";
+  readonly lists: "gated" | "dynamic";
+  readonly json?: boolean;
+  readonly log: ServerLogLevel;
+  readonly jwks?: string;
+  readonly issuer?: string;
+  readonly audience?: string;
+  readonly resource?: string;
+  readonly apiKeys?: string;
+  readonly requireScope?: readonly string[];
+  readonly allowHost?: readonly string[];
+  readonly allowOrigin?: readonly string[];
+  readonly insecure?: boolean;
+  readonly rate?: number;
+  readonly receipts?: boolean;
+  readonly grace: number;
+}
+
+const collect = (value: string, before: readonly string[] | undefined): readonly string[] => [...(before ?? []), value];
+
+const positive = (text: string): number => {
+  const number = Number(text);
+  if (!Number.isFinite(number) || number < 0) throw new InvalidArgumentError("It must be a number of 0 or more.");
+  return number;
+};
+
+const DEFAULT_DATA = ".troupe";
+
+const dataOption = (): Option => new Option("--data <dir>", "where actors, sessions and history are kept").default(DEFAULT_DATA);
+
+/** What every other command is told. */
+export interface Common {
+  readonly data: string;
+  readonly json?: boolean;
+}
+
+export const common = (command: Command): Command => command.addOption(dataOption()).option("--json", "one JSON value per line");
+
+export const addServeOptions = (command: Command): Command =>
+  command
+    .argument(
+      "<module...>",
+      "a TypeScript or JavaScript file that exports actors, a folder with such an index, or a world (.yaml); name=module puts it under a prefix",
+    )
+    .option(
+      "--http <address>",
+      "Streamable HTTP at [host:]port (default when no other door is named: 127.0.0.1:3000); port 0 picks a free one",
+    )
+    .option("--stdio", "MCP on standard input and output; ends with the input")
+    .option("--tcp <address>", "newline-delimited JSON at [host:]port or the path of a Unix socket")
+    .addOption(dataOption())
+    .option("--as <name>", "who the client on stdio or a Unix socket is (default: local)")
+    .addOption(
+      new Option("--tool-names <style>", "dot: child.open; strict: child__open, [A-Za-z0-9_-]{1,64} only")
+        .choices(["dot", "strict"])
+        .default("dot"),
+    )
+    .addOption(
+      new Option("--lists <posture>", "to clients of 2026-07-28 with a principal: gated (all tools, refused with a reason) or dynamic")
+        .choices(["gated", "dynamic"])
+        .default("gated"),
+    )
+    .option("--jwks <url-or-file>", "verify bearer tokens against these keys")
+    .option("--issuer <iss>", "the tokens' issuer")
+    .option("--audience <aud>", "the tokens' audience (default: the resource)")
+    .option("--resource <url>", "the address clients know this server by, behind a proxy (default: where HTTP listens)")
+    .option("--api-keys <file>", "JSON: name → SHA-256 (hex) of a key, or {sha256, scopes}")
+    .option("--require-scope <scope>", "every request needs it; repeatable", collect)
+    .option("--allow-host <name>", "a Host besides loopback; repeatable", collect)
+    .option("--allow-origin <origin>", "a browser origin besides loopback; repeatable", collect)
+    .option("--insecure", "listen beyond loopback without tokens")
+    .option("--rate <calls>", "requests a second for each principal; 0 for no limit", positive)
+    .option("--receipts", 'results carry _meta["troupe/receipt"]')
+    .option("--grace <ms>", "how long running calls may take after SIGTERM", positive, 5_000)
+    .addOption(new Option("--log <level>", "to standard error").choices([...LOG_LEVELS]).default("info"))
+    .option("--json", "machine-readable: one line when ready, JSON logs");

@@ -1,0 +1,49 @@
+import { styleText } from "node:util";
+import type { Json } from "../contract/index.ts";
+
+/** Where a command writes: people get text, machines one JSON value per line. */
+export interface Output {
+  readonly json: boolean;
+  /** A result: the JSON for machines, the text for people. */
+  show(value: Json | object, text: () => string): void;
+  /** Progress and hints: people only, on standard error. */
+  note(text: string): void;
+}
+
+const colours = (): boolean => process.stdout.isTTY && process.env["NO_COLOR"] === undefined;
+
+export const paint = (style: "bold" | "dim" | "green" | "red" | "yellow" | "cyan", text: string): string =>
+  colours() ? styleText(style, text) : text;
+
+/** Whoever reads may stop reading, as `head` does: what is left is for nobody, and no failure. */
+const endWithReader = (error: NodeJS.ErrnoException): void => {
+  if (error.code !== "EPIPE") throw error;
+  process.exit(process.exitCode ?? 0);
+};
+
+/** One line of a command's result on the standard output. */
+export const printLine = (line: string): void => {
+  if (!process.stdout.listeners("error").includes(endWithReader)) process.stdout.on("error", endWithReader);
+  process.stdout.write(`${line}\n`);
+};
+
+export const output = (json: boolean): Output => ({
+  json,
+  show(value, text) {
+    printLine(json ? JSON.stringify(value) : text());
+  },
+  note(text) {
+    if (!json) process.stderr.write(`${text}\n`);
+  },
+});
+
+/** Columns as wide as their widest cell; the last one is left as it is. */
+export const table = (head: readonly string[], rows: readonly (readonly string[])[]): string => {
+  const widths = head.map((cell, column) => Math.max(cell.length, ...rows.map((row) => row[column]?.length ?? 0)));
+  const line = (cells: readonly string[]): string =>
+    cells
+      .map((cell, column) => (column === cells.length - 1 ? cell : cell.padEnd(widths[column] ?? 0)))
+      .join("  ")
+      .trimEnd();
+  return [paint("dim", line(head)), ...rows.map(line)].join("\n");
+};

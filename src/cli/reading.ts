@@ -1,0 +1,38 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { ActorId, ChainEvent, Store } from "../contract/index.ts";
+import { sqliteStore } from "../store/index.ts";
+import { DataDirectory } from "./data-directory.ts";
+import { notFound } from "./exit-code.ts";
+
+const PAGE = 1_000;
+
+/** The store, to read only: works beside a running server. */
+export const openToRead = (data: string): { readonly store: Store; readonly directory: DataDirectory } => {
+  const directory = new DataDirectory(data);
+  if (!existsSync(join(directory.path, "troupe.db")))
+    throw notFound(`There are no actors in ${directory.path}: name the directory with --data, or serve something on disk first.`);
+  return { store: sqliteStore({ directory: directory.path, readOnly: true }), directory };
+};
+
+/** Every event after `afterSeq`, page by page. */
+export async function* eventsOf(store: Store, id: ActorId, afterSeq = 0): AsyncGenerator<ChainEvent> {
+  let after = afterSeq;
+  for (;;) {
+    const page = await store.events(id, after, PAGE);
+    yield* page;
+    if (page.length < PAGE) return;
+    after += page.length;
+  }
+}
+
+/** The chain up to `seq` (default: all). Throws when there is none. */
+export const chainOf = async (store: Store, id: ActorId, seq = Number.POSITIVE_INFINITY): Promise<readonly ChainEvent[]> => {
+  const events: ChainEvent[] = [];
+  for await (const event of eventsOf(store, id)) {
+    if (events.length >= seq) break;
+    events.push(event);
+  }
+  if (events.length === 0) throw notFound(`There is no actor ${id}; "troupe actors" lists them.`);
+  return events;
+};

@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { OfferRef, Viewer } from "../contract/index.ts";
+import { registry } from "../source/index.ts";
+import { switchSource } from "./switch-source.ts";
+
+const viewer: Viewer = { scopes: [] };
+const pages = () => registry({ resources: { page: { uri: "book://{page}", read: ({ page }) => page ?? "" } } });
+
+test("C8 a subscription to one resource stays one to it alone, also after an exchange", () => {
+  const first = pages();
+  const switched = switchSource(first);
+  const heard: (OfferRef | undefined)[] = [];
+  const undo = switched.source.watch(viewer, (ref) => heard.push(ref), { ref: "resources/page", args: { page: "1" } });
+
+  first.relist();
+  first.changed("page", { page: "2" });
+  assert.deepEqual(heard, [], "neither the lists nor another page");
+  first.changed("page", { page: "1" });
+  assert.deepEqual(heard, ["resources/page"]);
+
+  const second = pages();
+  switched.replace(second);
+  assert.deepEqual(heard, ["resources/page", "resources/page"], "what it shows may be different now");
+  first.changed("page");
+  second.relist();
+  second.changed("page", { page: "2" });
+  assert.equal(heard.length, 2);
+  second.changed("page", { page: "1" });
+  assert.equal(heard.length, 3);
+
+  undo();
+  second.changed("page");
+  assert.equal(heard.length, 3);
+});

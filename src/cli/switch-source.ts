@@ -1,0 +1,41 @@
+import type { Source } from "../contract/index.ts";
+
+interface Watcher {
+  readonly viewer: Parameters<Source["watch"]>[0];
+  readonly dirty: Parameters<Source["watch"]>[1];
+  readonly only: Parameters<Source["watch"]>[2];
+  undo: () => void;
+}
+
+/** A source that can be exchanged under the feet of connected clients: sessions and subscriptions stay. */
+export const switchSource = (first: Source): { readonly source: Source; replace(next: Source): void } => {
+  let current = first;
+  const watchers = new Set<Watcher>();
+  const source: Source = {
+    get instructions() {
+      return current.instructions ?? "";
+    },
+    surface: (viewer) => current.surface(viewer),
+    act: (viewer, ref, args, options) => current.act(viewer, ref, args, options),
+    complete: async (viewer, ref, argument, value, others) => (await current.complete?.(viewer, ref, argument, value, others)) ?? [],
+    watch(viewer, dirty, only) {
+      const watcher: Watcher = { viewer, dirty, only, undo: current.watch(viewer, dirty, only) };
+      watchers.add(watcher);
+      return () => {
+        watchers.delete(watcher);
+        watcher.undo();
+      };
+    },
+  };
+  return {
+    source,
+    replace(next) {
+      current = next;
+      for (const watcher of watchers) {
+        watcher.undo();
+        watcher.undo = next.watch(watcher.viewer, watcher.dirty, watcher.only);
+        watcher.dirty(watcher.only?.ref);
+      }
+    },
+  };
+};

@@ -1,0 +1,41 @@
+import { Verifier, type Verdict, type VerifyOptions } from "../chain/index.ts";
+import { type ActorId, type ChainEvent, type Store, StoreError } from "../contract/index.ts";
+import { isBag } from "./bag.ts";
+
+const PAGE = 1_000;
+
+const isDamage = (error: unknown): error is StoreError => error instanceof StoreError && error.code === "STORE_CORRUPT";
+
+// A chain is read from its end: what a missing event hides comes before it.
+const seqIn = ({ data }: StoreError): number | undefined => (isBag(data) && typeof data["seq"] === "number" ? data["seq"] : undefined);
+
+/** The verdict on one chain, also where its file cannot tell all of it: then the flaw is the first event that cannot be read. */
+export const verdictOn = async (store: Store, actor: ActorId, options: Omit<VerifyOptions, "actor">): Promise<Verdict> => {
+  const verifier = new Verifier({ ...options, actor });
+  let limit = PAGE;
+  for (let after = 0; ;) {
+    let page: readonly ChainEvent[];
+    try {
+      page = await store.events(actor, after, limit);
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      if (limit === 1) return { ...verifier.end(), flaw: { code: "UNREADABLE", seq: seqIn(error) ?? after + 1, message: error.message } };
+      // Which of them it is shows one by one.
+      limit = 1;
+      continue;
+    }
+    for (const event of page) if (!verifier.add(event)) return verifier.end();
+    if (page.length < limit) return verifier.end();
+    after += page.length;
+  }
+};
+
+/** Whether there is such an actor: one whose row is damaged is there. */
+export const isThere = async (store: Store, id: ActorId): Promise<boolean> => {
+  try {
+    return (await store.load(id)) !== undefined;
+  } catch (error) {
+    if (isDamage(error)) return true;
+    throw error;
+  }
+};

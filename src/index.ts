@@ -1,0 +1,2 @@
+export * from "./actor/index.ts";
+export * from "./contract/index.ts";

@@ -1,0 +1,124 @@
+import { actor, blob, content, refuse } from "troupe";
+
+// The smallest PNG and WAV there are: one dot, no sound.
+const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==";
+const WAV = "UklGRiQAAABXQVZFZm10IBAAAAABAAEARKwAAIhYAQACABAAZGF0YQAAAAA=";
+
+const image = { type: "image", data: PNG, mimeType: "image/png" };
+
+/** A schema of 2020-12 with everything a server could be tempted to rewrite. */
+const contact = {
+  $schema: "https://json-schema.org/draft/2020-12/schema",
+  type: "object",
+  $defs: { address: { $anchor: "addressDef", type: "object", properties: { street: { type: "string" }, city: { type: "string" } } } },
+  properties: {
+    name: { type: "string" },
+    address: { $ref: "#/$defs/address" },
+    contactMethod: { type: "string", enum: ["phone", "email"] },
+    phone: { type: "string" },
+    email: { type: "string" },
+  },
+  allOf: [{ anyOf: [{ required: ["phone"] }, { required: ["email"] }] }],
+  if: { properties: { contactMethod: { const: "phone" } }, required: ["contactMethod"] },
+  // oxlint-disable-next-line unicorn/no-thenable -- JSON Schema's word
+  then: { required: ["phone"] },
+  else: { required: ["email"] },
+  additionalProperties: false,
+};
+
+/** Every kind of content a result can have. */
+export const contents = actor("contents", {
+  describe: "What results are made of.",
+  persistence: "memory",
+  initial: () => ({}),
+  tools: {
+    test_simple_text: { describe: "Returns text.", view: () => "This is a simple text response for testing." },
+    test_image_content: { describe: "Returns an image.", view: () => content([image]) },
+    test_audio_content: { describe: "Returns a sound.", view: () => content([{ type: "audio", data: WAV, mimeType: "audio/wav" }]) },
+    test_embedded_resource: {
+      describe: "Returns an embedded resource.",
+      view: () =>
+        content([
+          {
+            type: "resource",
+            resource: { uri: "test://embedded-resource", mimeType: "text/plain", text: "This is an embedded resource content." },
+          },
+        ]),
+    },
+    test_multiple_content_types: {
+      describe: "Returns several kinds of content.",
+      view: () =>
+        content([
+          "Multiple content types test:",
+          image,
+          {
+            type: "resource",
+            resource: { uri: "test://mixed-content-resource", mimeType: "application/json", text: '{"test":"data","value":123}' },
+          },
+        ]),
+    },
+    test_error_handling: { describe: "Always fails.", run: (): string => refuse("This tool intentionally returns an error for testing") },
+    json_schema_2020_12_tool: {
+      describe: "Tool with JSON Schema 2020-12 features",
+      input: contact,
+      view: (_state, { args }) => JSON.stringify(args),
+    },
+    test_x_mcp_header: {
+      describe: "Repeats an argument in a header.",
+      input: { type: "object", properties: { region: { type: "string", "x-mcp-header": "Region" } } },
+      view: (_state, { args }) => JSON.stringify(args),
+    },
+  },
+  resources: {
+    text: {
+      uri: "test://static-text",
+      describe: "Text.",
+      mimeType: "text/plain",
+      view: () => "This is the content of the static text resource.",
+    },
+    binary: { uri: "test://static-binary", describe: "Bytes.", mimeType: "image/png", view: () => blob(PNG) },
+    template: {
+      uri: "test://template/{id}/data",
+      describe: "One of many.",
+      mimeType: "application/json",
+      view: (_state, { args }) => ({ id: args.id, templateTest: true, data: `Data for ID: ${args.id}` }),
+    },
+    watched: { uri: "test://watched-resource", describe: "Can be subscribed to.", mimeType: "text/plain", view: () => "Watched." },
+  },
+  prompts: {
+    test_simple_prompt: { describe: "A prompt.", view: () => "This is a simple prompt for testing." },
+    test_prompt_with_arguments: {
+      describe: "A prompt with arguments.",
+      arguments: [
+        { name: "arg1", description: "First test argument", required: true },
+        { name: "arg2", description: "Second test argument", required: true },
+      ],
+      view: (_state, { args }) => `Prompt with arguments: arg1='${args["arg1"] ?? ""}', arg2='${args["arg2"] ?? ""}'`,
+    },
+    test_prompt_with_embedded_resource: {
+      describe: "A prompt with a resource in it.",
+      arguments: [{ name: "resourceUri", description: "URI of the resource to embed", required: true }],
+      view: (_state, { args }) => ({
+        messages: [
+          {
+            role: "user",
+            content: {
+              type: "resource",
+              resource: { uri: args["resourceUri"] ?? "", mimeType: "text/plain", text: "Embedded resource content for testing." },
+            },
+          },
+          { role: "user", content: { type: "text", text: "Please process the embedded resource above." } },
+        ],
+      }),
+    },
+    test_prompt_with_image: {
+      describe: "A prompt with an image in it.",
+      view: () => ({
+        messages: [
+          { role: "user", content: image },
+          { role: "user", content: { type: "text", text: "Please analyze the image above." } },
+        ],
+      }),
+    },
+  },
+});

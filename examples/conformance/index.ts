@@ -1,0 +1,5 @@
+// Everything the official conformance suite asks a server for, by the names it asks for.
+export { asking } from "./asking.ts";
+export { changing } from "./changing.ts";
+export { contents } from "./content.ts";
+export { waiting } from "./waiting.ts";

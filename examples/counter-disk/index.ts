@@ -1,0 +1,3 @@
+import { counter } from "../counter/counter.ts";
+
+export default counter("disk");

@@ -1,0 +1,23 @@
+import { actor } from "troupe";
+import * as z from "zod";
+
+/** One counter for all who connect. */
+export function counter(persistence: "memory" | "disk") {
+  return actor("counter", {
+    describe: "A counter everybody shares.",
+    per: "shared",
+    persistence,
+    state: z.object({ count: z.int().default(0) }),
+    tools: {
+      add: {
+        describe: "Add to the counter; returns the sum.",
+        input: z.object({ by: z.int().default(1).describe("How much to add") }),
+        run({ state, args }) {
+          state.count += args.by;
+          return state.count;
+        },
+      },
+      get: { describe: "Read the counter.", view: (state) => state.count },
+    },
+  });
+}

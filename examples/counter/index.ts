@@ -1,0 +1,3 @@
+import { counter } from "./counter.ts";
+
+export default counter("memory");

@@ -1,0 +1,46 @@
+import { actor, refuse } from "troupe";
+import * as z from "zod";
+
+/** A door of one's own: what can be done with it depends on how it stands. */
+export const door = actor("door", {
+  describe: "A door.",
+  per: "user",
+  persistence: "disk",
+  state: z.object({ open: z.boolean().default(false), locked: z.boolean().default(true) }),
+  tools: {
+    open: {
+      describe: "Open the door.",
+      when: (state) => !state.open || "It is already open.",
+      run({ state }) {
+        if (state.locked) refuse("It is locked.");
+        state.open = true;
+        return "It creaks open.";
+      },
+    },
+    unlock: {
+      describe: "Turn the key.",
+      when: (state) => state.locked || "It is not locked.",
+      run({ state }) {
+        state.locked = false;
+        return "Click.";
+      },
+    },
+    close: {
+      describe: "Close the door.",
+      when: (state) => state.open || "It is not open.",
+      run({ state }) {
+        state.open = false;
+        return "It falls shut.";
+      },
+    },
+    look: { describe: "Look at it.", view: (state) => (state.open ? "Open." : "Shut.") },
+  },
+  resources: { state: { uri: "door://{alias}/state", mimeType: "application/json", view: (state) => state } },
+  messages: {
+    knock: {
+      run({ state, emit }) {
+        emit(state.open ? "Somebody is at the open door." : "Somebody knocks.");
+      },
+    },
+  },
+});

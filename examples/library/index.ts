@@ -1,0 +1,105 @@
+import { actor, elicit, refuse } from "troupe";
+import * as z from "zod";
+
+const Book = z.object({ title: z.string() });
+
+/** One shelf for all; only readers speak to it. */
+export const shelf = actor("shelf", {
+  describe: "A shelf of books.",
+  per: "link",
+  state: z.object({ free: z.array(z.string()).default(["Dune", "Emma"]) }),
+  messages: {
+    take: {
+      input: Book,
+      run({ state, args }) {
+        if (!state.free.includes(args.title)) refuse(`${args.title} is lent.`);
+        state.free = state.free.filter((title) => title !== args.title);
+        return args.title;
+      },
+    },
+    put_back: {
+      input: Book,
+      run({ state, args }) {
+        state.free.push(args.title);
+      },
+    },
+  },
+});
+
+/** Whoever borrows: an actor for each principal. */
+export const reader = actor("reader", {
+  describe: "A reader.",
+  per: "user",
+  state: z.object({
+    books: z.array(z.string()).default([]),
+    overdue: z.array(z.string()).default([]),
+    waiting: z.array(z.string()).default([]),
+  }),
+  tools: {
+    borrow: {
+      describe: "Borrow a book for two weeks.",
+      input: Book,
+      run(ctx) {
+        // What the shelf says comes back as the message `answered`, in the order it was asked; until then this caller waits, nobody else.
+        ctx.send(shelf.at("main").take({ title: ctx.args.title }), { start: null, replyAs: "answered" });
+        ctx.state.waiting.push(ctx.message.id);
+        return ctx.later();
+      },
+    },
+    give_back: {
+      describe: "Give a book back.",
+      input: Book,
+      when: (state) => state.books.length > 0 || "You have no book.",
+      choices: { title: (state) => state.books },
+      run(ctx) {
+        const { title } = ctx.args;
+        if (ctx.can("elicitation")) {
+          const { read } = ctx.ask({ read: elicit(`Have you read ${title}?`, z.object({ rating: z.number().int().min(1).max(5) })) });
+          if (read.action !== "accept") refuse("Then keep it a while.");
+          ctx.record({ title, rating: read.content.rating });
+        }
+        ctx.state.books = ctx.state.books.filter((book) => book !== title);
+        ctx.state.overdue = ctx.state.overdue.filter((book) => book !== title);
+        ctx.cancel(title);
+        ctx.send(shelf.at("main").put_back({ title }));
+        return "Thank you.";
+      },
+    },
+  },
+  messages: {
+    answered: {
+      replies: true,
+      run(ctx) {
+        const { reply } = ctx.args;
+        const asked = ctx.state.waiting.shift();
+        if ("ok" in reply && typeof reply.ok === "string") {
+          const title = reply.ok;
+          ctx.state.books.push(title);
+          ctx.wake(title, { afterMs: 14 * 86_400_000, action: "due", args: { title } });
+        }
+        if (asked !== undefined) ctx.answer(asked, reply);
+      },
+    },
+    due: {
+      input: Book,
+      run({ state, args }) {
+        state.overdue.push(args.title);
+      },
+    },
+  },
+  resources: {
+    books: { uri: "library://mine", mimeType: "application/json", view: (state) => state.books },
+    book: {
+      uri: "library://mine/{title}",
+      choices: { title: (state) => state.books },
+      view: (state, { args }) => `${args.title}: ${state.overdue.includes(args.title) ? "overdue" : "borrowed"}.`,
+    },
+  },
+  prompts: {
+    next: {
+      describe: "What to read next",
+      input: z.object({ mood: z.string() }),
+      view: (state, { args }) => `I have read ${state.books.join(", ") || "nothing"} and feel ${args.mood}. What should I read next?`,
+    },
+  },
+});

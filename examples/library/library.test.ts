@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { rehearse } from "troupe/testing";
+import { connect } from "../../test/clients.ts";
+import { serveChild } from "../../test/serve-child.ts";
+import { reader, shelf } from "./index.ts";
+
+test("a reader waits for the shelf's word, and passes on what it says", () => {
+  const stage = rehearse(reader, { key: "ada" });
+  assert.equal(stage.turn("tools/borrow", { title: "Emma" }, { id: "call-1" }).reply, "later");
+  assert.deepEqual(
+    stage.sent.map(({ to, action, args, replyAs }) => ({ to, action, args, replyAs })),
+    [{ to: "shelf/main", action: "take", args: { title: "Emma" }, replyAs: "answered" }],
+  );
+  stage.turn("answered", { of: "m", to: "shelf/main", reply: { ok: "Emma" } });
+  assert.deepEqual(stage.answered, { "call-1": { ok: "Emma" } });
+  assert.deepEqual(stage.state.books, ["Emma"]);
+  assert.equal(stage.wakes["Emma"]?.action, "due");
+});
+
+test("a book that was kept too long is overdue until it is given back", () => {
+  const stage = rehearse(reader, { state: { books: ["Emma"], overdue: [], waiting: [] } });
+  stage.turn("due", { title: "Emma" });
+  assert.deepEqual(stage.view("resources/book", { title: "Emma" }), { ok: "Emma: overdue." });
+  assert.deepEqual(stage.turn("tools/give_back", { title: "Emma" }).reply, { ok: "Thank you." });
+  assert.deepEqual(stage.state, { books: [], overdue: [], waiting: [] });
+});
+
+test("a shelf lends each book once", () => {
+  const stage = rehearse(shelf);
+  assert.deepEqual(stage.turn("take", { title: "Dune" }).reply, { ok: "Dune" });
+  assert.deepEqual(stage.turn("take", { title: "Dune" }).reply, { refused: { code: "REFUSED", message: "Dune is lent." } });
+});
+
+test("two readers share one shelf, and each sees only what it borrowed", { timeout: 60_000 }, async () => {
+  await using served = await serveChild(["examples/library"]);
+  const http = String(served.ready.http);
+  const elicit = () => ({ action: "accept" as const, content: { rating: 5 } });
+  await using ada = await connect({ http }, { sdk: "v1", era: "legacy" }, { elicit });
+  await using bob = await connect({ http }, { sdk: "v1", era: "legacy" });
+  assert.equal((await ada.call("borrow", { title: "Emma" })).text, "Emma");
+  assert.equal((await bob.call("borrow", { title: "Emma" })).text, "Emma is lent.");
+  assert.equal(await ada.read("library://mine"), '["Emma"]');
+  assert.equal(await bob.read("library://mine"), "[]");
+  assert.equal((await ada.call("give_back", { title: "Emma" })).text, "Thank you.");
+  assert.equal((await bob.call("borrow", { title: "Emma" })).text, "Emma");
+  assert.match(await bob.prompt("next", { mood: "brave" }), /I have read Emma and feel brave/);
+});

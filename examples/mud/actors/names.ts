@@ -1,0 +1,53 @@
+import { actor, refuse } from "troupe";
+import type { ActorId } from "troupe/contract";
+import { folded } from "./player/player-state.ts";
+import { fields, maybe, text } from "./shape.ts";
+
+interface Owner {
+  player: ActorId;
+  name: string;
+}
+
+export interface NamesState {
+  /** By folded name. */
+  owners: Record<string, Owner>;
+}
+
+/** Who is called what: one actor for every 256th name, so that no two players claim one name and none of the actors grows without end. */
+export function namesKind() {
+  return actor("names", {
+    describe: "The names players have claimed.",
+    per: "link",
+    begins: true,
+    initial: (): NamesState => ({ owners: {} }),
+    messages: {
+      claim: {
+        input: fields({ name: text, call: maybe(text) }),
+        run: ({ state, args, from }) => {
+          if (from === undefined) return refuse("Only players claim names.");
+          const key = folded(args.name);
+          const owner = Object.hasOwn(state.owners, key) ? state.owners[key] : undefined;
+          const granted = owner === undefined || owner.player === from;
+          if (granted) state.owners[key] = { player: from, name: args.name };
+          return { ...args, granted };
+        },
+      },
+      free: {
+        input: fields({ name: text }),
+        run: ({ state, args, from }) => {
+          const key = folded(args.name);
+          if (Object.hasOwn(state.owners, key) && state.owners[key]?.player === from) delete state.owners[key];
+        },
+      },
+      relay: {
+        input: fields({ to: text, by: text, text, call: text }),
+        run: ({ state, args, send }) => {
+          const key = folded(args.to);
+          const owner = Object.hasOwn(state.owners, key) ? state.owners[key] : undefined;
+          if (owner !== undefined) send(owner.player, "told", { by: args.by, text: args.text });
+          return { call: args.call, name: owner?.name ?? args.to, found: owner !== undefined, text: args.text };
+        },
+      },
+    },
+  });
+}

@@ -1,0 +1,71 @@
+import type { Bag } from "troupe/contract";
+import { meant } from "../../rules/words.ts";
+import { DIRECTIONS, itemOf, type World } from "../../world/world.ts";
+import { among, argument, fields, maybe, text } from "../shape.ts";
+import { LONGEST_SAYING } from "./acts.ts";
+
+/** No argument is listed; `at` is understood. */
+export const LOOK: Bag = { type: "object", properties: {}, required: [] };
+export const NOTHING: Bag = { type: "object", properties: {}, required: [] };
+
+export const MOVE = argument(
+  {
+    type: "object",
+    properties: { direction: { type: "string", enum: DIRECTIONS, description: "Direction to move" } },
+    required: ["direction"],
+  },
+  fields({ direction: among(DIRECTIONS) }),
+);
+
+const itemProperty = (what: string): Bag => ({ type: "string", description: `Name of the item to ${what}` });
+
+/** `Rusty Key`, `rusty key` and `rusty_key` are one thing. */
+const itemIn = (world: World) => {
+  const ids = Object.keys(world.items);
+  return (name: string): string => meant(ids, (id) => itemOf(world, id).name, name) ?? name;
+};
+
+export function itemInput(world: World, what: string) {
+  const itemId = itemIn(world);
+  return argument({ type: "object", properties: { item: itemProperty(what) }, required: ["item"] }, fields({ item: text }), ({ item }) => ({
+    item: itemId(item),
+  }));
+}
+
+export function giveInput(world: World) {
+  const itemId = itemIn(world);
+  return argument(
+    {
+      type: "object",
+      properties: { item: itemProperty("give"), to: { type: "string", description: "Name of a player who is here" } },
+      required: ["item", "to"],
+    },
+    fields({ item: text, to: text }),
+    ({ item, to }) => ({ item: itemId(item), to }),
+  );
+}
+
+export function talkInput(world: World) {
+  const ids = Object.keys(world.characters);
+  return argument(
+    {
+      type: "object",
+      properties: {
+        to: { type: "string", description: "Who, of the characters that are here" },
+        about: { type: "string", description: "What to ask about; leave it away to be greeted" },
+      },
+      required: ["to"],
+    },
+    fields({ to: text, about: maybe(text) }),
+    ({ to, about }) => ({ to: meant(ids, (id) => world.characters[id]?.name ?? id, to) ?? to, about }),
+  );
+}
+
+export const SAYING = argument(
+  {
+    type: "object",
+    properties: { text: { type: "string", description: "One line", maxLength: LONGEST_SAYING } },
+    required: ["text"],
+  },
+  fields({ text }),
+);

@@ -1,0 +1,179 @@
+import type { ActorId } from "troupe/contract";
+import { describeRoom } from "../../rules/describe.ts";
+import { monsterHere, restoreMonster, returnsFor } from "../../rules/stage.ts";
+import { roomOf, type World } from "../../world/world.ts";
+import { roomId } from "../room-id.ts";
+import type { Sheet } from "../sheet.ts";
+import { beholder, newsFor, type Occupant, othersOf, type RoomState, type RoomTurn, tellAll, toldWithNews } from "./room-state.ts";
+
+/** Who has done nothing for this long is asleep, and not seen. */
+const ASLEEP_MS = 30 * 60_000;
+/** A step or a blow that is not over by then never will be: its message is a dead letter. */
+const STUCK_MS = 10_000;
+const PING_MS = 10 * 60_000;
+const MOST_OCCUPANTS = 500;
+
+export const isPlayer = (id: string | undefined): id is ActorId => id !== undefined && id.startsWith("player/");
+
+/** Adds somebody, or brings back who slept too long. */
+export function admit(turn: RoomTurn, self: string, sheet: Sheet, came: string | null): Occupant {
+  const { state } = turn;
+  const fresh: Occupant = {
+    ...sheet,
+    seen: turn.now,
+    cursor: state.next - 1,
+    asleep: false,
+    engaged: false,
+    leaving: false,
+    busy: 0,
+    came,
+    notes: [],
+    pinged: turn.now,
+  };
+  state.occupants[self] = fresh;
+  if (!state.watch) {
+    state.watch = true;
+    turn.wake("doze", { afterMs: ASLEEP_MS, action: "doze" });
+  }
+  const all = Object.entries(state.occupants);
+  if (all.length > MOST_OCCUPANTS) {
+    const oldest = all.reduce((a, b) => (a[1].seen <= b[1].seen ? a : b));
+    delete state.occupants[oldest[0]];
+  }
+  // Read again: what was stored is a draft of its own.
+  return state.occupants[self] ?? fresh;
+}
+
+/** Marks who sleeps, and forgets sleepers with empty hands. Where a monster lives everybody is kept: they hear of its comings and goings. */
+export function doze(turn: RoomTurn, world: World): void {
+  const { state } = turn;
+  const keep = roomOf(world, turn.key).monster !== undefined;
+  let awake = false;
+  for (const [id, one] of Object.entries(state.occupants)) {
+    one.asleep = turn.now - one.seen >= ASLEEP_MS;
+    if (!one.asleep) awake = true;
+    else if (one.engaged) disengage(turn, world, one);
+    if (one.asleep && !keep && one.items.length === 0 && one.notes.length === 0) delete state.occupants[id];
+  }
+  state.watch = awake;
+  if (awake) turn.wake("doze", { afterMs: ASLEEP_MS, action: "doze" });
+}
+
+/** Whether a step or blow of this one is under way. */
+export function isBusy(turn: Pick<RoomTurn, "now">, one: Occupant): boolean {
+  return one.busy > 0 && turn.now - one.busy < STUCK_MS;
+}
+
+/** Now and then a room tells a player that it is about: the player lets the others know, and keeps what it carries. */
+export function ping(turn: RoomTurn, self: ActorId): void {
+  const one = turn.state.occupants[self];
+  if (one === undefined || turn.now - one.pinged < PING_MS) return;
+  one.pinged = turn.now;
+  turn.send(self, "awake", {});
+}
+
+/** In a fight, or with a first blow on its way: the fight is listed once that was suffered. */
+export function isFighting(turn: Pick<RoomTurn, "now">, one: Occupant): boolean {
+  return one.engaged || (isBusy(turn, one) && !one.leaving);
+}
+
+function disengage(turn: Pick<RoomTurn, "state" | "key" | "now">, world: World, one: Occupant): void {
+  one.engaged = false;
+  const { state } = turn;
+  if (state.stage.monsterHealth === 0 || Object.values(state.occupants).some((other) => isFighting(turn, other))) return;
+  // Nobody fights it any more: its wounds close.
+  restoreMonster(world, turn.key, state.stage);
+}
+
+/**
+ * Hands somebody on to another room: this room's turn sends them, the other admits them and tells the player, whose
+ * turn says farewell here. Until then they can still act here, so a step that is lost strands nobody, and what is listed
+ * for them stays as it was: one step changes each list once. `sheet` is what goes with them where it differs already.
+ */
+export function handOn(
+  turn: RoomTurn,
+  self: ActorId,
+  to: string,
+  call: string,
+  step: { readonly text: string; readonly how: string; readonly died: boolean; readonly sheet?: Sheet },
+): void {
+  const one = turn.state.occupants[self];
+  if (one === undefined) return;
+  const lead = toldWithNews(turn, self, step.text);
+  one.leaving = true;
+  one.busy = turn.now;
+  const sheet = step.sheet ?? sheetOf(one);
+  turn.send(
+    roomId(to),
+    "arrive",
+    { player: self, sheet: { ...sheet, visit: sheet.visit + 1 }, from: turn.key, call, lead, how: step.how, died: step.died },
+    { start: null },
+  );
+}
+
+/** The other end of `handOn`. */
+export function arrive(
+  turn: RoomTurn,
+  world: World,
+  args: {
+    readonly player: ActorId;
+    readonly sheet: Sheet;
+    readonly from: string;
+    readonly call: string;
+    readonly lead: string;
+    readonly how: string;
+    readonly died: boolean;
+  },
+): void {
+  const { state } = turn;
+  const known = state.occupants[args.player];
+  const room = roomOf(world, turn.key);
+  const sheet = room.rest ? { ...args.sheet, health: world.hero.health } : args.sheet;
+  const alone = othersOf(state, args.player).length === 0;
+  if (alone && returnsFor(world, turn.key, state.stage, sheet.deeds)) {
+    restoreMonster(world, turn.key, state.stage);
+    turn.cancel("respawn");
+    tellMonster(turn, true, [args.player]);
+  }
+  tellAll(turn, args.player, args.how);
+  if (known === undefined || known.visit < sheet.visit) admit(turn, args.player, sheet, args.died ? null : args.from);
+  const seen = describeRoom(world, turn.key, state.stage, beholder(state, args.player));
+  turn.send(args.player, "arrived", {
+    room: turn.key,
+    visit: sheet.visit,
+    back: args.from,
+    call: args.call,
+    text: `${args.lead}\n\n${seen}`,
+    monster: monsterHere(world, turn.key, state.stage) !== undefined,
+  });
+}
+
+/** The player is elsewhere now: this room forgets it, and answers the call that began here. */
+export function farewell(
+  turn: RoomTurn,
+  world: World,
+  args: { readonly player: ActorId; readonly visit: number; readonly call: string | null; readonly text: string },
+): void {
+  const one = turn.state.occupants[args.player];
+  if (one !== undefined && one.visit <= args.visit) {
+    // What was said to this one in between is said again where it went. Without a call, it left the world.
+    if (args.call === null) tellAll(turn, args.player, `${one.name} fades from sight.`);
+    else
+      for (const entry of newsFor(turn.state, args.player))
+        if (one.notes.some((note) => note.n === entry.n)) turn.send(args.player, "heard", { text: entry.text });
+    disengage(turn, world, one);
+    delete turn.state.occupants[args.player];
+  }
+  if (args.call !== null) turn.answer(args.call, { ok: args.text });
+}
+
+function sheetOf(one: Occupant): Sheet {
+  const { name, health, items, deeds, quests, revision, visit } = one;
+  return { name, health, items: [...items], deeds: [...deeds], quests: [...quests], revision, visit };
+}
+
+/** Tells everybody whether a monster is here: players say so in their own state. */
+export function tellMonster(turn: RoomTurn, present: boolean, but: readonly string[]): void {
+  for (const id of Object.keys((turn.state satisfies RoomState).occupants))
+    if (isPlayer(id) && !but.includes(id)) turn.send(id, "monster", { present, room: turn.key });
+}

@@ -1,0 +1,147 @@
+import type { Viewer } from "troupe/contract";
+import type { Frozen, RunContext } from "troupe";
+import { newStage, type Stage } from "../../rules/stage.ts";
+import type { Beholder } from "../../rules/describe.ts";
+import type { World } from "../../world/world.ts";
+import type { Sheet } from "../sheet.ts";
+
+/** Somebody in the room. */
+export interface Occupant extends Sheet {
+  /** Of the last turn. */
+  seen: number;
+  /** The last thing that was told: what came after is news. */
+  cursor: number;
+  asleep: boolean;
+  engaged: boolean;
+  /** On the way to another room: the others no longer see this one. */
+  leaving: boolean;
+  /** Since when a blow or a step is under way; 0: none is. */
+  busy: number;
+  /** The room this one came from. */
+  came: string | null;
+  /** For this one's eyes only. */
+  notes: Entry[];
+  /** When the player was last told that it is awake. */
+  pinged: number;
+}
+
+export interface Entry {
+  n: number;
+  at: number;
+  text: string;
+}
+
+interface LogEntry extends Entry {
+  /** Whose doing: this one needs no news of it. */
+  by: string;
+}
+
+export interface RoomState {
+  /** The room's id in the world. */
+  id: string;
+  stage: Stage;
+  /** By the player's id. */
+  occupants: Record<string, Occupant>;
+  log: LogEntry[];
+  /** Number of the next thing that happens. */
+  next: number;
+  /** Used up, growing again. */
+  resting: string[];
+  /** Whether the wake is set that finds out who sleeps. */
+  watch: boolean;
+}
+
+/** What the room's own functions need of a turn. */
+export type RoomTurn = Pick<RunContext<RoomState, unknown>, "state" | "key" | "now" | "random" | "send" | "wake" | "cancel" | "answer">;
+
+/** A room as `view`, `when` and `choices` see it. */
+export type Seen = Frozen<RoomState>;
+
+const LOG_LENGTH = 60;
+const NOTES_LENGTH = 20;
+/** Over all occupants: whoever floods one with words must not fill the room for all. */
+const ALL_NOTES = 200;
+const NEWS_LINES = 15;
+
+export function newRoom(world: World, key: string): RoomState {
+  return { id: key, stage: newStage(world, key), occupants: {}, log: [], next: 1, resting: [], watch: false };
+}
+
+/** The occupant a viewer is; undefined where this one has not been here yet, or slept too long. */
+export function me(state: Seen, viewer: Viewer): Frozen<Occupant> | undefined {
+  return viewer.self === undefined || !Object.hasOwn(state.occupants, viewer.self) ? undefined : state.occupants[viewer.self];
+}
+
+/** The others one can see and hear. */
+export function othersOf(state: Seen, self: string | undefined): readonly (readonly [string, Frozen<Occupant>])[] {
+  return Object.entries(state.occupants).filter(([id, one]) => id !== self && !one.asleep && !one.leaving);
+}
+
+/** Who looks, for the descriptions. Whoever is unknown here carries nothing. */
+export function beholder(state: Seen, self: string | undefined): Beholder {
+  const mine = self === undefined ? undefined : state.occupants[self];
+  const others = othersOf(state, self).map(([, one]) => one);
+  return {
+    items: mine?.items ?? [],
+    deeds: mine?.deeds ?? [],
+    quests: mine?.quests ?? [],
+    others: others.map((one) => one.name),
+    theirs: others.flatMap((one) => one.items),
+  };
+}
+
+/** Tells everybody here, but for the one who did it. `text` must be fit for anybody's eyes. */
+export function tellAll(turn: Pick<RoomTurn, "state" | "now">, by: string, text: string): void {
+  const { state } = turn;
+  state.log.push({ n: state.next, at: turn.now, by, text });
+  state.next += 1;
+  if (state.log.length > LOG_LENGTH) state.log.splice(0, state.log.length - LOG_LENGTH);
+}
+
+/** Tells one. */
+export function tellOne(turn: Pick<RoomTurn, "state" | "now">, occupant: Occupant, text: string): void {
+  occupant.notes.push({ n: turn.state.next, at: turn.now, text });
+  turn.state.next += 1;
+  if (occupant.notes.length > NOTES_LENGTH) occupant.notes.splice(0, occupant.notes.length - NOTES_LENGTH);
+  const noted = Object.values(turn.state.occupants).filter((one) => one.notes.length > 0);
+  if (noted.reduce((sum, one) => sum + one.notes.length, 0) <= ALL_NOTES) return;
+  const firstOf = (one: Occupant): number => one.notes[0]?.n ?? Number.POSITIVE_INFINITY;
+  noted.reduce((a, b) => (firstOf(a) <= firstOf(b) ? a : b)).notes.shift();
+}
+
+/** What happened since the occupant's last turn, oldest first. Reading it changes nothing. */
+export function newsFor(state: Seen, self: string | undefined): readonly Frozen<Entry>[] {
+  const mine = self === undefined ? undefined : state.occupants[self];
+  if (mine === undefined) return [];
+  const heard = [...state.log.filter((entry) => entry.by !== self), ...mine.notes];
+  return heard.filter((entry) => entry.n > mine.cursor).toSorted((a, b) => a.n - b.n);
+}
+
+/** `text`, opened with what happened since the occupant's last turn. */
+export function withNews(state: Seen, self: string | undefined, text: string): string {
+  const news = newsFor(state, self);
+  if (news.length === 0) return text;
+  const shown = news.slice(-NEWS_LINES);
+  const more = news.length > shown.length ? [`- (and ${news.length - shown.length} things before that)`] : [];
+  return ["Since your last turn:", ...more, ...shown.map((entry) => `- ${entry.text}`), "", text].join("\n");
+}
+
+/** The end of an occupant's turn: the text with its news, which are told now. */
+export function toldWithNews(turn: Pick<RoomTurn, "state" | "now">, self: string, text: string): string {
+  const told = withNews(turn.state, self, text);
+  const mine = turn.state.occupants[self];
+  if (mine !== undefined) {
+    mine.cursor = turn.state.next - 1;
+    mine.notes = [];
+    mine.seen = turn.now;
+    mine.asleep = false;
+  }
+  return told;
+}
+
+/** Takes over what the player says of itself, unless something newer is known. */
+export function updateSheet(state: RoomState, self: string, sheet: Sheet): void {
+  const mine = state.occupants[self];
+  if (mine === undefined || mine.visit !== sheet.visit || mine.revision > sheet.revision) return;
+  Object.assign(mine, sheet);
+}

@@ -1,0 +1,113 @@
+import type { Bag, Json, Viewer } from "troupe/contract";
+import { refuse } from "troupe";
+import { describeBattle, describeRoom, describeThing, together } from "../../rules/describe.ts";
+import { passage } from "../../rules/passage.ts";
+import { isLit, monsterHere } from "../../rules/stage.ts";
+import { clean } from "../../rules/words.ts";
+import { exitsOf, itemOf, monsterOf, roomOf, type World } from "../../world/world.ts";
+import { beholder, me, newsFor, othersOf, type Seen, withNews } from "./room-state.ts";
+
+/** Whether one can see here: by the room's own light, or by what somebody carries. */
+export function litIn(world: World, state: Seen): boolean {
+  const carried = Object.values(state.occupants).flatMap((one) => (one.asleep ? [] : one.items));
+  return isLit(world, state.id, thaw(state), carried);
+}
+
+/** What one could pick up. */
+export function inSight(world: World, state: Seen): readonly string[] {
+  return litIn(world, state) ? state.stage.floor : [];
+}
+
+// The rules take a stage they could write to; nothing here does.
+function thaw(state: Seen) {
+  const { stage } = state;
+  return { ...stage, floor: [...stage.floor], chest: [...stage.chest], monsterItems: [...stage.monsterItems] };
+}
+
+/** `look`: around, or at one thing. */
+export function look(world: World, state: Seen, args: Bag, viewer: Viewer): string {
+  const wanted = [args["at"], args["thing"], args["target"]].find((one) => typeof one === "string");
+  const who = beholder(state, viewer.self);
+  if (typeof wanted !== "string" || wanted.trim() === "")
+    return withNews(state, viewer.self, describeRoom(world, state.id, thaw(state), who));
+  const name = clean(wanted, 80);
+  const thing = describeThing(world, state.id, thaw(state), who, name) ?? other(world, state, viewer, name);
+  return thing === undefined ? refuse(`You see nothing of that name here.`) : withNews(state, viewer.self, thing);
+}
+
+function other(world: World, state: Seen, viewer: Viewer, name: string): string | undefined {
+  const found = othersOf(state, viewer.self).find(([, one]) => one.name.toLowerCase() === name.toLowerCase());
+  if (found === undefined) return undefined;
+  const [, one] = found;
+  const carried = one.items.map((item) => itemOf(world, item).name);
+  return `${one.name} is here${carried.length === 0 ? ", with empty hands" : ` and carries: ${carried.join(", ")}`}.${one.engaged ? " In a fight!" : ""}`;
+}
+
+const carriedNames = (world: World, state: Seen, viewer: Viewer): readonly string[] =>
+  (me(state, viewer)?.items ?? []).map((item) => itemOf(world, item).name);
+
+/** `inventory`. */
+export function inventory(world: World, state: Seen, viewer: Viewer): string {
+  const names = carriedNames(world, state, viewer);
+  const health = me(state, viewer)?.health ?? world.hero.health;
+  const carried = names.length === 0 ? "You carry nothing." : `You carry: ${names.join(", ")}.`;
+  return withNews(state, viewer.self, `${carried} Health: ${health} of ${world.hero.health}.`);
+}
+
+/** The prompt `room_description`. */
+export function roomDescription(world: World, state: Seen, viewer: Viewer, withInventory: boolean) {
+  const names = carriedNames(world, state, viewer).map((name) => name.toLowerCase());
+  const scene = describeRoom(world, state.id, thaw(state), beholder(state, viewer.self));
+  const carried = withInventory ? `\n\nInventory: ${names.length === 0 ? "nothing" : names.join(", ")}` : "";
+  return message("Detailed room description with current game state", scene + carried);
+}
+
+/** The prompt `battle_prompt`. */
+export function battlePrompt(world: World, state: Seen, viewer: Viewer) {
+  const monster = monsterHere(world, state.id, thaw(state));
+  if (monster === undefined) return refuse("No enemies here");
+  const mine = me(state, viewer);
+  const who = { items: mine?.items ?? [], deeds: mine?.deeds ?? [], health: mine?.health ?? world.hero.health };
+  return message(`Combat with the ${monsterOf(world, monster).name}`, describeBattle(world, monster, state.stage.monsterHealth, who));
+}
+
+/** A prompt of one message. */
+export function message(description: string, text: string) {
+  return { description, messages: [{ role: "user" as const, content: { type: "text", text } }] };
+}
+
+/** The resource `game://room/current`. */
+export function currentRoom(world: World, state: Seen, viewer: Viewer): Json {
+  const room = roomOf(world, state.id);
+  const who = beholder(state, viewer.self);
+  const stage = thaw(state);
+  const lit = litIn(world, state);
+  const monster = monsterHere(world, state.id, stage);
+  return {
+    id: state.id,
+    name: room.name,
+    description: describeRoom(world, state.id, stage, who),
+    lit,
+    exits: exitsOf(room).map(([direction]) => ({ direction, open: "to" in passage(world, state.id, direction, together(who)) })),
+    items: (lit ? stage.floor : []).map((id) => ({ id, name: itemOf(world, id).name })),
+    monster:
+      monster === undefined || !lit
+        ? null
+        : { id: monster, name: monsterOf(world, monster).name, health: stage.monsterHealth, maxHealth: monsterOf(world, monster).health },
+    chest: room.chest === undefined || !lit ? null : { name: room.chest.name, open: stage.chestOpen },
+    characters: lit ? room.characters.map((id) => ({ id, name: world.characters[id]?.name ?? id })) : [],
+    players: othersOf(state, viewer.self).map(([, one]) => one.name),
+  };
+}
+
+const LOG_SHOWN = 40;
+
+/** The resource `game://room/log`: what was seen and heard here, and what was said to this viewer alone. */
+export function roomLog(world: World, state: Seen, viewer: Viewer): Json {
+  const entries = [...state.log, ...(me(state, viewer)?.notes ?? [])].toSorted((a, b) => a.n - b.n).slice(-LOG_SHOWN);
+  return {
+    room: roomOf(world, state.id).name,
+    unread: newsFor(state, viewer.self).length,
+    entries: entries.map(({ at, text }) => ({ at: new Date(at).toISOString(), text })),
+  };
+}

@@ -1,0 +1,92 @@
+import type { ActorId } from "troupe/contract";
+import { comeHome, monsterHere, restoreMonster, takeUp, woundMonster } from "../../rules/stage.ts";
+import { homesOf, itemOf, monsterOf, roomOf, type World } from "../../world/world.ts";
+import { listed } from "../../rules/words.ts";
+import { roomId } from "../room-id.ts";
+import type { Ticket } from "../sheet.ts";
+import { isFighting, isPlayer, tellMonster } from "./presence.ts";
+import { type Occupant, type RoomTurn, tellAll } from "./room-state.ts";
+
+/** An item that lies on the floor now. Where it does not belong there, it goes home after a while. */
+export function lay(turn: RoomTurn, world: World, item: string): void {
+  const home = homesOf(world).get(item);
+  if (home?.room === turn.key && home.place === "floor") return;
+  turn.wake(`stray-${item}`, { afterMs: world.pace.strayMs, action: "stray", args: { item } });
+}
+
+/** Puts an item on the floor. */
+export function putDown(turn: RoomTurn, world: World, item: string): void {
+  turn.state.stage.floor.push(item);
+  lay(turn, world, item);
+}
+
+/** What lay too long where it does not belong. */
+export function strayed(turn: RoomTurn, world: World, item: string): void {
+  const home = homesOf(world).get(item);
+  if (home === undefined || !takeUp(turn.state.stage, item)) return;
+  tellAll(turn, "", `The ${itemOf(world, item).name} fades away, back to where it belongs.`);
+  if (home.room === turn.key) comeHome(world, turn.key, turn.state.stage, item);
+  else turn.send(roomId(home.room), "homecoming", { item, rest: false }, { start: null });
+}
+
+/** An item that belongs here is back; what was used up grows again first. */
+export function homecoming(turn: RoomTurn, world: World, item: string, rest: boolean): void {
+  const { state } = turn;
+  if (rest) {
+    state.resting.push(item);
+    turn.wake(`regrow-${item}`, { afterMs: world.pace.regrowMs, action: "regrow", args: { item } });
+    return;
+  }
+  if (!comeHome(world, turn.key, state.stage, item)) putDown(turn, world, item);
+}
+
+export function regrown(turn: RoomTurn, world: World, item: string): void {
+  const index = turn.state.resting.indexOf(item);
+  if (index === -1) return;
+  turn.state.resting.splice(index, 1);
+  homecoming(turn, world, item, false);
+}
+
+/** The monster is defeated: everybody who fought it has done it. The slayer's own turn answers the call. */
+export function victory(turn: RoomTurn, world: World, ticket: Ticket): void {
+  const { state, key } = turn;
+  const { monster } = roomOf(world, key);
+  if (monster === undefined) return;
+  const { left } = woundMonster(state.stage, state.stage.monsterHealth);
+  for (const item of left) lay(turn, world, item);
+  const { name } = monsterOf(world, monster);
+  const slayer = state.occupants[ticket.me];
+  tellAll(turn, ticket.me, `${slayer?.name ?? "Somebody"} defeats the ${name}.`);
+  turn.wake("respawn", { afterMs: world.pace.respawnMs, action: "respawn" });
+  const found = left.length === 0 ? "" : ` It leaves behind: ${listed(left.map((item) => itemOf(world, item).name))}.`;
+  const text = `${ticket.text}\nYou have defeated the ${name}!${found}`;
+  if (slayer !== undefined) slayer.busy = turn.now;
+  const fighters = Object.entries(state.occupants).filter(([id, one]) => isFighting(turn, one) || id === ticket.me);
+  for (const [id, one] of fighters) {
+    one.engaged = false;
+    if (!isPlayer(id)) continue;
+    if (!one.deeds.includes(monster)) one.deeds.push(monster);
+    if (id === ticket.me) turn.send(id, "deed", { monster, ticket: { ...ticket, text } }, { replyAs: "praised" });
+    else turn.send(id, "deed", { monster, ticket: null });
+  }
+  tellMonster(
+    turn,
+    false,
+    fighters.map(([id]) => id),
+  );
+}
+
+export function respawn(turn: RoomTurn, world: World): void {
+  const { monster } = roomOf(world, turn.key);
+  if (monster === undefined || monsterHere(world, turn.key, turn.state.stage) !== undefined) return;
+  restoreMonster(world, turn.key, turn.state.stage);
+  tellAll(turn, "", `The ${monsterOf(world, monster).name} is back.`);
+  tellMonster(turn, true, []);
+}
+
+/** The monster's blow: decided here, suffered in the player's own turn. A miss is a blow of 0. */
+export function strikeBack(turn: RoomTurn, one: Occupant, ticket: Ticket, monster: string, damage: number): void {
+  one.busy = turn.now;
+  const me: ActorId | undefined = isPlayer(ticket.me) ? ticket.me : undefined;
+  if (me !== undefined) turn.send(me, "struck", { ticket, damage, monster }, { replyAs: "suffered" });
+}

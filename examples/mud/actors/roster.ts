@@ -1,0 +1,65 @@
+import { actor } from "troupe";
+import { NOTHING } from "./room/inputs.ts";
+import { fields, text } from "./shape.ts";
+
+export interface RosterState {
+  /** By alias. */
+  players: Record<string, { name: string; at: number }>;
+  /** Whether the wake is set that takes out who is gone. */
+  watch: boolean;
+}
+
+const GONE_MS = 30 * 60_000;
+const MOST = 2_000;
+const SHOWN = 100;
+
+/** Who is about, all over the world. */
+export function rosterKind() {
+  return actor("roster", {
+    describe: "Who is about.",
+    per: "link",
+    begins: true,
+    initial: (): RosterState => ({ players: {}, watch: false }),
+    tools: {
+      who: {
+        describe: "List the players who are about, all over the world",
+        input: NOTHING,
+        annotations: { title: "Who", readOnlyHint: true, openWorldHint: false },
+        view: (state) => {
+          const names = Object.values(state.players)
+            .map(({ name }) => name)
+            .toSorted((a, b) => a.localeCompare(b));
+          if (names.length === 0) return "Nobody else is about.";
+          const more = names.length > SHOWN ? ` and ${names.length - SHOWN} more` : "";
+          return `About are: ${names.slice(0, SHOWN).join(", ")}${more}.`;
+        },
+      },
+    },
+    messages: {
+      seen: {
+        input: fields({ alias: text, name: text }),
+        run: ({ state, args, now, wake }) => {
+          state.players[args.alias] = { name: args.name, at: now };
+          const all = Object.entries(state.players);
+          if (all.length > MOST) delete state.players[all.reduce((a, b) => (a[1].at <= b[1].at ? a : b))[0]];
+          if (state.watch) return;
+          state.watch = true;
+          wake("sweep", { afterMs: GONE_MS / 2, action: "sweep" });
+        },
+      },
+      gone: {
+        input: fields({ alias: text }),
+        run: ({ state, args }) => {
+          delete state.players[args.alias];
+        },
+      },
+      sweep: {
+        run: ({ state, now, wake }) => {
+          for (const [alias, { at }] of Object.entries(state.players)) if (now - at >= GONE_MS) delete state.players[alias];
+          state.watch = Object.keys(state.players).length > 0;
+          if (state.watch) wake("sweep", { afterMs: GONE_MS / 2, action: "sweep" });
+        },
+      },
+    },
+  });
+}

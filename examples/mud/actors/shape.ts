@@ -1,0 +1,97 @@
+import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
+import type { Bag } from "troupe/contract";
+
+/** Reads a value as `T`, or says where it is not one. Small on purpose: messages between the game's own actors need no more. */
+export interface Shape<T> extends StandardSchemaV1<T, T> {
+  /** Throws `Misfit`. */
+  read(value: unknown, path: string): T;
+}
+
+class Misfit extends Error {
+  readonly path: string;
+  constructor(path: string, expected: string) {
+    super(`must be ${expected}`);
+    this.path = path;
+  }
+}
+
+function shape<T>(read: (value: unknown, path: string) => T): Shape<T> {
+  return {
+    read,
+    "~standard": {
+      version: 1,
+      vendor: "mud",
+      validate(value) {
+        try {
+          return { value: read(value, "") };
+        } catch (error) {
+          if (error instanceof Misfit) return { issues: [{ message: error.message, path: error.path.split(".").slice(1) }] };
+          throw error;
+        }
+      },
+    },
+  };
+}
+
+export const text: Shape<string> = shape((value, path) => {
+  if (typeof value === "string") return value;
+  throw new Misfit(path, "text");
+});
+
+export const number: Shape<number> = shape((value, path) => {
+  if (typeof value === "number") return value;
+  throw new Misfit(path, "a number");
+});
+
+export const flag: Shape<boolean> = shape((value, path) => {
+  if (typeof value === "boolean") return value;
+  throw new Misfit(path, "true or false");
+});
+
+export function among<const T extends string>(words: readonly T[]): Shape<T> {
+  return shape((value, path) => {
+    const found = words.find((one) => typeof value === "string" && one === value.toLowerCase());
+    if (found === undefined) throw new Misfit(path, `one of ${words.join(", ")}`);
+    return found;
+  });
+}
+
+export function maybe<T>(inner: Shape<T>): Shape<T | null> {
+  return shape((value, path) => (value === null || value === undefined ? null : inner.read(value, path)));
+}
+
+export function list<T>(inner: Shape<T>): Shape<T[]> {
+  return shape((value, path) => {
+    if (!Array.isArray(value)) throw new Misfit(path, "a list");
+    return value.map((item, index) => inner.read(item, `${path}.${index}`));
+  });
+}
+
+type Fields<F> = { [K in keyof F]: F[K] extends Shape<infer T> ? T : never };
+
+export function fields<F extends Readonly<Record<string, Shape<unknown>>>>(inner: F): Shape<Fields<F>>;
+export function fields(inner: Readonly<Record<string, Shape<unknown>>>): Shape<object> {
+  return shape((value, path) => {
+    if (typeof value !== "object" || value === null) throw new Misfit(path, "an object");
+    return Object.fromEntries(Object.entries(inner).map(([key, one]) => [key, one.read(Reflect.get(value, key), `${path}.${key}`)]));
+  });
+}
+
+/** The arguments of a message that brings a reply: what it brought, or null where it was refused. */
+export function brought<T>(inner: Shape<T>): Shape<{ back: T | null }> {
+  return shape((value, path) => {
+    const reply: unknown = typeof value === "object" && value !== null ? Reflect.get(value, "reply") : undefined;
+    const ok: unknown = typeof reply === "object" && reply !== null && "ok" in reply ? reply.ok : null;
+    return { back: ok === null ? null : inner.read(ok, `${path}.reply.ok`) };
+  });
+}
+
+/** Arguments a client sends: `schema` is what it reads, `tidy` turns what it wrote into what is meant before anything is checked. */
+export function argument<T>(
+  schema: Bag,
+  inner: Shape<T>,
+  tidy: (value: T) => T = (value) => value,
+): StandardSchemaV1<T, T> & StandardJSONSchemaV1<T, T> {
+  const checked = shape((value, path) => tidy(inner.read(value, path)))["~standard"];
+  return { "~standard": { ...checked, jsonSchema: { input: () => ({ ...schema }), output: () => ({ ...schema }) } } };
+}

@@ -1,0 +1,331 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { loadWorld, parseWorld, type World, worlds } from "./index.ts";
+import { Table, viewer } from "./play/table.fixture.ts";
+
+const keep = loadWorld(worlds[0] ?? "");
+const ann = viewer("ann");
+const bob = viewer("bob");
+const cyd = viewer("cyd");
+const ENTRANCE =
+  "You are at the dungeon entrance. Stone walls stretch up into darkness. A torch flickers on the wall, casting dancing shadows. Exits: North.";
+const HALLWAY =
+  "You are in a dark hallway with stone walls. The air is musty and cold. Ancient torches provide flickering light. You can hear distant echoes from the north. Exits: South, East.";
+
+test("look and move are defined word for word as the specification has them", async () => {
+  await using table = await Table.lay(keep);
+  const tools = await table.tools(ann);
+  assert.deepEqual(tools.get("look"), {
+    name: "look",
+    description: "Examine your current surroundings",
+    inputSchema: { type: "object", properties: {}, required: [] },
+    annotations: { title: "Look Around", readOnlyHint: true, openWorldHint: false },
+  });
+  assert.deepEqual(tools.get("move"), {
+    name: "move",
+    description: "Move to a different room",
+    inputSchema: {
+      type: "object",
+      properties: { direction: { type: "string", enum: ["north", "south", "east", "west"], description: "Direction to move" } },
+      required: ["direction"],
+    },
+    annotations: { title: "Move", readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
+  });
+  assert.deepEqual(tools.get("pick_up")?.["inputSchema"], {
+    type: "object",
+    properties: { item: { type: "string", description: "Name of the item to pick up", enum: ["torch"] } },
+    required: ["item"],
+  });
+});
+
+test("every tool works at once for a newcomer, under a provisional name, and look gives the entrance", async () => {
+  await using table = await Table.lay(keep);
+  assert.equal(await table.tell(ann, "look"), ENTRANCE);
+  assert.equal(await table.tell(ann, "inventory"), "You carry nothing. Health: 100 of 100.");
+  assert.equal((await table.refusal(ann, "battle")).message, "No enemies here");
+  assert.match(await table.tell(ann, "say", { text: "Hello?" }), /^You say: “Hello\?”$/);
+  for (const [who, tool, args] of [
+    [bob, "pick_up", { item: "torch" }],
+    [cyd, "move", { direction: "north" }],
+    [viewer("dan"), "tell", { to: "nobody here", text: "hi" }],
+    [viewer("eve"), "emote", { text: "waves" }],
+    [viewer("fay"), "choose_name", { name: "Fay" }],
+    [viewer("gus"), "who", {}],
+  ] as const) {
+    const reply = await table.act(who, `tools/${tool}`, args);
+    assert.ok(
+      "ok" in reply || (tool === "tell" && "refused" in reply && /Nobody is called/.test(reply.refused.message)),
+      `${tool}: ${JSON.stringify(reply)}`,
+    );
+  }
+  await table.quiet();
+  assert.deepEqual(table.faults, []);
+});
+
+test("the player state has exactly the specification's fields, and an alias for the player", async () => {
+  await using table = await Table.lay(keep);
+  const fresh = await table.read(ann, "player_state");
+  assert.deepEqual(Object.keys(fresh).toSorted(), ["hasQuest", "health", "inventory", "monsterPresent", "player_id", "room"]);
+  assert.match(JSON.stringify(fresh["player_id"]), /^"[0-9a-f]{12}"$/);
+  await table.tell(ann, "pick_up", { item: "Torch" });
+  await table.tell(ann, "move", { direction: "north" });
+  await table.tell(ann, "accept_quest");
+  assert.deepEqual(await table.read(ann, "player_state"), { ...fresh, room: "hallway", inventory: ["torch"], hasQuest: true });
+});
+
+test("a wall, a locked door and a barred way are told with the specification's words", async () => {
+  await using table = await Table.lay(keep);
+  assert.equal(
+    (await table.refusal(ann, "move", { direction: "west" })).message,
+    "Error: Cannot move west - there is a wall blocking your path.",
+  );
+  assert.equal((await table.refusal(ann, "move", { direction: "up" })).code, "INVALID");
+  await table.tell(ann, "move", { direction: "NORTH" });
+  await table.tell(ann, "move", { direction: "east" });
+  assert.match((await table.refusal(ann, "move", { direction: "east" })).message, /^Error: Cannot move east - the armory door is shut/);
+  assert.match(await table.tell(ann, "look"), /East \(locked\)/);
+});
+
+test("moving tells the new room; the hallway reads as in the specification's example", async () => {
+  await using table = await Table.lay(keep);
+  assert.match(await table.tell(ann, "move", { direction: "north" }), new RegExp(`^You go north\\.\n\n${HALLWAY.replaceAll(".", "\\.")}`));
+  await table.tell(ann, "pick_up", { item: "leather pouch" });
+  await table.tell(ann, "accept_quest");
+  assert.equal(await table.prompt(ann, "room_description", { include_inventory: "true" }), `${HALLWAY}\n\nInventory: leather pouch`);
+  assert.equal(await table.prompt(ann, "room_description", { include_inventory: "false" }), HALLWAY);
+  assert.equal(await table.prompt(ann, "room_description"), HALLWAY);
+});
+
+test("quest_prompt appears where a quest is on offer, and follows it: offered, active, completed", async () => {
+  await using table = await Table.lay(keep);
+  assert.ok(!(await table.prompts(ann)).includes("quest_prompt"));
+  assert.ok(!(await table.tools(ann)).has("accept_quest"));
+  await table.tell(ann, "move", { direction: "north" });
+  assert.ok((await table.prompts(ann)).includes("quest_prompt"));
+  assert.match(
+    await table.prompt(ann, "quest_prompt"),
+    /^A weathered note on the wall .+ three magical keys and defeating the guardian\. Do you wish to accept this quest\?$/,
+  );
+  await table.tell(ann, "accept_quest");
+  assert.ok(!(await table.tools(ann)).has("accept_quest"));
+  assert.match(await table.prompt(ann, "quest_prompt"), /active.+\nDone: nothing yet\.\nStill to do: find the Rusty Key/s);
+  assert.ok(!(await table.prompts(bob)).includes("quest_prompt"));
+});
+
+test("battle, battle_prompt and flee come and go with the monster and the fight", async () => {
+  await using table = await Table.lay(keep, { seed: 3 });
+  await table.tell(ann, "pick_up", { item: "torch" });
+  for (const direction of ["north", "east", "south"]) await table.tell(ann, "move", { direction });
+  assert.equal((await table.read(ann, "player_state"))["monsterPresent"], true);
+  let tools = await table.tools(ann);
+  assert.ok(tools.has("battle") && !tools.has("flee"));
+  assert.match(await table.prompt(ann, "battle_prompt"), /You face the Cave Goblin.+health 45 of 45.+Torch: no help in a fight/s);
+  assert.match(await table.tell(ann, "battle"), /^You (hit|miss) the Cave Goblin.+\nThe Cave Goblin (hits|misses) you/);
+  tools = await table.tools(ann);
+  assert.ok(tools.has("flee"));
+  assert.match((await table.refusal(ann, "move", { direction: "north" })).message, /you are in a fight/);
+  for (let tries = 0; (await table.read(ann, "player_state"))["room"] === "cellar" && tries < 30; tries += 1) await table.tell(ann, "flee");
+  await table.quiet();
+  assert.ok(!(await table.tools(ann)).has("flee"));
+  assert.equal((await table.read(ann, "player_state"))["monsterPresent"], false);
+  // Nobody fights the goblin any more: it is whole again.
+  assert.equal((await table.room("cellar"))?.stage.monsterHealth, 45);
+});
+
+test("who falls wakes up at the entrance, whole and with empty hands, and everything is back where it belongs", async () => {
+  await using table = await Table.lay(keep, { seed: 5 });
+  await table.tell(ann, "pick_up", { item: "torch" });
+  for (const direction of ["north", "east", "north", "north", "east"]) await table.tell(ann, "move", { direction });
+  let last = "";
+  for (let round = 0; !/You fall/.test(last) && round < 40; round += 1) last = await table.tell(ann, "battle").catch(() => "You fall");
+  assert.match(last, /You fall.+You wake up in Dungeon Entrance\.\n\nYou are at the dungeon entrance/s);
+  await table.quiet();
+  const { room, inventory, health } = await table.read(ann, "player_state");
+  assert.deepEqual({ room, inventory, health }, { room: "entrance", inventory: [], health: 100 });
+  assert.match(await table.tell(ann, "look"), /A torch flickers on the wall/);
+  assert.deepEqual(await table.misplaced(), []);
+  assert.match(await table.tell(ann, "say", { text: "ouch" }), /You say/);
+});
+
+test("open_chest comes with a chest and goes when it is open; what was in it lies there", async () => {
+  const world = parseWorld(readFileSync(worlds[0] ?? "", "utf8").replace(/east: \{ to: armory.+\}/, "east: armory"), "keep.yaml");
+  await using table = await Table.lay(world);
+  await table.tell(ann, "move", { direction: "north" });
+  assert.ok(!(await table.tools(ann)).has("open_chest"));
+  for (const direction of ["east", "east"]) await table.tell(ann, "move", { direction });
+  assert.ok((await table.tools(ann)).has("open_chest"));
+  assert.equal(await table.tell(ann, "open_chest"), "You open the Iron-bound Chest. In it: King's Sword and Healing Draught.");
+  const tools = await table.tools(ann);
+  assert.ok(!tools.has("open_chest"));
+  assert.match(JSON.stringify(tools.get("pick_up")), /"enum":\["chain_mail","kings_sword","healing_draught"\]/);
+  assert.equal((await table.refusal(ann, "open_chest")).message, "The chest is open already.");
+});
+
+test("C8 one takes the torch: the other's list and room are flagged, whoever is elsewhere hears nothing", async () => {
+  await using table = await Table.lay(keep);
+  await table.tell(ann, "say", { text: "here" });
+  await table.tell(bob, "say", { text: "here" });
+  await table.tell(cyd, "move", { direction: "north" });
+  await table.quiet();
+  const heard: Record<string, string[]> = { ann: [], bob: [], cyd: [] };
+  const undo = [ann, bob, cyd].map((who) => table.source.watch(who, (ref) => void heard[who.principal ?? ""]?.push(ref ?? "lists")));
+  await table.quiet();
+  for (const list of Object.values(heard)) list.length = 0;
+  const before = await table.lists(bob);
+  await table.tell(ann, "pick_up", { item: "torch" });
+  await table.quiet();
+  assert.notEqual((await table.lists(bob)).tools, before.tools);
+  assert.equal(heard["bob"]?.filter((one) => one === "lists").length, 1);
+  assert.ok(heard["bob"]?.includes("resources/room_current"));
+  assert.ok(!heard["bob"]?.includes("resources/player_state"));
+  assert.ok(heard["ann"]?.includes("resources/player_state"));
+  assert.deepEqual(heard["cyd"], []);
+  for (const stop of undo) stop();
+});
+
+test("a result opens with what others did since the player's last turn; looking is no turn", async () => {
+  await using table = await Table.lay(keep);
+  await table.tell(ann, "choose_name", { name: "Ann" });
+  await table.tell(bob, "choose_name", { name: "Bob" });
+  await table.tell(ann, "say", { text: "done" });
+  await table.tell(bob, "say", { text: "hi\u0007 “Ann”" });
+  await table.tell(bob, "emote", { text: "waves" });
+  await table.tell(bob, "move", { direction: "north" });
+  await table.tell(bob, "tell", { to: "ann", text: "over here" });
+  await table.quiet();
+  const news = "Since your last turn:\n- Bob says: “hi 'Ann'”\n- * Bob “waves”\n- Bob leaves north.\n- Bob tells you: “over here”\n\n";
+  assert.equal(await table.tell(ann, "look"), news + ENTRANCE);
+  assert.equal(await table.tell(ann, "look"), news + ENTRANCE);
+  assert.equal(await table.tell(ann, "emote", { text: "nods" }), `${news}* Ann “nods”`);
+  assert.equal(await table.tell(ann, "look"), ENTRANCE);
+  assert.match(await table.tell(bob, "who"), /^About are: Ann, Bob\.$/);
+  assert.equal((await table.refusal(bob, "tell", { to: "Zed", text: "hi" })).message, "Nobody is called “Zed”.");
+});
+
+test("what is said while a player walks reaches it where it arrives", async () => {
+  await using table = await Table.lay(keep);
+  await table.tell(ann, "choose_name", { name: "Ann" });
+  await table.tell(bob, "choose_name", { name: "Bob" });
+  const [moved] = await Promise.all([
+    table.tell(ann, "move", { direction: "north" }),
+    table.tell(bob, "tell", { to: "Ann", text: "wait!" }),
+  ]);
+  await table.quiet();
+  assert.match(`${moved}\n${await table.tell(ann, "look")}`, /Bob tells you: “wait!”/);
+});
+
+test("names are unique whatever the case, bounded and clean; the tool is there until one is chosen", async () => {
+  await using table = await Table.lay(keep);
+  for (const name of ["", "x", "a".repeat(25), "wanderer-1", "Cave Goblin", "\u0000\u0001", "-ab", "you"]) {
+    assert.equal((await table.refusal(ann, "choose_name", { name })).code, "INVALID", JSON.stringify(name));
+  }
+  assert.match(await table.tell(ann, "choose_name", { name: " An\u200Bna  \u0007Lee " }), /You are called An na Lee now\.$/);
+  assert.ok(!(await table.tools(ann)).has("choose_name"));
+  assert.match((await table.refusal(ann, "choose_name", { name: "Other" })).message, /You are called An na Lee already/);
+  assert.equal((await table.refusal(bob, "choose_name", { name: "AN NA-LEE" })).code, "TAKEN");
+  assert.ok((await table.tools(bob)).has("choose_name"));
+  const both = await Promise.all([bob, cyd].map((who) => table.act(who, "tools/choose_name", { name: "Twin" })));
+  assert.equal(both.filter((reply) => "ok" in reply).length, 1);
+});
+
+test("give hands an item over; full hands leave it on the floor; nothing is lost", async () => {
+  const world = { ...keep, hero: { ...keep.hero, carry: 1 } };
+  await using table = await Table.lay(world);
+  await table.tell(ann, "choose_name", { name: "Ann" });
+  await table.tell(bob, "choose_name", { name: "Bob" });
+  await table.tell(ann, "pick_up", { item: "torch" });
+  assert.match(await table.tell(ann, "give", { item: "The Torch", to: "bob" }), /You give the Torch to Bob\.$/);
+  assert.deepEqual((await table.read(bob, "player_state"))["inventory"], ["torch"]);
+  assert.match(await table.tell(bob, "look"), /Ann gives the Torch to Bob/);
+  await table.tell(ann, "move", { direction: "north" });
+  await table.tell(ann, "pick_up", { item: "leather_pouch" });
+  await table.tell(ann, "move", { direction: "south" });
+  assert.match(
+    await table.tell(ann, "give", { item: "leather_pouch", to: "Bob" }),
+    /Bob cannot carry any more: the Leather Pouch lies on the floor\.$/,
+  );
+  assert.match((await table.refusal(bob, "pick_up", { item: "leather_pouch" })).message, /Your hands are full/);
+  assert.match(await table.tell(bob, "drop", { item: "TORCH" }), /You drop the Torch\.$/);
+  await table.quiet();
+  assert.deepEqual(await table.misplaced(), []);
+});
+
+test("destructive acts ask where the client can be asked: the first blow, and giving away what is precious", async () => {
+  await using table = await Table.lay(keep, { seed: 1 });
+  await table.tell(ann, "pick_up", { item: "torch" });
+  for (const direction of ["north", "east", "south"]) await table.tell(ann, "move", { direction });
+  const can = ["elicitation"];
+  const asked = await table.act(ann, "tools/battle", {}, can);
+  assert.match(JSON.stringify(asked), /needs.+Attack the Cave Goblin \(health 45\)\? You have 100 of 100 health/);
+  assert.equal((await table.room("cellar"))?.stage.monsterHealth, 45);
+  const declined = await table.act(ann, "tools/battle", {}, can, { confirm: { action: "decline" } });
+  assert.ok("refused" in declined && declined.refused.code === "NOT_CONFIRMED");
+  assert.ok("ok" in (await table.act(ann, "tools/battle", {}, can, { confirm: { action: "accept", content: { confirm: true } } })));
+  assert.ok(!("needs" in (await table.act(ann, "tools/battle", {}, can))));
+});
+
+test("the same player from two clients is one player; two blows at once are one after the other or refused, never both half", async () => {
+  await using table = await Table.lay(keep, { seed: 2 });
+  await table.tell(ann, "say", { text: "hi" });
+  const [one, two] = await Promise.all([
+    table.act(ann, "tools/pick_up", { item: "torch" }),
+    table.act(ann, "tools/pick_up", { item: "torch" }),
+  ]);
+  assert.equal([one, two].filter((reply) => "ok" in reply).length, 1);
+  const steps = await Promise.all([
+    table.act(ann, "tools/move", { direction: "north" }),
+    table.act(ann, "tools/move", { direction: "north" }),
+  ]);
+  assert.equal(steps.filter((reply) => "ok" in reply).length, 1);
+  await table.quiet();
+  assert.equal((await table.read(ann, "player_state"))["room"], "hallway");
+  assert.equal(Object.keys((await table.room("entrance"))?.occupants ?? {}).length, 0);
+  assert.equal(Object.keys((await table.room("hallway"))?.occupants ?? {}).length, 1);
+  assert.deepEqual(await table.misplaced(), []);
+});
+
+test("game_help wants a topic, and completes it", async () => {
+  await using table = await Table.lay(keep);
+  assert.match(
+    await table.prompt(ann, "game_help", { topic: "combat", detail_level: "advanced" }),
+    /battle fights one round.+A blow is half/s,
+  );
+  const missing = await table.act(ann, "prompts/game_help", {});
+  assert.ok("refused" in missing && missing.refused.code === "INVALID");
+  assert.deepEqual(await table.source.complete?.(ann, "prompts/game_help", "topic", "n", {}), ["navigation"]);
+});
+
+test("the map shows what was discovered, the room what is there", async () => {
+  await using table = await Table.lay(keep);
+  assert.deepEqual(await table.read(ann, "world_map"), {
+    world: "The Keep of Three Keys",
+    here: "entrance",
+    rooms: [{ id: "entrance", name: "Dungeon Entrance", exits: [{ direction: "north", to: null, open: true }] }],
+  });
+  await table.tell(ann, "move", { direction: "north" });
+  const map = JSON.stringify(await table.read(ann, "world_map"));
+  assert.match(map, /"direction":"north","to":"hallway"/);
+  assert.match(map, /"direction":"east","to":null/);
+  const room = await table.read(ann, "room_current");
+  assert.deepEqual(room["items"], [{ id: "leather_pouch", name: "Leather Pouch" }]);
+  assert.equal(room["id"], "hallway");
+});
+
+test("a door opens to everybody while somebody who has its key is there", async () => {
+  await using table = await Table.lay(openCellar());
+  for (const who of [ann, bob]) for (const direction of ["north", "east"]) await table.tell(who, "move", { direction });
+  assert.match((await table.refusal(bob, "move", { direction: "east" })).message, /rusty lock/);
+  await table.tell(ann, "pick_up", { item: "rusty_key" });
+  await table.quiet();
+  assert.match(await table.tell(bob, "look"), /East\./);
+  assert.match(await table.tell(bob, "move", { direction: "east" }), /old armory|armory of the keep/);
+});
+
+// The rusty key lies in the chamber, the goblin carries nothing.
+function openCellar(): World {
+  const yaml = readFileSync(worlds[0] ?? "", "utf8")
+    .replace("items: [rusty_key]", "items: []")
+    .replace("characters: [hermit]", "characters: [hermit]\n    items: [rusty_key]");
+  return parseWorld(yaml, "keep.yaml");
+}

@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { loadWorld, worlds } from "../index.ts";
+import { Table, viewer } from "./table.fixture.ts";
+
+const keep = loadWorld(worlds[0] ?? "");
+
+test("whoever floods a room or a player with words fills nothing: logs and notes are bounded, and everybody still plays", async () => {
+  await using table = await Table.lay(keep, { seed: 6 });
+  const loud = viewer("loud");
+  const victims = Array.from({ length: 15 }, (_, index) => viewer(`victim-${index}`));
+  for (const [index, who] of victims.entries()) await table.tell(who, "choose_name", { name: `Victim ${index}` });
+  const words = "漢".repeat(2_000);
+  for (let round = 0; round < 20; round += 1) {
+    await Promise.all([
+      table.tell(loud, "say", { text: words }),
+      ...victims.map((_, index) => table.tell(loud, "tell", { to: `victim ${index}`, text: words })),
+    ]);
+  }
+  await table.quiet();
+  const room = await table.room("entrance");
+  assert.ok(room !== undefined);
+  const notes = Object.values(room.occupants).map((one) => one.notes.length);
+  assert.ok(Math.max(...notes) <= 20 && notes.reduce((a, b) => a + b, 0) <= 200);
+  assert.ok(room.log.length <= 60 && room.log.every((entry) => entry.text.length < 600));
+  assert.ok(JSON.stringify(room).length < 400_000, String(JSON.stringify(room).length));
+  const shown = await table.tell(victims[0] ?? loud, "look");
+  assert.ok(shown.length < 15_000, String(shown.length));
+  assert.match(shown, /and \d+ things before that/);
+  assert.deepEqual(await table.store.letters(5), []);
+  assert.deepEqual(table.faults, []);
+});
+
+test("hostile arguments are refused or tamed, and leave nothing behind", async () => {
+  await using table = await Table.lay(keep, { seed: 6 });
+  const ann = viewer("ann");
+  await table.tell(ann, "say", { text: "hi" });
+  const odd: readonly unknown[] = [
+    null,
+    1,
+    "",
+    {},
+    [],
+    { item: 1 },
+    { item: ["torch"] },
+    { direction: {} },
+    { text: "" },
+    { text: "\u0000\u200B" },
+    { to: "x", text: null },
+    { name: "__proto__" },
+    { item: "__proto__" },
+    { item: "constructor" },
+    { at: {} },
+  ];
+  for (const tool of (await table.tools(ann)).keys()) {
+    for (const args of odd) {
+      if (tool === "choose_name" && JSON.stringify(args).includes("name")) continue;
+      const reply = await table.act(ann, `tools/${tool}`, JSON.parse(JSON.stringify(args)));
+      assert.ok("ok" in reply || "refused" in reply, `${tool} ${JSON.stringify(args)}`);
+    }
+  }
+  assert.equal((await table.refusal(ann, "choose_name", { name: "__proto__" })).code, "INVALID");
+  await table.quiet();
+  assert.deepEqual(await table.misplaced(), []);
+  assert.deepEqual(table.faults, []);
+});

@@ -1,0 +1,177 @@
+import { LocalEngine } from "troupe/engine";
+import { cast, listed } from "troupe/source";
+import { memoryStore } from "troupe/store";
+import { twice } from "troupe/testing";
+import type { ActorId, Clock, Json, OfferRef, Reply, Source, Store, Viewer } from "troupe/contract";
+import { mud } from "../index.ts";
+import type { PlayerState } from "../actors/player/player-state.ts";
+import type { RoomState } from "../actors/room/room-state.ts";
+import { homesOf, type World } from "../world/world.ts";
+
+/** A game on a store in memory, and people who play it. */
+export class Table implements AsyncDisposable {
+  readonly world: World;
+  readonly engine: LocalEngine;
+  readonly source: Source;
+  readonly store: Store;
+  readonly faults: unknown[] = [];
+
+  private constructor(world: World, engine: LocalEngine, source: Source, store: Store) {
+    this.world = world;
+    this.engine = engine;
+    this.source = source;
+    this.store = store;
+  }
+
+  static async lay(
+    world: World,
+    options: { readonly store?: Store; readonly clock?: Clock; readonly seed?: number; readonly pure?: boolean } = {},
+  ): Promise<Table> {
+    const store = options.store ?? memoryStore();
+    // Law 4: each turn runs twice, and a difference is a fault.
+    const kinds = mud(world).map((kind) => (options.pure === true ? twice(kind) : kind));
+    const faults: unknown[] = [];
+    const onFault = (error: unknown): void => void faults.push(error);
+    const entropy = options.seed === undefined ? {} : { entropy: entropyOf(options.seed) };
+    const clock = options.clock === undefined ? {} : { clock: options.clock };
+    const engine = await LocalEngine.start({ kinds, store, onFault, ...entropy, ...clock });
+    const source = cast({ engine, kinds, onFault, ...clock });
+    const table = new Table(world, engine, source, store);
+    table.faults.push(...faults);
+    Object.defineProperty(table, "faults", { value: faults });
+    return table;
+  }
+
+  async act(
+    who: Viewer,
+    ref: OfferRef,
+    args: Json = {},
+    can: readonly string[] = [],
+    answers: Readonly<Record<string, Json>> = {},
+  ): Promise<Reply> {
+    return this.source.act(who, ref, args, { can, answers });
+  }
+
+  /** What a tool told; throws where it was refused. */
+  async tell(who: Viewer, tool: string, args: Json = {}): Promise<string> {
+    const reply = await this.act(who, `tools/${tool}`, args);
+    if ("ok" in reply && typeof reply.ok === "string") return reply.ok;
+    throw new Error(`${tool} ${JSON.stringify(args)}: ${JSON.stringify(reply)}`);
+  }
+
+  /** Why a tool was refused. */
+  async refusal(who: Viewer, tool: string, args: Json = {}): Promise<{ readonly code: string; readonly message: string }> {
+    const reply = await this.act(who, `tools/${tool}`, args);
+    if ("refused" in reply) return reply.refused;
+    throw new Error(`${tool} ${JSON.stringify(args)}: ${JSON.stringify(reply)}`);
+  }
+
+  async read(who: Viewer, name: string): Promise<Record<string, Json>> {
+    const reply = await this.act(who, `resources/${name}`);
+    if ("ok" in reply && typeof reply.ok === "object" && reply.ok !== null && !Array.isArray(reply.ok))
+      return Object.fromEntries(Object.entries(reply.ok));
+    throw new Error(`${name}: ${JSON.stringify(reply)}`);
+  }
+
+  /** The text of a prompt's one message. */
+  async prompt(who: Viewer, name: string, args: Json = {}): Promise<string> {
+    const reply = await this.act(who, `prompts/${name}`, args);
+    const text = /"text":("(?:[^"\\]|\\.)*")/.exec(JSON.stringify(reply))?.[1];
+    if (text === undefined) throw new Error(`${name}: ${JSON.stringify(reply)}`);
+    return String(JSON.parse(text));
+  }
+
+  /** The lists a viewer's client would show, as one text each. */
+  async lists(who: Viewer): Promise<Readonly<Record<"tools" | "prompts" | "resources", string>>> {
+    const { tools, prompts, resources } = listed(await this.source.surface(who), "dynamic");
+    return { tools: JSON.stringify(tools), prompts: JSON.stringify(prompts), resources: JSON.stringify(resources) };
+  }
+
+  async tools(who: Viewer): Promise<ReadonlyMap<string, { readonly [key: string]: Json }>> {
+    return new Map(listed(await this.source.surface(who), "dynamic").tools.map((tool) => [tool.name, tool]));
+  }
+
+  async prompts(who: Viewer): Promise<readonly string[]> {
+    return listed(await this.source.surface(who), "dynamic").prompts.map(({ name }) => name);
+  }
+
+  /** Settles when no message is on its way, and whoever watches has looked. */
+  async quiet(): Promise<void> {
+    for (let still = 0; still < 3;) {
+      await rounds(4);
+      still = (await this.store.undelivered(1)).length === 0 ? still + 1 : 0;
+    }
+    await rounds(8);
+  }
+
+  async player(who: Viewer): Promise<PlayerState> {
+    return this.state<PlayerState>(`player/${encodeURIComponent(who.principal ?? "")}`);
+  }
+
+  async room(id: string): Promise<RoomState | undefined> {
+    const snapshot = await this.engine.read(`room/${id}`);
+    return snapshot === undefined ? undefined : this.state<RoomState>(`room/${id}`);
+  }
+
+  /** Where every item is, in the whole world; call it when it is quiet. */
+  async places(): Promise<ReadonlyMap<string, readonly string[]>> {
+    const places = new Map<string, string[]>([...homesOf(this.world).keys()].map((item) => [item, []]));
+    const put = (item: string, place: string): void => void places.get(item)?.push(place);
+    for (const [item, home] of homesOf(this.world)) if ((await this.room(home.room)) === undefined) put(item, home.room);
+    for (const { id } of await this.engine.list({ kind: "room", limit: 1_000 })) {
+      const { stage, resting } = await this.state<RoomState>(id);
+      for (const item of [...stage.floor, ...stage.chest, ...stage.monsterItems, ...resting]) put(item, id);
+    }
+    for (const { id } of await this.engine.list({ kind: "player", limit: 1_000 })) {
+      for (const item of (await this.state<PlayerState>(id)).items) put(item, id);
+    }
+    return places;
+  }
+
+  /** Items that are not in exactly one place, with where they are. */
+  async misplaced(): Promise<readonly string[]> {
+    return [...(await this.places())]
+      .filter(([, places]) => places.length !== 1)
+      .map(([item, places]) => `${item}: ${places.join(", ") || "nowhere"}`);
+  }
+
+  async state<S>(id: ActorId): Promise<S> {
+    const snapshot = await this.engine.read(id);
+    if (snapshot === undefined) throw new Error(`There is no ${id}.`);
+    const state: S = JSON.parse(JSON.stringify(snapshot.state));
+    return state;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.engine[Symbol.asyncDispose]();
+  }
+}
+
+export const viewer = (principal: string): Viewer => ({ principal, scopes: [] });
+
+/** Lets everything that is ready run, some times over. */
+export async function rounds(count: number): Promise<void> {
+  for (let round = 0; round < count; round += 1) await new Promise<void>((resolve) => void setImmediate(resolve));
+}
+
+/** Hex digits that look random and are the same on every run. */
+function entropyOf(seed: number): { hex(bytes: number): string; uuid(): string } {
+  let state = (seed * 2_654_435_761) >>> 0 || 1;
+  const hex = (bytes: number): string => {
+    let text = "";
+    while (text.length < bytes * 2) {
+      state ^= state << 13;
+      state ^= state >>> 17;
+      state ^= state << 5;
+      text += (state >>> 0).toString(16).padStart(8, "0");
+    }
+    return text.slice(0, bytes * 2);
+  };
+  return {
+    hex,
+    uuid: () => {
+      const all = hex(16);
+      return `${all.slice(0, 8)}-${all.slice(8, 12)}-4${all.slice(13, 16)}-8${all.slice(17, 20)}-${all.slice(20)}`;
+    },
+  };
+}

@@ -1,0 +1,138 @@
+import { exitsOf, homesOf, itemOf, monsterOf, questAt, roomOf, type World } from "../world/world.ts";
+import { armsOf, HERO_HITS, MONSTER_HITS } from "./fight.ts";
+import { passage, type Traveller } from "./passage.ts";
+import { isLit, monsterHere, type Stage } from "./stage.ts";
+import { capital, listed, meant } from "./words.ts";
+
+/** Who looks, and who else is there. */
+export interface Beholder extends Traveller {
+  /** Quests this one has taken up. */
+  readonly quests: readonly string[];
+  /** Names of the others, and all they carry. */
+  readonly others: readonly string[];
+  readonly theirs: readonly string[];
+}
+
+const nameOf = (world: World, item: string): string => itemOf(world, item).name;
+
+/** `Exits: North, East (locked).` */
+function describeExits(world: World, roomId: string, who: Traveller): string {
+  const told = exitsOf(roomOf(world, roomId)).map(([direction, exit]) => {
+    const step = passage(world, roomId, direction, who);
+    const mark = "to" in step ? "" : exit.key === undefined ? " (barred)" : " (locked)";
+    return capital(direction) + mark;
+  });
+  return told.length === 0 ? "There is no way out." : `Exits: ${told.join(", ")}.`;
+}
+
+/** With the keys of all who are here: whoever has one holds the door open. */
+export function together(who: Beholder): Traveller {
+  return { items: [...who.items, ...who.theirs], deeds: who.deeds };
+}
+
+/** What one sees on looking around. */
+export function describeRoom(world: World, roomId: string, stage: Stage, who: Beholder): string {
+  const room = roomOf(world, roomId);
+  const lit = isLit(world, roomId, stage, [...who.items, ...who.theirs]);
+  const also = who.others.length === 0 ? [] : [`Also here: ${listed(who.others)}.`];
+  const monster = monsterHere(world, roomId, stage);
+  if (!lit) {
+    const stirs = monster === undefined ? [] : ["Something is breathing close by."];
+    return [
+      `It is pitch dark here: without a light you make out nothing but the ways out. ${describeExits(world, roomId, together(who))}`,
+      ...stirs,
+      ...also,
+    ].join("\n");
+  }
+  const atHome = stage.floor.filter((item) => homesOf(world).get(item)?.room === roomId && homesOf(world).get(item)?.place === "floor");
+  const woven = atHome.filter((item) => itemOf(world, item).placed !== undefined);
+  const scene = [
+    room.description,
+    ...woven.map((item) => itemOf(world, item).placed ?? ""),
+    describeExits(world, roomId, together(who)),
+  ].join(" ");
+  const lines = [scene];
+  const plain = stage.floor.filter((item) => !woven.includes(item));
+  if (plain.length > 0) lines.push(`You see: ${plain.map((item) => nameOf(world, item)).join(", ")}.`);
+  if (room.chest !== undefined) lines.push(`There is ${stage.chestOpen ? "an open" : "a closed"} chest: ${room.chest.name}.`);
+  if (monster !== undefined) lines.push(`${monsterOf(world, monster).name}! ${monsterOf(world, monster).description}`);
+  for (const id of room.characters) {
+    const character = world.characters[id];
+    if (character !== undefined) lines.push(`${character.name} is here. ${character.description}`);
+  }
+  const quest = questAt(world, roomId);
+  if (quest !== undefined && !who.quests.includes(quest)) lines.push(`A quest is offered here: ${world.quests[quest]?.name ?? quest}.`);
+  return [...lines, ...also].join("\n");
+}
+
+/** What looking at one thing tells; undefined: there is no such thing in sight. */
+export function describeThing(world: World, roomId: string, stage: Stage, who: Beholder, wanted: string): string | undefined {
+  const room = roomOf(world, roomId);
+  const lit = isLit(world, roomId, stage, [...who.items, ...who.theirs]);
+  const item = meant([...who.items, ...(lit ? stage.floor : [])], (id) => nameOf(world, id), wanted);
+  if (item !== undefined) return `${nameOf(world, item)}: ${itemOf(world, item).description}${describeUse(world, item)}`;
+  if (!lit) return undefined;
+  const monster = monsterHere(world, roomId, stage);
+  if (monster !== undefined && meant([monster, "monster"], (id) => world.monsters[id]?.name ?? id, wanted) !== undefined) {
+    const { name, description, health } = monsterOf(world, monster);
+    return `${name}: ${description} Health ${stage.monsterHealth} of ${health}.`;
+  }
+  const character = meant(room.characters, (id) => world.characters[id]?.name ?? id, wanted);
+  if (character !== undefined)
+    return `${world.characters[character]?.name ?? character}: ${world.characters[character]?.description ?? ""}`;
+  if (room.chest !== undefined && meant(["chest"], () => room.chest?.name ?? "", wanted) !== undefined) {
+    return `${room.chest.name}: it is ${stage.chestOpen ? "open" : "closed"}.`;
+  }
+  const quest = questAt(world, roomId);
+  if (quest !== undefined && meant(["note", "quest"], () => world.quests[quest]?.name ?? "", wanted) !== undefined)
+    return world.quests[quest]?.offer;
+  return undefined;
+}
+
+/** What an item is good for, as a sentence that begins with a space. */
+export function describeUse(world: World, id: string): string {
+  const item = itemOf(world, id);
+  const uses: string[] = [];
+  if (item.light) uses.push("it gives light");
+  if (item.attack > 0) uses.push(`it adds ${item.attack} to your attack`);
+  if (item.bane !== undefined) uses.push(`it adds ${item.bane.attack} more against the ${monsterOf(world, item.bane.monster).name}`);
+  if (item.armor > 0) uses.push(`it takes ${item.armor} from every blow`);
+  if (item.heal > 0) uses.push(`using it gives back ${item.heal} health`);
+  if (item.strike > 0) uses.push(`using it costs the monster before you ${item.strike} health`);
+  return uses.length === 0 ? "" : ` (${capital(listed(uses))}.)`;
+}
+
+const per = (chance: number, attack: number, armor: number): string =>
+  `about ${Math.max(1, Math.round(attack * chance - armor * chance))} per round`;
+
+/** How a fight stands and what each carried item would do in it. */
+export function describeBattle(
+  world: World,
+  monsterId: string,
+  monsterHealth: number,
+  who: Traveller & { readonly health: number },
+): string {
+  const monster = monsterOf(world, monsterId);
+  const arms = armsOf(world, who.items, monsterId);
+  const lines = [
+    `You face the ${monster.name}${monster.guardian ? ", the guardian" : ""}. ${monster.description}`,
+    `${monster.name}: health ${monsterHealth} of ${monster.health}, hits for ${per(MONSTER_HITS, monster.attack, arms.armor)}.`,
+    `You: health ${who.health} of ${world.hero.health}, hit for ${per(HERO_HITS, arms.attack, monster.armor)}.`,
+    who.items.length === 0 ? "You carry nothing that could help." : "What you carry:",
+    ...who.items.map((item) => `- ${nameOf(world, item)}: ${effectInFight(world, item, monsterId, arms.attack)}`),
+    `Options: battle (one round), use an item, flee${who.health * 3 < world.hero.health ? " (you are badly hurt)" : ""}.`,
+  ];
+  return lines.join("\n");
+}
+
+function effectInFight(world: World, id: string, monsterId: string, attack: number): string {
+  const item = itemOf(world, id);
+  const force = item.attack + (item.bane?.monster === monsterId ? item.bane.attack : 0);
+  const effects: string[] = [];
+  if (force > 0)
+    effects.push(world.hero.attack + force >= attack ? `your weapon, +${force} attack` : `+${force} attack, weaker than what you wield`);
+  if (item.armor > 0) effects.push(`takes ${item.armor} from every blow`);
+  if (item.heal > 0) effects.push(`use it to get back ${item.heal} health`);
+  if (item.strike > 0) effects.push(`use it to deal ${item.strike} damage`);
+  return effects.length === 0 ? "no help in a fight" : effects.join(", ");
+}

@@ -1,0 +1,95 @@
+import { homesOf, itemOf, monsterOf, roomOf, type World } from "../world/world.ts";
+
+/** What changes in a room. The rules write to the stage they are given and to nothing else. */
+export interface Stage {
+  floor: string[];
+  chest: string[];
+  chestOpen: boolean;
+  /** 0: there is none, or it is defeated. */
+  monsterHealth: number;
+  /** What the monster carries; what came home while it is defeated waits for it here. */
+  monsterItems: string[];
+}
+
+/** A room as the world has it. */
+export function newStage(world: World, roomId: string): Stage {
+  const room = roomOf(world, roomId);
+  const monster = room.monster === undefined ? undefined : monsterOf(world, room.monster);
+  return {
+    floor: [...room.items],
+    chest: [...(room.chest?.items ?? [])],
+    chestOpen: false,
+    monsterHealth: monster?.health ?? 0,
+    monsterItems: [...(monster?.items ?? [])],
+  };
+}
+
+/** Whether one can see here; `carried` is what all who are here carry. */
+export function isLit(world: World, roomId: string, stage: Stage, carried: readonly string[]): boolean {
+  const isLight = (id: string): boolean => world.items[id]?.light === true;
+  return !roomOf(world, roomId).dark || stage.floor.some(isLight) || carried.some(isLight);
+}
+
+/** The monster that is here and alive. */
+export function monsterHere(world: World, roomId: string, stage: Stage): string | undefined {
+  return stage.monsterHealth > 0 ? roomOf(world, roomId).monster : undefined;
+}
+
+/** Takes an item off the floor; false: it is not there. */
+export function takeUp(stage: Stage, item: string): boolean {
+  const index = stage.floor.indexOf(item);
+  if (index === -1) return false;
+  stage.floor.splice(index, 1);
+  return true;
+}
+
+/** Puts an item where it belongs; false: it does not belong in this room. */
+export function comeHome(world: World, roomId: string, stage: Stage, item: string): boolean {
+  const home = homesOf(world).get(item);
+  if (home?.room !== roomId) return false;
+  if (home.place === "floor") stage.floor.push(item);
+  else if (home.place === "monster") stage.monsterItems.push(item);
+  else {
+    // An open chest that gets something back shuts: the next one finds it as the first did.
+    if (stage.chestOpen) stage.floor.push(...stage.chest.splice(0));
+    stage.chestOpen = false;
+    stage.chest.push(item);
+  }
+  return true;
+}
+
+export type Opened = { readonly items: readonly string[] } | { readonly refused: string };
+
+/** Opens the chest: what is in it lies on the floor then. */
+export function openChest(world: World, roomId: string, stage: Stage, carried: readonly string[]): Opened {
+  const { chest } = roomOf(world, roomId);
+  if (chest === undefined || stage.chestOpen)
+    return { refused: chest === undefined ? "There is no chest here." : `The ${chest.name} is open already.` };
+  if (chest.key !== undefined && !carried.includes(chest.key))
+    return { refused: `The ${chest.name} is locked. It takes the ${itemOf(world, chest.key).name}.` };
+  const items = stage.chest.splice(0);
+  stage.chestOpen = true;
+  stage.floor.push(...items);
+  return { items };
+}
+
+/** Wounds the monster; what it carried lies on the floor once it is defeated. */
+export function woundMonster(stage: Stage, damage: number): { readonly slain: boolean; readonly left: readonly string[] } {
+  stage.monsterHealth = Math.max(0, stage.monsterHealth - damage);
+  if (stage.monsterHealth > 0) return { slain: false, left: [] };
+  const left = stage.monsterItems.splice(0);
+  stage.floor.push(...left);
+  return { slain: true, left };
+}
+
+/** The monster is whole again, whether it was wounded or defeated. */
+export function restoreMonster(world: World, roomId: string, stage: Stage): void {
+  const { monster } = roomOf(world, roomId);
+  if (monster !== undefined) stage.monsterHealth = monsterOf(world, monster).health;
+}
+
+/** Whether the defeated monster is back for whoever enters alone: each hero meets it once, and again where it has got back what it carries. */
+export function returnsFor(world: World, roomId: string, stage: Stage, deeds: readonly string[]): boolean {
+  const { monster } = roomOf(world, roomId);
+  return monster !== undefined && stage.monsterHealth === 0 && (stage.monsterItems.length > 0 || !deeds.includes(monster));
+}

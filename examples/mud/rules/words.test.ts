@@ -1,0 +1,33 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as fc from "fast-check";
+import { clean, listed, meant, quoted } from "./words.ts";
+
+test("another's text is one bounded line without control or format characters, and cannot close its quotation marks", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: "binary", maxLength: 300 }), fc.integer({ min: 1, max: 100 }), (text, max) => {
+      const said = clean(text, max);
+      assert.ok(Array.from(said).length <= max);
+      assert.ok(!/[\p{C}\u2028\u2029\n\r]/u.test(said));
+      assert.ok(said.isWellFormed());
+      assert.ok(!/[“”"]/.test(quoted(said).slice(1, -1)));
+    }),
+  );
+  assert.equal(clean("a\u0000b\n\n c\u202Ed\u200B", 99), "a b c d");
+  assert.equal(clean("x".repeat(10), 5), "xxxx…");
+});
+
+test("things answer to their id or name, in any case, with or without an article", () => {
+  const names: Readonly<Record<string, string>> = { rusty_key: "Rusty Key", torch: "Torch" };
+  for (const wanted of ["rusty_key", "Rusty Key", "RUSTY KEY", "the rusty key", " rusty  key "]) {
+    assert.equal(
+      meant(Object.keys(names), (id) => names[id] ?? "", wanted),
+      "rusty_key",
+    );
+  }
+  assert.equal(
+    meant(Object.keys(names), (id) => names[id] ?? "", "key"),
+    undefined,
+  );
+  assert.equal(listed(["a", "b", "c"]), "a, b and c");
+});

@@ -1,0 +1,41 @@
+/** One line of somebody else's text, fit to be read by another's model: no control, format or private characters, single spaces, at most `max` characters. */
+export function clean(text: string, max: number): string {
+  const plain = text
+    .normalize("NFC")
+    .replace(/[\p{C}\u2028\u2029]+/gu, " ")
+    .replace(/\s+/gu, " ")
+    .trim();
+  const characters = Array.from(plain);
+  return characters.length <= max ? plain : `${characters.slice(0, max - 1).join("")}…`;
+}
+
+/** In quotation marks it cannot close itself. */
+export function quoted(text: string): string {
+  return `“${text.replaceAll(/[“”„‟"]/g, "'")}”`;
+}
+
+const plainWord = (text: string): string =>
+  text
+    .normalize("NFKC")
+    .toLowerCase()
+    .replaceAll("_", " ")
+    .replace(/\s+/g, " ")
+    .trim()
+    .replace(/^(?:the|a|an) (?=.)/, "");
+
+/** The one of `ids` that is meant: by id or by name, whatever the case, with or without an article. */
+export function meant(ids: readonly string[], nameOf: (id: string) => string, wanted: string): string | undefined {
+  if (ids.includes(wanted)) return wanted;
+  const word = plainWord(wanted);
+  return ids.find((id) => plainWord(id) === word || plainWord(nameOf(id)) === word);
+}
+
+/** `a, b and c`; empty for none. */
+export function listed(names: readonly string[]): string {
+  if (names.length < 2) return names[0] ?? "";
+  return `${names.slice(0, -1).join(", ")} and ${names[names.length - 1] ?? ""}`;
+}
+
+export function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

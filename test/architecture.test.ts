@@ -1,0 +1,90 @@
+// The import table of ARCHITECTURE.md, held by a test: a folder is a concept, entered through its index.ts.
+import assert from "node:assert/strict";
+import { globSync, readFileSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import { test } from "node:test";
+
+const root = resolve(import.meta.dirname, "..");
+const src = join(root, "src");
+
+const mayImport: Readonly<Record<string, readonly string[]>> = {
+  contract: [],
+  actor: ["contract"],
+  chain: ["contract"],
+  engine: ["contract", "chain"],
+  store: ["contract"],
+  restate: ["contract", "chain"],
+  source: ["contract"],
+  gateway: ["contract", "source"],
+  transport: ["contract", "gateway"],
+  server: ["contract", "source", "gateway", "transport"],
+  packet: ["contract", "source"],
+  theater: ["contract", "source"],
+  wasm: ["contract", "source"],
+  agentic: ["contract", "source"],
+  testing: ["contract"],
+};
+
+/** The composition roots: nobody imports them. */
+const roots = new Set(["cli", "index.ts"]);
+
+const files = globSync("**/*.ts", { cwd: src }).filter((file) => !/\.(test|fixture)\.ts$/.test(file));
+
+const imports = (file: string): readonly string[] => {
+  const text = readFileSync(join(src, file), "utf8");
+  return [...text.matchAll(/(?:^|\n)\s*(?:import|export)\b[^;]*?from\s+"(\.[^"]+)"|import\(\s*"(\.[^"]+)"\s*\)/g)].map((match) =>
+    relative(src, resolve(join(src, dirname(file)), match[1] ?? match[2] ?? "")),
+  );
+};
+
+const folderOf = (file: string): string => file.split("/")[0] ?? file;
+
+void test("the walk sees the sources and their imports", () => {
+  assert.ok(files.length > 10);
+  assert.ok(files.flatMap(imports).length > 20);
+});
+
+void test("every import follows the import table, and enters a folder through its index.ts", () => {
+  const wrong: string[] = [];
+  for (const file of files) {
+    const from = folderOf(file);
+    if (roots.has(from)) continue;
+    const allowed = mayImport[from];
+    if (allowed === undefined) {
+      wrong.push(`${file}: the folder ${from} is not in the import table`);
+      continue;
+    }
+    for (const target of imports(file)) {
+      const to = folderOf(target);
+      if (to === from) continue;
+      if (!allowed.includes(to)) wrong.push(`${file} → ${target}`);
+      else if (target !== `${to}/index.ts`) wrong.push(`${file} → ${target} (go through ${to}/index.ts)`);
+    }
+  }
+  assert.deepEqual(wrong, []);
+});
+
+void test("ARCHITECTURE.md carries the same table", () => {
+  const page = readFileSync(join(root, "ARCHITECTURE.md"), "utf8");
+  for (const folder of new Set(files.map(folderOf).filter((name) => !roots.has(name)))) {
+    const row = page.split("\n").findLast((line) => line.startsWith(`| ${folder} |`));
+    assert.ok(row, `ARCHITECTURE.md has no row for ${folder}`);
+    const cell = row.split("|").at(-2)?.trim() ?? "";
+    const told = cell === "nothing" ? [] : cell.split(",").map((name) => name.trim());
+    assert.deepEqual(told.toSorted(), [...(mayImport[folder] ?? [])].toSorted(), `row of ${folder}`);
+  }
+});
+
+void test("no file is called types, utils, helpers or common, nor anything Manager or Impl", () => {
+  const bad = files.filter((file) => /(^|\/)(types|utils|helpers|common)(\.ts|\/)|Manager|Impl/.test(file));
+  assert.deepEqual(bad, []);
+});
+
+void test("JSON-RPC numbers stand in gateway/errors.ts only", () => {
+  const bad = files.filter(
+    (file) =>
+      file !== "gateway/errors.ts" &&
+      /-32[0-9]{3}\b/.test(readFileSync(join(src, file), "utf8").replaceAll(/\/\/.*|\/\*[\s\S]*?\*\//g, "")),
+  );
+  assert.deepEqual(bad, []);
+});

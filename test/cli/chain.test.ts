@@ -1,0 +1,126 @@
+import assert from "node:assert/strict";
+import { execFileSync, spawnSync } from "node:child_process";
+import { generateKeyPairSync } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { importLine, verify } from "troupe/chain";
+import { root } from "../serve-child.ts";
+import { lines, troupe } from "./run.ts";
+
+const MODULE = "examples/counter-disk";
+
+const isBag = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === "object" && value !== null;
+
+describe("the chain from the command line", () => {
+  const data = mkdtempSync(join(tmpdir(), "troupe-chain-"));
+  const on = (...args: readonly string[]): ReturnType<typeof troupe> => troupe(...args, "--data", data);
+
+  before(async () => {
+    for (const by of [1, 2, 3, 4]) await on("call", "counter/main", "tools/add", JSON.stringify({ by }), "--start", "--module", MODULE);
+  });
+  after(() => rmSync(data, { recursive: true, force: true }));
+
+  test("chain prints every event, and exports lines that sha256sum verifies", async () => {
+    assert.equal(lines((await on("chain", "counter/main", "--json")).stdout).length, 4);
+    const exported = (await on("chain", "counter/main", "--export")).stdout.trim().split("\n");
+    assert.equal(verify(exported.map(importLine)).flaw, undefined);
+    const [first] = exported;
+    const header = String(first).slice(String(first).indexOf('"header":') + 9, String(first).indexOf('"}') + 2);
+    const id = String(first).slice(7, 71);
+    assert.equal(execFileSync("sha256sum", { input: header }).toString().slice(0, 64), id);
+  });
+
+  test("a reader that stops reading, as head does, is no failure", () => {
+    // Nobody is left to read when the first line is written.
+    const told = spawnSync("sh", ["-c", `"$0" bin/troupe.js chain counter/main --data "$1" | true`, process.execPath, data], { cwd: root });
+    assert.equal(told.stderr.toString(), "");
+  });
+
+  test("replay tells the state at any event, and runs pure turns again", async () => {
+    assert.deepEqual(JSON.parse((await on("replay", "counter/main", "--to", "2")).stdout), { count: 3 });
+    assert.equal((await on("replay", "counter/main", "--to", "9")).code, 4);
+    const again = await on("replay", "counter/main", "--module", MODULE);
+    assert.match(again.stdout, /4 turns run again, 0 differ/, again.stderr);
+  });
+
+  test("replay names the turn that another code would have run otherwise", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "troupe-chain-code-"));
+    writeFileSync(
+      join(folder, "index.ts"),
+      `import { actor } from "troupe";
+      export const counter = actor("counter", { describe: "c", per: "shared", initial: () => ({ count: 0 }),
+        tools: { add: { describe: "a", input: { type: "object", properties: { by: { type: "number" } } }, run({ state, args }: any) { state.count += args.by === 3 ? 30 : args.by; return state.count; } } } });`,
+    );
+    const again = await on("replay", "counter/main", "--module", folder, "--json");
+    assert.equal(again.code, 5);
+    const [told] = lines(again.stdout);
+    assert.ok(isBag(told) && Array.isArray(told["mismatches"]));
+    assert.ok(
+      told["mismatches"].some((mismatch) => isBag(mismatch) && mismatch["seq"] === 3),
+      again.stdout,
+    );
+    rmSync(folder, { recursive: true });
+  });
+
+  test("diff says where two states differ", async () => {
+    const [told] = lines((await on("diff", "counter/main", "1", "4", "--json")).stdout);
+    assert.ok(isBag(told));
+    assert.deepEqual(told["differences"], [{ path: "/count", before: 1, after: 10 }]);
+  });
+
+  test("fork begins a muted copy at any event, and its cause is found", async () => {
+    assert.equal((await on("fork", "counter/main", "counter/copy", "--at", "2", "--module", MODULE)).code, 0);
+    assert.deepEqual(JSON.parse((await on("state", "counter/copy")).stdout), { count: 3 });
+    assert.equal((await on("fork", "counter/main", "counter/copy", "--module", MODULE)).code, 2);
+    const [event] = lines((await on("chain", "counter/copy", "--json")).stdout);
+    assert.ok(isBag(event));
+    const causes = await on("causes", String(event["id"]));
+    assert.match(causes.stdout, /counter\/main #2 tools\/add[\s\S]*counter\/copy #1 fork/);
+  });
+
+  test("checkpoint writes a signed whole state before which bodies are erased, and the chain still verifies", async () => {
+    const { privateKey, publicKey } = generateKeyPairSync("ed25519");
+    const files = mkdtempSync(join(tmpdir(), "troupe-chain-keys-"));
+    writeFileSync(join(files, "private.pem"), privateKey.export({ type: "pkcs8", format: "pem" }));
+    writeFileSync(join(files, "public.pem"), publicKey.export({ type: "spki", format: "pem" }));
+    const written = await on("checkpoint", "counter/main", "--key", join(files, "private.pem"), "--erase", "--module", MODULE, "--json");
+    assert.equal(written.code, 0, written.stderr);
+    const verified = await on("verify", "counter/main", "--public-key", join(files, "public.pem"), "--json");
+    const [verdict] = lines(verified.stdout);
+    assert.ok(isBag(verdict));
+    assert.deepEqual([verdict["flaw"], verdict["erased"], verdict["signedSeq"]], [null, 4, 5]);
+    const other = generateKeyPairSync("ed25519").publicKey;
+    writeFileSync(join(files, "other.pem"), other.export({ type: "spki", format: "pem" }));
+    assert.equal((await on("verify", "counter/main", "--public-key", join(files, "other.pem"))).code, 5);
+    assert.deepEqual(JSON.parse((await on("state", "counter/main")).stdout), { count: 10 });
+    rmSync(files, { recursive: true });
+  });
+
+  test("verify finds a file that was rolled back, given a receipt, and a changed byte without one", async () => {
+    const [verdict] = lines((await on("verify", "counter/main", "--json")).stdout);
+    assert.ok(isBag(verdict));
+    const receipt = { actor: "counter/main", seq: verdict["seq"], head: verdict["head"] };
+    assert.equal((await on("verify", "counter/main", "--receipt", JSON.stringify(receipt))).code, 0);
+    const later = await on("verify", "counter/main", "--receipt", JSON.stringify({ ...receipt, seq: Number(receipt.seq) + 1 }));
+    assert.equal(later.code, 5);
+    assert.match(later.stdout, /ROLLED_BACK/);
+    const database = new DatabaseSync(join(data, "troupe.db"));
+    const tables = database
+      .prepare("SELECT name FROM pragma_table_info('event')")
+      .all()
+      .map((row) => String(row["name"]));
+    const body = tables.find((name) => name === "body");
+    assert.ok(body, tables.join(" "));
+    database.exec(
+      "UPDATE event SET body = replace(body, '\"by\":', '\"bY\":') WHERE pos = (SELECT max(pos) FROM event WHERE body LIKE '%\"by\":%')",
+    );
+    database.exec("UPDATE event SET body = replace(body, '\"count\":10', '\"count\":11') WHERE body LIKE '%checkpoint%'");
+    database.close();
+    const broken = await on("verify");
+    assert.equal(broken.code, 5, broken.stdout);
+    assert.match(broken.stdout, /broken counter\/main/);
+  });
+});

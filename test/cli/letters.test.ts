@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { sqliteStore } from "troupe/store";
+import { messageTo } from "troupe/testing";
+import { isBag } from "../wire.ts";
+import { lines, troupe } from "./run.ts";
+
+const POSTBOX = `
+import { actor } from "troupe";
+export const postbox = actor("postbox", {
+  describe: "A postbox.", per: "shared",
+  initial: () => ({ got: [] as string[] }),
+  messages: { post: { run({ state, message }) { state.got.push(message.id); } } },
+});
+`;
+
+test("dead letters are listed with why, replayed to their actor, and dropped", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "troupe-letters-"));
+  try {
+    const data = join(folder, "data");
+    const module = join(folder, "postbox.ts");
+    writeFileSync(module, POSTBOX);
+    {
+      await using store = sqliteStore({ directory: data });
+      for (const id of ["lost.1", "lost.2"]) {
+        await store.enqueue(messageTo("postbox/main", id, { action: "post", start: null }));
+        await store.settle(id, "dead", "CRASHED: three times");
+      }
+    }
+    const on = (...args: readonly string[]): ReturnType<typeof troupe> => troupe("letters", ...args, "--data", data);
+    assert.match((await on()).stdout, /lost\.1 +postbox\/main +post .+CRASHED: three times\n.*lost\.2/);
+    assert.equal((await on("replay", "lost.1", "--module", module)).code, 0);
+    assert.equal((await on("drop", "lost.2", "--module", module)).code, 0);
+    assert.deepEqual(lines((await on("list", "--json")).stdout), []);
+    const [state] = lines((await troupe("state", "postbox/main", "--data", data, "--json")).stdout);
+    assert.ok(isBag(state));
+    assert.deepEqual(state["state"], { got: ["lost.1"] });
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});

@@ -1,0 +1,173 @@
+// `troupe serve` as a process: what it writes where, and how it ends.
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { connect } from "../clients.ts";
+import { root } from "../serve-child.ts";
+import { troupe } from "./run.ts";
+
+const NOISY = `
+import { actor, refuse } from "troupe";
+console.log("noise of a module");
+export const bell = actor("bell", {
+  describe: "A bell.", per: "shared", persistence: "memory",
+  initial: () => ({ rung: 0 }),
+  tools: {
+    ring: { describe: "Ring.", run({ state }) { console.log("noise of a turn"); state.rung += 1; return state.rung; } },
+    crack: { describe: "Break.", input: { type: "object", properties: { word: { type: "string" } } }, run({ args }) { throw new RangeError("cannot take " + args.word); } },
+    toll: { describe: "Ring slowly.", async work({ state }) { console.log("the bell is tolling"); await new Promise((done) => setTimeout(done, 400)); state.rung += 1; return "tolled"; } },
+  },
+});
+`;
+
+interface Running extends AsyncDisposable {
+  readonly child: ChildProcess;
+  readonly out: () => string;
+  readonly err: () => string;
+  readonly ended: Promise<number | null>;
+  /** Settles when that was written. */
+  said(pattern: RegExp): Promise<void>;
+}
+
+const running = (...args: readonly string[]): Running => {
+  const child = spawn(process.execPath, [join(root, "bin/troupe.js"), ...args], { cwd: root, stdio: ["pipe", "pipe", "pipe"] });
+  let out = "";
+  let err = "";
+  const waiting = new Set<() => void>();
+  const heard = (): void => {
+    for (const run of Array.from(waiting)) run();
+  };
+  child.stdout.on("data", (chunk: Buffer) => {
+    out += chunk.toString();
+    heard();
+  });
+  child.stderr.on("data", (chunk: Buffer) => {
+    err += chunk.toString();
+    heard();
+  });
+  const ended = new Promise<number | null>((done) => void child.once("close", (code) => done(code)));
+  return {
+    child,
+    ended,
+    out: () => out,
+    err: () => err,
+    said: (pattern) =>
+      new Promise((done, failed) => {
+        const run = (): void => {
+          if (!pattern.test(`${out}\n${err}`)) return;
+          waiting.delete(run);
+          done();
+        };
+        waiting.add(run);
+        void ended.then(() => failed(new Error(`It ended without saying ${String(pattern)}: ${out}\n${err}`)));
+        run();
+      }),
+    async [Symbol.asyncDispose]() {
+      child.kill("SIGTERM");
+      await ended;
+    },
+  };
+};
+
+const folder = (): Disposable & { readonly path: string; readonly module: string } => {
+  const path = mkdtempSync(join(tmpdir(), "troupe-process-"));
+  const module = join(path, "bell.ts");
+  writeFileSync(module, NOISY);
+  return { path, module, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
+};
+
+const request = (id: number, method: string, params: object): string => `${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`;
+const hello = request(0, "initialize", { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "t", version: "1" } });
+
+test("people are told how to connect, on standard error; standard output stays empty", async () => {
+  using place = folder();
+  await using served = running("serve", "examples/mud", "--http", "127.0.0.1:0", "--data", join(place.path, "data"));
+  await served.said(/Ctrl-C stops it/);
+  assert.match(served.err(), /HTTP +http:\/\/127\.0\.0\.1:\d+\/mcp/);
+  assert.match(served.err(), /\{"mcpServers":\{"[^"]+":\{"type":"http","url":"http:\/\/127\.0\.0\.1:\d+\/mcp"\}\}\}/);
+  assert.match(served.err(), /Kept in .*data/);
+  assert.equal(served.out(), "");
+});
+
+test("over stdio nothing but the protocol reaches standard output, whatever a module prints, and the server ends with its input", async () => {
+  using place = folder();
+  await using served = running("serve", place.module, "--stdio", "--json", "--data", join(place.path, "data"));
+  served.child.stdin?.write(hello + request(1, "tools/call", { name: "ring", arguments: {} }));
+  await served.said(/"id":1/);
+  served.child.stdin?.end();
+  assert.equal(await served.ended, 0);
+  const written = served.out().trim().split("\n");
+  assert.deepEqual(
+    written.map((line) => JSON.parse(line).id),
+    [0, 1],
+  );
+  assert.match(served.err(), /noise of a module/);
+  assert.match(served.err(), /noise of a turn/);
+  assert.match(served.err(), /"ready":true.*"stdio":true/);
+});
+
+test("on SIGTERM a call that runs is answered before the server ends, with 0", async () => {
+  using place = folder();
+  await using served = running("serve", place.module, "--http", "127.0.0.1:0", "--json", "--grace", "10000");
+  await served.said(/"ready":true/);
+  await using client = await connect({ http: String(JSON.parse(served.out()).http) }, { sdk: "v1", era: "legacy" });
+  const tolled = client.call("toll");
+  await served.said(/the bell is tolling/);
+  served.child.kill("SIGTERM");
+  assert.equal((await tolled).text, "tolled");
+  assert.equal(await served.ended, 0);
+});
+
+test("the log says of a crash what, where and in which code, not with which arguments; in debug it says all", async () => {
+  using place = folder();
+  for (const level of ["error", "debug"]) {
+    await using served = running("serve", place.module, "--stdio", "--json", "--log", level, "--data", join(place.path, "data"));
+    served.child.stdin?.write(hello + request(1, "tools/call", { name: "crack", arguments: { word: "xyzzy" } }));
+    await served.said(/"id":1[\s\S]*"event":"fault"/);
+    assert.match(served.err(), /"event":"fault","error":"RangeError","place":"[^"]*bell\.ts:\d+:\d+"/);
+    assert.equal(served.err().includes("xyzzy"), level === "debug");
+    assert.equal(served.out().includes("xyzzy"), false);
+    assert.equal(served.out().includes("bell.ts"), false);
+  }
+});
+
+test("a promise a module lets go of ends nothing; an error thrown outside of every turn drains the server, which ends with 1", async () => {
+  using place = folder();
+  const module = join(place.path, "loose.ts");
+  writeFileSync(
+    module,
+    `import { actor } from "troupe";
+    export const loose = actor("loose", {
+      describe: "Loose ends.", persistence: "memory", initial: () => ({}),
+      tools: {
+        forget: { describe: "Forget.", run() { void Promise.reject(new Error("xyzzy")); return "forgotten"; } },
+        fling: { describe: "Fling.", run() { setTimeout(() => { throw new Error("xyzzy"); }, 1); return "flung"; } },
+      },
+    });`,
+  );
+  await using served = running("serve", module, "--stdio", "--json");
+  served.child.stdin?.write(hello + request(1, "tools/call", { name: "forget", arguments: {} }));
+  await served.said(/"event":"stray-rejection","error":"Error"/);
+  served.child.stdin?.write(request(2, "tools/call", { name: "fling", arguments: {} }));
+  assert.equal(await served.ended, 1);
+  assert.match(served.out(), /forgotten[\s\S]*flung/);
+  assert.match(served.err(), /"event":"stray-error","error":"Error"[\s\S]*"code":"STRAY_ERROR"/);
+  assert.doesNotMatch(served.err(), /xyzzy/);
+});
+
+test("chain --follow prints events as they come", async () => {
+  using place = folder();
+  const data = join(place.path, "data");
+  const add = (): ReturnType<typeof troupe> =>
+    troupe("call", "counter/main", "tools/add", "{}", "--start", "--module", "examples/counter-disk", "--data", data);
+  assert.equal((await add()).code, 0);
+  await using following = running("chain", "counter/main", "--follow", "--data", data);
+  await following.said(/ 1 {2}\S+ {2}\S+ {2}tools\/add/);
+  assert.equal((await add()).code, 0);
+  await following.said(/ 2 {2}\S+ {2}\S+ {2}tools\/add/);
+  following.child.kill("SIGINT");
+  assert.equal(await following.ended, 0);
+});

@@ -1,0 +1,162 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { connect } from "../clients.ts";
+import { serveChild } from "../serve-child.ts";
+import { lines, troupe } from "./run.ts";
+
+describe("troupe serve", () => {
+  test("prints one line with every address once it is ready, and picks free ports for port 0", async () => {
+    await using served = await serveChild(["examples/counter-disk", "--http", "127.0.0.1:0", "--tcp", "127.0.0.1:0"]);
+    assert.match(String(served.ready.http), /^http:\/\/127\.0\.0\.1:\d+\/mcp$/);
+    assert.match(String(served.ready.tcp), /^tcp:\/\/127\.0\.0\.1:\d+$/);
+    assert.equal(served.ready.data, served.data);
+    await using http = await connect({ http: String(served.ready.http) }, { sdk: "v1", era: "legacy" });
+    await using tcp = await connect({ tcp: String(served.ready.tcp) }, { sdk: "v2", era: "legacy" });
+    assert.equal((await http.call("add", { by: 2 })).text, "2");
+    assert.equal((await tcp.call("add", { by: 3 })).text, "5");
+  });
+
+  test("ends with 0 on SIGTERM, after running calls", async () => {
+    const served = await serveChild(["examples/counter-disk"]);
+    await served[Symbol.asyncDispose]();
+    assert.equal(await served.ended, 0);
+  });
+
+  test("a second server on the same directory is told who has it, and ends with 6", async () => {
+    await using served = await serveChild(["examples/counter-disk"]);
+    const second = await troupe("serve", "examples/counter-disk", "--http", "127.0.0.1:0", "--data", served.data, "--json");
+    assert.equal(second.code, 6, second.stderr);
+    assert.match(second.stderr, /STORE_LOCKED/);
+    assert.match(second.stderr, new RegExp(String(served.child.pid)));
+  });
+
+  test("memory actors leave no directory behind", async () => {
+    const data = join(mkdtempSync(join(tmpdir(), "troupe-cli-")), "none");
+    {
+      await using served = await serveChild(["examples/counter"], { data });
+      assert.equal(served.ready.data, undefined);
+    }
+    assert.throws(() => rmSync(data, { recursive: true }), /ENOENT/);
+  });
+
+  test("name=module puts two of a kind under prefixes", async () => {
+    await using served = await serveChild(["one=examples/counter", "two=examples/door"]);
+    await using client = await connect({ http: String(served.ready.http) }, { sdk: "v1", era: "legacy" });
+    const names = (await client.tools()).map((tool) => tool.name);
+    assert.ok(names.includes("one.add") && names.includes("two.open"), names.join(" "));
+    assert.equal((await client.call("one.add", { by: 4 })).text, "4");
+  });
+
+  test("a strict host gets names of letters, digits and underscores", async () => {
+    await using served = await serveChild(["one=examples/counter", "--tool-names", "strict"]);
+    await using client = await connect({ http: String(served.ready.http) }, { sdk: "v1", era: "legacy" });
+    assert.deepEqual((await client.tools()).map((tool) => tool.name).toSorted(), ["one__add", "one__get"]);
+  });
+
+  test("says what is wrong with the command line, with code 2", async () => {
+    for (const [args, sentence] of [
+      [["serve", "examples/nowhere"], /There is no examples\/nowhere/],
+      [["serve", "examples/counter", "--http", "localhost:99999"], /\[host:\]port/],
+      [["serve", "examples/counter", "--htp", "3000"], /--http/],
+      [["serve", "test/architecture.test.ts".replace("architecture.test.ts", "cli/run.ts")], /exports nothing to serve/],
+      [["serve"], /missing required argument/],
+    ] as const) {
+      const ran = await troupe(...args);
+      assert.equal(ran.code, 2, `${args.join(" ")}: ${ran.stderr}`);
+      assert.match(ran.stderr, sentence);
+    }
+  });
+
+  test("says where a module cannot be loaded", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "troupe-load-"));
+    writeFileSync(join(folder, "package.json"), '{"type":"module"}');
+    try {
+      for (const [name, text, sentence] of [
+        ["typo.ts", "export const a = 1;\nlet let = ;\n", /typo\.ts cannot be loaded: .*typo\.ts:2\)\n$/],
+        ["throws.ts", "\n\nthrow new Error('no tea');\n", /throws\.ts cannot be loaded: no tea \(.*throws\.ts:3:7\)\n$/],
+        [
+          "import.ts",
+          'import "./absent.ts";\n',
+          /import\.ts cannot be loaded: Cannot find module '.*absent\.ts' imported from .*import\.ts\n$/,
+        ],
+      ] as const) {
+        writeFileSync(join(folder, name), text);
+        const ran = await troupe("serve", join(folder, name), "--http", "127.0.0.1:0");
+        assert.equal(ran.code, 1);
+        assert.match(ran.stderr, sentence);
+      }
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+
+  test("refuses to listen beyond loopback without tokens", async () => {
+    const http = await troupe("serve", "examples/counter", "--http", "0.0.0.0:0", "--json");
+    assert.notEqual(http.code, 0);
+    assert.match(http.stderr, /DOOR_UNSAFE/);
+    const tcp = await troupe("serve", "examples/counter", "--tcp", "0.0.0.0:0", "--json");
+    assert.match(tcp.stderr, /DOOR_UNSAFE/);
+  });
+
+  test("API keys let their holders in, and nobody else", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "troupe-cli-"));
+    const keys = join(folder, "keys.json");
+    // printf %s secret | sha256sum
+    writeFileSync(keys, JSON.stringify({ ann: "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b" }));
+    await using served = await serveChild(["examples/counter", "--api-keys", keys]);
+    const request = (headers: Readonly<Record<string, string>>): Promise<Response> =>
+      fetch(String(served.ready.http), {
+        method: "POST",
+        headers: {
+          "content-type": "application/json",
+          accept: "application/json, text/event-stream",
+          "mcp-protocol-version": "2026-07-28",
+          "mcp-method": "tools/list",
+          ...headers,
+        },
+        body: JSON.stringify({
+          jsonrpc: "2.0",
+          id: 1,
+          method: "tools/list",
+          params: { _meta: { "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {} } },
+        }),
+      });
+    const refused = await request({});
+    assert.equal(refused.status, 401);
+    assert.match(String(refused.headers.get("www-authenticate")), /^Bearer/);
+    assert.equal((await request({ authorization: "Bearer secret" })).status, 200);
+    rmSync(folder, { recursive: true });
+  });
+});
+
+describe("looking and acting from the command line", () => {
+  test("actors, state and call work beside a running server and without one", async () => {
+    const served = await serveChild(["examples/counter-disk"]);
+    const beside = await troupe("call", "counter/main", "tools/add", '{"by":5}', "--start", "--data", served.data, "--json");
+    assert.deepEqual(lines(beside.stdout), [{ ok: 5 }], beside.stderr);
+    assert.match((await troupe("actors", "--data", served.data)).stdout, /counter\/main +1 +live/);
+    const [state] = lines((await troupe("state", "counter/main", "--data", served.data, "--json")).stdout);
+    assert.ok(typeof state === "object" && state !== null && "state" in state && "seq" in state);
+    assert.deepEqual([state.seq, state.state], [1, { count: 5 }]);
+    served.child.kill("SIGTERM");
+    await served.ended;
+    const without = await troupe("call", "counter/main", "tools/add", '{"by":1}', "--data", served.data);
+    assert.equal(without.stdout, "6\n", without.stderr);
+    rmSync(served.data, { recursive: true });
+  });
+
+  test("what is not there, what is refused and what is misspelled have codes of their own", async () => {
+    await using served = await serveChild(["examples/counter-disk"]);
+    assert.equal((await troupe("state", "counter/none", "--data", served.data)).code, 4);
+    assert.equal((await troupe("call", "counter/none", "tools/add", "{}", "--data", served.data)).code, 4);
+    assert.equal((await troupe("call", "counter/main", "tools/add", '{"by":"x"}', "--start", "--data", served.data)).code, 3);
+    assert.equal((await troupe("call", "counter/main", "tools/add", "{by:1}", "--data", served.data)).code, 2);
+    assert.equal((await troupe("state", "counter", "--data", served.data)).code, 2);
+    assert.equal((await troupe("actors", "--data", join(served.data, "none"))).code, 4);
+    assert.equal((await troupe("letters", "drop", "nobody", "--data", served.data)).code, 4);
+    assert.equal((await troupe("letters", "--data", served.data)).stdout, "No dead letters.\n");
+  });
+});

@@ -1,0 +1,286 @@
+// Destructive acts ask for confirmation where the client can be asked: by a request in a legacy session, by
+// input_required in 2026-07-28. Until somebody says yes nothing is applied and nothing is held.
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { CLIENTS, connect, type Manner, type Player, type Said, type Way, type Which } from "../clients.ts";
+import { type House, mudHouse, type Visitor } from "../mud-house.ts";
+import { type Served, serveChild } from "../serve-child.ts";
+import { at, isBag } from "../wire.ts";
+
+const ASKED = "elicitation/create";
+const CAN = { capabilities: { elicitation: {} } };
+const YES: Said = { action: "accept", content: { confirm: true } };
+
+/** A house with ada before the goblin in the cellar, a light in her hand. */
+const atTheGoblin = async (visitor: Visitor): Promise<void> => {
+  await visitor.call("pick_up", { item: "torch" });
+  await visitor.go("north", "east", "south");
+};
+
+const text = (result: unknown): string => String(at(result, "content", 0, "text"));
+const goblin = async (visitor: Visitor): Promise<unknown> => at(await visitor.read("game://room/current"), "monster", "health");
+const head = async (house: House, id: `${string}/${string}`): Promise<string | undefined> => (await house.engine.read(id))?.head;
+
+const battle = { jsonrpc: "2.0", id: "battle", method: "tools/call", params: { name: "battle", arguments: {} } };
+const replied = (visitor: Visitor): Promise<unknown> => visitor.until((frame) => at(frame, "id") === "battle");
+
+describe("a legacy client that can be asked", () => {
+  test("is asked by a request of the server, and the fight begins when it says yes", async () => {
+    await using house = await mudHouse();
+    await using ada = await house.enter("test|ada", CAN);
+    await atTheGoblin(ada);
+    ada.say(battle);
+    const request = await ada.until((frame) => at(frame, "method") === ASKED);
+    assert.match(String(at(request, "params", "message")), /Attack the Cave Goblin \(health 45\)\?/);
+    assert.deepEqual(at(request, "params", "requestedSchema", "required"), ["confirm"]);
+    assert.equal(await goblin(ada), 45);
+    ada.say({ jsonrpc: "2.0", id: at(request, "id"), result: YES });
+    const reply = await replied(ada);
+    assert.notEqual(at(reply, "result", "isError"), true, JSON.stringify(reply));
+    assert.match(text(at(reply, "result")), /the Cave Goblin/);
+    // The fight is on: the next blow is not asked for again.
+    const asked = ada.frames.filter((frame) => at(frame, "method") === ASKED).length;
+    if (at(await ada.read("game://player/state"), "monsterPresent") === true) await ada.call("battle");
+    assert.equal(ada.frames.filter((frame) => at(frame, "method") === ASKED).length, asked);
+  });
+
+  for (const [what, answer] of [
+    ["declines", { result: { action: "decline" } }],
+    ["cancels", { result: { action: "cancel" } }],
+    ["accepts without a yes", { result: { action: "accept", content: { confirm: false } } }],
+    ["answers with nonsense", { result: { action: "accept", content: { confirm: "perhaps" } } }],
+    ["answers with an error", { error: { code: -32601, message: "I cannot" } }],
+  ] as const)
+    test(`that ${what} is told so, and nothing was applied`, async () => {
+      await using house = await mudHouse();
+      await using ada = await house.enter("test|ada", CAN);
+      await atTheGoblin(ada);
+      await house.quiet();
+      const heads = [await head(house, "room/cellar"), await head(house, `player/${encodeURIComponent("test|ada")}`)];
+      ada.say(battle);
+      const request = await ada.until((frame) => at(frame, "method") === ASKED);
+      ada.say({ jsonrpc: "2.0", id: at(request, "id"), ...answer });
+      const reply = await replied(ada);
+      assert.equal(at(reply, "result", "isError"), true, JSON.stringify(reply));
+      await house.quiet();
+      assert.deepEqual([await head(house, "room/cellar"), await head(house, `player/${encodeURIComponent("test|ada")}`)], heads);
+      assert.equal(await goblin(ada), 45);
+    });
+
+  test("that never answers holds nothing: it and others go on, and what it answers too late is not applied", async () => {
+    await using house = await mudHouse();
+    await using ada = await house.enter("test|ada", CAN);
+    await using bob = await house.enter("test|bob");
+    await atTheGoblin(ada);
+    await bob.go("north", "east", "south");
+    ada.say(battle);
+    const request = await ada.until((frame) => at(frame, "method") === ASKED);
+    // Both act in the room whose tool waits, and walk out of it.
+    for (const visitor of [bob, ada]) {
+      assert.match(text(await visitor.call("say", { text: "wait" })), /You say/);
+      assert.equal(await goblin(visitor), 45);
+    }
+    await bob.call("battle");
+    assert.equal(at(await ada.read("game://player/state"), "health"), 100);
+    await ada.go("north");
+    ada.say({ jsonrpc: "2.0", id: at(request, "id"), result: YES });
+    const reply = await replied(ada);
+    assert.equal(at(reply, "result", "isError"), true, "she is not where the goblin is");
+    assert.equal(at(await ada.read("game://player/state"), "room"), "chamber");
+  });
+
+  test("that leaves without an answer leaves nothing behind", async () => {
+    await using house = await mudHouse();
+    const ada = await house.enter("test|ada", CAN);
+    await atTheGoblin(ada);
+    await house.quiet();
+    const heads = await head(house, "room/cellar");
+    ada.say(battle);
+    await ada.until((frame) => at(frame, "method") === ASKED);
+    await ada[Symbol.asyncDispose]();
+    await house.quiet();
+    assert.equal(await head(house, "room/cellar"), heads);
+  });
+
+  test("that cannot be asked is not: its host asks before a destructive tool", async () => {
+    await using house = await mudHouse();
+    await using ada = await house.enter("test|ada");
+    await atTheGoblin(ada);
+    assert.notEqual(at(await ada.call("battle"), "isError"), true);
+    assert.equal(
+      ada.frames.some((frame) => at(frame, "method") === ASKED),
+      false,
+    );
+  });
+});
+
+const fight = (visitor: Visitor, more: object = {}): Promise<unknown> =>
+  visitor.request("tools/call", { name: "battle", arguments: {}, ...more });
+
+/** The answer that was not yet one. */
+const asked = async (visitor: Visitor): Promise<{ readonly requestState: unknown; readonly responses: (said: unknown) => object }> => {
+  const reply = await fight(visitor);
+  assert.equal(at(reply, "result", "resultType"), "input_required", JSON.stringify(reply));
+  const requests = at(reply, "result", "inputRequests");
+  assert.ok(isBag(requests));
+  const [key = ""] = Object.keys(requests);
+  assert.equal(at(requests, key, "method"), ASKED);
+  assert.match(String(at(requests, key, "params", "message")), /Attack the Cave Goblin/);
+  const requestState = at(reply, "result", "requestState");
+  return { requestState, responses: (said) => ({ inputResponses: { [key]: said }, requestState }) };
+};
+
+describe("a client of 2026-07-28 that can be asked", () => {
+  test("gets input_required, and the fight begins when it calls again with a yes", async () => {
+    await using house = await mudHouse();
+    await using ada = house.modern("test|ada", CAN);
+    await atTheGoblin(ada);
+    const { responses } = await asked(ada);
+    assert.equal(await goblin(ada), 45);
+    const reply = await fight(ada, responses(YES));
+    assert.equal(at(reply, "result", "resultType"), "complete", JSON.stringify(reply));
+    assert.notEqual(at(reply, "result", "isError"), true);
+  });
+
+  for (const [what, said] of [
+    ["declines", { action: "decline" }],
+    ["cancels", { action: "cancel" }],
+    ["accepts without a yes", { action: "accept", content: { confirm: false } }],
+  ] as const)
+    test(`that ${what} is told so, and nothing was applied`, async () => {
+      await using house = await mudHouse();
+      await using ada = house.modern("test|ada", CAN);
+      await atTheGoblin(ada);
+      await house.quiet();
+      const heads = await head(house, "room/cellar");
+      const { responses } = await asked(ada);
+      const reply = await fight(ada, responses(said));
+      assert.equal(at(reply, "result", "isError"), true, JSON.stringify(reply));
+      await house.quiet();
+      assert.equal(await head(house, "room/cellar"), heads);
+      assert.equal(await goblin(ada), 45);
+    });
+
+  test("that never comes back holds nothing", async () => {
+    await using house = await mudHouse();
+    await using ada = house.modern("test|ada", CAN);
+    await using bob = await house.enter("test|bob");
+    await atTheGoblin(ada);
+    await bob.go("north", "east", "south");
+    await house.quiet();
+    const heads = await head(house, "room/cellar");
+    await asked(ada);
+    await house.quiet();
+    assert.equal(await head(house, "room/cellar"), heads);
+    assert.notEqual(at(await bob.call("battle"), "isError"), true);
+    await ada.go("north");
+  });
+
+  test("another's question is not to be answered, nor one's own with another argument", async () => {
+    await using house = await mudHouse();
+    await using ada = house.modern("test|ada", CAN);
+    await using bob = house.modern("test|bob", CAN);
+    await atTheGoblin(ada);
+    await bob.call("say", { text: "hello" });
+    await bob.go("north", "east", "south");
+    const { responses, requestState } = await asked(ada);
+    const stolen = await fight(bob, responses(YES));
+    assert.equal(at(stolen, "error", "code"), -32602, JSON.stringify(stolen));
+    const other = await ada.request("tools/call", { name: "drop", arguments: { item: "torch" }, ...responses(YES) });
+    assert.equal(at(other, "error", "code"), -32602);
+    const forged = await fight(ada, { ...responses(YES), requestState: `${String(requestState).slice(0, -4)}AAAA` });
+    assert.equal(at(forged, "error", "code"), -32602);
+    assert.equal(await goblin(ada), 45);
+  });
+
+  test("that cannot be asked is not", async () => {
+    await using house = await mudHouse();
+    await using ada = house.modern("test|ada");
+    await atTheGoblin(ada);
+    const reply = await fight(ada);
+    assert.equal(at(reply, "result", "resultType"), "complete");
+    assert.notEqual(at(reply, "result", "isError"), true);
+  });
+});
+
+describe("official clients", () => {
+  // A dungeon for each: whoever fought before may have beaten the goblin, and still be standing there.
+  const DOORS = ["http", "tcp"] as const;
+  const dungeon = (): Promise<Served> => serveChild(["examples/mud", "--http", "127.0.0.1:0", "--tcp", "127.0.0.1:0", "--grace", "100"]);
+  const through = (served: Served, door: (typeof DOORS)[number]): Way =>
+    door === "http" ? { http: String(served.ready.http) } : { tcp: String(served.ready.tcp) };
+
+  interface Fighter extends AsyncDisposable {
+    call(tool: string, args?: Record<string, unknown>): ReturnType<Player["call"]>;
+    monster(): Promise<boolean>;
+  }
+
+  /** A player of its own before the goblin. */
+  const fighter = async (way: Way, which: Which, manner: Manner): Promise<Fighter> => {
+    const player = await connect(way, which, manner);
+    const handle = which.era === "modern" ? String(at((await player.call("start_player")).structured, "handle")) : undefined;
+    const call: Fighter["call"] = (tool, args = {}) => player.call(tool, handle === undefined ? args : { ...args, handle });
+    for (const direction of ["north", "east", "south"]) {
+      const { isError, text: why } = await call("move", { direction });
+      assert.equal(isError, false, why);
+    }
+    return {
+      call,
+      monster: async () =>
+        at(
+          JSON.parse(await player.read(handle === undefined ? "game://player/state" : `game://${handle}/player/state`)),
+          "monsterPresent",
+        ) === true,
+      [Symbol.asyncDispose]: () => player[Symbol.asyncDispose](),
+    };
+  };
+
+  for (const which of CLIENTS) {
+    test(`a person says no, then yes: SDK ${which.sdk}, ${which.era}, over HTTP and TCP`, async () => {
+      for (const door of DOORS) {
+        await using served = await dungeon();
+        const way = through(served, door);
+        const questions: string[] = [];
+        let said: Said = { action: "decline" };
+        const elicit = (message: string): Said => {
+          questions.push(message);
+          return said;
+        };
+        await using ada = await fighter(way, which, { elicit });
+        const refused = await ada.call("battle");
+        assert.deepEqual([refused.isError, refused.text], [true, "Not confirmed."]);
+        assert.match(questions[0] ?? "", /Attack the Cave Goblin .*You have 100 of 100 health/);
+        said = YES;
+        const fought = await ada.call("battle");
+        assert.equal(fought.isError, false, fought.text);
+        assert.equal(questions.length, 2);
+        if (await ada.monster()) await ada.call("flee");
+      }
+    });
+
+    test(`a person never says anything, and others go on: SDK ${which.sdk}, ${which.era}, over HTTP and TCP`, async () => {
+      // A world of its own: where others have slain the goblin, nothing would be asked.
+      await using fresh = await serveChild(["examples/mud", "--http", "127.0.0.1:0", "--tcp", "127.0.0.1:0"]);
+      for (const way of [{ http: String(fresh.ready.http) }, { tcp: String(fresh.ready.tcp) }]) {
+        const question = Promise.withResolvers<void>();
+        const elicit = (): Promise<Said> => {
+          question.resolve();
+          return new Promise(() => undefined);
+        };
+        const ada = await fighter(way, which, { elicit });
+        const waiting = ada.call("battle").then(
+          () => "answered",
+          () => "gone",
+        );
+        assert.equal(await Promise.race([question.promise, waiting]), undefined, "the battle asks first");
+        await using bob = await fighter(way, which, {});
+        assert.equal((await bob.call("say", { text: "hello" })).isError, false);
+        assert.equal((await ada.call("say", { text: "I think about it" })).isError, false);
+        await ada[Symbol.asyncDispose]();
+        // In 2026-07-28 the client alone waits: its call has been answered long ago.
+        if (which.era === "legacy") assert.equal(await waiting, "gone");
+        assert.equal((await bob.call("look")).isError, false);
+      }
+    });
+  }
+});

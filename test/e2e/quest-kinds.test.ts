@@ -1,0 +1,96 @@
+// The quest as the clients there are finish it: one that never looks at a list again, one that opens a session for
+// each call, one without a name.
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { ClientHands } from "../../examples/mud/play/client-player.ts";
+import { connect, type Player, type Which } from "../clients.ts";
+import { byHandle, finishes, folder, keep, told } from "../quest-hands.ts";
+import { serveChild } from "../serve-child.ts";
+import { at } from "../wire.ts";
+
+const MODERN: Which = { sdk: "v2", era: "modern" };
+const V1: Which = { sdk: "v1", era: "legacy" };
+
+const { module, world } = keep;
+
+test("one that never looks at a list again finishes the quest at /mcp/meta, whose two tools never change", async () => {
+  await using served = await serveChild([module]);
+  assert.ok(served.ready.meta !== undefined);
+  await using player = await connect({ http: served.ready.meta }, V1);
+  const list = await player.tools();
+  assert.deepEqual(
+    list.map(({ name }) => name),
+    ["actions", "act"],
+  );
+  const possible = async (): Promise<readonly unknown[]> => {
+    const actions = at(JSON.parse((await player.call("actions")).text), "possible");
+    assert.ok(Array.isArray(actions));
+    return actions.map((one) => at(one, "action"));
+  };
+  const hands: ClientHands = {
+    async call(tool, args) {
+      assert.ok((await possible()).includes(tool), `${tool} is among the actions`);
+      return told(await player.call("act", { action: tool, arguments: args }), tool);
+    },
+    read: (uri) => player.read(uri),
+  };
+  await finishes(world, hands, player.name);
+  assert.deepEqual(await player.tools(), list);
+  assert.deepEqual(
+    player.heard.filter(({ method }) => method === "notifications/tools/list_changed"),
+    [],
+  );
+});
+
+test("one that opens a session for each call finishes the quest, since its key names the player", async () => {
+  using place = folder();
+  const key = "k3y-of-ada-which-is-long-enough";
+  const file = join(place.path, "keys.json");
+  writeFileSync(file, JSON.stringify({ ada: createHash("sha256").update(key).digest("hex") }));
+  await using served = await serveChild([module, "--api-keys", file]);
+  assert.ok(served.ready.http !== undefined);
+  const way = { http: served.ready.http };
+  const once = async <T>(use: (player: Player) => Promise<T>): Promise<T> => {
+    await using player = await connect(way, V1, { headers: { authorization: `Bearer ${key}` } });
+    return await use(player);
+  };
+  const hands: ClientHands = {
+    call: (tool, args) => once(async (player) => told(await player.call(tool, args), tool)),
+    read: (uri) => once((player) => player.read(uri)),
+  };
+  await finishes(world, hands, "a session for each call");
+});
+
+test("one of 2026-07-28 without a name finishes the quest by the list it was given first, which never changes", async () => {
+  await using served = await serveChild([module]);
+  assert.ok(served.ready.http !== undefined);
+  await using player = await connect({ http: served.ready.http }, MODERN);
+  const list = await player.tools();
+  const hands = await byHandle(player);
+  const known: ClientHands = {
+    call(tool, args) {
+      assert.ok(
+        list.some(({ name }) => name === tool),
+        `${tool} is in the list`,
+      );
+      return hands.call(tool, args);
+    },
+    read: (uri) => hands.read(uri),
+  };
+  await finishes(world, known, player.name);
+  assert.deepEqual(await player.tools(), list);
+});
+
+test("one of 2026-07-28 is told in a tool's error why something cannot be done now", async () => {
+  await using served = await serveChild([module]);
+  assert.ok(served.ready.http !== undefined);
+  await using player = await connect({ http: served.ready.http }, MODERN);
+  const handle = at((await player.call("start_player")).structured, "handle");
+  const battle = await player.call("battle", { handle });
+  assert.deepEqual([battle.isError, battle.text], [true, "No enemies here"]);
+  const quest = await player.call("accept_quest", { handle });
+  assert.deepEqual([quest.isError, quest.text], [true, "There is no quest on offer here."]);
+});

@@ -1,0 +1,37 @@
+// Official clients play both worlds to their ending, over every door and in both eras.
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { CLIENTS, connect, type Way } from "../clients.ts";
+import { byHandle, finishes, folder, keep, plain, saltmarsh } from "../quest-hands.ts";
+import { serveChild } from "../serve-child.ts";
+
+// The doors do not know what is played: the second world takes the ones the first one showed to be alike.
+const games = [
+  { ...keep, doors: ["http", "tcp"], clients: CLIENTS },
+  { ...saltmarsh, doors: ["http"], clients: CLIENTS.slice(-1) },
+] as const;
+
+for (const { module, world, doors, clients } of games) {
+  describe(world.title, () => {
+    test(`is finished by SDK v1 and v2, in both eras, over ${doors.join(" and ")}, one after the other in one world`, async () => {
+      await using served = await serveChild([module, "--http", "127.0.0.1:0", "--tcp", "127.0.0.1:0"]);
+      const { http, tcp } = served.ready;
+      assert.ok(http !== undefined && tcp !== undefined);
+      const ways: Readonly<Record<(typeof doors)[number], Way>> = { http: { http }, tcp: { tcp } };
+      for (const way of doors.map((door) => ways[door]))
+        for (const which of CLIENTS) {
+          await using player = await connect(way, which);
+          assert.match(player.instructions ?? "", /Begin with look/);
+          // Without a name a request of 2026-07-28 plays by a handle; a legacy session stands in for its player.
+          await finishes(world, which.era === "modern" ? await byHandle(player) : plain(player), player.name);
+        }
+    });
+
+    for (const which of clients)
+      test(`is finished over stdio by the local player: SDK ${which.sdk}, ${which.era}`, async () => {
+        using place = folder();
+        await using player = await connect({ stdio: module, data: place.path }, which);
+        await finishes(world, plain(player), player.name);
+      });
+  });
+}

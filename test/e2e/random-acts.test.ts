@@ -1,0 +1,93 @@
+// A thousand random acts by five clients, against a model that lists before and after.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Store } from "../../src/contract/index.ts";
+import { memoryStore, sqliteStore } from "../../src/store/index.ts";
+import { chance, mudHouse, type Visitor } from "../mud-house.ts";
+import { folder } from "../quest-hands.ts";
+import { at, type Bag, isBag } from "../wire.ts";
+
+const ACTS = 1_000;
+const LISTS = ["tools", "prompts", "resources"] as const;
+// What may change lists; the rest is talk.
+const MOVING = new Set(["move", "pick_up", "drop", "use", "give", "battle", "flee", "open_chest", "accept_quest"]);
+
+type Lists = Readonly<Record<(typeof LISTS)[number], string>>;
+
+const listsOf = async (visitor: Visitor): Promise<Lists> => {
+  const [tools, prompts, resources] = await Promise.all(
+    LISTS.map(async (list) => JSON.stringify(at(await visitor.request(`${list}/list`), "result", list))),
+  );
+  return { tools: String(tools), prompts: String(prompts), resources: String(resources) };
+};
+
+/** Some arguments that a tool of that entry takes: of an enum one, of text some. */
+const argumentsFor = (entry: unknown, below: (bound: number) => number, names: readonly string[]): Bag => {
+  const properties = at(entry, "inputSchema", "properties");
+  const made: Record<string, unknown> = {};
+  for (const [name, property] of Object.entries(isBag(properties) ? properties : {})) {
+    const values = at(property, "enum");
+    if (Array.isArray(values)) made[name] = values[below(values.length)];
+    else if (name === "to") made[name] = names[below(names.length)];
+    else if (name === "name") made[name] = `Name ${String.fromCodePoint(97 + below(26), 97 + below(26), 97 + below(26))}`;
+    else made[name] = `word ${below(100)}`;
+  }
+  return made;
+};
+
+const play = async (seed: number, store: Store, acts: number): Promise<void> => {
+  const entropy = chance(seed);
+  await using house = await mudHouse({ entropy, store });
+  const who = ["ada", "bob", "cid", "dee", "eve"];
+  const visitors = await Promise.all(who.map((name) => house.enter(`test|${name}`)));
+  for (const visitor of visitors) await visitor.call("say", { text: "hello" });
+  await house.quiet();
+  let lists = await Promise.all(visitors.map(listsOf));
+  let changes = 0;
+  let refused = 0;
+  const done = new Map<string, number>();
+  for (let act = 0; act < acts; act += 1) {
+    const index = entropy.below(visitors.length);
+    const visitor = visitors[index];
+    const mine = lists[index];
+    assert.ok(visitor !== undefined && mine !== undefined);
+    const tools: unknown = JSON.parse(mine.tools);
+    assert.ok(Array.isArray(tools));
+    // Now and then what is not listed at all, or not here: refusals change nothing either.
+    const moving: readonly unknown[] = tools.filter((one) => MOVING.has(String(at(one, "name"))));
+    const among = entropy.below(10) < 8 ? moving : tools;
+    const entry: unknown = entropy.below(20) === 0 ? { name: "battle" } : among[entropy.below(among.length)];
+    const tool = String(at(entry, "name"));
+    const args = argumentsFor(entry, (bound) => entropy.below(bound), who);
+    const marks = visitors.map(({ heard }) => heard.length);
+    const reply = await visitor.request("tools/call", { name: tool, arguments: args });
+    if (at(reply, "result", "isError") === true) refused += 1;
+    else done.set(tool, (done.get(tool) ?? 0) + 1);
+    await house.quiet();
+    const heard = visitors.map((one, of) => one.heard.slice(marks[of]));
+    const after = await Promise.all(visitors.map(listsOf));
+    for (const [of, name] of who.entries()) {
+      const expected = LISTS.filter((list) => lists[of]?.[list] !== after[of]?.[list]).map((list) => `notifications/${list}/list_changed`);
+      changes += expected.length;
+      assert.deepEqual(
+        heard[of]?.toSorted(),
+        expected.toSorted(),
+        `act ${act}: ${who[index]} did ${tool} ${JSON.stringify(args)}, and ${name} was told`,
+      );
+    }
+    lists = after;
+  }
+  assert.ok(changes > acts / 4, `${changes} lists changed`);
+  assert.ok(refused < acts / 2, `${refused} acts were refused`);
+  for (const tool of ["move", "pick_up", "drop", "battle", "say"])
+    assert.ok(done.has(tool), `${tool} was among the acts: ${[...done.keys()].join(", ")}`);
+};
+
+test(`C8 ${ACTS} random acts by 5 clients: exactly one list_changed for each list that changed, and none else`, () =>
+  play(20260728, memoryStore(), ACTS));
+
+// On disk the turns of one act are far apart: what is listed between them would be told.
+test(`C8 ${ACTS / 2} random acts by 5 clients on disk: an act of many turns changes each list once`, async () => {
+  using place = folder();
+  await play(3, sqliteStore({ directory: place.path }), ACTS / 2);
+});

@@ -1,0 +1,120 @@
+// docs/guide/errors.md has every stable code there is, each with what holds, and none that is not.
+import assert from "node:assert/strict";
+import { globSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { test } from "node:test";
+import { describeFailure, EXIT } from "../src/cli/exit-code.ts";
+import { EngineError } from "../src/contract/index.ts";
+
+const root = resolve(import.meta.dirname, "..");
+const read = (file: string): string => readFileSync(join(root, file), "utf8");
+const page = read("docs/guide/errors.md");
+
+/** A section's rows, cell by cell. */
+const rowsOf = (title: string): readonly (readonly string[])[] => {
+  const section = page.split(/^## /m).find((one) => one.startsWith(`${title}\n`));
+  assert.ok(section !== undefined, title);
+  return section
+    .split("\n")
+    .filter((line) => line.startsWith("| "))
+    .map((line) =>
+      line
+        .split("|")
+        .slice(1, -1)
+        .map((cell) => cell.trim()),
+    );
+};
+const codesIn = (text: string): readonly string[] => Array.from(text.matchAll(/`([A-Z][A-Z_]+)`/g), ([, code = ""]) => code);
+const first = (title: string): readonly string[] => rowsOf(title).flatMap(([cell = ""]) => codesIn(cell));
+const all = (text: string, pattern: RegExp): readonly string[] => [...new Set(Array.from(text.matchAll(pattern), ([, code = ""]) => code))];
+
+const contract = read("src/contract/errors.ts");
+const union = (name: string): readonly string[] => {
+  const body = new RegExp(`export type ${name} =([^;]+);`).exec(contract)?.[1] ?? "";
+  return all(body, /"([A-Z_]+)"/g);
+};
+
+const sources = globSync("src/**/*.ts", { cwd: root, exclude: ["src/testing/**"] })
+  .filter((file) => !/\.(?:test|fixture)\.ts$/.test(file))
+  .map((file) => [file, read(file)] as const);
+
+const same = (found: readonly string[], told: readonly string[], what: string): void =>
+  assert.deepEqual([...new Set(told)].toSorted(), [...new Set(found)].toSorted(), what);
+
+test("the guide to errors has every code of the contract, and none besides", () => {
+  same(union("EngineCode"), first("Faults of engines"), "engines");
+  same(union("StoreCode"), first("Faults of stores"), "stores");
+  same([...union("SurfaceCode"), ...union("DoorCode")], first("Faults at the start"), "start");
+  assert.ok(union("EngineCode").length > 15 && union("StoreCode").length > 5);
+});
+
+test("the guide to errors has every refusal Troupe itself gives", () => {
+  const given = sources.flatMap(([file, text]) => [
+    ...all(text, /\brefused\(\s*"([A-Z_]+)"/g),
+    ...all(text, /refused: \{\s*code: "([A-Z_]+)"/g),
+    ...all(text, /\[REFUSED_META\]: \{ code: "([A-Z_]+)"/g),
+    ...(file.startsWith("src/actor/") ? all(text, /\bcode(?:: | \?\? )"([A-Z_]+)"/g) : []),
+    ...(file.startsWith("src/actor/") ? all(text, /options\?\.code \?\? "([A-Z_]+)"/g) : []),
+  ]);
+  same(given, first("Refusals"), "refusals");
+});
+
+test("the guide to errors has the number and status of every fault in either era", () => {
+  const table = /const TABLE = \{([\s\S]*?)\n\} as const/.exec(read("src/gateway/errors.ts"))?.[1] ?? "";
+  const rows = Array.from(
+    table.matchAll(/^ {2}([A-Z_]+): \{ legacy: \[(-\d+), (\d+)\], modern: \[(-\d+), (\d+)\] \},$/gm),
+    ([, kind = "", old, oldStatus, young, youngStatus]) => [`\`${kind}\``, `${old}, ${oldStatus}`, `${young}, ${youngStatus}`],
+  );
+  assert.equal(rows.length, table.split("\n").filter((line) => line.includes("legacy:")).length);
+  assert.deepEqual(
+    rowsOf("JSON-RPC")
+      .slice(1)
+      .map((row) => row.slice(0, 3)),
+    rows,
+  );
+});
+
+test("the guide to errors has every code of the command line under its exit code, and the guide to the command line the same exits", () => {
+  const rows = rowsOf("The command line");
+  const exits = rows.filter(([exit = ""]) => /^\d$/.test(exit));
+  assert.deepEqual(
+    exits.map(([exit]) => Number(exit)),
+    Object.values(EXIT),
+  );
+  for (const [exit, codes = ""] of exits)
+    for (const code of codesIn(codes)) {
+      const thrown = [...union("EngineCode"), ...union("StoreCode"), ...union("SurfaceCode")].find((one) => one === code);
+      // Only the code decides; which class carries it does not.
+      if (thrown !== undefined)
+        assert.equal(describeFailure(Object.assign(new EngineError("CRASHED", ""), { code: thrown })).exit, Number(exit), code);
+    }
+  const own = sources
+    .filter(([file]) => file.startsWith("src/cli/"))
+    .flatMap(([, text]) => [...all(text, /new CommandError\(\s*EXIT\.\w+,\s*"([A-Z_]+)"/g), ...all(text, /(?:\?|:|,) "(FAILED)"/g)]);
+  const told = exits.flatMap(([, codes = ""]) => codesIn(codes));
+  const contracts = new Set([...union("EngineCode"), ...union("StoreCode"), ...union("SurfaceCode")]);
+  same(
+    own,
+    told.filter((code) => !contracts.has(code)),
+    "the command line's own",
+  );
+  const byCode = all(/const byCode[^{]*\{([\s\S]*?)\};/.exec(read("src/cli/exit-code.ts"))?.[1] ?? "", /^ {2}([A-Z_]+):/gm);
+  same(
+    byCode,
+    told.filter((code) => contracts.has(code)),
+    "codes of the contract",
+  );
+  const flaws = /export type FlawCode =([\s\S]*?);/.exec(read("src/chain/verify.ts"))?.[1] ?? "";
+  same(
+    all(flaws, /\| "([A-Z_]+)"/g),
+    rows.filter(([exit = ""]) => exit.startsWith("`")).flatMap(([code = ""]) => codesIn(code)),
+    "flaws",
+  );
+  const guide = Array.from(
+    read("docs/guide/cli.md")
+      .split("## Exit codes")[1]
+      ?.matchAll(/^\| (\d) \| (.+?) \|$/gm) ?? [],
+    ([, exit]) => Number(exit),
+  );
+  assert.deepEqual(guide, Object.values(EXIT));
+});

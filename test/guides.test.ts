@@ -1,0 +1,90 @@
+// The guides are true: rows that must be there, defaults that must be those of the code.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { test } from "node:test";
+import { DEFAULT_POLICY } from "../src/contract/index.ts";
+import { HTTP_LIMITS, TCP_LIMITS } from "../src/transport/index.ts";
+
+const page = (name: string): string => readFileSync(join(resolve(import.meta.dirname, ".."), "docs/guide", name), "utf8");
+
+/** What MCP's specification asks of consent, privacy, tools, sampling and trust, bullet by bullet. */
+const BULLETS = [
+  "Users must explicitly consent to all data access and operations",
+  "Users retain control over what data is shared and what actions are taken",
+  "Clear UIs for reviewing and authorizing activities",
+  "Explicit user consent required before exposing game state data",
+  "User data protected with appropriate access controls",
+  "No transmission of player data without consent",
+  "Tools represent arbitrary code execution and must be treated with caution",
+  "Explicit user consent required before invoking any tool",
+  "Users understand what each tool does before authorization",
+  "Tool descriptions and annotations are considered untrusted unless from trusted servers",
+  "Users must explicitly approve any LLM sampling requests",
+  "Users control whether sampling occurs and what prompts are sent",
+  "Build robust consent and authorization flows",
+  "Provide clear documentation of security implications",
+  "Implement appropriate access controls and data protections",
+  "Follow security best practices in integrations",
+  "Consider privacy implications in feature designs",
+  "Claude Desktop requires confirmation before executing tools",
+  "No current mechanism to permanently trust an MCP server",
+  "Each tool invocation requires user approval",
+  "Prompts are user-controlled and explicitly selected by users",
+];
+
+test("the security guide has a row for each bullet: the mechanism, or the host's job", () => {
+  const rows = page("security.md")
+    .split("\n")
+    .filter((line) => line.startsWith("| "))
+    .map((line) => line.split("|").map((cell) => cell.trim()));
+  for (const bullet of BULLETS) {
+    const [, , mechanism = "", whose = ""] = rows.find(([, first]) => first === bullet) ?? [];
+    assert.ok(mechanism !== "" || whose.includes("host's"), `the guide has no answer to: ${bullet}`);
+  }
+});
+
+const KIB = 1_024;
+const MIB = KIB * KIB;
+const written = (name: string, value: number): string => {
+  if (name.endsWith("Ms")) return value >= 3_600_000 ? `${value / 3_600_000} h` : `${value / 1_000} s`;
+  if (name.endsWith("Bytes")) return value >= MIB ? `${value / MIB} MiB` : `${value / KIB} KiB`;
+  return value.toLocaleString("en-US");
+};
+
+const table = (text: string): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    text.split("\n").flatMap((line) => {
+      const [, names = "", values = ""] = line.split("|").map((cell) => cell.trim());
+      const found = Array.from(names.matchAll(/`(\w+)`/g), ([, name = ""]) => name);
+      const told = values.split(" · ");
+      return found.length > 0 && found.length === told.length && /^\d/.test(values) && found.every((name) => /^[a-z]/.test(name))
+        ? found.map((name, index) => [name, told[index] ?? ""])
+        : [];
+    }),
+  );
+
+test("the guide to doors tells the limits that hold", () => {
+  const [http = "", tcp = ""] = page("transports.md").split("\n## TCP");
+  for (const [limits, told] of [
+    [HTTP_LIMITS, table(http)],
+    [TCP_LIMITS, table(tcp)],
+  ] as const)
+    assert.deepEqual(told, Object.fromEntries(Object.entries(limits).map(([name, value]) => [name, written(name, value)])));
+});
+
+test("the guide to actors tells the policy that holds", () => {
+  const told = page("actors.md");
+  const { persistence, owner, idleMs, workMs, mailbox, maxStateBytes } = DEFAULT_POLICY;
+  for (const [name, value] of [
+    ["persistence", `\`${persistence}\``],
+    ["owner", `\`${owner}\``],
+    ["idleMs", `${idleMs / 60_000} min`],
+    ["expireMs", "never"],
+    ["workMs", `${workMs / 1_000} s`],
+    ["mailbox", mailbox.toLocaleString("en-US")],
+    ["maxStateBytes", `${maxStateBytes / MIB} MiB`],
+    ["restart", "no bound"],
+  ] as const)
+    assert.ok(told.includes(`| \`${name}\` | ${value} |`), name);
+});

@@ -1,0 +1,70 @@
+// Law 1 crosses folders: whatever reaches an actor, its state changes by its own turns and is told by its chain.
+import assert from "node:assert/strict";
+import { globSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { test } from "node:test";
+import { actor } from "../src/actor/index.ts";
+import { stateAt } from "../src/chain/index.ts";
+import type { ActorId, ChainEvent, Engine, Viewer } from "../src/contract/index.ts";
+import { LocalEngine } from "../src/engine/index.ts";
+import { cast, registry } from "../src/source/index.ts";
+import { memoryStore } from "../src/store/index.ts";
+
+const jar = actor("jar", {
+  describe: "A jar.",
+  initial: () => ({ coins: [1] }),
+  tools: {
+    put: { describe: "Put one in.", run: ({ state }) => void state.coins.push(1) },
+    peek: { describe: "Look in.", view: (state) => state.coins.length },
+    steal: { describe: "A view that would write.", view: (state) => Reflect.set(state.coins, "length", 0) },
+    pour: { describe: "Into another.", run: ({ send }) => send("jar/other", "pour_in", null, { start: null }) },
+  },
+  messages: { pour_in: { run: ({ state }) => void state.coins.push(2) } },
+});
+
+const ann: Viewer = { principal: "ann", scopes: [] };
+
+const chainOf = async (engine: Engine, id: ActorId): Promise<readonly ChainEvent[]> => {
+  const events: ChainEvent[] = [];
+  for await (const event of engine.history(id)) events.push(event);
+  return events;
+};
+
+test("law 1: a state is written by its actor's own turns alone: views, readers and other actors cannot, and the chain tells every change", async () => {
+  const store = memoryStore();
+  await using engine = await LocalEngine.start({ kinds: [jar], store });
+  const source = cast({ engine, kinds: [jar] });
+  for (let round = 0; round < 5; round += 1) await source.act(ann, "tools/put", {}, {});
+  assert.deepEqual(await source.act(ann, "tools/steal", {}, {}), { ok: false });
+  const seen: unknown = (await engine.read("jar/main"))?.state;
+  assert.ok(typeof seen === "object" && seen !== null && "coins" in seen && Array.isArray(seen.coins));
+  const { coins } = seen;
+  assert.throws(() => coins.push(1), TypeError);
+  assert.deepEqual(await source.act(ann, "tools/peek", {}, {}), { ok: 6 });
+  await source.act(ann, "tools/pour", {}, {});
+  while ((await store.undelivered(1)).length > 0) await new Promise<void>((done) => void setImmediate(done));
+  for (const [id, turns] of [
+    ["jar/main", 6],
+    ["jar/other", 1],
+  ] as const) {
+    const chain = await chainOf(engine, id);
+    assert.equal(chain.length, turns, `${id} has an event for each of its turns`);
+    assert.deepEqual(stateAt(chain, chain.length).state, (await engine.read(id))?.state);
+  }
+});
+
+test("law 1: only engines, and what the command line does to a chain, hand entries to a store", () => {
+  const src = resolve(import.meta.dirname, "../src");
+  const writers = globSync("**/*.ts", { cwd: src })
+    .filter((file) => !/\.(test|fixture)\.ts$|^(store|testing)\//.test(file))
+    .filter((file) => /\bstore\.commit\(/.test(readFileSync(join(src, file), "utf8")));
+  assert.ok(writers.length > 0);
+  assert.deepEqual(
+    writers.filter((file) => !file.startsWith("engine/") && file !== "cli/chain-operations.ts"),
+    [],
+  );
+});
+
+test("law 1: a source without actors says that it has no chain", () => {
+  assert.equal(registry({ tools: {} }).chain, undefined);
+});

@@ -1,0 +1,123 @@
+// What a user installs: the tarball in an empty project, the README's example, `npx troupe serve`.
+import assert from "node:assert/strict";
+import { execFile, spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { createInterface } from "node:readline";
+import { after, before, describe, test } from "node:test";
+import { promisify } from "node:util";
+
+const root = resolve(import.meta.dirname, "..");
+const run = promisify(execFile);
+
+/** The first ```ts block of README. */
+export const readmeExample = (): string => {
+  const text = readFileSync(join(root, "README.md"), "utf8");
+  const example = /```ts\n([\s\S]*?)```/.exec(text)?.[1];
+  assert.ok(example, "README has an example");
+  return example;
+};
+
+/** Serves a module through `npx` and lists its tools by a plain request. */
+const serveAndList = async (project: string, module: string): Promise<string> => {
+  const child = spawn("npx", ["--no", "troupe", "serve", module, "--http", "127.0.0.1:0", "--data", join(project, "data"), "--json"], {
+    cwd: project,
+    stdio: ["ignore", "pipe", "inherit"],
+    // A group of its own: npx passes no signal on to what it starts.
+    detached: true,
+  });
+  const ended = new Promise<number | null>((settle) => child.once("exit", settle));
+  try {
+    for await (const line of createInterface({ input: child.stdout })) {
+      const ready: unknown = JSON.parse(line);
+      assert.ok(typeof ready === "object" && ready !== null && "http" in ready);
+      const response = await fetch(String(ready.http), {
+        method: "POST",
+        headers: {
+          "content-type": "application/json",
+          accept: "application/json, text/event-stream",
+          "mcp-protocol-version": "2026-07-28",
+          "mcp-method": "tools/list",
+        },
+        body: JSON.stringify({
+          jsonrpc: "2.0",
+          id: 1,
+          method: "tools/list",
+          params: {
+            _meta: { "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {} },
+          },
+        }),
+      });
+      return await response.text();
+    }
+    throw new Error("troupe serve ended before it was ready");
+  } finally {
+    if (child.pid !== undefined) process.kill(-child.pid, "SIGTERM");
+    await ended;
+  }
+};
+
+describe("the package", () => {
+  const folder = mkdtempSync(join(tmpdir(), "troupe-pack-"));
+  let tarball = "";
+
+  before(async () => {
+    await run(process.execPath, ["scripts/build.ts"], { cwd: root });
+    const { stdout } = await run("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", folder], { cwd: root });
+    const packed: unknown = JSON.parse(stdout);
+    const [first]: unknown[] = Array.isArray(packed) ? packed : typeof packed === "object" && packed !== null ? Object.values(packed) : [];
+    assert.ok(typeof first === "object" && first !== null && "filename" in first);
+    tarball = join(folder, String(first.filename));
+  });
+
+  after(() => rmSync(folder, { recursive: true, force: true }));
+
+  const install = async (name: string, manifest: object, ...more: string[]): Promise<string> => {
+    const project = mkdtempSync(join(folder, `${name}-`));
+    writeFileSync(join(project, "package.json"), JSON.stringify({ name, private: true, ...manifest }));
+    await run("npm", ["install", "--no-audit", "--no-fund", "--prefer-offline", "--ignore-scripts", tarball, ...more], { cwd: project });
+    return project;
+  };
+
+  test("an empty TypeScript project compiles and serves the README's example", async () => {
+    const project = await install("typescript", { type: "module" }, `typescript@${version("typescript")}`, `zod@${version("zod")}`);
+    writeFileSync(join(project, "door.ts"), readmeExample());
+    await run(
+      process.execPath,
+      [
+        join(project, "node_modules/typescript/bin/tsc"),
+        "--strict",
+        "--noEmit",
+        "--module",
+        "nodenext",
+        "--target",
+        "es2024",
+        "--skipLibCheck",
+        "door.ts",
+      ],
+      { cwd: project },
+    );
+    assert.match(await serveAndList(project, "door.ts"), /"unlock"/);
+  });
+
+  test("an empty JavaScript project serves an actor", async () => {
+    const project = await install("javascript", { type: "module" }, `zod@${version("zod")}`);
+    // The example has no type annotation, so that it is JavaScript as well.
+    writeFileSync(join(project, "door.js"), readmeExample());
+    assert.match(await serveAndList(project, "./door.js"), /"unlock"/);
+  });
+
+  test("a world is served from the package", async () => {
+    const project = await install("world", {});
+    writeFileSync(join(project, "my-world.yaml"), readFileSync(join(root, "examples/mud/worlds/saltmarsh.yaml")));
+    assert.match(await serveAndList(project, "my-world.yaml"), /"look"/);
+  });
+});
+
+const version = (name: string): string => {
+  const manifest: unknown = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  assert.ok(typeof manifest === "object" && manifest !== null && "devDependencies" in manifest);
+  const pinned: unknown = Object.entries(manifest.devDependencies ?? {}).find(([entry]) => entry === name)?.[1];
+  return String(pinned);
+};

@@ -1,0 +1,108 @@
+// What somebody meets who clones or installs: licence, commands, sizes, and a Node that is too old.
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { existsSync, globSync, lstatSync, readdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { test } from "node:test";
+import * as z from "zod";
+
+const root = resolve(import.meta.dirname, "..");
+const read = (file: string): string => readFileSync(join(root, file), "utf8");
+
+const names = z.record(z.string(), z.string());
+const manifest = z
+  .object({
+    license: z.string(),
+    type: z.string(),
+    exports: z.record(z.string(), z.unknown()),
+    scripts: names,
+    dependencies: names,
+    devDependencies: names,
+    bin: names,
+  })
+  .parse(JSON.parse(read("package.json")));
+
+const lock = z
+  .object({ packages: z.record(z.string(), z.object({ hasInstallScript: z.boolean().optional(), dev: z.boolean().optional() })) })
+  .parse(JSON.parse(read("package-lock.json")));
+
+test("the package is ESM under Apache-2.0, with the command and an export for each folder that has an index", () => {
+  assert.deepEqual([manifest.license, manifest.type, manifest.bin["troupe"]], ["Apache-2.0", "module", "bin/troupe.js"]);
+  assert.match(read("LICENSE"), /Apache License\s+Version 2\.0/);
+  assert.ok("." in manifest.exports && "./*" in manifest.exports && "./mud" in manifest.exports);
+});
+
+test("Node comes with npm ci, an exact 24 whatever the machine has, and npm's scripts run on it", () => {
+  assert.match(manifest.devDependencies["node"] ?? "", /^24\.\d+\.\d+$/);
+  assert.match(manifest.scripts["start"] ?? "", /^(?:exec )?node /);
+  assert.match(manifest.scripts["test"] ?? "", /^node /);
+  const [major] = process.versions.node.split(".");
+  assert.equal(major, "24");
+});
+
+test("npm run check is format, type-aware lint, types, dead code and tests", () => {
+  const check = manifest.scripts["check"] ?? "";
+  for (const part of ["oxfmt --check", "npm run lint", "npm run types", "npm run knip", "npm test"]) assert.ok(check.includes(part), part);
+  assert.match(manifest.scripts["lint"] ?? "", /--type-aware/);
+});
+
+test("CI calls what README says, and nothing else", () => {
+  const readme = read("README.md");
+  const calls = read(".ci/run")
+    .split("\n")
+    .filter((line) => line !== "" && !/^(#|set |cd )/.test(line));
+  assert.ok(calls.length > 0);
+  for (const call of calls) assert.ok(readme.includes(call), `README does not say ${call}`);
+});
+
+test("AGENTS.md has 30 lines at most, ARCHITECTURE.md is one page, README's example has 20 lines at most", () => {
+  assert.ok(read("AGENTS.md").split("\n").length <= 31);
+  assert.ok(read("ARCHITECTURE.md").length <= 9_000);
+  const example = /```ts\n([\s\S]*?)```/.exec(read("README.md"))?.[1] ?? "";
+  assert.ok(example.split("\n").length <= 21);
+});
+
+test("nothing compiles at install, and what npm ci brings stays under 400 MB", () => {
+  const scripted = Object.entries(lock.packages).filter(([, { hasInstallScript }]) => hasInstallScript === true);
+  // Its script takes a Node that is built already.
+  assert.deepEqual(
+    scripted.map(([place]) => place),
+    ["node_modules/node"],
+  );
+  for (const place of Object.keys(lock.packages))
+    if (place !== "") assert.equal(existsSync(join(root, place, "binding.gyp")), false, place);
+  // By file, not by name: Node's binary is linked to a second place, and the disk holds it once.
+  const files = new Map<number, number>();
+  for (const entry of readdirSync(join(root, "node_modules"), { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    const { ino, size } = lstatSync(join(entry.parentPath, entry.name));
+    files.set(ino, size);
+  }
+  const bytes = [...files.values()].reduce((sum, size) => sum + size, 0);
+  assert.ok(bytes < 400 * 1_000_000, `${bytes} bytes`);
+});
+
+test("what only some tests and benches need has a package.json of its own, and npm ci does not bring it", () => {
+  for (const file of globSync(["test/*/package.json", "bench/*/package.json"], { cwd: root })) {
+    const { dependencies } = z.object({ private: z.literal(true), dependencies: names }).parse(JSON.parse(read(file)));
+    for (const name of Object.keys(dependencies)) {
+      if (name in manifest.dependencies || name in manifest.devDependencies) continue;
+      assert.equal(`node_modules/${name}` in lock.packages, false, `${name} of ${file} comes with npm ci`);
+    }
+  }
+  for (const name of ["@restatedev/restate-server", "@modelcontextprotocol/conformance", "@modelcontextprotocol/inspector"])
+    assert.equal(`node_modules/${name}` in lock.packages, false, name);
+});
+
+test("a Node that is too old is told so in one sentence, and what to do", async () => {
+  const pretend = 'data:text/javascript,Object.defineProperty(process.versions,"node",{value:"20.11.0"})';
+  const ran = await new Promise<{ readonly code: unknown; readonly said: string }>((done) => {
+    execFile(process.execPath, ["--import", pretend, join(root, "bin/troupe.js"), "--version"], (error, _out, said) =>
+      done({ code: error?.code ?? 0, said }),
+    );
+  });
+  assert.equal(ran.code, 1);
+  assert.match(ran.said, /^troupe needs Node 24 or newer, and this is Node 20\.11\.0\. Install a newer Node, or .+\.\n$/);
+  // An old Node must be able to read that far.
+  assert.doesNotMatch(read("bin/troupe.js").split("process.exit(1)")[0] ?? "", /^import |\bawait\b|\busing\b/m);
+});

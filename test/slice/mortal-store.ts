@@ -1,0 +1,69 @@
+import type { Store } from "../../src/contract/index.ts";
+import { StoreError } from "../../src/contract/index.ts";
+
+/** What befalls a store at its nth writing. */
+export interface Fate {
+  readonly at: number;
+  /** `dies`: the process is gone, before or after it was written. `fails`: an error, and nothing was kept. */
+  readonly how: "dies before" | "dies after" | "fails";
+}
+
+export interface Mortal {
+  readonly store: Store;
+  readonly died: Promise<"died">;
+  /** Now, wherever it is. */
+  readonly kill: () => void;
+}
+
+/** A store seen from a process that may die: from then on nothing it asked for is ever answered. */
+export function mortal(store: Store, fates: readonly Fate[]): Mortal {
+  let writes = 0;
+  let dead = false;
+  const { promise: died, resolve: die } = Promise.withResolvers<"died">();
+  const never = new Promise<never>(() => undefined);
+  const kill = (): Promise<never> => {
+    dead = true;
+    die("died");
+    return never;
+  };
+  const writing = async <T>(write: () => Promise<T>): Promise<T> => {
+    if (dead) return never;
+    writes += 1;
+    const fate = fates.find(({ at }) => at === writes);
+    if (fate?.how === "dies before") return kill();
+    if (fate?.how === "fails") throw new StoreError("STORE_IO", "The disk said no.");
+    const result = await write();
+    if (fate?.how === "dies after") return kill();
+    return dead ? never : result;
+  };
+  const reading = async <T>(read: () => Promise<T>): Promise<T> => {
+    if (dead) return never;
+    const result = await read();
+    return dead ? never : result;
+  };
+  return {
+    died,
+    kill: () => void kill(),
+    store: {
+      load: (id) => reading(() => store.load(id)),
+      commit: (id, entry) => writing(() => store.commit(id, entry)),
+      enqueue: (message) => writing(() => store.enqueue(message)),
+      settle: (id, how, why) => writing(() => store.settle(id, how, why)),
+      remembered: (id, key) => reading(() => store.remembered(id, key)),
+      claimants: (key) => reading(() => store.claimants(key)),
+      events: (id, after, limit) => reading(() => store.events(id, after, limit)),
+      event: (id) => reading(() => store.event(id)),
+      caused: (id) => reading(() => store.caused(id)),
+      erase: (id, before) => writing(() => store.erase(id, before)),
+      due: (before, limit) => reading(() => store.due(before, limit)),
+      undelivered: (limit) => reading(() => store.undelivered(limit)),
+      letters: (limit) => reading(() => store.letters(limit)),
+      letter: (id, fate) => writing(() => store.letter(id, fate)),
+      children: (id) => reading(() => store.children(id)),
+      list: (query) => reading(() => store.list(query)),
+      count: (query) => reading(() => store.count(query)),
+      find: (uid) => reading(() => store.find(uid)),
+      async [Symbol.asyncDispose]() {},
+    },
+  };
+}

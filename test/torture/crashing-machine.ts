@@ -1,0 +1,186 @@
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, truncateSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { mud, type World } from "../../examples/mud/index.ts";
+import { type Clock, type Source, type Store, systemClock } from "../../src/contract/index.ts";
+import { LocalEngine } from "../../src/engine/index.ts";
+import { cast } from "../../src/source/index.ts";
+import { sqliteStore } from "../../src/store/index.ts";
+import { type Fault, type FaultPlace, FaultyStore, SimulatedEntropy } from "../../src/testing/index.ts";
+import type { Seeded } from "./seed.ts";
+
+/** A clock whose timers die with their process. */
+const mortalClock = (): Clock & { die(): void } => {
+  const undos = new Set<() => void>();
+  let dead = false;
+  return {
+    now: () => systemClock.now(),
+    after(ms, run) {
+      if (dead) return () => undefined;
+      const undo = systemClock.after(ms, () => {
+        undos.delete(undo);
+        run();
+      });
+      undos.add(undo);
+      return undo;
+    },
+    die() {
+      dead = true;
+      for (const undo of undos) undo();
+    },
+  };
+};
+
+/** How a life ends, and what the next one finds. */
+type End =
+  /** Before or after a question to the store. */
+  | "around"
+  /** Inside a transaction, which is then rolled back by nobody's hand but the file's. */
+  | "inside"
+  /** The power fails inside a transaction: the next life has the files as they were. */
+  | "image"
+  /** The power fails while a commit is written: any part of its frames is missing. */
+  | "torn";
+
+const WRITTEN: ReadonlySet<FaultPlace> = new Set<FaultPlace>(["after commit", "after settle", "after enqueue"]);
+
+/** One process, from its start to its crash. */
+export interface Life {
+  readonly source: Source;
+  readonly faulty: FaultyStore;
+}
+
+/** A machine whose processes play the MUD on one disk, and crash; what its power leaves of the files is its own affair. */
+export class Machine implements AsyncDisposable {
+  /** Where it crashed, how often. */
+  readonly places = new Map<string, number>();
+  crashes = 0;
+  /** What is on the disk, whatever processes there are. */
+  disk: Store;
+  readonly #root = mkdtempSync(join(tmpdir(), "troupe-crash-"));
+  readonly #random: Seeded;
+  readonly #world: World;
+  #directory = join(this.#root, "0");
+  #images = 0;
+  #beforeCommit: (() => void) | undefined;
+  #logBefore = 0;
+  #tame = false;
+
+  constructor(random: Seeded, world: World) {
+    this.#random = random;
+    this.#world = world;
+    this.disk = this.#mounted();
+  }
+
+  get directory(): string {
+    return this.#directory;
+  }
+
+  /** From now on nothing fails. */
+  tame(): void {
+    this.#tame = true;
+  }
+
+  #mounted(): Store {
+    return sqliteStore({ directory: this.#directory, beforeCommit: () => this.#beforeCommit?.() });
+  }
+
+  async remount(): Promise<void> {
+    await this.disk[Symbol.asyncDispose]();
+    this.disk = this.#mounted();
+  }
+
+  get #log(): string {
+    return join(this.#directory, "troupe.db-wal");
+  }
+
+  #logBytes(): number {
+    return existsSync(this.#log) ? statSync(this.#log).size : 0;
+  }
+
+  #image(logBytes: number): string {
+    this.#images += 1;
+    const copy = join(this.#root, String(this.#images));
+    mkdirSync(copy);
+    for (const name of ["troupe.db", "troupe.db-wal"])
+      if (existsSync(join(this.#directory, name))) copyFileSync(join(this.#directory, name), join(copy, name));
+    if (existsSync(join(copy, "troupe.db-wal"))) truncateSync(join(copy, "troupe.db-wal"), logBytes);
+    return copy;
+  }
+
+  /** Undefined: it died before it was ready. `dead` settles once the disk is as the next life finds it. */
+  async begin(life: number): Promise<{ readonly life: Life | undefined; readonly dead: Promise<void> }> {
+    const random = this.#random;
+    const end: End = this.#tame
+      ? "around"
+      : (random.pick<End>(["around", "around", "around", "inside", "inside", "image", "torn"]) ?? "around");
+    let steps = this.#tame ? Number.POSITIVE_INFINITY : 1 + random.under(random.under(4) === 0 ? 8 : 70);
+    let image: string | undefined;
+    let halfWritten = false;
+    const crash = (place: string): void => {
+      if (faulty.crashed) return;
+      this.places.set(place, (this.places.get(place) ?? 0) + 1);
+      faulty.crash();
+    };
+    const decide = (place: FaultPlace): Fault => {
+      if (this.#tame) return "pass";
+      steps -= 1;
+      if (steps <= 0 && end === "around") {
+        this.places.set(place, (this.places.get(place) ?? 0) + 1);
+        return "crash";
+      }
+      if (halfWritten && WRITTEN.has(place)) {
+        const bytes = this.#logBytes();
+        // Only where the log has grown is what was there before still whole.
+        const kept = bytes > this.#logBefore ? this.#logBefore + random.under(bytes - this.#logBefore) : bytes;
+        image = this.#image(kept);
+        crash("half of a commit");
+        return "crash";
+      }
+      const roll = random.under(100);
+      return roll < 8 ? "delay" : roll < 10 && place.startsWith("before") ? "fail" : roll < 11 ? "lose" : "pass";
+    };
+    const faulty = new FaultyStore(this.disk, decide);
+    this.#beforeCommit = () => {
+      this.#logBefore = this.#logBytes();
+      if (steps > 0 || faulty.crashed || end === "around") return;
+      // Nobody has heard of this transaction yet: the first who would finds the power gone.
+      halfWritten = end === "torn";
+      if (halfWritten) return;
+      if (end === "image") image = this.#image(this.#logBefore);
+      crash(end === "image" ? "power off inside a transaction" : "inside a transaction");
+      // As a failing disk: anything else would let the store try again, one write at a time.
+      throw Object.assign(new Error("the process ends here"), { errcode: 10 });
+    };
+    const clock = mortalClock();
+    const dead = (async (): Promise<void> => {
+      await faulty.whenCrashed;
+      this.crashes += 1;
+      clock.die();
+      this.#beforeCommit = undefined;
+      if (image !== undefined) {
+        await this.disk[Symbol.asyncDispose]();
+        rmSync(this.#directory, { recursive: true });
+        this.#directory = image;
+        this.disk = this.#mounted();
+      } else if (random.under(6) === 0) await this.remount();
+      else await rounds();
+    })();
+    const kinds = mud(this.#world);
+    const entropy = new SimulatedEntropy(random.seed + life);
+    const started = LocalEngine.start({ kinds, store: faulty, clock, entropy, retryMs: 2 });
+    const engine = await Promise.race([started, dead]);
+    if (!(engine instanceof LocalEngine)) return { life: undefined, dead };
+    return { life: { source: cast({ engine, kinds, clock, entropy }), faulty }, dead };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.disk[Symbol.asyncDispose]();
+    rmSync(this.#root, { recursive: true, force: true });
+  }
+}
+
+/** Lets whatever is ready run. */
+export const rounds = async (): Promise<void> => {
+  for (let round = 0; round < 4; round += 1) await new Promise<void>((resolve) => void setImmediate(resolve));
+};

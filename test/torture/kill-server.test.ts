@@ -1,0 +1,200 @@
+/**
+ * SIGKILL at random times under eight clients that go on with their sessions and repeat what
+ * was not answered under its own name. Held against the data directory alone.
+ */
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test, type TestContext } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { loadWorld, worlds } from "../../examples/mud/index.ts";
+import { stateFrom } from "../../src/chain/index.ts";
+import type { Store } from "../../src/contract/index.ts";
+import { checkFile, sqliteStore } from "../../src/store/index.ts";
+import { troupe } from "../cli/run.ts";
+import { at } from "../wire.ts";
+import { type Called, Ledger } from "./ledger.ts";
+import { callTool, lightClient, type LightClient, offeredNow, type Told } from "./light-client.ts";
+import { MortalServer } from "./mortal-server.ts";
+import { type Act, LOOKS, restless } from "./restless.ts";
+import { freshSeed, seeded, type Seeded, withSeed } from "./seed.ts";
+import { checkRest } from "./world-check.ts";
+
+const CLIENTS = 8;
+const KILLS = { mud: 24, counter: 12 };
+
+/** Eight clients of seven people: the last one plays the same person as the first. */
+const people = Array.from({ length: CLIENTS }, (_, index) => `p${index % (CLIENTS - 1)}`);
+const keyOf = (person: string): string => `key-of-${person}`;
+
+interface Playing {
+  readonly server: MortalServer;
+  readonly ledger: Ledger;
+  readonly random: Seeded;
+  /** What that client does next. */
+  readonly next: (client: LightClient, url: string) => Promise<Act>;
+  readonly over: () => boolean;
+}
+
+/** Undefined: no answer came. */
+const answered = async <T>(ask: Promise<T>): Promise<T | undefined> => {
+  try {
+    return await ask;
+  } catch (error) {
+    // fetch says TypeError where the connection broke; anything else is the test's own fault.
+    if (error instanceof TypeError) return undefined;
+    throw error;
+  }
+};
+
+const patiently = async (playing: Playing, run: (url: string) => Promise<Told>, call: Called): Promise<Extract<Told, { text: string }>> => {
+  for (let tries = 0; tries < 200; tries += 1) {
+    const told = await answered(run(await playing.server.url));
+    if (told === undefined) {
+      // The process is gone, or going: the next one has another address.
+      await sleep(5);
+      continue;
+    }
+    assert.ok("text" in told, `${call.id} ${call.what}: ${JSON.stringify(told)}`);
+    return told;
+  }
+  throw new Error(`${call.id} ${call.what} was never answered`);
+};
+
+const play = async (index: number, playing: Playing): Promise<void> => {
+  const { ledger, random } = playing;
+  const client = lightClient(index % 2 === 0 ? "legacy" : "modern", keyOf(people[index] ?? ""));
+  let last: { readonly act: Act; readonly call: Called; readonly trace: string } | undefined;
+  while (!playing.over()) {
+    // C4: a client may repeat a call it has the answer of.
+    if (last !== undefined && random.under(8) === 0) {
+      const { act, call, trace } = last;
+      const told = await patiently(playing, (url) => callTool(client, url, act.tool, act.args, { id: call.id, trace }), call);
+      assert.equal(told.text, call.text, `${call.id} ${call.what} gets its first reply again`);
+    }
+    const act = await answered(playing.next(client, await playing.server.url));
+    if (act === undefined) {
+      await sleep(5);
+      continue;
+    }
+    const { call, trace } = ledger.open(`${people[index]} ${act.tool} ${JSON.stringify(act.args)}`, LOOKS.has(act.tool));
+    const told = await patiently(playing, (url) => callTool(client, url, act.tool, act.args, { id: call.id, trace }), call);
+    call.outcome = told.refused ? "refused" : "ok";
+    call.text = told.text;
+    if (told.receipt !== undefined) call.receipt = told.receipt;
+    if (call.outcome === "ok" && !call.looks) last = { act, call, trace };
+  }
+};
+
+/** Kills the server that often while they play, or oftener until more was acknowledged than killed, and lets them end. */
+const torture = async (server: MortalServer, kills: number, random: Seeded, next: Playing["next"]): Promise<Ledger> => {
+  const ledger = new Ledger();
+  await server.start();
+  let over = false;
+  const playing = Promise.all(people.map((_, index) => play(index, { server, ledger, random, next, over: () => over })));
+  const killing = (async (): Promise<void> => {
+    // How much fits between two kills is the machine's matter: a slow one gets more of them, not less to show.
+    while (server.kills < kills || (ledger.count("ok") <= kills && server.kills < 4 * kills)) {
+      await sleep(30 + random.under(500));
+      await server.kill();
+      const up = server.start();
+      // One start in four is cut short too.
+      if (random.under(4) === 0) await sleep(random.under(600));
+      else await up;
+    }
+    over = true;
+  })();
+  await Promise.all([playing, killing]);
+  return ledger;
+};
+
+/** Until nothing is on its way any more; then the server is asked to end, and the directory is all there is. */
+const drained = async (server: MortalServer): Promise<Store> => {
+  {
+    await using beside = sqliteStore({ directory: server.data, readOnly: true });
+    while ((await beside.undelivered(1)).length > 0) await sleep(20);
+  }
+  assert.equal(await server.stop(), 0);
+  assert.deepEqual(server.log, []);
+  return sqliteStore({ directory: server.data, readOnly: true });
+};
+
+/** The command a user has for it, with the last receipt of every actor. */
+const verifiedByCommand = async (server: MortalServer, ledger: Ledger): Promise<void> => {
+  const last = new Map(ledger.receipts.toSorted((one, other) => one.seq - other.seq).map((receipt) => [receipt.actor, receipt]));
+  const receipts = [...last.values()].flatMap((receipt) => ["--receipt", JSON.stringify(receipt)]);
+  const { code, stdout, stderr } = await troupe("verify", "--data", server.data, "--json", ...receipts);
+  assert.equal(code, 0, stdout + stderr);
+  assert.deepEqual(checkFile({ directory: server.data }), []);
+};
+
+/** Where keys are kept; the data directory is the server's own. */
+const house = (module: string) => {
+  const path = mkdtempSync(join(tmpdir(), "troupe-kill-"));
+  const keys = Object.fromEntries(people.map((person) => [person, createHash("sha256").update(keyOf(person)).digest("hex")]));
+  writeFileSync(join(path, "keys.json"), JSON.stringify(keys));
+  const args = [module, "--receipts", "--rate", "0", "--lists", "dynamic", "--api-keys", join(path, "keys.json")];
+  const server = new MortalServer(args, { data: join(path, "data") });
+  return {
+    server,
+    async [Symbol.asyncDispose](): Promise<void> {
+      await server[Symbol.asyncDispose]();
+      rmSync(path, { recursive: true, force: true });
+    },
+  };
+};
+
+const told = (t: TestContext, random: Seeded, server: MortalServer, ledger: Ledger): void =>
+  t.diagnostic(
+    `seed ${random.seed}: ${server.kills} kills, ${ledger.size} calls (${ledger.count("ok")} acknowledged, ${ledger.count("refused")} refused), ${ledger.receipts.length} receipts`,
+  );
+
+test(`C2 C4 C5 killed ${KILLS.mud} times under ${CLIENTS} clients, the MUD has every acknowledged call once, every item in one place, and verifies`, async (t) => {
+  const random = seeded(freshSeed());
+  await withSeed(random.seed, async () => {
+    await using place = house("examples/mud");
+    const { server } = place;
+    const [file = ""] = worlds;
+    const world = loadWorld(file);
+    const names = people.map((person) => `Player ${person}`);
+    let offered: (tool: string) => readonly string[] = () => [];
+    const ledger = await torture(server, KILLS.mud, random, async (client, url) => {
+      // What lies about changes under everybody's hands: a list that is somewhat old will do.
+      if (random.under(3) === 0) offered = await offeredNow(client, url);
+      if (random.under(12) === 0) return { tool: "choose_name", args: { name: random.pick(names) ?? "" } };
+      return restless(random, world, names, offered);
+    });
+    await using store = await drained(server);
+    await checkRest(store, world);
+    await ledger.check(store);
+    await verifiedByCommand(server, ledger);
+    told(t, random, server, ledger);
+    assert.ok(ledger.count("ok") > KILLS.mud, "something happened");
+  });
+});
+
+test(`C2 C4 killed ${KILLS.counter} times under ${CLIENTS} clients, the counter is the sum of what was added, each once`, async (t) => {
+  const random = seeded(freshSeed());
+  await withSeed(random.seed, async () => {
+    await using place = house("examples/counter-disk");
+    const { server } = place;
+    const ledger = await torture(server, KILLS.counter, random, async () => ({ tool: "add", args: { by: 1 + random.under(99) } }));
+    await using store = await drained(server);
+    const chains = await ledger.check(store);
+    let total = 0;
+    const answers = new Map<string, string>();
+    for (const { message, reply } of chains.get("counter/main") ?? []) {
+      total += Number(at(message, "args", "by"));
+      assert.deepEqual(reply, { ok: total }, "each reply is the sum after its own turn");
+      answers.set(String(at(message, "trace", "traceparent")), String(total));
+    }
+    for (const [trace, { id, outcome, text }] of ledger.calls) if (outcome === "ok") assert.equal(text, answers.get(trace), id);
+    const stored = await store.load("counter/main");
+    assert.deepEqual(stateFrom(stored?.tail ?? []).state, { count: total });
+    await verifiedByCommand(server, ledger);
+    told(t, random, server, ledger);
+    assert.ok(ledger.count("ok") > KILLS.counter, "something happened");
+  });
+});

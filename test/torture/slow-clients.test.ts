@@ -1,0 +1,240 @@
+/** C8 over real sockets: who does not read costs flags, not memory, holds up nobody, and is told everything once in the end. */
+import assert from "node:assert/strict";
+import { request as httpRequest, type IncomingMessage } from "node:http";
+import { afterEach, beforeEach, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import * as z from "zod";
+import { actor } from "../../src/actor/index.ts";
+import type { Channel, Gateway } from "../../src/contract/index.ts";
+import { LocalEngine } from "../../src/engine/index.ts";
+import { createGateway } from "../../src/gateway/index.ts";
+import { cast } from "../../src/source/index.ts";
+import { memorySessionStore, memoryStreamStore } from "../../src/store/index.ts";
+import { type HttpDoor, serveHttp, serveTcp, type TcpDoor } from "../../src/transport/index.ts";
+import { at, envelope, lineClient, type LineClient, modernHeaders, opened } from "../wire.ts";
+
+const CHANGES = 10_000;
+/** Long enough that some thousand notifications fill every buffer between two processes. */
+const URIS = Array.from({ length: 8 }, (_, index) => `board://page/${index}${"x".repeat(4_000)}`);
+
+/** Each turn changes what it shows, and every other one what it offers. */
+const board = actor("board", {
+  describe: "A board everybody sees.",
+  per: "shared",
+  persistence: "memory",
+  state: z.object({ turns: z.int().default(0) }),
+  tools: {
+    turn: {
+      describe: "Turn.",
+      run({ state }) {
+        state.turns += 1;
+        return state.turns;
+      },
+    },
+    odd: { describe: "There at odd times.", when: ({ turns }) => turns % 2 === 1, view: () => "odd" },
+  },
+  resources: {
+    now: { uri: "board://now", view: ({ turns }) => ({ turns }) },
+    page: { uri: "board://page/{name}", view: ({ turns }) => ({ turns }) },
+    big: { uri: "board://big", view: () => "b".repeat(1_000_000) },
+  },
+});
+
+/** What the gateway has handed to one client's stream: everything it could hold for it goes through here. */
+interface Way {
+  readonly channel: Channel;
+  readonly texts: string[];
+}
+
+/** Notes what is sent, stream by stream. */
+const watched = (gateway: Gateway, ways: Way[]): Gateway => {
+  const noted = (channel: Channel): Channel => {
+    const texts: string[] = [];
+    const seen: Channel = {
+      send(text, eventId, retryMs) {
+        texts.push(text);
+        channel.send(text, eventId, retryMs);
+      },
+      get ready() {
+        return channel.ready;
+      },
+      onReady: (run) => channel.onReady(run),
+      gone: channel.gone,
+      close: () => channel.close(),
+    };
+    ways.push({ channel, texts });
+    return seen;
+  };
+  return {
+    connect: (channel, caller) => gateway.connect(noted(channel), caller),
+    exchange(exchange) {
+      let stream: Channel | undefined;
+      const inner = exchange.stream.bind(exchange);
+      exchange.stream = (headers) => (stream ??= noted(inner(headers)));
+      return gateway.exchange(exchange);
+    },
+    drain: (graceMs) => gateway.drain(graceMs),
+    [Symbol.asyncDispose]: () => gateway[Symbol.asyncDispose](),
+  };
+};
+
+const round = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
+
+const told = (frames: readonly unknown[]): readonly string[] =>
+  frames.flatMap((frame) => {
+    const method = at(frame, "method");
+    if (method === "notifications/tools/list_changed") return ["tools"];
+    return method === "notifications/resources/updated" ? [String(at(frame, "params", "uri"))] : [];
+  });
+
+const sorted = (words: readonly string[]): readonly string[] => words.toSorted();
+
+describe("C8 a client that does not read", () => {
+  let engine: LocalEngine;
+  let gateway: Gateway;
+  let http: HttpDoor;
+  let tcp: TcpDoor;
+  let ways: Way[];
+
+  beforeEach(async () => {
+    ways = [];
+    engine = await LocalEngine.start({ kinds: [board] });
+    gateway = createGateway({
+      source: cast({ engine, kinds: [board] }),
+      info: { name: "slow", version: "1" },
+      sessions: memorySessionStore(),
+      streams: memoryStreamStore(),
+      posture: { modern: "dynamic" },
+      rateLimit: false,
+    });
+    const noted = watched(gateway, ways);
+    const limits = { blockedMs: 600_000 };
+    http = await serveHttp({ gateway: noted, limits });
+    tcp = await serveTcp({ gateway: noted, limits });
+  });
+  afterEach(async () => {
+    await http.close({ graceMs: 0 });
+    await tcp.close({ graceMs: 0 });
+    await gateway[Symbol.asyncDispose]();
+    await engine[Symbol.asyncDispose]();
+  });
+
+  const turn = (): Promise<unknown> =>
+    engine.call({ to: "board/main", action: "tools/turn", args: {}, start: null, viewer: { scopes: [], self: "board/main" } });
+
+  const turns = async (count: number): Promise<void> => {
+    for (let n = 0; n < count; n += 1) {
+      await turn();
+      if (n % 8 === 0) await round();
+    }
+  };
+
+  /** Turns until that stream takes no more. Returns how much had been sent by then. */
+  const blocked = async (way: Way): Promise<number> => {
+    for (let n = 0; way.channel.ready; n += 1) {
+      assert.ok(n < 100_000, "it reads all the same");
+      await turn();
+      await round();
+    }
+    for (let n = 0; n < 20; n += 1) await round();
+    const { length } = way.texts;
+    await turns(CHANGES);
+    assert.equal(way.texts.length, length, `nothing was sent, and nothing kept, for ${CHANGES} changes`);
+    return length;
+  };
+
+  const lastWay = async (): Promise<Way> => {
+    for (;;) {
+      const way = ways.at(-1);
+      if (way !== undefined && way.texts.length > 0) return way;
+      await sleep(1);
+    }
+  };
+
+  const player = async (): Promise<LineClient> => {
+    const client = await lineClient(tcp.url);
+    const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "line", version: "1" } };
+    await client.request("initialize", params);
+    client.say({ jsonrpc: "2.0", method: "notifications/initialized" });
+    await client.request("resources/subscribe", { uri: "board://now" });
+    await client.request("tools/list");
+    return client;
+  };
+
+  /** What it hears once it reads again: each URI once, and of the lists at most once. */
+  const hearsEachOnce = async (way: Way, from: number, response: IncomingMessage): Promise<void> => {
+    response.resume();
+    while (way.texts.length < from + URIS.length) await sleep(1);
+    for (let n = 0; n < 20; n += 1) await round();
+    const heard = told(way.texts.slice(from).map((text): unknown => JSON.parse(text)));
+    assert.deepEqual(sorted(heard.filter((one) => one !== "tools")), sorted(URIS));
+    assert.ok(heard.filter((one) => one === "tools").length <= 1);
+    response.destroy();
+  };
+
+  test(`on a socket costs no more after ${CHANGES} changes than after one; others play on; then it hears of each once, before the next reply`, async () => {
+    await using slow = await player();
+    const way = await lastWay();
+    await using quick = await player();
+    slow.socket.pause();
+    // Answers it does not read either, until the way is full.
+    for (let n = 0; n < 14; n += 1) slow.say({ jsonrpc: "2.0", id: `big-${n}`, method: "resources/read", params: { uri: "board://big" } });
+    while (way.texts.filter((text) => text.includes("big-")).length < 14) await sleep(1);
+    const from = await blocked(way);
+
+    const reply = await quick.request("tools/call", { name: "turn", arguments: {} });
+    const now = Number(at(reply, "result", "content", 0, "text"));
+    assert.ok(now > CHANGES, JSON.stringify(reply));
+    assert.ok(told(quick.frames).includes("tools") && told(quick.frames).includes("board://now"), "who reads is told");
+
+    // It was shown the lists of an even board; each notice after that was of the other kind.
+    const notices = way.texts.slice(0, from).filter((text) => text.includes("tools/list_changed")).length;
+    const listsDiffer = notices % 2 !== now % 2;
+    const before = slow.frames.length;
+    slow.socket.resume();
+    await slow.request("ping");
+    assert.deepEqual(sorted(told(slow.frames.slice(before))), sorted([...(listsDiffer ? ["tools"] : []), "board://now"]));
+    assert.equal(at(slow.frames.at(-1), "result") !== undefined, true, "all of it before the reply");
+    const after = slow.frames.length;
+    await turn();
+    await slow.until((frame) => slow.frames.indexOf(frame) >= after && told([frame])[0] === "board://now");
+  });
+
+  const streamOf = (
+    url: string,
+    options: { readonly method: string; readonly headers: Record<string, string> },
+    body?: string,
+  ): Promise<IncomingMessage> =>
+    new Promise((settle, fail) => {
+      const request = httpRequest(url, options, settle);
+      request.on("error", fail);
+      request.end(body);
+    });
+
+  test(`on a legacy session's stream costs no more after ${CHANGES} changes than after one, and then hears of each URI once`, async () => {
+    const session = await opened(http.url);
+    for (const uri of URIS) await session.request("resources/subscribe", { uri });
+    const response = await streamOf(http.url, { method: "GET", headers: { ...session.headers, accept: "text/event-stream" } });
+    response.on("error", () => undefined);
+    const way = await lastWay();
+    const from = await blocked(way);
+    const other = await session.request("tools/call", { name: "turn", arguments: {} });
+    assert.equal(other.status, 200, "its own calls go on");
+    await hearsEachOnce(way, from, response);
+  });
+
+  test(`on a modern listen costs no more after ${CHANGES} changes than after one, and then hears of each URI once`, async () => {
+    const notifications = { toolsListChanged: true, resourceSubscriptions: URIS };
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "subscriptions/listen", params: { notifications, _meta: envelope() } });
+    const headers = {
+      ...modernHeaders("subscriptions/listen"),
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+    };
+    const response = await streamOf(http.url, { method: "POST", headers }, body);
+    response.on("error", () => undefined);
+    const way = await lastWay();
+    const from = await blocked(way);
+    await hearsEachOnce(way, from, response);
+  });
+});

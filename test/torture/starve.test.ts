@@ -1,0 +1,258 @@
+/** No space, no right to write, no disk to trust, damaged files: said in words, and never the wrong data. */
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { setTimeout as sleep } from "node:timers/promises";
+import { loadWorld, worlds } from "../../examples/mud/index.ts";
+import { stateFrom } from "../../src/chain/index.ts";
+import { sqliteStore } from "../../src/store/index.ts";
+import { troupe } from "../cli/run.ts";
+import { root } from "../serve-child.ts";
+import { at, opened, resumed } from "../wire.ts";
+import { Ledger } from "./ledger.ts";
+import { callTool, lightClient, offeredNow, type Told } from "./light-client.ts";
+import { MortalServer } from "./mortal-server.ts";
+import { LOOKS, restless } from "./restless.ts";
+import { seeded, withSeed } from "./seed.ts";
+import { checkRest } from "./world-check.ts";
+
+const COUNTER = "examples/counter-disk";
+
+const folder = () => {
+  const path = mkdtempSync(join(tmpdir(), "troupe-starve-"));
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
+};
+
+/** A server whose disk does what it is told. */
+const starved = (module: string, path: string) => {
+  const file = join(path, "disk");
+  const preload = pathToFileURL(join(import.meta.dirname, "disk-fault.ts")).href;
+  const environment = { TROUPE_TEST_DISK: file, NODE_OPTIONS: `--import=${preload}` };
+  const server = new MortalServer([module, "--receipts", "--rate", "0"], { data: join(path, "data"), environment });
+  return { server, disk: (fault: "well" | "full" | "sync") => writeFileSync(file, fault) };
+};
+
+const logged = (server: MortalServer, event: string): Readonly<Record<string, unknown>> | undefined =>
+  server.log
+    .map((line): Readonly<Record<string, unknown>> => {
+      const parsed: unknown = JSON.parse(line);
+      return typeof parsed === "object" && parsed !== null ? { ...parsed } : {};
+    })
+    .find((line) => line["event"] === event);
+
+/** A command of somebody who is not the superuser, who may write everywhere. */
+const asUser = (...args: readonly string[]): Promise<{ readonly code: number; readonly stdout: string; readonly stderr: string }> =>
+  new Promise((settle) => {
+    const user = process.geteuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+    execFile(process.execPath, [join(root, "bin/troupe.js"), ...args], { cwd: root, ...user }, (error, stdout, stderr) => {
+      settle({ code: error === null ? 0 : typeof error.code === "number" ? error.code : -1, stdout, stderr });
+    });
+  });
+
+const SAID = { full: /STORE_FULL/u, sync: /STORE_IO/u } as const;
+
+for (const fault of ["full", "sync"] as const) {
+  test(`C2 a disk that ${fault === "full" ? "is full" : "cannot be trusted"} is told with its code, nothing acknowledged is missing, and calls go on when it is well again`, async () => {
+    using place = folder();
+    const { server, disk } = starved(COUNTER, place.path);
+    await using _ = server;
+    await server.start();
+    const url = await server.url;
+    const client = lightClient("modern", undefined);
+    const ledger = new Ledger();
+    const failed: { readonly by: number; readonly call: { readonly id: string; readonly trace: string } }[] = [];
+    let total = 0;
+    const add = async (by: number, call: { readonly id: string; readonly trace: string }): Promise<Told> =>
+      callTool(client, url, "add", { by }, call);
+    for (let n = 0; n < 300 && failed.length < 20; n += 1) {
+      if (n === 20) disk(fault);
+      const by = 1 + n;
+      const { call, trace } = ledger.open(`add ${by}`, false);
+      const told = await add(by, { id: call.id, trace });
+      if ("fault" in told) {
+        assert.ok(n >= 20, JSON.stringify(told));
+        assert.match(JSON.stringify(told.fault.data), SAID[fault]);
+        assert.equal(at(told.fault.data, "applied"), false);
+        assert.match(told.fault.message, /nothing was applied/u);
+        failed.push({ by, call: { id: call.id, trace } });
+        continue;
+      }
+      total += by;
+      assert.equal(told.text, String(total));
+      call.outcome = "ok";
+      if (told.receipt !== undefined) call.receipt = told.receipt;
+    }
+    assert.equal(failed.length, 20, "it failed while there was no disk to write to");
+    const got = await callTool(client, url, "get", {}, { id: "get", trace: "" });
+    assert.equal("text" in got && got.text, String(total), "what is there is read all the same");
+
+    // Killed on a bad disk and started on a good one: what was refused is not there.
+    if (fault === "sync") await server.kill();
+    disk("well");
+    if (fault === "sync") await server.start();
+    const again = await server.url;
+    for (const { by, call } of failed) {
+      const told = await callTool(client, again, "add", { by }, call);
+      assert.ok("text" in told, JSON.stringify(told));
+      total += by;
+      assert.equal(told.text, String(total));
+    }
+    assert.equal(await server.stop(), 0);
+    await using store = sqliteStore({ directory: server.data, readOnly: true });
+    await ledger.check(store);
+    assert.deepEqual(stateFrom((await store.load("counter/main"))?.tail ?? []).state, { count: total });
+    const { code, stdout } = await troupe("verify", "--data", server.data, "--receipt", JSON.stringify(ledger.receipts.at(-1)));
+    assert.equal(code, 0, stdout);
+  });
+}
+
+test("C2 C5 a disk that comes and goes under the MUD loses no item and no acknowledged call, and what was on its way arrives", async () => {
+  const random = seeded(7);
+  await withSeed(random.seed, async () => {
+    using place = folder();
+    const [file = ""] = worlds;
+    const world = loadWorld(file);
+    const { server, disk } = starved("examples/mud", place.path);
+    await using _ = server;
+    await server.start();
+    const url = await server.url;
+    const ledger = new Ledger();
+    const names = ["Ann", "Bob", "Cyd", "Dan"];
+    const game = { over: false };
+    let faults = 0;
+    const play = async (): Promise<void> => {
+      // Without a key of its own a legacy session is somebody too.
+      const client = lightClient("legacy", undefined);
+      while (!game.over) {
+        const offered = await offeredNow(client, url);
+        const act = restless(random, world, names, offered);
+        const { call, trace } = ledger.open(`${act.tool} ${JSON.stringify(act.args)}`, LOOKS.has(act.tool));
+        for (;;) {
+          const told = await callTool(client, url, act.tool, act.args, { id: call.id, trace });
+          if ("fault" in told) {
+            assert.match(JSON.stringify(told.fault), /STORE_FULL|STORE_IO|NOT_APPLIED/u);
+            faults += 1;
+            await sleep(2);
+            continue;
+          }
+          call.outcome = told.refused ? "refused" : "ok";
+          if (told.receipt !== undefined) call.receipt = told.receipt;
+          break;
+        }
+      }
+    };
+    const playing = Promise.all(names.map(() => play()));
+    const weather = (async (): Promise<void> => {
+      for (let round = 0; round < 16; round += 1) {
+        await sleep(60 + random.under(60));
+        disk(random.pick(["full", "sync", "sync"] as const) ?? "sync");
+        await sleep(40 + random.under(80));
+        disk("well");
+      }
+      game.over = true;
+    })();
+    await Promise.all([playing, weather]);
+    {
+      await using beside = sqliteStore({ directory: server.data, readOnly: true });
+      while ((await beside.undelivered(1)).length > 0) await sleep(20);
+    }
+    assert.equal(await server.stop(), 0);
+    await using store = sqliteStore({ directory: server.data, readOnly: true });
+    await checkRest(store, world);
+    await ledger.check(store);
+    assert.ok(faults > 0 && ledger.count("ok") > 10, `${faults} faults, ${ledger.count("ok")} acknowledged`);
+  });
+});
+
+test("a directory that may not be written is named before anything is served, and can still be read", async () => {
+  using place = folder();
+  const data = join(place.path, "data");
+  const call = await troupe("call", "counter/main", "tools/add", "{}", "--start", "--module", COUNTER, "--data", data);
+  assert.equal(call.code, 0, call.stderr);
+  for (const name of readdirSync(data)) chmodSync(join(data, name), 0o444);
+  chmodSync(data, 0o555);
+  chmodSync(place.path, 0o755);
+  try {
+    const served = await asUser("serve", COUNTER, "--http", "127.0.0.1:0", "--data", data, "--json");
+    assert.equal(served.code, 1, served.stderr);
+    const { error } = JSON.parse(served.stderr.trim().split("\n").at(-1) ?? "");
+    assert.equal(error.code, "STORE_READ_ONLY");
+    assert.match(error.message, /cannot be written\. Check who owns/u);
+    const below = await asUser("serve", COUNTER, "--http", "127.0.0.1:0", "--data", join(data, "new"), "--json");
+    assert.equal(below.code, 6, below.stderr);
+    assert.match(below.stderr, /DATA_DIRECTORY.+Name another with --data/u);
+    const state = await asUser("state", "counter/main", "--data", data);
+    assert.deepEqual(JSON.parse(state.stdout), { count: 1 });
+    assert.equal((await asUser("verify", "--data", data)).code, 0);
+  } finally {
+    chmodSync(data, 0o755);
+  }
+});
+test("lost or damaged sessions begin anew, and the log says so; actors, and calls by their names, are all there", async () => {
+  using place = folder();
+  const server = new MortalServer([COUNTER, "--receipts"], { data: join(place.path, "data") });
+  await using _ = server;
+  await server.start();
+  const sessions = join(server.data, "sessions.db");
+  let total = 0;
+  const damages: readonly [event: string, harm: () => void][] = [
+    ["sessions-missing", () => ["", "-wal", "-shm"].forEach((end) => rmSync(sessions + end, { force: true }))],
+    ["sessions-damaged", () => writeFileSync(sessions, "no database ".repeat(2_000))],
+    [
+      "sessions-damaged",
+      () => {
+        // Behind the first page: found when a session is looked for, not at the start.
+        rmSync(`${sessions}-wal`, { force: true });
+        const bytes = readFileSync(sessions);
+        writeFileSync(sessions, bytes.fill(0x5a, 4_096));
+      },
+    ],
+    ["sessions-damaged", () => writeFileSync(sessions, readFileSync(sessions).subarray(0, 5_000))],
+  ];
+  for (const [event, harm] of damages) {
+    const before = await opened(await server.url);
+    assert.equal((await before.request("tools/call", { name: "add", arguments: {} })).status, 200);
+    total += 1;
+    // A clean end brings all of it into the one file.
+    assert.equal(await server.stop(), 0);
+    harm();
+    server.log.length = 0;
+    await server.start();
+    const url = await server.url;
+    const lost = await resumed(url, before.id).request("tools/call", { name: "get", arguments: {} });
+    assert.equal(lost.status, 404, event);
+    const session = await opened(url);
+    const { reply } = await session.request("tools/call", { name: "get", arguments: {} });
+    assert.equal(at(reply, "result", "content", 0, "text"), String(total), event);
+    const said = logged(server, event);
+    assert.ok(said !== undefined, `${event}: ${server.log.join("\n")}`);
+    assert.match(String(said["what"]), /begin new sessions; actors are all there/u);
+    if (event === "sessions-damaged") assert.ok(existsSync(String(said["aside"])));
+  }
+});
+
+test("half a key is replaced by a whole one, and the log says so", async () => {
+  using place = folder();
+  const server = new MortalServer([COUNTER], { data: join(place.path, "data") });
+  await using _ = server;
+  await server.start();
+  assert.equal(await server.stop(), 0);
+  const key = join(server.data, "key");
+  const before = readFileSync(key);
+  writeFileSync(key, before.subarray(0, 9));
+  await server.start();
+  assert.match(await server.url, /^http/u);
+  assert.equal(logged(server, "key-replaced")?.["bytes"], 9);
+  assert.equal(readFileSync(key).length, 32);
+  assert.equal(await server.stop(), 0);
+  const after = readFileSync(key);
+  server.log.length = 0;
+  await server.start();
+  await server.url;
+  assert.deepEqual(server.log, []);
+  assert.deepEqual(readFileSync(key), after);
+});

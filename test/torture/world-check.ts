@@ -1,0 +1,86 @@
+/** The MUD's own books, read from a store and from nothing else: every item is in exactly one place, everybody in one room. */
+import assert from "node:assert/strict";
+import type { Json, Message, Store } from "../../src/contract/index.ts";
+import { stateFrom } from "../../src/chain/index.ts";
+import { homesOf, type World } from "../../examples/mud/world/world.ts";
+import { at, isBag } from "../wire.ts";
+
+const MANY = 1_000;
+
+const texts = (value: unknown): readonly string[] => (Array.isArray(value) ? value.map(String) : []);
+
+/** The item a message carries from one actor to another: in no state until it arrives. */
+function carriedBy({ action, args }: Message): string | undefined {
+  const item = (of: unknown): string | undefined => (typeof of === "string" && of !== "" ? of : undefined);
+  const back = (done: boolean): string | undefined =>
+    at(args, "reply", "ok", "done") === done ? item(at(args, "reply", "ok", "ticket", "item")) : undefined;
+  switch (action) {
+    case "gain":
+      return item(at(args, "ticket", "item"));
+    case "homecoming":
+      return item(at(args, "item"));
+    case "released":
+      return back(true);
+    case "gained":
+    case "received":
+      return back(false);
+    default:
+      return undefined;
+  }
+}
+
+/** Where everything is, on the disk, at this moment: messages on their way are places too. */
+export async function itemPlaces(store: Store, world: World): Promise<ReadonlyMap<string, readonly string[]>> {
+  const homes = homesOf(world);
+  const places = new Map<string, string[]>([...homes.keys()].map((item) => [item, []]));
+  const put = (items: readonly string[], place: string): void => {
+    for (const item of items) places.set(item, [...(places.get(item) ?? []), place]);
+  };
+  for (const id of Object.keys(world.rooms)) {
+    const state = await stateIn(store, `room/${id}`);
+    if (state === undefined) {
+      for (const [item, home] of homes) if (home.room === id) put([item], `${id}, untouched`);
+      continue;
+    }
+    for (const where of ["floor", "chest", "monsterItems"]) put(texts(at(state, "stage", where)), `${id} ${where}`);
+    put(texts(at(state, "resting")), `${id} resting`);
+  }
+  for (const { id } of await store.list({ kind: "player", limit: MANY })) put(texts(at(await stateIn(store, id), "items")), id);
+  for (const { message } of await store.undelivered(MANY * 10)) {
+    const item = carriedBy(message);
+    if (item !== undefined) put([item], `${message.action} ${message.from ?? ""} → ${message.to}`);
+  }
+  return places;
+}
+
+/** Items that are not in exactly one place, with where they are. */
+export async function misplaced(store: Store, world: World): Promise<readonly string[]> {
+  return [...(await itemPlaces(store, world))]
+    .filter(([, places]) => places.length !== 1)
+    .map(([item, places]) => `${item}: ${places.join("; ") || "nowhere"}`);
+}
+
+async function stateIn(store: Store, id: `${string}/${string}`): Promise<Json | undefined> {
+  const stored = await store.load(id);
+  return stored === undefined ? undefined : stateFrom(stored.tail).state;
+}
+
+/** When nothing is on its way: nobody waits for an answer, no letter is dead, everybody is in the one room it says. */
+export async function checkRest(store: Store, world: World): Promise<void> {
+  assert.deepEqual(await store.undelivered(10), []);
+  assert.deepEqual(await store.letters(10), []);
+  assert.deepEqual(await misplaced(store, world), []);
+  const rooms = new Map<string, string[]>();
+  for (const id of Object.keys(world.rooms)) {
+    const occupants = at(await stateIn(store, `room/${id}`), "occupants");
+    for (const player of isBag(occupants) ? Object.keys(occupants) : []) rooms.set(player, [...(rooms.get(player) ?? []), id]);
+  }
+  for (const { id } of await store.list({ limit: MANY })) {
+    const stored = await store.load(id);
+    assert.deepEqual(stored?.row.pending, {}, `nobody waits for ${id}`);
+    if (!id.startsWith("player/")) continue;
+    const room = String(at(await stateIn(store, id), "room"));
+    const found = rooms.get(id) ?? [];
+    assert.ok(found.length === 0 || (found.length === 1 && found[0] === room), `${id} is in ${room}; rooms know it in ${found.join(", ")}`);
+  }
+}

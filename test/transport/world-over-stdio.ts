@@ -1,0 +1,9 @@
+// A program of its own: the small world of the gateway's tests, over its standard streams.
+import { gatewayOf, world } from "../../src/gateway/kit.fixture.ts";
+import { serveStdio } from "../../src/transport/index.ts";
+
+const { source } = world();
+await using gateway = gatewayOf(source);
+const door = serveStdio({ gateway });
+console.log("a line that must not reach the client");
+await door.closed;

@@ -1,0 +1,247 @@
+// Clients that say exactly what a test wants: raw JSON-RPC over HTTP and over sockets.
+import { connect, type Socket } from "node:net";
+import { createInterface } from "node:readline";
+import { MODERN } from "./clients.ts";
+
+export type Bag = Readonly<Record<string, unknown>>;
+
+export const isBag = (value: unknown): value is Bag => typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** The value at that path; undefined where there is none. */
+export const at = (value: unknown, ...path: readonly (string | number)[]): unknown =>
+  path.reduce<unknown>((inner, step) => {
+    if (Array.isArray(inner) && typeof step === "number") return inner[step];
+    return isBag(inner) ? inner[String(step)] : undefined;
+  }, value);
+
+/** What every request of 2026-07-28 says of itself. */
+export const envelope = (capabilities: Bag = {}): Bag => ({
+  "io.modelcontextprotocol/protocolVersion": MODERN,
+  "io.modelcontextprotocol/clientInfo": { name: "wire", version: "1" },
+  "io.modelcontextprotocol/clientCapabilities": capabilities,
+});
+
+export interface HttpAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  /** The JSON body, or what the event stream carried. */
+  readonly messages: readonly unknown[];
+  /** The last message: the reply. */
+  readonly reply: unknown;
+}
+
+const messagesOf = (type: string, text: string): readonly unknown[] => {
+  if (text === "") return [];
+  if (!type.startsWith("text/event-stream")) return type.startsWith("application/json") ? [JSON.parse(text)] : [text];
+  return text
+    .split(/\n\n/)
+    .flatMap((event) =>
+      event
+        .split("\n")
+        .filter((line) => line.startsWith("data:"))
+        .map((line) => line.slice(5).trim()),
+    )
+    .filter((data) => data !== "")
+    .map((data): unknown => JSON.parse(data));
+};
+
+/** One HTTP request with that body (a text as it is); waits for its whole answer. */
+export const send = async (
+  url: string,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+  verb = "POST",
+): Promise<HttpAnswer> => {
+  const response = await fetch(url, {
+    method: verb,
+    headers: {
+      accept: "application/json, text/event-stream",
+      ...(body === undefined ? {} : { "content-type": "application/json" }),
+      ...headers,
+    },
+    ...(body === undefined
+      ? {}
+      : { body: typeof body === "string" || body instanceof Uint8Array ? Buffer.from(body) : JSON.stringify(body) }),
+  });
+  const messages = messagesOf(response.headers.get("content-type") ?? "", await response.text());
+  return { status: response.status, headers: response.headers, messages, reply: messages.at(-1) };
+};
+
+/** The headers a request of 2026-07-28 carries beside its body. */
+export const modernHeaders = (method: string, name?: string): Record<string, string> => ({
+  "mcp-protocol-version": MODERN,
+  "mcp-method": method,
+  ...(name === undefined ? {} : { "mcp-name": name }),
+});
+
+/** One request of 2026-07-28 over HTTP. */
+export const modern = (
+  url: string,
+  method: string,
+  params: Bag = {},
+  headers: Readonly<Record<string, string>> = {},
+): Promise<HttpAnswer> => {
+  const named = params["name"] ?? params["uri"];
+  return send(
+    url,
+    { jsonrpc: "2.0", id: 1, method, params: { ...params, _meta: { ...envelope(), ...(isBag(params["_meta"]) ? params["_meta"] : {}) } } },
+    { ...modernHeaders(method, typeof named === "string" ? named : undefined), ...headers },
+  );
+};
+
+/** A legacy session over HTTP. */
+export interface HttpSession {
+  readonly id: string;
+  /** What every request of the session carries. */
+  readonly headers: Readonly<Record<string, string>>;
+  request(method: string, params?: Bag, headers?: Readonly<Record<string, string>>): Promise<HttpAnswer>;
+}
+
+/** A session that exists already, at an address where it may be found again. */
+export const resumed = (url: string, id: string, headers: Readonly<Record<string, string>> = {}, version = "2025-11-25"): HttpSession => {
+  const all = { ...headers, "mcp-session-id": id, "mcp-protocol-version": version };
+  let next = 1;
+  return {
+    id,
+    headers: all,
+    request: (method, params = {}, more = {}) => send(url, { jsonrpc: "2.0", id: (next += 1), method, params }, { ...all, ...more }),
+  };
+};
+
+/** initialize and `notifications/initialized`. */
+export const opened = async (
+  url: string,
+  headers: Readonly<Record<string, string>> = {},
+  version = "2025-11-25",
+  capabilities: Bag = {},
+): Promise<HttpSession> => {
+  const params = { protocolVersion: version, capabilities, clientInfo: { name: "wire", version: "1" } };
+  const answer = await send(url, { jsonrpc: "2.0", id: 0, method: "initialize", params }, headers);
+  const id = answer.headers.get("mcp-session-id");
+  if (id === null) throw new Error(`no session: ${answer.status} ${JSON.stringify(answer.reply)}`);
+  const session = resumed(url, id, headers, version);
+  await send(url, { jsonrpc: "2.0", method: "notifications/initialized" }, session.headers);
+  return session;
+};
+
+/** A peer on a socket that is given and hears whole lines. */
+export interface LineClient extends AsyncDisposable {
+  readonly socket: Socket;
+  /** All that came, in order. */
+  readonly frames: readonly unknown[];
+  /** A text or bytes as they are, anything else as JSON; a line end is added. */
+  say(message: unknown): void;
+  request(method: string, params?: Bag): Promise<unknown>;
+  /** Settles with the first frame that fits, also one that came before. */
+  until(fits: (frame: unknown) => boolean): Promise<unknown>;
+}
+
+/** `tcp://…` or `unix:…`. */
+export const lineClient = async (url: string): Promise<LineClient> => {
+  const socket = url.startsWith("unix:") ? connect(url.slice(5)) : connect(Number(new URL(url).port), new URL(url).hostname);
+  await new Promise<void>((done, failed) => socket.once("connect", done).once("error", failed));
+  const frames: unknown[] = [];
+  const waiting = new Set<() => void>();
+  let over = false;
+  socket.on("error", () => undefined);
+  createInterface({ input: socket }).on("line", (line) => {
+    frames.push(JSON.parse(line));
+    for (const run of Array.from(waiting)) run();
+  });
+  socket.on("close", () => {
+    over = true;
+    for (const run of Array.from(waiting)) run();
+  });
+  let next = 0;
+  const say = (message: unknown): void => {
+    const text = typeof message === "string" || message instanceof Uint8Array ? message : JSON.stringify(message);
+    // In one piece: two small ones would wait for each other's acknowledgement.
+    socket.write(Buffer.concat([Buffer.from(text), Buffer.from("\n")]));
+  };
+  const until = (fits: (frame: unknown) => boolean): Promise<unknown> =>
+    new Promise((done, failed) => {
+      const run = (): void => {
+        const found = frames.find(fits);
+        if (found === undefined && !over) return;
+        waiting.delete(run);
+        if (found === undefined) failed(new Error("the server closed the connection"));
+        else done(found);
+      };
+      waiting.add(run);
+      run();
+    });
+  return {
+    socket,
+    frames,
+    say,
+    until,
+    request(method, params = {}) {
+      const id = `wire-${(next += 1)}`;
+      say({ jsonrpc: "2.0", id, method, params });
+      return until((frame) => isBag(frame) && frame["id"] === id && !("method" in frame));
+    },
+    async [Symbol.asyncDispose]() {
+      if (socket.destroyed) return;
+      const gone = new Promise<void>((done) => void socket.once("close", () => done()));
+      socket.destroy();
+      await gone;
+    },
+  };
+};
+
+/** An event stream of a session: what it carried so far, while it is open. */
+export interface Events extends AsyncDisposable {
+  readonly status: number;
+  readonly messages: readonly unknown[];
+  /** Ids of the events so far. */
+  readonly ids: readonly string[];
+  /** Settles with the first message that fits, also one that came before. */
+  until(fits: (message: unknown) => boolean): Promise<unknown>;
+}
+
+/** GET on the endpoint; settles once its head is there. */
+export const events = async (url: string, headers: Readonly<Record<string, string>>): Promise<Events> => {
+  const leave = new AbortController();
+  const response = await fetch(url, { headers: { ...headers, accept: "text/event-stream" }, signal: leave.signal });
+  const messages: unknown[] = [];
+  const ids: string[] = [];
+  const waiting = new Set<() => void>();
+  const take = (event: string): void => {
+    for (const line of event.split("\n")) {
+      if (line.startsWith("id:")) ids.push(line.slice(3).trim());
+      if (line.startsWith("data:") && line.slice(5).trim() !== "") messages.push(JSON.parse(line.slice(5)));
+    }
+    for (const run of Array.from(waiting)) run();
+  };
+  const reading = (async () => {
+    if (response.body === null) return;
+    let text = "";
+    for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
+      text += chunk;
+      for (let end = text.indexOf("\n\n"); end !== -1; end = text.indexOf("\n\n")) {
+        take(text.slice(0, end));
+        text = text.slice(end + 2);
+      }
+    }
+  })().catch(() => undefined);
+  return {
+    status: response.status,
+    messages,
+    ids,
+    until: (fits) =>
+      new Promise((done) => {
+        const run = (): void => {
+          const found = messages.find(fits);
+          if (found === undefined) return;
+          waiting.delete(run);
+          done(found);
+        };
+        waiting.add(run);
+        run();
+      }),
+    async [Symbol.asyncDispose]() {
+      leave.abort();
+      await reading;
+    },
+  };
+};

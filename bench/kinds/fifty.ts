@@ -1,0 +1,25 @@
+// A kind with fifty tools, the size at which lists begin to cost.
+import { actor } from "troupe";
+import * as z from "zod";
+
+const input = z.object({ text: z.string().describe("Any text"), times: z.number().int().min(1).max(10).default(1) });
+
+export const fifty = actor("fifty", {
+  describe: "Fifty tools.",
+  per: "shared",
+  persistence: "memory",
+  state: z.object({ calls: z.number().default(0) }),
+  tools: Object.fromEntries(
+    Array.from({ length: 50 }, (_, n) => [
+      `tool_${n}`,
+      {
+        describe: `Tool number ${n} of the list.`,
+        input,
+        run({ state, args }: { state: { calls: number }; args: { text: string; times: number } }) {
+          state.calls += args.times;
+          return args.text;
+        },
+      },
+    ]),
+  ),
+});

@@ -18,6 +18,7 @@ export class FaultyStore implements Store {
   #crashed = false;
   #line: Promise<void> = Promise.resolve();
   readonly #crash = Promise.withResolvers<void>();
+  readonly #asked = new Set<Promise<unknown>>();
 
   constructor(inner: Store, decide: (place: FaultPlace) => Fault) {
     this.#inner = inner;
@@ -33,6 +34,14 @@ export class FaultyStore implements Store {
     return this.#crashed;
   }
 
+  /**
+   * Settles when the inner store has answered all it was asked. What a process handed over before it died
+   * lands or is lost before another opens its store; an inner store that writes later would land it after.
+   */
+  async answered(): Promise<void> {
+    await Promise.allSettled(this.#asked);
+  }
+
   /** The process ends here and now. */
   crash(): void {
     this.#crashed = true;
@@ -41,8 +50,14 @@ export class FaultyStore implements Store {
 
   async #around<T>(method: Asked, ask: () => Promise<T>): Promise<T> {
     await this.#meet(`before ${method}`);
-    const answer = await ask();
+    const answer = await this.#tracked(ask());
     await this.#meet(`after ${method}`);
+    return answer;
+  }
+
+  #tracked<T>(answer: Promise<T>): Promise<T> {
+    const over = settled(answer).finally(() => this.#asked.delete(over));
+    this.#asked.add(over);
     return answer;
   }
 
@@ -76,7 +91,7 @@ export class FaultyStore implements Store {
   async #handOver(before: Promise<void>, id: ActorId, entry: Entry): Promise<{ readonly kept: Promise<void> }> {
     await before;
     await this.#meet("before commit");
-    return { kept: this.#inner.commit(id, entry) };
+    return { kept: this.#tracked(this.#inner.commit(id, entry)) };
   }
 
   async #answer(handed: Promise<{ readonly kept: Promise<void> }>): Promise<void> {

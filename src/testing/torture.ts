@@ -216,6 +216,7 @@ export async function torture({ seed, store, open, verify, callers = 8, callsEac
   const places = new Set<FaultPlace>();
   let process: Promise<Process> | undefined;
   let tame = false;
+  let before: FaultyStore | undefined;
 
   const start = async (): Promise<Process> => {
     // Early in the seed's life the next crash is near, so that start-up is crashed too.
@@ -229,7 +230,9 @@ export async function torture({ seed, store, open, verify, callers = 8, callsEac
       const roll = dice.under(100);
       return roll < 12 ? "delay" : roll < 16 ? "lose" : roll < 20 && place.startsWith("before") ? "fail" : "pass";
     };
+    await before?.answered();
     const faulty = new FaultyStore(store, decide);
+    before = faulty;
     const clock = new MortalClock();
     const dead = faulty.whenCrashed.then((): undefined => {
       clock.die();

@@ -164,7 +164,7 @@ export class Machine implements AsyncDisposable {
         this.#directory = image;
         this.disk = this.#mounted();
       } else if (random.under(6) === 0) await this.remount();
-      else await rounds();
+      else await faulty.answered();
     })();
     const kinds = mud(this.#world);
     const entropy = new SimulatedEntropy(random.seed + life);

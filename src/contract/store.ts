@@ -63,6 +63,14 @@ export interface Undelivered {
   readonly failures: number;
 }
 
+/** What goes with an outbox message that left no event. */
+export interface Settling {
+  /** Of a dead letter: what its last failure was. */
+  readonly why?: string;
+  /** The reply to whoever asked with `replyAs`: in the outbox from the same transaction on, or another process would answer again (C5). */
+  readonly answer?: Message;
+}
+
 /** Where actors sleep. Throws `StoreError` only. */
 export interface Store extends AsyncDisposable {
   load(id: ActorId): Promise<Stored | undefined>;
@@ -70,8 +78,8 @@ export interface Store extends AsyncDisposable {
   commit(id: ActorId, entry: Entry): Promise<void>;
   /** A message from a door that must outlive the process before its turn ran. */
   enqueue(message: Message): Promise<void>;
-  /** An outbox message whose turn had no effect (`done`), failed once more (`failed`), or for the third time (`dead`). */
-  settle(messageId: string, how: "done" | "failed" | "dead", why?: string): Promise<void>;
+  /** An outbox message whose turn had no effect (`done`), failed once more (`failed`), or for the third time (`dead`). One that is not there: nothing. */
+  settle(messageId: string, how: "done" | "failed" | "dead", more?: Settling): Promise<void>;
   remembered(id: ActorId, key: string): Promise<Reply | undefined>;
   /** Actors that remember a reply to a call of that key, or told it "later": the last one first, at most 100. */
   claimants(key: string): Promise<readonly ActorId[]>;

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ActorId, Engine, Json, Outgoing } from "../contract/index.ts";
+import { readHeader } from "../chain/index.ts";
 import { memoryStore } from "../store/index.ts";
-import { chainOf, FaultyStore, SimulatedClock, tallyKind, until, type Fault } from "../testing/index.ts";
+import { chainOf, FaultyStore, settle, SimulatedClock, tallyKind, until, type Fault, type FaultPlace } from "../testing/index.ts";
 import { LocalEngine, type FaultContext } from "./index.ts";
 
 const A: ActorId = "tally/a";
@@ -79,6 +80,30 @@ test("C5 failures are counted across restarts", async () => {
   await clock.advance(10);
   assert.equal((await third.letters()).length, 1);
 });
+
+for (const place of ["before settle", "after settle"] satisfies FaultPlace[])
+  for (const action of ["refuse", "throw"])
+    test(`C5 the reply to a send that had no effect (${action}) is applied once, where the process dies ${place} too`, async () => {
+      const kinds = [tallyKind("tally")];
+      const inner = memoryStore();
+      // The process goes on for a while before it dies: whatever it has put down is taken up meanwhile.
+      const dying = new (class extends FaultyStore {
+        override async settle(...asked: Parameters<FaultyStore["settle"]>): Promise<void> {
+          if (place === "after settle") await super.settle(...asked);
+          if (asked[1] === "failed") return super.settle(...asked);
+          await settle(20);
+          this.crash();
+          await new Promise<never>(() => undefined);
+        }
+      })(inner, () => "pass");
+      const first = await LocalEngine.start({ kinds, store: dying, retryMs: 2 });
+      await first.call(send({ to: B, action, start: null, replyAs: "answered" }));
+      await dying.whenCrashed;
+      await using second = await LocalEngine.start({ kinds, store: inner, retryMs: 2 });
+      await until("the outbox is empty", async () => (await inner.undelivered(1)).length === 0);
+      const actions = (await chainOf(second, A)).map((event) => readHeader(event).type);
+      assert.deepEqual(actions, ["send", "answered"]);
+    });
 
 test("C5 a store that fails is no failure of the message", async () => {
   const clock = new SimulatedClock();

@@ -5,7 +5,7 @@
  * store's leaves the store in the transaction of the turn it causes, or by `settle`
  * where it causes none; the lane waits for either. Three failures make a dead letter.
  */
-import type { ActorId, Clock, EngineError, Letter, Message, Reply, Store } from "../contract/index.ts";
+import type { ActorId, Clock, EngineError, Letter, Message, Reply, Settling, Store } from "../contract/index.ts";
 import { answerTo, faults, sha256 } from "../chain/index.ts";
 import type { Host } from "./host.ts";
 import { Job } from "./job.ts";
@@ -185,9 +185,10 @@ export class Outbox {
   }
 
   /** It left no event that could have taken it out of the store, nor its answer along. */
-  async #finish(lane: Lane, parcel: Parcel, answer: Reply | undefined): Promise<void> {
-    if (answer !== undefined && !(await this.#answer(parcel, answer))) return;
-    if (parcel.kept && !(await this.#persist(() => this.#host.store?.settle(parcel.message.id, "done")))) return;
+  async #finish(lane: Lane, parcel: Parcel, reply: Reply | undefined): Promise<void> {
+    const answer = reply && this.#answerTo(parcel.message, reply);
+    if (parcel.kept && !(await this.#settle(parcel, "done", answer && { answer }))) return;
+    if (answer) this.add([answer], parcel.kept);
     this.#next(lane, parcel);
   }
 
@@ -208,26 +209,31 @@ export class Outbox {
     const { message } = parcel;
     const why = `${error.code}: ${error.message}`;
     if (parcel.failures < MOST_FAILURES) {
-      if (parcel.kept && !(await this.#persist(() => this.#host.store?.settle(message.id, "failed", why)))) return;
+      if (parcel.kept && !(await this.#settle(parcel, "failed"))) return;
       this.#again(lane, this.#host.retryMs * 4 ** (parcel.failures - 1));
       return;
     }
     // Who asked with `replyAs` must not wait for ever.
-    if (!(await this.#answer(parcel, { refused: { code: error.code, message: error.message } }))) return;
+    const answer = this.#answerTo(message, { refused: { code: error.code, message: error.message } });
     if (parcel.kept) {
-      if (!(await this.#persist(() => this.#host.store?.settle(message.id, "dead", why)))) return;
+      if (!(await this.#settle(parcel, "dead", answer === undefined ? { why } : { why, answer }))) return;
     } else {
       const [oldest] = this.#letters.keys();
       if (oldest !== undefined && this.#letters.size >= MOST_LETTERS) this.#letters.delete(oldest);
       this.#letters.set(message.id, { message, why, at: this.#host.clock.now() });
     }
+    if (answer) this.add([answer], parcel.kept);
     this.#next(lane, parcel);
   }
 
-  async #answer({ message, kept }: Parcel, reply: Reply): Promise<boolean> {
+  #settle({ message }: Parcel, how: Parameters<Store["settle"]>[1], more?: Settling): Promise<boolean> {
+    return this.#persist(() => this.#host.store?.settle(message.id, how, more));
+  }
+
+  #answerTo(message: Message, reply: Reply): Message | undefined {
     const to = asker(message);
-    if (to === undefined || message.replyAs === undefined) return true;
-    const answer: Message = {
+    if (to === undefined || message.replyAs === undefined) return undefined;
+    return {
       ...answerTo(to, message.replyAs, message.to, message.id, reply),
       id: `${message.id}.r`,
       at: this.#host.clock.now(),
@@ -236,9 +242,6 @@ export class Outbox {
       ...(message.cause === undefined ? {} : { cause: message.cause }),
       ...(message.trace === undefined ? {} : { trace: message.trace }),
     };
-    if (kept && !(await this.#persist(() => this.#host.store?.enqueue(answer)))) return false;
-    this.add([answer], kept);
-    return true;
   }
 
   #next(lane: Lane, { message, kept }: Parcel): void {

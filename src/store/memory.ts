@@ -11,6 +11,7 @@ import {
   type Remembered,
   type Reply,
   type Row,
+  type Settling,
   type Store,
   type Undelivered,
 } from "../contract/index.ts";
@@ -160,7 +161,7 @@ class MemoryStore implements Store {
     this.#outbox.set(message.id, { message, failures: 0 });
   }
 
-  async settle(messageId: string, how: "done" | "failed" | "dead", why = ""): Promise<void> {
+  async settle(messageId: string, how: "done" | "failed" | "dead", { why = "", answer }: Settling = {}): Promise<void> {
     this.#open();
     const waiting = this.#outbox.get(messageId);
     if (!waiting) return;
@@ -168,6 +169,7 @@ class MemoryStore implements Store {
     if (how === "failed") this.#outbox.set(messageId, { message: waiting.message, failures: waiting.failures + 1 });
     else this.#outbox.delete(messageId);
     if (how === "dead") this.#letters.set(messageId, { message: waiting.message, why, at: this.#clock.now() });
+    if (answer !== undefined) this.#outbox.set(answer.id, { message: answer, failures: 0 });
   }
 
   async remembered(id: ActorId, key: string): Promise<Reply | undefined> {

@@ -153,11 +153,13 @@ function writable(database: DatabaseSync, clock: Clock, unlock: () => void, befo
     ...reads(database, cells, history, outbox, directory, read),
     commit: (id, entry) => write(() => turns.write(id, entry)),
     enqueue: (message) => write(() => outbox.add(message)),
-    settle: (messageId, how, why = "") =>
+    settle: (messageId, how, { why = "", answer } = {}) =>
       write(() => {
+        if (!outbox.has(messageId)) return;
         if (how === "done") outbox.remove(messageId);
         else if (how === "failed") outbox.fail(messageId);
         else outbox.die(messageId, why, clock.now());
+        if (answer !== undefined) outbox.add(answer);
       }),
     letter: (messageId, fate) => write(() => (fate === "replay" ? outbox.replay(messageId) : outbox.drop(messageId))),
     due: (before, limit) =>

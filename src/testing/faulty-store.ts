@@ -1,4 +1,4 @@
-import { StoreError, type ActorId, type Entry, type Message, type Store } from "../contract/index.ts";
+import { StoreError, type ActorId, type Entry, type Message, type Settling, type Store } from "../contract/index.ts";
 
 /** Before the store is asked, or after it has answered and before the asker hears. */
 export type FaultPlace = `${"before" | "after"} ${Asked}`;
@@ -106,8 +106,8 @@ export class FaultyStore implements Store {
   enqueue(message: Message): Promise<void> {
     return this.#around("enqueue", () => this.#inner.enqueue(message));
   }
-  settle(messageId: string, how: "done" | "failed" | "dead", why?: string): Promise<void> {
-    return this.#around("settle", () => this.#inner.settle(messageId, how, why));
+  settle(messageId: string, how: "done" | "failed" | "dead", more?: Settling): Promise<void> {
+    return this.#around("settle", () => this.#inner.settle(messageId, how, more));
   }
   remembered(id: ActorId, key: string): ReturnType<Store["remembered"]> {
     return this.#around("remembered", () => this.#inner.remembered(id, key));

@@ -238,11 +238,11 @@ export function storeSuite(name: string, options: StoreSuiteOptions): void {
       async (store) => {
         for (const id of ["done", "failed", "dead", "dead2", "later"]) await store.enqueue(messageTo("door/a", id));
         await store.settle("done", "done");
-        await store.settle("failed", "failed", "boom");
-        await store.settle("failed", "failed", "boom");
-        await store.settle("dead", "dead", 'threw "x"');
+        await store.settle("failed", "failed");
+        await store.settle("failed", "failed");
+        await store.settle("dead", "dead", { why: 'threw "x"' });
         await store.settle("dead2", "dead");
-        await store.settle("unknown", "dead", "x");
+        await store.settle("unknown", "dead", { why: "x" });
         await store.settle("unknown", "done");
       },
       async (store) => {
@@ -270,6 +270,25 @@ export function storeSuite(name: string, options: StoreSuiteOptions): void {
             ["later", 0],
             ["dead", 0],
           ],
+        );
+      },
+    );
+
+    survives(
+      "C5 an answer goes into the outbox as its message goes out of it, and never again",
+      async (store) => {
+        for (const id of ["done", "dead", "other"]) await store.enqueue(messageTo("door/a", id));
+        for (const how of ["done", "dead"] as const)
+          for (let times = 0; times < 2; times += 1) await store.settle(how, how, { answer: messageTo("door/asker", `${how}.r`) });
+        const asker = new ChainWriter("door/asker");
+        await store.commit(asker.id, asker.next({ consumed: "done.r" }));
+        await store.settle("done", "done", { answer: messageTo("door/asker", "done.r") });
+        await store.settle("unknown", "done", { answer: messageTo("door/asker", "unknown.r") });
+      },
+      async (store) => {
+        assert.deepEqual(
+          (await store.undelivered(10)).map(({ message }) => message.id),
+          ["other", "dead.r"],
         );
       },
     );

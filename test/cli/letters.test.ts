@@ -27,7 +27,7 @@ test("dead letters are listed with why, replayed to their actor, and dropped", a
       await using store = sqliteStore({ directory: data });
       for (const id of ["lost.1", "lost.2"]) {
         await store.enqueue(messageTo("postbox/main", id, { action: "post", start: null }));
-        await store.settle(id, "dead", "CRASHED: three times");
+        await store.settle(id, "dead", { why: "CRASHED: three times" });
       }
     }
     const on = (...args: readonly string[]): ReturnType<typeof troupe> => troupe("letters", ...args, "--data", data);

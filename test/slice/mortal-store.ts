@@ -48,7 +48,7 @@ export function mortal(store: Store, fates: readonly Fate[]): Mortal {
       load: (id) => reading(() => store.load(id)),
       commit: (id, entry) => writing(() => store.commit(id, entry)),
       enqueue: (message) => writing(() => store.enqueue(message)),
-      settle: (id, how, why) => writing(() => store.settle(id, how, why)),
+      settle: (id, how, more) => writing(() => store.settle(id, how, more)),
       remembered: (id, key) => reading(() => store.remembered(id, key)),
       claimants: (key) => reading(() => store.claimants(key)),
       events: (id, after, limit) => reading(() => store.events(id, after, limit)),

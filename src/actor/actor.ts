@@ -66,7 +66,7 @@ export function actor(kind: string, definition: AnyDefinition): object {
     ...(migrate !== undefined && { migrate: (state: Json, from: number) => fits(migrate(state, from)) }),
     receive: (state: object, message: Message) => receive(acts, frozen(state), message),
     view: (state, action, args, viewer, self) => view(acts, frozen(state), action, args, viewer, self === undefined ? "" : keyOf(self)),
-    surface: (state, viewer) => surface(frozen(state), viewer),
+    surface: (state, viewer, onFault) => surface(frozen(state), viewer, onFault),
     redact: (message: Message) => redacted(acts.get(message.action), message),
     id: (key: string) => actorId(kind, key),
     at: (key: string) => Object.create(senders, { [TO]: { value: actorId(kind, key) } }),

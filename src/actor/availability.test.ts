@@ -142,3 +142,97 @@ test("a refusal in `when` is a refusal of the turn", () => {
   });
   assert.deepEqual(refusal(rehearse(shy).turn("tools/go").reply), { code: "SHY", message: "Ask nobody." });
 });
+
+const half = actor("half", {
+  describe: "Half of it is broken.",
+  initial: () => ({ open: true, goods: ["bread"] }),
+  links: {
+    "": {
+      kinds: ["room"],
+      to: () => {
+        throw new Error("no way");
+      },
+    },
+    side: { kinds: ["room"], to: () => "room/side" as const },
+  },
+  tools: {
+    good: { describe: "Works.", choices: { item: (state) => state.goods }, input: z.object({ item: z.string() }), run: () => "done" },
+    throws: {
+      describe: "Throws.",
+      when: () => {
+        throw new RangeError("the author's own words");
+      },
+      run: () => "never",
+    },
+    refuses: { describe: "Refuses.", when: () => refuse("The author says no."), run: () => "never" },
+  },
+  resources: {
+    picky: {
+      uri: "half://{alias}/picky/{item}",
+      choices: {
+        item: () => {
+          throw new RangeError("no choices");
+        },
+      },
+      view: () => "never",
+    },
+  },
+  prompts: { fine: { describe: "Works.", view: () => "fine" } },
+});
+
+test("law 3: a `when`, `choices` or link that throws puts its own offer out of order, the others work, and the fault is told once", () => {
+  const heard: Error[] = [];
+  const listen = (error: Error): void => void heard.push(error);
+  const stage = rehearse(half);
+  const [state, viewer] = [stage.state, { scopes: [] }];
+  const surface = half.surface(state, viewer, listen);
+  const said = { "tools/throws": "This tool is out of order.", "tools/refuses": "The author says no." };
+  assert.deepEqual(surface.off, { ...said, "resources/picky": "This resource is out of order." });
+  assert.deepEqual(surface.choices, { "tools/good": { item: ["bread"] } });
+  assert.deepEqual(surface.links, { side: "room/side" });
+  assert.deepEqual(stage.turn("tools/good", { item: "bread" }).reply, { ok: "done" });
+  assert.deepEqual(stage.view("prompts/fine"), { ok: "fine" });
+
+  half.surface({ ...state, open: false }, { principal: "ann", scopes: [] }, listen);
+  assert.deepEqual(
+    heard.map((error) => [error.message, "code" in error && error.code, error.cause instanceof Error && error.cause.message]),
+    [
+      ["tools/throws is out of order: its `when` threw RangeError. Mend it; the rest works.", "OUT_OF_ORDER", "the author's own words"],
+      ["resources/picky is out of order: its `choices.item` threw RangeError. Mend it; the rest works.", "OUT_OF_ORDER", "no choices"],
+      ['The link "" is out of order: its `to` threw Error. Mend it; the rest works.', "OUT_OF_ORDER", "no way"],
+    ],
+  );
+  // Where to look is where the author's code threw.
+  for (const error of heard) assert.match(String(error.stack).split("\n")[1] ?? "", /availability\.test\.ts/);
+});
+
+test("law 3: a `when`, `choices` or link that gives what it cannot give is out of order in the list, and says in the turn what it must give", () => {
+  const wrong = (value: unknown) => () => JSON.parse(JSON.stringify(value));
+  const odd = actor("odd", {
+    describe: "Written without types.",
+    initial: () => ({}),
+    links: { "": { kinds: ["room"], to: wrong("hall") } },
+    tools: {
+      count: { describe: "A number.", when: wrong(3), run: () => "never" },
+      wait: { describe: "A promise.", when: Object(async () => true), run: () => "never" },
+      pick: { describe: "No list.", input: z.object({ a: z.string() }), choices: { a: wrong("abc") }, run: () => "never" },
+      mixed: { describe: "No texts.", input: z.object({ a: z.string() }), choices: { a: wrong([1]) }, run: () => "never" },
+      free: { describe: "Fine.", when: () => true, run: () => "done" },
+    },
+  });
+  const heard: Error[] = [];
+  const surface = odd.surface({}, { scopes: [] }, (error) => heard.push(error));
+  assert.deepEqual(Object.keys(surface.off), ["tools/count", "tools/wait", "tools/pick", "tools/mixed"]);
+  assert.deepEqual([new Set(Object.values(surface.off)), surface.links], [new Set(["This tool is out of order."]), undefined]);
+  const told = heard.map((error) => error.message).join("\n");
+  assert.match(told, /tools\/count.+its `when` gave a number: give true, false, or the reason it is off as text/);
+  assert.match(told, /tools\/wait.+its `when` gave a promise: give true/);
+  assert.match(told, /tools\/pick.+its `choices\.a` gave text: give a list of texts/);
+  assert.match(told, /tools\/mixed.+its `choices\.a` gave a list that holds a number: give a list of texts/);
+  assert.match(told, /The link "".+its `to` gave text: give an id, as `kind\.id\(key\)` makes it, or undefined/);
+
+  const stage = rehearse(odd);
+  assert.throws(() => stage.turn("tools/count"), { code: "OUT_OF_ORDER", message: /`when` gave a number/ });
+  assert.throws(() => stage.turn("tools/pick", { a: "a" }), { code: "OUT_OF_ORDER", message: /`choices\.a` gave text/ });
+  assert.deepEqual(stage.turn("tools/free").reply, { ok: "done" });
+});

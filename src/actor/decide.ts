@@ -1,14 +1,23 @@
 import type { Reply, Viewer } from "../contract/index.ts";
+import type { Availability } from "./definition.ts";
+import { misgiven } from "./out-of-order.ts";
 import type { Act } from "./plan.ts";
 import { refused, unknownAction } from "./refuse.ts";
 import { type Checked, describeIssues } from "./schema.ts";
 
 const CHOICES_SHOWN = 50;
 
+/** What `when` says, absent: on. Throws what it throws, and `OUT_OF_ORDER` where types were not looked at. */
+export function availability(act: Act, state: unknown, viewer: Viewer): Availability {
+  if (act.when === undefined) return true;
+  const on: unknown = act.when(state, viewer);
+  if (typeof on === "boolean" || typeof on === "string") return on;
+  throw misgiven(act.action, "when", on, "true, false, or the reason it is off as text");
+}
+
 /** Law 3: decided in the turn, whatever any list showed. Undefined: on. */
 export function whyOff(act: Act, state: unknown, viewer: Viewer): Reply | undefined {
-  if (act.when === undefined) return undefined;
-  const on = act.when(state, viewer);
+  const on = availability(act, state, viewer);
   if (on === true) return undefined;
   return typeof on === "string" ? refused("NOT_NOW", on) : unknownAction(act.action);
 }
@@ -25,13 +34,23 @@ export function invalid(issues: Checked["issues"]): Reply {
   });
 }
 
+/** What an argument may be now, as `choices` gave it; throws `OUT_OF_ORDER` where that is no list. */
+export function listOf(act: Act, name: string, given: unknown): readonly string[] {
+  if (isTexts(given)) return given;
+  throw misgiven(act.action, `choices.${name}`, given, "a list of texts");
+}
+
+function isTexts(given: unknown): given is readonly string[] {
+  return Array.isArray(given) && given.every((item) => typeof item === "string");
+}
+
 /** Law 3: an argument outside its choices is refused, and the choices are named. */
 export function outOfChoice(act: Act, state: unknown, args: unknown, viewer: Viewer): Reply | undefined {
   if (act.choices === undefined || typeof args !== "object" || args === null) return undefined;
   for (const [name, choose] of Object.entries(act.choices)) {
     const given: unknown = Object.hasOwn(args, name) ? Reflect.get(args, name) : undefined;
     if (given === undefined || given === null) continue;
-    const allowed = choose(state, viewer);
+    const allowed = listOf(act, name, choose(state, viewer));
     const one: readonly unknown[] = Array.isArray(given) ? given : [given];
     if (one.every((item) => typeof item === "string" && allowed.includes(item))) continue;
     const shown = allowed

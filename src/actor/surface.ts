@@ -1,32 +1,58 @@
-import type { ActorId, Catalogue, OfferRef, Surface, Viewer } from "../contract/index.ts";
+import type { ActorId, Catalogue, OfferRef, Surface, TroupeError, Viewer } from "../contract/index.ts";
+import { availability, listOf } from "./decide.ts";
+import { broken, misgiven, outOfOrder } from "./out-of-order.ts";
 import type { Act, AnyDefinition } from "./plan.ts";
+import { isRefusal } from "./refuse.ts";
 
 type Links = NonNullable<AnyDefinition["links"]>;
+type Computed = (state: unknown, viewer: Viewer, onFault?: (error: TroupeError) => void) => Surface;
 
-/** What a viewer may do and see now: a pure function, compiled to touch only what can vary. */
-export function surfaceOf(
-  catalogue: Catalogue,
-  acts: readonly Act[],
-  links: Links | undefined,
-): (state: unknown, viewer: Viewer) => Surface {
+/**
+ * What a viewer may do and see now: a pure function, compiled to touch only what can vary. What an author's function breaks is
+ * its own offer or link alone; `onFault` is told once of each, so that many viewers and states are one line in a log.
+ */
+export function surfaceOf(catalogue: Catalogue, acts: readonly Act[], links: Links | undefined): Computed {
   const constant: Surface = Object.freeze({ catalogue, off: NOTHING_OFF });
   const varying = acts.filter((act) => act.ref !== undefined && (act.when !== undefined || act.choices !== undefined));
   const ways = Object.entries(links ?? {});
   if (varying.length === 0 && ways.length === 0) return () => constant;
-  return (state, viewer) => {
+  const told = new Set<string>();
+  return (state, viewer, onFault) => {
     let off: Record<OfferRef, string | true> | undefined;
     let choices: Record<OfferRef, Readonly<Record<string, readonly string[]>>> | undefined;
     let joined: Record<string, ActorId> | undefined;
+    const fault = (what: string, word: string, cause: unknown): void => {
+      if (onFault === undefined || told.has(what)) return;
+      told.add(what);
+      onFault(broken(what, word, cause));
+    };
     for (const act of varying) {
       if (act.ref === undefined) continue;
-      const on = act.when === undefined ? true : act.when(state, viewer);
-      // What is off needs no choices: nobody can choose.
-      if (on !== true) (off ??= {})[act.ref] = on === false ? true : on;
-      else if (act.choices !== undefined) (choices ??= {})[act.ref] = chosen(act.choices, state, viewer);
+      let word = "when";
+      try {
+        const on = availability(act, state, viewer);
+        // What is off needs no choices: nobody can choose.
+        if (on !== true) (off ??= {})[act.ref] = on === false ? true : on;
+        else if (act.choices !== undefined) {
+          const made: Record<string, readonly string[]> = {};
+          for (const [name, choose] of Object.entries(act.choices)) {
+            word = `choices.${name}`;
+            made[name] = listOf(act, name, choose(state, viewer));
+          }
+          (choices ??= {})[act.ref] = made;
+        }
+      } catch (error) {
+        if (!isRefusal(error)) fault(act.action, word, error);
+        (off ??= {})[act.ref] = isRefusal(error) ? error.message : outOfOrder(act);
+      }
     }
     for (const [prefix, link] of ways) {
-      const to = link.to(state, viewer);
-      if (to !== undefined) (joined ??= {})[prefix] = to;
+      try {
+        const to = idOf(prefix, link.to(state, viewer));
+        if (to !== undefined) (joined ??= {})[prefix] = to;
+      } catch (error) {
+        fault(`The link ${JSON.stringify(prefix)}`, "to", error);
+      }
     }
     if (off === undefined && choices === undefined && joined === undefined) return constant;
     return {
@@ -40,8 +66,11 @@ export function surfaceOf(
 
 const NOTHING_OFF: Surface["off"] = Object.freeze({});
 
-function chosen(choices: NonNullable<Act["choices"]>, state: unknown, viewer: Viewer): Readonly<Record<string, readonly string[]>> {
-  const made: Record<string, readonly string[]> = {};
-  for (const [name, choose] of Object.entries(choices)) made[name] = choose(state, viewer);
-  return made;
+function idOf(prefix: string, given: unknown): ActorId | undefined {
+  if (given === undefined || isId(given)) return given;
+  throw misgiven(`The link ${JSON.stringify(prefix)}`, "to", given, "an id, as `kind.id(key)` makes it, or undefined");
+}
+
+function isId(given: unknown): given is ActorId {
+  return typeof given === "string" && /^[^/]+\/./.test(given);
 }

@@ -1,3 +1,4 @@
+import type { TroupeError } from "./errors.ts";
 import type { Bag, Json } from "./json.ts";
 import type { Catalogue, Surface } from "./surface.ts";
 
@@ -130,7 +131,11 @@ export interface Behaviour<S = unknown> {
   receive(state: S, message: Message): Turn<S> | Work<S>;
   /** Read-only tools, resources, prompts, completion: no mailbox, no event. `self` is the actor viewed, where the caller knows it. */
   view?(state: S, action: string, args: Json, viewer: Viewer, self?: ActorId): Reply;
-  surface?(state: S, viewer: Viewer): Surface;
+  /**
+   * Where part of it cannot be computed, that part is off and the rest is shown: `onFault` is told what broke, once until the
+   * code is loaded anew. A throw: none of it can be shown.
+   */
+  surface?(state: S, viewer: Viewer, onFault?: (error: TroupeError) => void): Surface;
   /** Arguments and records with what is secret replaced, before anything is written. */
   redact?(message: Message): Json;
 }

@@ -28,7 +28,9 @@ export function twice<S>(behaviour: Behaviour<S>): Behaviour<S> {
       view: (state, action, args, viewer, self) =>
         compared(`${kind}: the view ${action}`, { state, args }, () => view(state, action, args, viewer, self)),
     }),
-    ...(surface !== undefined && { surface: (state, viewer) => compared(`${kind}: its surface`, state, () => surface(state, viewer)) }),
+    ...(surface !== undefined && {
+      surface: (state, viewer, onFault) => compared(`${kind}: its surface`, state, () => surface(state, viewer, onFault)),
+    }),
     ...(redact !== undefined && { redact }),
   };
 }

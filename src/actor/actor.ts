@@ -46,7 +46,8 @@ export function actor(kind: string, definition: AnyDefinition): object {
     tools: compiled.tools.map((one) => one.offer),
     resources: compiled.resources.map((one) => one.offer),
     prompts: compiled.prompts.map((one) => one.offer),
-    ...(definition.links !== undefined && { links: linkedKinds(kind, definition.links) }),
+    // Also none at all is said: only then is what a viewer can meet known without looking at a state.
+    links: linkedKinds(kind, definition.links ?? {}),
   });
   const fits = stateCheck(kind, definition);
   const surface = surfaceOf(catalogue, offered, definition.links);

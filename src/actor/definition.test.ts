@@ -66,6 +66,7 @@ test("the catalogue is built once, in the order of the definition, in the newest
     },
   });
   assert.deepEqual(kind.catalogue, {
+    links: {},
     tools: [
       {
         name: "zeta",

@@ -16,6 +16,7 @@ export const switchSource = (first: Source): { readonly source: Source; replace(
       return current.instructions ?? "";
     },
     surface: (viewer) => current.surface(viewer),
+    catalogue: (viewer) => current.catalogue?.(viewer),
     act: (viewer, ref, args, options) => current.act(viewer, ref, args, options),
     complete: async (viewer, ref, argument, value, others) => (await current.complete?.(viewer, ref, argument, value, others)) ?? [],
     watch(viewer, dirty, only) {

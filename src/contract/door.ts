@@ -1,3 +1,5 @@
+import type { CancelSignal } from "./cancel.ts";
+
 /** Who is calling, as the transport found out (token verified, peer known). */
 export interface Caller {
   readonly principal?: string;
@@ -44,7 +46,7 @@ export interface Exchange {
   /** Turns the response into an event stream, once; later calls return the same channel. */
   stream(headers?: Readonly<Record<string, string>>): Channel;
   /** Aborted when the client closed the connection. */
-  readonly gone: AbortSignal;
+  readonly gone: CancelSignal;
 }
 
 /** What ends an exchange. After `stream()` the body, if any, is the stream's last message and status and headers are ignored. */
@@ -60,7 +62,7 @@ export interface Answer {
 /** The MCP protocol engine, as the transports see it. */
 export interface Gateway extends AsyncDisposable {
   connect(channel: Channel, caller: Caller): Connection;
-  exchange(exchange: Exchange): Promise<Answer>;
+  exchange(exchange: Exchange): Answer | Promise<Answer>;
   /** No new work; settles when what runs has ended or `graceMs` passed. */
   drain(graceMs: number): Promise<void>;
 }

@@ -1,6 +1,7 @@
 import type { Log, Progress, Reply, Viewer } from "./actor.ts";
+import type { CancelSignal } from "./cancel.ts";
 import type { Bag, Json } from "./json.ts";
-import type { OfferRef, Surface } from "./surface.ts";
+import type { Catalogue, OfferRef, Surface } from "./surface.ts";
 
 /** Proof of what a call committed: ask any copy of the chain for it later. */
 export interface Receipt {
@@ -11,15 +12,16 @@ export interface Receipt {
 
 export interface CallOptions {
   /** Idempotency, scoped to principal and actor; only keyed replies are remembered (C4). */
-  readonly key?: string;
-  readonly answers?: Bag;
-  readonly can?: readonly string[];
-  readonly trace?: Bag;
-  readonly signal?: AbortSignal;
-  readonly onProgress?: Progress;
-  readonly onLog?: Log;
+  readonly key?: string | undefined;
+  readonly answers?: Bag | undefined;
+  readonly can?: readonly string[] | undefined;
+  readonly trace?: Bag | undefined;
+  /** An `AbortSignal`, or what tells the same. */
+  readonly signal?: CancelSignal | undefined;
+  readonly onProgress?: Progress | undefined;
+  readonly onLog?: Log | undefined;
   /** After the commit, before the reply; not called when nothing was committed. */
-  readonly onReceipt?: (receipt: Receipt) => void;
+  readonly onReceipt?: ((receipt: Receipt) => void) | undefined;
 }
 
 /** What the gateway serves: a cast of actors, a registry, an AgenticService, a remote Theater; and merge and prefix of these. */
@@ -27,6 +29,11 @@ export interface Source {
   /** Text for the client's model, part of the initialize and discover results. */
   readonly instructions?: string;
   surface(viewer: Viewer): Surface | Promise<Surface>;
+  /**
+   * The catalogue that `surface` would have now, where it is known without looking at any state: a call then finds its
+   * offer without a surface being made. Undefined, or absent: only `surface` can say.
+   */
+  catalogue?(viewer: Viewer): Catalogue | undefined;
   /**
    * A tool call, a resource read (args: the variables of its template) or a prompt.
    * Refusals with a meaning to the gateway: `UNKNOWN` (no such offer for this viewer),

@@ -5,9 +5,11 @@ import {
   type ActorId,
   type Behaviour,
   type CallOptions,
+  type CancelSignal,
   type Change,
   type ChainEvent,
   type Clock,
+  type Damaged,
   type Engine,
   type Entropy,
   type Entry,
@@ -25,6 +27,7 @@ import {
 import { Alarm } from "./alarm.ts";
 import { compareIds, faults, keyOf, type Kind, kindFrom, kindOf, stamp, stampFrom } from "../chain/index.ts";
 import { Cell } from "./cell.ts";
+import { damageTo } from "./damage.ts";
 import type { FaultContext, Host } from "./host.ts";
 import { Idle } from "./idle.ts";
 import { Job } from "./job.ts";
@@ -76,6 +79,7 @@ export class LocalEngine implements Engine {
   readonly #alarm: Alarm;
   readonly #keyed: Keyed;
   readonly #host: Host;
+  readonly #damaged: Damaged;
   readonly #fault: (error: unknown, context: FaultContext) => void;
   /** Draining lets what runs end, with all it calls. */
   #phase: "open" | "draining" | "closed" = "open";
@@ -100,6 +104,7 @@ export class LocalEngine implements Engine {
     this.#watchers = new Watchers((error, actor) => this.#fault(error, { where: "watcher", actor }));
     this.#idle = new Idle(clock, (cell) => this.#registry.forget(cell));
     const fault = this.#fault;
+    this.#damaged = damageTo(fault, "outbox");
     this.#outbox = new Outbox({ clock, store, retryMs, fault, accept: (job) => this.#accept(job) });
     this.#alarm = new Alarm({
       clock,
@@ -157,7 +162,7 @@ export class LocalEngine implements Engine {
     const store = this.#store;
     if (store === undefined) return;
     for (const { name, plain } of this.#kinds.values())
-      if (plain.policy.persistence === "memory" && (await store.list({ kind: name, limit: 1 })).length > 0) this.#strays.add(name);
+      if (plain.policy.persistence === "memory" && (await store.count({ kind: name })) > 0) this.#strays.add(name);
     await this.#outbox.catchUp();
     this.#alarm.start();
   }
@@ -293,7 +298,7 @@ export class LocalEngine implements Engine {
 
   /** Sends that failed three times, oldest first. */
   async letters(limit = 1_000): Promise<readonly Letter[]> {
-    return [...((await asked(this.#store?.letters(limit))) ?? []), ...this.#outbox.letters()].slice(0, limit);
+    return [...((await asked(this.#store?.letters(limit, this.#damaged))) ?? []), ...this.#outbox.letters()].slice(0, limit);
   }
 
   /** A dead letter is tried again or thrown away. False: there is none of that id. */
@@ -342,9 +347,11 @@ export class LocalEngine implements Engine {
 
   // ── ways to a cell ────────────────────────────────────────────────────────
 
-  #submit(job: Job, signal: AbortSignal | undefined): void {
-    if (signal !== undefined || job.message.deadline !== undefined) this.#guard(job, signal);
+  #submit(job: Job, signal: CancelSignal | undefined): void {
+    if (signal?.aborted) return job.fail(faults.cancelled(job.message.to));
     this.#accept(job);
+    // An idle actor's turn has run by now: of what is over already nothing can be taken back.
+    if (job.phase !== "over" && (signal !== undefined || job.message.deadline !== undefined)) this.#guard(job, signal);
   }
 
   #accept(job: Job): void {
@@ -360,7 +367,7 @@ export class LocalEngine implements Engine {
   }
 
   /** A caller may leave, or have waited long enough: that is heard up to the commit, and while "later" lasts. */
-  #guard(job: Job, signal: AbortSignal | undefined): void {
+  #guard(job: Job, signal: CancelSignal | undefined): void {
     const { message } = job;
     const end = (error: (applied: boolean) => Error): void => {
       if (job.phase === "later") {
@@ -369,7 +376,6 @@ export class LocalEngine implements Engine {
       } else this.#registry.get(message.to)?.cancel(job, faults.fromStore(error(false)));
     };
     const left = (): void => end((applied) => faults.cancelled(message.to, applied));
-    if (signal?.aborted) return job.fail(faults.cancelled(message.to));
     signal?.addEventListener("abort", left, { once: true });
     const { deadline } = message;
     const undo =

@@ -1,4 +1,4 @@
-import type { Bag, Json, Log, Offer, Progress, Source, Surface, Viewer } from "../contract/index.ts";
+import type { Bag, CancelSignal, Json, Log, Offer, Progress, Source, Surface, Viewer } from "../contract/index.ts";
 import type { Lists, Posture } from "../source/index.ts";
 import type { RequestId } from "./json-rpc.ts";
 import type { Page } from "./pages.ts";
@@ -18,7 +18,7 @@ export interface Call {
   /** The client's own name for this call (C4). */
   readonly key: string | undefined;
   readonly trace: Bag | undefined;
-  readonly signal: AbortSignal | undefined;
+  readonly signal: CancelSignal | undefined;
   readonly onProgress: Progress | undefined;
   readonly onLog: Log | undefined;
   /** What else must hold of a tool's arguments; throws a `Fault`. */
@@ -39,6 +39,11 @@ export interface Members {
 
 /** A method both eras have. `answers`: what the client was asked before, by key. */
 export type Method = (call: Call, answers?: Bag) => Outcome | Promise<Outcome>;
+
+const LISTS: ReadonlySet<string> = new Set(["tools/list", "resources/list", "resources/templates/list", "prompts/list"]);
+
+/** Whether a method lists what a viewer may do now. */
+export const isList = (method: string): boolean => LISTS.has(method);
 
 /** A surface lists are taken from: where the catalogue is not known ahead, a gated list would show what nobody can promise. */
 export function postureFor(surface: Surface, wanted: Posture): Posture {

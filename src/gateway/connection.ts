@@ -20,13 +20,18 @@ import { listen, type Listen } from "./modern/listen.ts";
 import { openRequest, performModern } from "./modern/perform.ts";
 import { legacyReply, wholeText } from "./reply.ts";
 import { has, MODERN_REVISIONS } from "./revision.ts";
+import { InFlight, Running } from "./running.ts";
 import { Work } from "./work.ts";
 
 /** A modern request of this connection that runs or listens. */
-interface Open {
-  readonly abort: AbortController;
+class Open extends Running {
   readonly listens: boolean;
-  listen?: Listen;
+  listen: Listen | undefined;
+
+  constructor(id: RequestId, listens: boolean) {
+    super(id);
+    this.listens = listens;
+  }
 }
 
 /**
@@ -38,7 +43,7 @@ export class StreamConnection implements Connection {
   readonly #channel: Channel;
   readonly #caller: Caller;
   readonly #work = new Work();
-  readonly #open = new Map<RequestId, Open>();
+  readonly #open = new InFlight<Open>();
   #session: Session | undefined;
   #modern = false;
   #closed = false;
@@ -64,7 +69,7 @@ export class StreamConnection implements Connection {
   async close(): Promise<void> {
     this.#closed = true;
     this.#session?.requests.close();
-    for (const { listen: listening } of this.#open.values()) listening?.cancel();
+    for (const { listen: listening } of this.#open.all()) listening?.cancel();
     await this.#work.quiet();
     this.#end();
   }
@@ -72,9 +77,9 @@ export class StreamConnection implements Connection {
   // A client that is gone reads no reply; what a modern one asked for is not begun any more.
   readonly #abandon = (): void => {
     this.#session?.requests.close();
-    for (const { abort, listen: listening } of this.#open.values()) {
-      abort.abort();
-      listening?.cancel();
+    for (const open of this.#open.all()) {
+      open.abort();
+      open.listen?.cancel();
     }
     this.#end();
   };
@@ -88,14 +93,8 @@ export class StreamConnection implements Connection {
   }
 
   #run(job: () => Promise<void>): void {
-    this.#work
-      .during(() => this.#core.work.during(job))
-      .catch((error: unknown) =>
-        this.#core.settings.log("error", {
-          event: "connection-failed",
-          ...inLog(error),
-        }),
-      );
+    const failed = (error: unknown): void => this.#core.settings.log("error", { event: "connection-failed", ...inLog(error) });
+    Promise.resolve(this.#work.during(() => this.#core.work.during(job))).catch(failed);
   }
 
   #send(text: string | undefined): void {
@@ -145,7 +144,7 @@ export class StreamConnection implements Connection {
   #cancel(id: Json | undefined): void {
     if (typeof id !== "string" && typeof id !== "number") return;
     const open = this.#open.get(id);
-    open?.abort.abort();
+    open?.abort();
     open?.listen?.cancel();
   }
 
@@ -199,10 +198,11 @@ export class StreamConnection implements Connection {
   async #enveloped(request: Request): Promise<string | undefined> {
     const { id } = request;
     const { inFlight } = this.#core.settings.limits;
-    if (this.#open.has(id)) return errorText(id, new Fault("ID_IN_USE", "A request with this id is still running."), "modern");
+    if (this.#open.get(id) !== undefined)
+      return errorText(id, new Fault("ID_IN_USE", "A request with this id is still running."), "modern");
     if (this.#open.size >= inFlight) return errorText(id, new Fault("BUSY", "Too many requests of this connection run at once."), "modern");
-    const open: Open = { abort: new AbortController(), listens: request.method === "subscriptions/listen" };
-    this.#open.set(id, open);
+    const open = new Open(id, request.method === "subscriptions/listen");
+    this.#open.add(open);
     try {
       if (open.listens) {
         await this.#listen(request, open);
@@ -213,33 +213,33 @@ export class StreamConnection implements Connection {
         caller: this.#caller,
         source: this.#core.settings.source,
         aside,
-        signal: open.abort.signal,
+        signal: open,
       });
       if (request.method !== "server/discover") this.#modern = true;
       // C8: on one stream the notification comes before the reply of the call that caused it.
-      for (const { listen: listening } of this.#open.values()) if (listening?.audience.pending === true) await listening.audience.settle();
-      return reply === undefined || open.abort.signal.aborted ? undefined : wholeText(reply);
+      for (const { listen: listening } of this.#open.all()) if (listening?.audience.pending === true) await listening.audience.settle();
+      return reply === undefined || open.aborted ? undefined : wholeText(reply);
     } catch (error) {
       return errorText(id, faultOf(error), "modern");
     } finally {
-      if (open.listen === undefined) this.#open.delete(id);
+      if (open.listen === undefined) this.#open.delete(open);
     }
   }
 
   async #listen(request: Request, open: Open): Promise<void> {
     openRequest(request, undefined);
     const { listensPerConnection: most } = this.#core.settings.limits;
-    if ([...this.#open.values()].filter((one) => one.listens).length > most)
+    if (this.#open.all().filter((one) => one.listens).length > most)
       throw new Fault("BUSY", `A connection may have ${most} listen requests; cancel one first.`);
     const made = await listen(this.#core, {
       request,
       caller: this.#caller,
       source: this.#core.settings.source,
       open: () => this.#channel,
-      ended: ({ id }) => this.#open.delete(id),
+      ended: () => this.#open.delete(open),
     });
     this.#modern = true;
     open.listen = made;
-    if (open.abort.signal.aborted || this.#closed) made.cancel();
+    if (open.aborted || this.#closed) made.cancel();
   }
 }

@@ -1,6 +1,5 @@
 import type { Bag, Caller, Viewer } from "../contract/index.ts";
 import type { Call, Method, Outcome } from "./call.ts";
-import { chain, type Step } from "./chain.ts";
 import { Fault } from "./errors.ts";
 import { actingMethods } from "./methods/acting.ts";
 import { complete } from "./methods/completion.ts";
@@ -10,21 +9,6 @@ import { Pages } from "./pages.ts";
 import { rateLimiter } from "./rate-limit.ts";
 import { Work } from "./work.ts";
 
-/** One request before it is known who stands behind it. */
-interface Asked {
-  readonly caller: Caller;
-  /** Who the caller is here: in a legacy session without a principal the session stands in for one. */
-  readonly viewer: () => Viewer;
-  /** What to perform, once the viewer is known. */
-  readonly call: (viewer: Viewer) => Call;
-  readonly answers?: Bag;
-}
-
-interface Authenticated {
-  readonly asked: Asked;
-  readonly viewer: Viewer;
-}
-
 /** What both eras share: the way every request goes, and the count of what runs. */
 export interface Core {
   readonly settings: Settings;
@@ -33,8 +17,11 @@ export interface Core {
   readonly open: Set<() => void>;
   /** Connections, each by what lets go of it: nothing that waits for its client waits any longer. */
   readonly connections: Set<() => void>;
-  /** Authenticate, rate limit, then the method's own steps (resolve, scope, validate, act, encode). */
-  readonly serve: Step<Asked, Outcome>;
+  /**
+   * The way of every call, whichever era and door it came by: rate limit, then the method's own steps (resolve, scope,
+   * validate, act, encode). `answers`: what its client was asked before. Throws, or rejects with, a `Fault`.
+   */
+  readonly serve: (call: Call, caller: Caller, answers?: Bag) => Outcome | Promise<Outcome>;
   readonly knows: (method: string) => boolean;
   /** Takes a token outside of `serve`: for what is no call of a method. */
   readonly limit: (caller: Caller, viewer?: Viewer) => void;
@@ -52,22 +39,18 @@ export function createCore(settings: Settings): Core {
   const takeToken = rateLimiter(settings.rateLimit, settings.clock);
   const limit = (caller: Caller, viewer?: Viewer): void => takeToken(viewer?.principal ?? caller.principal ?? caller.peer ?? "", caller);
 
-  const rate = (known: Authenticated): Authenticated => {
-    limit(known.asked.caller, known.viewer);
-    return known;
-  };
-  const perform = ({ asked, viewer }: Authenticated): Outcome | Promise<Outcome> => {
-    const call = asked.call(viewer);
+  const serve = (call: Call, caller: Caller, answers?: Bag): Outcome | Promise<Outcome> => {
+    limit(caller, call.viewer);
     const method = methods.get(call.method);
     if (method === undefined) throw new Fault("METHOD", `Method not found: ${call.method}`);
-    return method(call, asked.answers);
+    return method(call, answers);
   };
   return {
     settings,
     work,
     open: new Set(),
     connections: new Set(),
-    serve: chain(authenticate, rate, perform),
+    serve,
     knows: (method) => methods.has(method),
     limit,
     admit() {
@@ -75,10 +58,6 @@ export function createCore(settings: Settings): Core {
         throw new Fault("DRAINING", "The server is shutting down; connect again in a moment.", { headers: { "retry-after": "1" } });
     },
   };
-}
-
-function authenticate(asked: Asked): Authenticated {
-  return { asked, viewer: asked.viewer() };
 }
 
 /** Who is behind a request. Era, connection and posture end here: an actor sees the viewer only. */

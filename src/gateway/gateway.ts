@@ -25,7 +25,7 @@ export function createGateway(options: GatewayOptions): Gateway {
 
   return {
     connect: (channel: Channel, caller: Caller): Connection => new StreamConnection(core, channel, caller),
-    exchange: (request: Exchange): Promise<Answer> => exchange(core, legacy, sourceFor, request),
+    exchange: (request: Exchange): Answer | Promise<Answer> => exchange(core, legacy, sourceFor, request),
     drain,
     async [Symbol.asyncDispose]() {
       await drain(0);

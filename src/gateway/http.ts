@@ -9,31 +9,40 @@ import { isModernParams } from "./modern/envelope.ts";
 import { isLegacyRevision, isModernRevision } from "./revision.ts";
 
 /** One HTTP request to an MCP endpoint, whichever era its client speaks. Never throws. */
-export async function exchange(
+export function exchange(
   core: Core,
   legacy: LegacyHttp,
   sourceFor: (posture: "meta" | undefined) => Source,
   request: Exchange,
-): Promise<Answer> {
-  try {
-    core.admit();
-    const version = request.header("mcp-protocol-version")?.trim();
-    const modernVersion = version !== undefined && isModernRevision(version);
-    if (request.verb !== "POST") return await standalone(legacy, request, modernVersion);
-    checkHeaders(request);
-    const incoming = decode(request.body ?? "", core.settings.limits);
-    if (incoming.kind === "malformed") return faultAnswer(incoming.fault, modernVersion ? "modern" : "legacy", incoming.id);
-    if (!isModern(request, incoming, version)) return await legacy.post(request, incoming, version);
-    return await modern(core, sourceFor, request, incoming);
-  } catch (error) {
+): Answer | Promise<Answer> {
+  const failed = (error: unknown): Answer => {
     const fault = faultOf(error);
-    if (fault.kind === "INTERNAL")
-      core.settings.log("error", {
-        event: "exchange-failed",
-        ...inLog(error),
-      });
+    if (fault.kind === "INTERNAL") core.settings.log("error", { event: "exchange-failed", ...inLog(error) });
     return faultAnswer(fault, "legacy", null);
+  };
+  try {
+    const answer = route(core, legacy, sourceFor, request);
+    return answer instanceof Promise ? answer.catch(failed) : answer;
+  } catch (error) {
+    return failed(error);
   }
+}
+
+function route(
+  core: Core,
+  legacy: LegacyHttp,
+  sourceFor: (posture: "meta" | undefined) => Source,
+  request: Exchange,
+): Answer | Promise<Answer> {
+  core.admit();
+  const version = request.header("mcp-protocol-version")?.trim();
+  const modernVersion = version !== undefined && isModernRevision(version);
+  if (request.verb !== "POST") return standalone(legacy, request, modernVersion);
+  checkHeaders(request);
+  const incoming = decode(request.body ?? "", core.settings.limits);
+  if (incoming.kind === "malformed") return faultAnswer(incoming.fault, modernVersion ? "modern" : "legacy", incoming.id);
+  if (!isModern(request, incoming, version)) return legacy.post(request, incoming, version);
+  return modern(core, sourceFor, request, incoming);
 }
 
 function standalone(legacy: LegacyHttp, request: Exchange, modernVersion: boolean): Promise<Answer> | Answer {
@@ -59,12 +68,12 @@ function isModern(request: Exchange, incoming: Incoming | Batch, version: string
   );
 }
 
-async function modern(
+function modern(
   core: Core,
   sourceFor: (posture: "meta" | undefined) => Source,
   request: Exchange,
   incoming: Incoming | Batch,
-): Promise<Answer> {
+): Answer | Promise<Answer> {
   if (incoming.kind === "request") return modernExchange(core, sourceFor(request.posture), request, incoming);
   if (incoming.kind === "notification") return modernNotification(core, request, incoming);
   return faultAnswer(
@@ -74,21 +83,29 @@ async function modern(
   );
 }
 
-// What an Accept header says is remembered: clients repeat themselves. Bounded, since the text is theirs.
-const accepted = new Map<string, boolean>();
+// What a header says is remembered: clients repeat themselves. Bounded, since the text is theirs.
+function remembering(judge: (header: string) => boolean): (header: string) => boolean {
+  const known = new Map<string, boolean>();
+  return (header) => {
+    let fits = known.get(header);
+    if (fits === undefined) {
+      fits = judge(header);
+      if (known.size >= 100) known.clear();
+      known.set(header, fits);
+    }
+    return fits;
+  };
+}
+
+const isJson = remembering((type) => /^\s*application\/json\s*(?:;|$)/i.test(type));
+const acceptsBoth = remembering((accept) => takes(accept, "application", "json") && takes(accept, "text", "event-stream"));
 
 function checkHeaders(request: Exchange): void {
   const type = request.header("content-type");
-  if (type !== undefined && !/^\s*application\/json\s*(?:;|$)/i.test(type)) throw new Fault("MEDIA_TYPE", "The body is application/json.");
+  if (type !== undefined && !isJson(type)) throw new Fault("MEDIA_TYPE", "The body is application/json.");
   const accept = request.header("accept");
-  if (accept === undefined) return;
-  let fits = accepted.get(accept);
-  if (fits === undefined) {
-    fits = takes(accept, "application", "json") && takes(accept, "text", "event-stream");
-    if (accepted.size >= 100) accepted.clear();
-    accepted.set(accept, fits);
-  }
-  if (!fits) throw new Fault("NOT_ACCEPTABLE", "The client must accept application/json and text/event-stream.");
+  if (accept !== undefined && !acceptsBoth(accept))
+    throw new Fault("NOT_ACCEPTABLE", "The client must accept application/json and text/event-stream.");
 }
 
 /** Whether an Accept header takes that media type. */

@@ -43,10 +43,10 @@ async function open(
   const made: Opened = {
     id,
     headers,
-    post: (body, more, as = caller) => gateway.exchange(exchangeOf("POST", { ...headers, ...more }, body, as).exchange),
+    post: async (body, more, as = caller) => gateway.exchange(exchangeOf("POST", { ...headers, ...more }, body, as).exchange),
     sent(body) {
       const sent = exchangeOf("POST", headers, body, caller);
-      return { sent, answer: gateway.exchange(sent.exchange) };
+      return { sent, answer: Promise.resolve(gateway.exchange(sent.exchange)) };
     },
   };
   assert.equal((await made.post({ jsonrpc: "2.0", method: "notifications/initialized" })).status, 202);

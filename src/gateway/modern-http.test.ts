@@ -31,7 +31,7 @@ function send(
   const _meta = how.meta === null ? undefined : { ...ENVELOPE, ...how.meta };
   const body = { jsonrpc: "2.0", id: how.id ?? 1, method, params: { ...params, ...(_meta === undefined ? {} : { _meta }) } };
   const sent = exchangeOf("POST", headers, body, how.caller);
-  return { sent, answer: gateway.exchange(sent.exchange) };
+  return { sent, answer: Promise.resolve(gateway.exchange(sent.exchange)) };
 }
 
 async function ask(

@@ -15,15 +15,30 @@ export class Work {
     this.#closed = true;
   }
 
-  /** Counts in what settles later, and passes it on. */
-  async during<T>(run: () => Promise<T>): Promise<T> {
+  /** Counts in what runs until it has settled, and passes it on. */
+  during<T>(run: () => T | Promise<T>): T | Promise<T> {
     this.#running += 1;
+    let result: T | Promise<T>;
     try {
-      return await run();
-    } finally {
-      this.#running -= 1;
-      if (this.#running === 0) this.#settle();
+      result = run();
+    } catch (error) {
+      this.#ended();
+      throw error;
     }
+    if (result instanceof Promise) {
+      return result.then(
+        (value) => {
+          this.#ended();
+          return value;
+        },
+        (error: unknown) => {
+          this.#ended();
+          throw error;
+        },
+      );
+    }
+    this.#ended();
+    return result;
   }
 
   /** Settles when nothing runs, or after `graceMs`: true where it ended by itself. */
@@ -53,7 +68,9 @@ export class Work {
     return new Promise((resolve) => this.#idle.add(resolve));
   }
 
-  #settle(): void {
+  #ended(): void {
+    this.#running -= 1;
+    if (this.#running > 0) return;
     const waiting = [...this.#idle];
     this.#idle.clear();
     for (const ended of waiting) ended();

@@ -8,6 +8,7 @@
 import { hash } from "node:crypto";
 import { keyOf, stamp, stampFrom } from "../chain/index.ts";
 import {
+  abortSignalOf,
   EngineError,
   systemClock,
   systemEntropy,
@@ -95,7 +96,8 @@ export class RestateEngine {
 
   async #run(message: Message, { key, signal, onReceipt }: CallOptions): Promise<Reply> {
     keyOf(message.to);
-    const outcome = await (key === undefined ? this.#once(message, undefined, signal) : this.#keyed(message, key, signal));
+    const left = signal && abortSignalOf(signal);
+    const outcome = await (key === undefined ? this.#once(message, undefined, left) : this.#keyed(message, key, left));
     if ("fault" in outcome) throw errorFrom(outcome.fault);
     const { reply, committed } = outcome;
     if (committed) onReceipt?.({ actor: message.to, ...committed });

@@ -24,8 +24,8 @@ export interface ActsOptions {
   readonly clock: Clock;
   readonly sights: Sights;
   readonly handles: Handles;
-  /** Settles when those who listen as this viewer have been flagged. */
-  readonly flagFirst: (key: string, receipt: Receipt) => Promise<void>;
+  /** Settles when those who listen as this viewer have been flagged; undefined: nobody does. */
+  readonly flagFirst: (key: string, receipt: Receipt) => Promise<unknown> | undefined;
   readonly onFault?: (error: unknown, actor: ActorId) => void;
 }
 
@@ -45,7 +45,15 @@ export class Acts {
     this.#options = options;
   }
 
-  async act(viewer: Viewer, planned: Planned, args: Json, options: CallOptions, roots: ReadonlyMap<Place, ActorId>): Promise<Reply> {
+  // The common call is to a root, whose own turn decides: nobody has to look first, so nothing is waited for.
+  act(viewer: Viewer, planned: Planned, args: Json, options: CallOptions, roots: ReadonlyMap<Place, ActorId>): Promise<Reply> {
+    const [way] = planned.ways;
+    const id = way !== undefined && planned.ways.length === 1 && !way.offer.readOnly ? roots.get(way.place) : undefined;
+    if (way === undefined || id === undefined) return this.#actLinked(viewer, planned, args, options, roots);
+    return this.#call(viewer, { way, id, self: id, unborn: false }, args, options);
+  }
+
+  async #actLinked(viewer: Viewer, planned: Planned, args: Json, options: CallOptions, roots: ReadonlyMap<Place, ActorId>): Promise<Reply> {
     const offer = planned.ways[0]?.offer;
     const views = offer?.readOnly === true;
     const target = (await this.#routed(viewer, planned, roots, options)) ?? (await this.resolve(viewer, planned, roots, views));
@@ -55,6 +63,7 @@ export class Acts {
     }
     const { behaviour } = target.way.place;
     if (target.way.offer.readOnly && behaviour.view !== undefined) return this.#view(viewer, target, args);
+    if (target.id !== target.self && target.unborn) await this.#begin(viewer, rootOf(target.way.place), target.self);
     return this.#call(viewer, target, args, options);
   }
 
@@ -104,42 +113,45 @@ export class Acts {
     }
   }
 
-  async #call(viewer: Viewer, { way, id, self, unborn }: Target, args: Json, options: CallOptions): Promise<Reply> {
+  #call(viewer: Viewer, { way, id, self }: Target, args: Json, options: CallOptions): Promise<Reply> {
     const { place } = way;
     const isRoot = id === self;
-    if (!isRoot && unborn) await this.#begin(viewer, rootOf(place), self);
     const mayBegin = isRoot || place.behaviour.begins === true || rootActor(place.behaviour, viewer) === id;
+    const { clock, engine, handles, flagFirst } = this.#options;
+    const { key, answers, can, trace, signal, onProgress, onLog, onReceipt } = options;
     const message: Outgoing = {
       to: id,
       action: way.offer.action,
       args,
       viewer: { ...viewer, self },
-      ...(mayBegin ? { start: null } : {}),
-      ...(isRoot && place.handled ? { policy: this.#options.handles.policy(place.behaviour, viewer) } : {}),
-      ...(options.trace === undefined ? {} : { trace: options.trace }),
+      ...(mayBegin ? { start: null } : undefined),
+      ...(isRoot && place.handled ? { policy: handles.policy(place.behaviour, viewer) } : undefined),
+      ...(trace === undefined ? undefined : { trace }),
     };
-    const route = isRoot || options.key === undefined ? undefined : routeKey(viewer, self, way, options.key);
-    if (route !== undefined) this.#routes.set(route, { id, at: this.#options.clock.now() });
+    const route = isRoot || key === undefined ? undefined : routeKey(viewer, self, way, key);
+    if (route !== undefined) this.#routes.set(route, { id, at: clock.now() });
     let committed: Receipt | undefined;
-    const onReceipt = (receipt: Receipt): void => {
+    const committing = (receipt: Receipt): void => {
       committed = receipt;
-      options.onReceipt?.(receipt);
+      onReceipt?.(receipt);
     };
-    try {
-      const reply = await this.#options.engine.call(message, { ...options, onReceipt });
-      const receipt = committed;
-      if (receipt === undefined) {
-        if (route !== undefined && !("ok" in reply)) this.#routes.delete(route);
-        return reply;
-      }
-      await this.#options.flagFirst(viewer.principal ?? self, receipt);
-      return reply;
-    } catch (error) {
-      if (route !== undefined && error instanceof EngineError && error.applied === false) this.#routes.delete(route);
-      // Of somebody else, or ended since the link was read: for this viewer there is none.
-      if (error instanceof EngineError && (error.code === "NO_ACTOR" || (error.code === "ACTOR_STOPPED" && !mayBegin))) return unknownOffer;
-      throw error;
-    }
+    return engine.call(message, { key, answers, can, trace, signal, onProgress, onLog, onReceipt: committing }).then(
+      (reply) => {
+        if (committed === undefined) {
+          if (route !== undefined && !("ok" in reply)) this.#routes.delete(route);
+          return reply;
+        }
+        const flagged = flagFirst(viewer.principal ?? self, committed);
+        return flagged === undefined ? reply : flagged.then(() => reply);
+      },
+      (error: unknown) => {
+        if (route !== undefined && error instanceof EngineError && error.applied === false) this.#routes.delete(route);
+        // Of somebody else, or ended since the link was read: for this viewer there is none.
+        if (error instanceof EngineError && (error.code === "NO_ACTOR" || (error.code === "ACTOR_STOPPED" && !mayBegin)))
+          return unknownOffer;
+        throw error;
+      },
+    );
   }
 
   // What the linked actor sends back must find somebody, with the owner and the expiry that a handle gives.

@@ -3,6 +3,7 @@ import {
   type Bag,
   type Behaviour,
   type CallOptions,
+  type Catalogue,
   type Clock,
   type Engine,
   type Entropy,
@@ -57,6 +58,14 @@ export function cast(options: CastOptions): Source {
   return source;
 }
 
+/** What viewers with a principal, or those without, can meet. */
+interface Meeting {
+  readonly plan: Plan;
+  readonly closures: Closures;
+  /** Where they are the same for all of them. */
+  readonly roots: ReadonlyMap<Place, ActorId> | undefined;
+}
+
 class Cast implements Source {
   readonly instructions?: string;
   readonly #options: CastOptions;
@@ -64,8 +73,8 @@ class Cast implements Source {
   readonly #sights: Sights;
   readonly #handles: Handles;
   readonly #acts: Acts;
-  readonly #known: { readonly plan: Plan; readonly closures: Closures };
-  readonly #unknown: { readonly plan: Plan; readonly closures: Closures };
+  readonly #known: Meeting;
+  readonly #unknown: Meeting;
   /** By principal, or by the actor behind a handle. */
   readonly #watches = new Map<string, Set<CastWatch>>();
 
@@ -83,23 +92,39 @@ class Cast implements Source {
     const fault = options.onFault === undefined ? {} : { onFault: options.onFault };
     this.#sights = new Sights({ engine, clock, ...fault });
     this.#handles = new Handles({ engine, clock, entropy, expireMs, ...(handles.secret === undefined ? {} : { secret: handles.secret }) });
-    const flagFirst = (key: string, receipt: Receipt): Promise<void> => this.#flagFirst(key, receipt);
+    const flagFirst = (key: string, receipt: Receipt): Promise<unknown> | undefined => this.#flagFirst(key, receipt);
     this.#acts = new Acts({ engine, clock, sights: this.#sights, handles: this.#handles, flagFirst, ...fault });
-    const planFor = (known: boolean): { readonly plan: Plan; readonly closures: Closures } => {
+    const perUser = kinds.some(({ per }) => per === "user");
+    const planFor = (known: boolean): Meeting => {
       const plan = makePlan({ kinds: this.#kinds, names, expireMs, known });
-      return { plan, closures: new Closures(plan, { kinds: this.#kinds, names, sights: this.#sights, ...fault }) };
+      const closures = new Closures(plan, { kinds: this.#kinds, names, sights: this.#sights, ...fault });
+      return { plan, closures, roots: perUser ? undefined : rootsOf(plan, { scopes: [] }) };
     };
     this.#known = planFor(true);
     // Without a kind per user, everybody meets the same catalogue: one object, so that one list serves all.
-    this.#unknown = kinds.some(({ per }) => per === "user") ? planFor(false) : this.#known;
+    this.#unknown = perUser ? planFor(false) : this.#known;
   }
 
   async surface(viewer: Viewer): Promise<Surface> {
     const { plan, closures } = this.#for(viewer);
-    return (await closures.of(viewer, rootsOf(plan, viewer))).surface;
+    return (await closures.of(viewer, this.#rootsOf(viewer))).surface;
   }
 
-  async act(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Promise<Reply> {
+  catalogue(viewer: Viewer): Catalogue | undefined {
+    const { plan } = this.#for(viewer);
+    return plan.open ? undefined : plan.catalogue;
+  }
+
+  // The common call waits for nothing here: what is planned and stands under a root goes straight on.
+  act(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Promise<Reply> {
+    const { plan } = this.#for(viewer);
+    const planned = plan.offers.get(ref);
+    if (planned === undefined || planned.ways[0]?.place.handled !== false) return this.#actElsewhere(viewer, ref, args, options);
+    return this.#acts.act(viewer, planned, args, options, this.#rootsOf(viewer));
+  }
+
+  /** What mints and ends handles, what stands under one, and what only the links as they are now can tell. */
+  async #actElsewhere(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Promise<Reply> {
     const { plan } = this.#for(viewer);
     const minting = plan.handleTools.get(ref);
     if (minting !== undefined) {
@@ -109,7 +134,7 @@ class Cast implements Source {
     const planned = plan.offers.get(ref) ?? (plan.open ? await this.#findOpen(viewer, ref) : undefined);
     const first = planned?.ways[0];
     if (planned === undefined || first === undefined) return unknownOffer;
-    if (!first.place.handled) return this.#acts.act(viewer, planned, args, options, rootsOf(plan, viewer));
+    if (!first.place.handled) return this.#acts.act(viewer, planned, args, options, this.#rootsOf(viewer));
     const root = rootOf(first.place);
     const found = await this.#handles.find(root.behaviour, viewer, args);
     if ("refused" in found) return planned.list === "resources" && found.refused.code === "HANDLE" ? unknownOffer : found;
@@ -120,7 +145,7 @@ class Cast implements Source {
     const { plan, closures } = this.#for(viewer);
     const place = only === undefined ? undefined : plan.offers.get(only.ref)?.ways[0]?.place;
     if (only !== undefined && place?.handled === true) return this.#watchHandle(viewer, dirty, only, rootOf(place));
-    return this.#watchRoots(viewer, dirty, plan, closures, rootsOf(plan, viewer), viewer.principal, only?.ref);
+    return this.#watchRoots(viewer, dirty, plan, closures, this.#rootsOf(viewer), viewer.principal, only?.ref);
   }
 
   async complete(viewer: Viewer, ref: OfferRef, argument: string, value: string, others: Bag): Promise<readonly string[]> {
@@ -128,7 +153,7 @@ class Cast implements Source {
     const planned = plan.offers.get(ref) ?? (plan.open ? await this.#findOpen(viewer, ref) : undefined);
     const first = planned?.ways[0];
     if (planned === undefined || first === undefined) return [];
-    let roots = rootsOf(plan, viewer);
+    let roots = this.#rootsOf(viewer);
     if (first.place.handled) {
       const root = rootOf(first.place);
       const found = await this.#handles.find(root.behaviour, viewer, others);
@@ -143,19 +168,24 @@ class Cast implements Source {
     return values.filter((one) => one.toLowerCase().startsWith(typed)).slice(0, COMPLETIONS);
   }
 
-  #for(viewer: Viewer): { readonly plan: Plan; readonly closures: Closures } {
+  #rootsOf(viewer: Viewer): ReadonlyMap<Place, ActorId> {
+    const { plan, roots } = this.#for(viewer);
+    return roots ?? rootsOf(plan, viewer);
+  }
+
+  #for(viewer: Viewer): Meeting {
     return viewer.principal === undefined ? this.#unknown : this.#known;
   }
 
   async #findOpen(viewer: Viewer, ref: OfferRef): Promise<Planned | undefined> {
     const { plan, closures } = this.#for(viewer);
-    return (await closures.of(viewer, rootsOf(plan, viewer))).offers.get(ref);
+    return (await closures.of(viewer, this.#rootsOf(viewer))).offers.get(ref);
   }
 
   // C8: on one ordered stream the flag goes before the reply, however late the engine's announcement comes.
-  async #flagFirst(key: string, { actor, seq }: Receipt): Promise<void> {
+  #flagFirst(key: string, { actor, seq }: Receipt): Promise<unknown> | undefined {
     const watches = this.#watches.get(key);
-    if (watches !== undefined) await Promise.all([...watches].map((watch) => watch.settled(actor, seq)));
+    return watches && Promise.all([...watches].map((watch) => watch.settled(actor, seq)));
   }
 
   #watchRoots(

@@ -59,6 +59,16 @@ class Merged implements Source {
     return surface;
   }
 
+  catalogue(viewer: Viewer): Catalogue | undefined {
+    const parts: Catalogue[] = [];
+    for (const source of this.#sources) {
+      const part = source.catalogue?.(viewer);
+      if (part === undefined) return undefined;
+      parts.push(part);
+    }
+    return this.#joinCatalogues(parts);
+  }
+
   /** Asked one after the other: who does not know the name does nothing. */
   async act(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Promise<Reply> {
     let last: Reply = unknownOffer;

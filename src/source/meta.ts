@@ -71,6 +71,11 @@ class Meta implements Source {
     return outer;
   }
 
+  catalogue(viewer: Viewer): Catalogue | undefined {
+    const inner = this.#source.catalogue?.(viewer);
+    return inner && this.#catalogue(inner);
+  }
+
   async act(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Promise<Reply> {
     if (ref === "tools/actions") return this.#actions(await this.#source.surface(viewer));
     if (ref === "tools/act") return this.#act(viewer, args, options);

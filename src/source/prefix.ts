@@ -47,6 +47,11 @@ class Prefixed implements Source {
     return outer;
   }
 
+  catalogue(viewer: Viewer): Catalogue | undefined {
+    const inner = this.#source.catalogue?.(viewer);
+    return inner && this.#renamed(inner);
+  }
+
   async act(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Promise<Reply> {
     const inner = this.#inside(ref);
     return inner === undefined ? unknownOffer : this.#source.act(viewer, inner, args, options);
@@ -71,20 +76,24 @@ class Prefixed implements Source {
     return parts === undefined ? ref : refOf(parts.list, joinName(this.#names, this.#name, parts.name));
   }
 
-  #outside(inner: Surface): Surface {
-    let catalogue = this.#catalogues.get(inner.catalogue);
-    if (catalogue === undefined) {
-      const renamed = (list: ListName): readonly Offer[] => Object.freeze(inner.catalogue[list].map((offer) => this.#rename(list, offer)));
-      catalogue = { tools: renamed("tools"), resources: renamed("resources"), prompts: renamed("prompts") };
-      this.#catalogues.set(inner.catalogue, catalogue);
+  #renamed(inner: Catalogue): Catalogue {
+    let outer = this.#catalogues.get(inner);
+    if (outer === undefined) {
+      const renamed = (list: ListName): readonly Offer[] => Object.freeze(inner[list].map((offer) => this.#rename(list, offer)));
+      outer = { tools: renamed("tools"), resources: renamed("resources"), prompts: renamed("prompts") };
+      this.#catalogues.set(inner, outer);
     }
+    return outer;
+  }
+
+  #outside(inner: Surface): Surface {
     const renameKeys = <T>(record: Readonly<Record<string, T>>): Record<OfferRef, T> => {
       const result: Record<OfferRef, T> = {};
       for (const [ref, value] of Object.entries(record)) if (isRef(ref)) result[this.#outsideRef(ref)] = value;
       return result;
     };
     return {
-      catalogue,
+      catalogue: this.#renamed(inner.catalogue),
       off: renameKeys(inner.off),
       ...(inner.choices === undefined ? {} : { choices: renameKeys(inner.choices) }),
       ...(inner.links === undefined ? {} : { links: inner.links }),

@@ -1,6 +1,8 @@
 import {
+  abortSignalOf,
   type Bag,
   type CallOptions,
+  type Catalogue,
   type Clock,
   EngineError,
   type Json,
@@ -80,6 +82,10 @@ class Listed implements Registry {
     return this.#book.surface(viewer);
   }
 
+  catalogue(viewer: Viewer): Catalogue {
+    return this.#book.surface(viewer).catalogue;
+  }
+
   async act(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Promise<Reply> {
     const handler = this.#book.handlers.get(ref);
     if (handler === undefined) return unknownOffer;
@@ -94,7 +100,7 @@ class Listed implements Registry {
     const timeout = new AbortController();
     const late = new EngineError("WORK_TIMEOUT", `${ref} took longer than ${this.#timeoutMs} ms and was aborted.`, { applied: "unknown" });
     const undo = this.#clock.after(this.#timeoutMs, () => timeout.abort(late));
-    const signal = options.signal === undefined ? timeout.signal : AbortSignal.any([timeout.signal, options.signal]);
+    const signal = options.signal === undefined ? timeout.signal : AbortSignal.any([timeout.signal, abortSignalOf(options.signal)]);
     try {
       const context = contextFor(viewer, signal, options);
       return { ok: plain(await untilAborted(signal, () => handler.run(args, context)), ref) };

@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import type { Caller, Channel, Exchange } from "../contract/index.ts";
+import { Cancellation, type CancelSignal, type Caller, type Channel, type Exchange } from "../contract/index.ts";
 import type { EventStream } from "./event-stream.ts";
 import type { BodyRequest } from "./http-body.ts";
 import type { HeaderList } from "./http-headers.ts";
@@ -43,7 +43,7 @@ export class HttpExchange implements DoorRequest {
   #stream: Channel | undefined;
   #answered = false;
   #expired = false;
-  #gone: AbortController | undefined;
+  #gone: Gone | undefined;
 
   constructor(parts: ExchangeParts) {
     this.verb = parts.verb;
@@ -88,16 +88,31 @@ export class HttpExchange implements DoorRequest {
     return this.#stream;
   }
 
-  get gone(): AbortSignal {
-    if (this.#gone !== undefined) return this.#gone.signal;
-    const gone = new AbortController();
-    this.#gone = gone;
-    const { response } = this;
-    const closed = (): void => {
-      if (!response.writableFinished) gone.abort();
-    };
-    if (response.closed) closed();
-    else response.once("close", closed);
-    return gone.signal;
+  get gone(): CancelSignal {
+    return (this.#gone ??= new Gone(this.response));
+  }
+}
+
+/** The client closed the connection before it had its answer. The response is listened to only where somebody listens here. */
+class Gone extends Cancellation {
+  readonly #response: ServerResponse;
+  #listens = false;
+
+  constructor(response: ServerResponse) {
+    super();
+    this.#response = response;
+  }
+
+  override get aborted(): boolean {
+    return this.#response.closed && !this.#response.writableFinished;
+  }
+
+  override addEventListener(type: "abort", listener: () => void): void {
+    super.addEventListener(type, listener);
+    if (this.#listens) return;
+    this.#listens = true;
+    this.#response.once("close", () => {
+      if (this.aborted) this.abort();
+    });
   }
 }

@@ -1,4 +1,4 @@
-import type { Bag, Json } from "../../contract/index.ts";
+import type { Bag, CancelSignal, Json } from "../../contract/index.ts";
 import { bagIn, textIn } from "../json.ts";
 import type { Response } from "../json-rpc.ts";
 import type { Settings } from "../options.ts";
@@ -24,7 +24,7 @@ export class ClientRequests {
   }
 
   /** Sends one and waits for its answer. Throws `NoAnswer`; a wait that ends so is told to the client. */
-  ask(method: string, params: Bag, send: (message: Bag) => void, signal: AbortSignal | undefined): Promise<Json> {
+  ask(method: string, params: Bag, send: (message: Bag) => void, signal: CancelSignal | undefined): Promise<Json> {
     if (this.#closed) return Promise.reject(new NoAnswer("The client has gone."));
     const id = `ask-${this.#settings.entropy.hex(8)}`;
     return new Promise<Json>((resolve, reject) => {

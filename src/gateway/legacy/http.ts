@@ -24,9 +24,14 @@ export class LegacyHttp {
     this.sessions = new Sessions(core, sourceFor);
   }
 
-  async post(exchange: Exchange, incoming: Incoming | Batch, version: string | undefined): Promise<Answer> {
+  post(exchange: Exchange, incoming: Incoming | Batch, version: string | undefined): Answer | Promise<Answer> {
     if (incoming.kind === "request" && incoming.method === "initialize") return this.#initialize(exchange, incoming);
-    const session = await this.#session(exchange, version);
+    const session = this.#session(exchange, version);
+    if (session instanceof Promise) return session.then((found) => this.#posted(found, exchange, incoming));
+    return this.#posted(session, exchange, incoming);
+  }
+
+  #posted(session: Session, exchange: Exchange, incoming: Incoming | Batch): Answer | Promise<Answer> {
     if (incoming.kind === "malformed") throw incoming.fault;
     if (incoming.kind === "request") return this.#core.work.during(() => this.#request(session, exchange, incoming));
     if (incoming.kind === "batch") return this.#core.work.during(() => this.#batch(session, exchange, incoming.items));
@@ -75,29 +80,30 @@ export class LegacyHttp {
     }
   }
 
-  async #session(exchange: Exchange, version: string | undefined): Promise<Session> {
+  /** Throws, or rejects, where the caller has no such session. */
+  #session(exchange: Exchange, version: string | undefined): Session | Promise<Session> {
     const id = exchange.header("mcp-session-id");
     if (id === undefined) throw new Fault("SESSION_REQUIRED", "The Mcp-Session-Id header is missing; send initialize first.");
-    const session = await this.sessions.find(id, exchange.caller, exchange.posture);
-    if (session === undefined) throw new Fault("SESSION_UNKNOWN", "Session not found; send initialize again, without a session id.");
-    if (version !== undefined && !isLegacyRevision(version))
-      throw new Fault("VERSION", `Unsupported MCP-Protocol-Version; this session speaks ${session.revision}.`);
-    return session;
+    const found = this.sessions.find(id, exchange.caller, exchange.posture);
+    return found instanceof Promise ? found.then((one) => usable(one, version)) : usable(found, version);
   }
 
-  async #request(session: Session, exchange: Exchange, request: Request): Promise<Answer> {
+  #request(session: Session, exchange: Exchange, request: Request): Answer | Promise<Answer> {
     const aside = new PostAside(this.#core, session, exchange);
-    const answered = await performLegacy(this.#core, session, request, {
+    const answer = (answered: Answered): Answer | Promise<Answer> => {
+      if (aside.stream !== undefined) return finish(session, aside.stream, request, answered);
+      // A cancelled request gets no reply, but its exchange has to end.
+      if (answered === undefined) return ACCEPTED;
+      if ("error" in answered) return faultAnswer(answered.error, "legacy", request.id);
+      return { status: 200, body: pieces(answered) };
+    };
+    const answered = performLegacy(this.#core, session, request, {
       caller: exchange.caller,
       aside,
       idempotencyKey: exchange.header("idempotency-key"),
       ordered: false,
     });
-    if (aside.stream !== undefined) return finish(session, aside.stream, request, answered);
-    // A cancelled request gets no reply, but its exchange has to end.
-    if (answered === undefined) return ACCEPTED;
-    if ("error" in answered) return faultAnswer(answered.error, "legacy", request.id);
-    return { status: 200, body: pieces(answered) };
+    return answered instanceof Promise ? answered.then(answer) : answer(answered);
   }
 
   async #batch(session: Session, exchange: Exchange, items: readonly Json[]): Promise<Answer> {
@@ -172,6 +178,13 @@ export class LegacyHttp {
     await running.resume(channel, replay);
     return { status: 200, open: true };
   }
+}
+
+function usable(session: Session | undefined, version: string | undefined): Session {
+  if (session === undefined) throw new Fault("SESSION_UNKNOWN", "Session not found; send initialize again, without a session id.");
+  if (version !== undefined && !isLegacyRevision(version))
+    throw new Fault("VERSION", `Unsupported MCP-Protocol-Version; this session speaks ${session.revision}.`);
+  return session;
 }
 
 async function finish(session: Session, stream: EventStream, request: Request, answered: Answered): Promise<Answer> {

@@ -1,6 +1,6 @@
 import type { Bag, Caller, Json } from "../../contract/index.ts";
 import { type Aside, isLogLevel, logTo, progressTo } from "../aside.ts";
-import type { Call, Members, Outcome } from "../call.ts";
+import { type Call, isList, type Members } from "../call.ts";
 import { toolError } from "../content.ts";
 import type { Core } from "../core.ts";
 import { callKey, metaOf, traceOf } from "../envelope.ts";
@@ -11,9 +11,10 @@ import { cannotAsk } from "../methods/cannot-ask.ts";
 import { MAX_URI } from "../offers.ts";
 import { checkAnswer, questionsOf, shapeQuestion } from "../questions.ts";
 import { legacyReply, type ReplyText } from "../reply.ts";
+import { Running } from "../running.ts";
 import { subscribable } from "../subscribable.ts";
 import { NoAnswer } from "./client-requests.ts";
-import type { Running, Session } from "./session.ts";
+import type { Session } from "./session.ts";
 
 /** The way out for one request: messages before its reply, also requests to the client. */
 export interface LegacyAside extends Aside {
@@ -32,54 +33,69 @@ export interface Asking {
 export type Answered = ReplyText | { readonly error: Fault } | undefined;
 
 /** Answers one request of an initialized session. Never throws. */
-export async function performLegacy(core: Core, session: Session, request: Request, asking: Asking): Promise<Answered> {
+export function performLegacy(core: Core, session: Session, request: Request, asking: Asking): Answered | Promise<Answered> {
   const running = begin(core, session, request);
   if (running instanceof Fault) return { error: running };
+  const ended = (members: Members): Answered => {
+    session.running.delete(running);
+    return running.aborted ? undefined : legacyReply(request.id, members);
+  };
+  const failed = (error: unknown): Answered => {
+    session.running.delete(running);
+    return running.aborted ? undefined : { error: told(core, request, error) };
+  };
   try {
-    const members = await resultOf(core, session, request, asking, running);
-    // C8: on one stream the notification comes before the reply of the call that caused it.
-    if (asking.ordered && session.told?.pending === true) await session.told.settle();
-    return running.cancelled ? undefined : legacyReply(request.id, members);
+    const members = resultOf(core, session, request, asking, running);
+    if (!(members instanceof Promise) && session.told?.pending !== true) return ended(members);
+    const inOrder = asking.ordered ? settled(session, members) : members;
+    return inOrder instanceof Promise ? inOrder.then(ended, failed) : ended(inOrder);
   } catch (error) {
-    if (running.cancelled) return undefined;
-    const fault = faultOf(error);
-    if (fault.kind === "INTERNAL")
-      core.settings.log("error", {
-        event: "request-failed",
-        method: request.method,
-        ...inLog(error),
-      });
-    return { error: fault };
-  } finally {
-    session.end(request.id);
+    return failed(error);
   }
+}
+
+// C8: on one stream the notification comes before the reply of the call that caused it.
+async function settled(session: Session, result: Members | Promise<Members>): Promise<Members> {
+  const members = await result;
+  if (session.told?.pending === true) await session.told.settle();
+  return members;
+}
+
+function told(core: Core, request: Request, error: unknown): Fault {
+  const fault = faultOf(error);
+  if (fault.kind === "INTERNAL") core.settings.log("error", { event: "request-failed", method: request.method, ...inLog(error) });
+  return fault;
 }
 
 function begin(core: Core, session: Session, request: Request): Running | Fault {
   if (core.work.closed)
     return new Fault("DRAINING", "The server is shutting down; connect again in a moment.", { headers: { "retry-after": "1" } });
-  if (session.running.has(request.id)) return new Fault("ID_IN_USE", "A request with this id is still running.");
-  if (session.running.size >= core.settings.limits.inFlight) return new Fault("BUSY", "Too many requests of this session run at once.");
-  const running: Running = { abort: new AbortController(), cancelled: false };
-  session.begin(request.id, running);
-  return running;
+  const { running } = session;
+  if (running.get(request.id) !== undefined) return new Fault("ID_IN_USE", "A request with this id is still running.");
+  if (running.size >= core.settings.limits.inFlight) return new Fault("BUSY", "Too many requests of this session run at once.");
+  const one = new Running(request.id);
+  running.add(one);
+  return one;
 }
 
-async function resultOf(core: Core, session: Session, request: Request, asking: Asking, running: Running): Promise<Members> {
+function resultOf(core: Core, session: Session, request: Request, asking: Asking, running: Running): Members | Promise<Members> {
   const own = OWN_METHODS.get(request.method);
   if (own !== undefined) {
     core.limit(asking.caller, session.viewerFor(asking.caller));
     return own(core, session, request, asking.caller);
   }
   if (asking.ordered && session.started !== undefined) {
-    await session.started;
-    session.started = undefined;
+    return session.started.then(() => {
+      session.started = undefined;
+      return performed(core, session, callOf(session, request, asking, running), asking, running);
+    });
   }
+  return performed(core, session, callOf(session, request, asking, running), asking, running);
+}
+
+function callOf(session: Session, request: Request, asking: Asking, running: Running): Call {
   const meta = metaOf(request.params);
-  const key = callKey(meta, asking.idempotencyKey);
-  const trace = traceOf(meta);
-  const onProgress = progressTo(asking.aside, request.params, session.revision);
-  const call: Call = {
+  return {
     method: request.method,
     params: request.params,
     id: request.id,
@@ -88,36 +104,43 @@ async function resultOf(core: Core, session: Session, request: Request, asking: 
     source: session.source,
     posture: session.posture,
     can: session.can,
-    signal: running.abort.signal,
+    signal: running,
     onLog: logTo(asking.aside, session.logLevel),
-    onListed: (lists, list) => session.audience(asking.caller).saw(lists, list),
-    key,
-    trace,
-    onProgress,
+    onListed: isList(request.method) ? (lists, list) => session.audience(asking.caller).saw(lists, list) : undefined,
+    key: callKey(meta, asking.idempotencyKey),
+    trace: traceOf(meta),
+    onProgress: progressTo(asking.aside, request.params, session.revision),
     checkArguments: undefined,
   };
-  return withAnswers(core, session, call, asking, running);
+}
+
+function performed(core: Core, session: Session, call: Call, asking: Asking, running: Running): Members | Promise<Members> {
+  const outcome = core.serve(call, asking.caller);
+  if (outcome instanceof Promise)
+    return outcome.then((one) => ("needs" in one ? withAnswers(core, session, call, asking, running, one.needs) : one));
+  return "needs" in outcome ? withAnswers(core, session, call, asking, running, outcome.needs) : outcome;
 }
 
 // What the domain needs is asked of the client; the call then runs again from the top with all answers so far.
-async function withAnswers(core: Core, session: Session, call: Call, asking: Asking, running: Running): Promise<Members> {
-  let answers: Record<string, Json> | undefined;
+async function withAnswers(core: Core, session: Session, call: Call, asking: Asking, running: Running, first: Bag): Promise<Members> {
+  let answers: Record<string, Json> = {};
+  let needs = first;
   for (let round = 0; round < core.settings.limits.rounds; round += 1) {
-    const asked = { caller: asking.caller, viewer: () => call.viewer, call: () => call };
-    const outcome: Outcome = await core.serve(answers === undefined ? asked : { ...asked, answers });
-    if (!("needs" in outcome)) return outcome;
-    const questions = questionsOf(outcome.needs);
+    const questions = questionsOf(needs);
     const missing = [...new Set([...questions.values()].map((question) => question.needs))].filter((one) => !session.can.includes(one));
     if (missing.length > 0) return cannotAsk(call, missing);
     try {
       for (const [key, question] of questions) {
         const params = shapeQuestion(question, session.revision, () => core.settings.entropy.uuid());
-        const answer = await session.requests.ask(question.method, params, (message) => asking.aside.ask(message), running.abort.signal);
+        const answer = await session.requests.ask(question.method, params, (message) => asking.aside.ask(message), running);
         answers = { ...answers, [key]: checkAnswer(key, answer, question.method, core.settings.limits.answerLength) };
       }
     } catch (error) {
       return unanswered(call, error);
     }
+    const outcome = await core.serve(call, asking.caller, answers);
+    if (!("needs" in outcome)) return outcome;
+    needs = outcome.needs;
   }
   return unanswered(
     call,
@@ -193,8 +216,7 @@ export function noticed(session: Session, notification: Notification): void {
   if (typeof requestId !== "string" && typeof requestId !== "number") return;
   const running = session.running.get(requestId);
   if (running === undefined) return;
-  running.cancelled = true;
-  running.abort.abort();
+  running.abort();
 }
 
 export function answeredText(request: Request, answered: Exclude<Answered, undefined>): string | ReplyText {

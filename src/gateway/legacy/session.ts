@@ -5,21 +5,16 @@ import { isLogLevel } from "../aside.ts";
 import { Audience, type AudienceHost } from "../audience.ts";
 import { viewerOf } from "../core.ts";
 import { canOf } from "../envelope.ts";
-import { notificationText, type RequestId } from "../json-rpc.ts";
+import { notificationText } from "../json-rpc.ts";
 import { indexOf } from "../offers.ts";
 import type { Settings } from "../options.ts";
 import { has, isLegacyRevision, LATEST_LEGACY, type LegacyRevision } from "../revision.ts";
+import { InFlight } from "../running.ts";
 import { ClientRequests } from "./client-requests.ts";
 import type { EventStream } from "./event-stream.ts";
 
 const ALL_LISTS = ["tools", "resources", "prompts"] as const;
 const NOTHING: readonly string[] = Object.freeze([]);
-
-/** A request that runs: cancelled, it is not answered. */
-export interface Running {
-  readonly abort: AbortController;
-  cancelled: boolean;
-}
 
 /**
  * One legacy client, from initialize on: its row, and what lives only while this
@@ -44,7 +39,7 @@ export class Session implements AudienceHost {
   #audience: Audience | undefined;
   #viewer: Viewer | undefined;
   #requests: ClientRequests | undefined;
-  #running: Map<RequestId, Running> | undefined;
+  #running: InFlight | undefined;
   #streams: Map<string, EventStream> | undefined;
   readonly #settings: Settings;
 
@@ -81,19 +76,13 @@ export class Session implements AudienceHost {
     return this.#requests;
   }
 
-  /** By the client's id. */
-  get running(): ReadonlyMap<RequestId, Running> {
-    return this.#running ?? NONE;
+  /** What runs for this client. */
+  get running(): InFlight {
+    return (this.#running ??= new InFlight());
   }
 
-  begin(id: RequestId, running: Running): void {
-    this.#running ??= new Map();
-    this.#running.set(id, running);
-  }
-
-  end(id: RequestId): void {
-    this.#running?.delete(id);
-    if (this.kept && this.#running?.size === 0) this.#running = undefined;
+  get busy(): boolean {
+    return this.standalone !== undefined || (this.#running?.size ?? 0) > 0;
   }
 
   /** A reply that is an event stream and has not ended. */
@@ -175,8 +164,6 @@ export class Session implements AudienceHost {
     this.standalone = undefined;
   }
 }
-
-const NONE: ReadonlyMap<RequestId, Running> = new Map();
 
 // The id is a secret of the client's; what stands for it in actors and chains is not.
 function standIn(id: string): string {

@@ -64,7 +64,7 @@ export class Sessions {
     this.#live.set(session.row.id, session);
     if (this.#live.size > this.#core.settings.limits.liveSessions) {
       for (const old of this.#live.values()) {
-        if (busy(old) || old === session) continue;
+        if (old.busy || old === session) continue;
         this.#drop(old);
         break;
       }
@@ -74,10 +74,7 @@ export class Sessions {
 
   #drop(session: Session): void {
     this.#live.delete(session.row.id);
-    for (const running of session.running.values()) {
-      running.cancelled = true;
-      running.abort.abort();
-    }
+    for (const running of session.running.all()) running.abort();
     session.close();
   }
 
@@ -87,7 +84,7 @@ export class Sessions {
     const now = clock.now();
     const { seenAt, id } = session.row;
     if (now - seenAt < sessionTtlMs / 10) return true;
-    if (seenAt < now - sessionTtlMs && !busy(session)) return false;
+    if (seenAt < now - sessionTtlMs && !session.busy) return false;
     session.row = { ...session.row, seenAt: now };
     this.#live.delete(id);
     this.#live.set(id, session);
@@ -110,17 +107,13 @@ export class Sessions {
   async #sweep(): Promise<void> {
     const { clock, sessions, streams, sessionTtlMs } = this.#core.settings;
     const now = clock.now();
-    for (const session of this.#live.values()) if (busy(session)) this.#seen(session);
+    for (const session of this.#live.values()) if (session.busy) this.#seen(session);
     for (const id of await sessions.expire(now - sessionTtlMs)) {
       const live = this.#live.get(id);
       if (live !== undefined) this.#drop(live);
       await streams.delete(id);
     }
   }
-}
-
-function busy(session: Session): boolean {
-  return session.running.size > 0 || session.standalone !== undefined;
 }
 
 function belongs(row: SessionRow, caller: Caller, posture: "meta" | undefined): boolean {

@@ -1,6 +1,5 @@
 import type { Bag, CallOptions, Receipt, Reply, Surface } from "../../contract/index.ts";
 import { type Call, type Members, type Method, type Outcome, RECEIPT_META, SCOPES } from "../call.ts";
-import { chain } from "../chain.ts";
 import { Fault } from "../errors.ts";
 import { bagIn, isArray } from "../json.ts";
 import { indexOf, type Target } from "../offers.ts";
@@ -8,91 +7,75 @@ import { eraOf } from "../revision.ts";
 import { CANNOT_ASK, cannotAsk, capabilityIn } from "./cannot-ask.ts";
 import { type Kind, prompt, resource, tool } from "./kinds.ts";
 
-interface Known {
-  readonly call: Call;
-  readonly answers: Bag | undefined;
-  readonly receipts: boolean;
-}
-interface Resolved extends Known {
-  readonly target: Target;
-  /** Not there for this viewer now, as far as its surface says. */
-  readonly hidden: boolean;
-}
-interface Checked {
-  readonly known: Resolved;
-  /** What is wrong with the arguments, for the caller's model to read. */
-  readonly complaint: Members | undefined;
-}
-interface Acted {
-  readonly call: Call;
-  readonly target: Target;
-  readonly reply: Reply | Members;
-  readonly receipt: Receipt | undefined;
-}
-
 /** `tools/call`, `resources/read` and `prompts/get` go the same way: resolve, check (scope, arguments), act, encode. */
-function acting(kind: Kind, receipts: boolean): Method {
-  const resolve = (known: Known): Resolved | Promise<Resolved> => {
-    const { call } = known;
+class Acting {
+  readonly #kind: Kind;
+  readonly #receipts: boolean;
+
+  constructor(kind: Kind, receipts: boolean) {
+    this.#kind = kind;
+    this.#receipts = receipts;
+  }
+
+  readonly method: Method = (call, answers) => {
+    const catalogue = call.source.catalogue?.(call.viewer);
+    if (catalogue !== undefined) return this.#perform(call, this.#kind.target(call, indexOf(catalogue)), answers, undefined);
+    const resolved = (surface: Surface): Outcome | Promise<Outcome> =>
+      this.#perform(call, this.#kind.target(call, indexOf(surface.catalogue)), answers, surface);
     const surface = call.source.surface(call.viewer);
-    const found = ({ catalogue, off }: Surface): Resolved => {
-      const target = kind.target(call, indexOf(catalogue));
-      return { call, answers: known.answers, receipts: known.receipts, target, hidden: off[target.ref] === true };
-    };
-    return surface instanceof Promise ? surface.then((one: Surface) => found(one)) : found(surface);
+    return surface instanceof Promise ? surface.then(resolved) : resolved(surface);
   };
-  // Law 3: of what is hidden nothing is told, not even what it would take. Whether it is, the source decides again.
-  const check = (known: Resolved): Checked => {
-    const { call, target, hidden } = known;
+
+  #perform(call: Call, target: Target, answers: Bag | undefined, surface: Surface | undefined): Outcome | Promise<Outcome> {
+    let complaint: Members | undefined;
     try {
       checkScopes(target, call.viewer.scopes);
-      const complaint = kind.complain(call, target);
-      if (complaint === undefined || !hidden) return { known, complaint };
+      complaint = this.#kind.complain(call, target);
     } catch (error) {
-      if (!hidden) throw error;
+      return this.#unlessHidden(call, target, surface, () => {
+        throw error;
+      });
     }
-    throw kind.unknown(call, target);
-  };
-  const act = async ({ known, complaint }: Checked): Promise<Acted> => {
-    const { call, target } = known;
+    if (complaint === undefined) return this.#act(call, target, answers);
+    const found = complaint;
+    return this.#unlessHidden(call, target, surface, () => found);
+  }
+
+  // Law 3: of what is hidden nothing is told, not even what it would take. Whether it may be done, the source decides again.
+  async #unlessHidden(call: Call, target: Target, known: Surface | undefined, tell: () => Members): Promise<Outcome> {
+    const { off } = known ?? (await call.source.surface(call.viewer));
+    if (off[target.ref] === true) throw this.#kind.unknown(call, target);
+    return tell();
+  }
+
+  #act(call: Call, target: Target, answers: Bag | undefined): Outcome | Promise<Outcome> {
+    const { key, can, trace, signal, onProgress, onLog } = call;
     let receipt: Receipt | undefined;
-    if (complaint !== undefined) return { call, target, reply: complaint, receipt };
-    try {
-      const options = optionsOf(known);
-      if (known.receipts) {
-        options.onReceipt = (one) => {
+    const onReceipt = this.#receipts
+      ? (one: Receipt): void => {
           receipt = one;
-        };
-      }
-      const reply = await call.source.act(call.viewer, target.ref, kind.args(call, target), options);
-      return { call, target, reply, receipt };
-    } catch (error) {
-      return { call, target, reply: kind.fail(error), receipt };
-    }
-  };
-  const encode = ({ call, target, reply, receipt }: Acted): Outcome => {
-    if ("members" in reply || "needs" in reply) return reply;
-    if ("refused" in reply && reply.refused.code === CANNOT_ASK && eraOf(call.revision) === "modern")
-      return cannotAsk(call, [capabilityIn(reply.refused)]);
-    if ("refused" in reply && reply.refused.code === "UNKNOWN") throw kind.unknown(call, target);
-    const made = "ok" in reply ? { members: kind.encode(call, target, reply.ok) } : kind.refuse(reply.refused);
-    return receipt === undefined ? made : { ...made, meta: { ...made.meta, [RECEIPT_META]: { ...receipt } } };
-  };
-  const way = chain(resolve, check, act, encode);
-  return (call, answers) => way({ call, answers, receipts });
+        }
+      : undefined;
+    const options: CallOptions = { key, answers, can, trace, signal, onProgress, onLog, onReceipt };
+    return call.source.act(call.viewer, target.ref, this.#kind.args(call, target), options).then(
+      (reply) => withReceipt(this.#encode(call, target, reply), receipt),
+      (error: unknown) => this.#kind.fail(error),
+    );
+  }
+
+  #encode(call: Call, target: Target, reply: Reply): Outcome {
+    const kind = this.#kind;
+    if ("ok" in reply) return { members: kind.encode(call, target, reply.ok) };
+    if ("needs" in reply) return reply;
+    if (reply.refused.code === CANNOT_ASK && eraOf(call.revision) === "modern") return cannotAsk(call, [capabilityIn(reply.refused)]);
+    if (reply.refused.code === "UNKNOWN") throw kind.unknown(call, target);
+    return kind.refuse(reply.refused);
+  }
 }
 
-type Options = { -readonly [key in keyof CallOptions]: CallOptions[key] };
-
-function optionsOf({ call, answers }: Known): Options {
-  const options: Options = { can: call.can };
-  if (call.key !== undefined) options.key = call.key;
-  if (answers !== undefined) options.answers = answers;
-  if (call.trace !== undefined) options.trace = call.trace;
-  if (call.signal !== undefined) options.signal = call.signal;
-  if (call.onProgress !== undefined) options.onProgress = call.onProgress;
-  if (call.onLog !== undefined) options.onLog = call.onLog;
-  return options;
+function withReceipt(outcome: Outcome, receipt: Receipt | undefined): Outcome {
+  if (receipt === undefined || "needs" in outcome) return outcome;
+  return { ...outcome, meta: { ...outcome.meta, [RECEIPT_META]: { ...receipt } } };
 }
 
 function checkScopes({ offer }: Target, scopes: readonly string[]): void {
@@ -109,5 +92,6 @@ function checkScopes({ offer }: Target, scopes: readonly string[]): void {
 
 /** The acting methods; `receipts` says whether their results carry one. */
 export function actingMethods(receipts: boolean): Readonly<Record<"tools/call" | "resources/read" | "prompts/get", Method>> {
-  return { "tools/call": acting(tool, receipts), "resources/read": acting(resource, receipts), "prompts/get": acting(prompt, receipts) };
+  const of = (kind: Kind): Method => new Acting(kind, receipts).method;
+  return { "tools/call": of(tool), "resources/read": of(resource), "prompts/get": of(prompt) };
 }

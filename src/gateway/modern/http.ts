@@ -4,26 +4,27 @@ import type { Core } from "../core.ts";
 import { faultOf } from "../errors.ts";
 import { faultAnswer } from "../fault-answer.ts";
 import { type Notification, notificationText, type Request } from "../json-rpc.ts";
-import { pieces } from "../reply.ts";
+import { pieces, type ReplyText } from "../reply.ts";
 import { listen } from "./listen.ts";
 import { openRequest, performModern } from "./perform.ts";
 
 /** One POST of 2026-07-28: a request of its own. The client closing the connection cancels it. */
-export async function modernExchange(core: Core, source: Source, exchange: Exchange, request: Request): Promise<Answer> {
+export function modernExchange(core: Core, source: Source, exchange: Exchange, request: Request): Answer | Promise<Answer> {
   const header = (name: string): string | undefined => exchange.header(name);
+  const failed = (error: unknown): Answer => faultAnswer(faultOf(error), "modern", request.id);
+  // Without a reply, nobody is there to read it.
+  const answer = (reply: ReplyText | undefined): Answer => (reply === undefined ? GONE : { status: 200, body: pieces(reply) });
   try {
-    if (request.method === "subscriptions/listen") return await subscribe(core, source, exchange, request);
-    const aside = new StreamAside(exchange);
-    const reply = await core.work.during(() =>
-      performModern(core, request, { caller: exchange.caller, source, aside, signal: exchange.gone, header }),
-    );
-    // Nobody is there to read it.
-    if (reply === undefined) return { status: 499 };
-    return { status: 200, body: pieces(reply) };
+    if (request.method === "subscriptions/listen") return subscribe(core, source, exchange, request).catch(failed);
+    const asking = { caller: exchange.caller, source, aside: new StreamAside(exchange), signal: exchange.gone, header };
+    const reply = core.work.during(() => performModern(core, request, asking));
+    return reply instanceof Promise ? reply.then(answer, failed) : answer(reply);
   } catch (error) {
-    return faultAnswer(faultOf(error), "modern", request.id);
+    return failed(error);
   }
 }
+
+const GONE: Answer = Object.freeze({ status: 499 });
 
 /** The core protocol has no notification over HTTP; what a client sends all the same is taken and ignored. */
 export function modernNotification(core: Core, exchange: Exchange, _notification: Notification): Answer {

@@ -1,6 +1,6 @@
-import type { Bag, Caller, Exchange, Json, Source } from "../../contract/index.ts";
+import type { Bag, CancelSignal, Caller, Exchange, Json, Source } from "../../contract/index.ts";
 import { type Aside, logTo, progressTo } from "../aside.ts";
-import type { Call, Members, Outcome } from "../call.ts";
+import { type Call, isList, type Members, type Outcome } from "../call.ts";
 import { type Core, viewerOf } from "../core.ts";
 import { callKey, traceOf } from "../envelope.ts";
 import { Fault, faultOf, inLog } from "../errors.ts";
@@ -20,7 +20,7 @@ export interface ModernAsking {
   readonly source: Source;
   readonly aside: Aside;
   /** The client is gone or cancelled: up to the commit nothing happens. */
-  readonly signal: AbortSignal;
+  readonly signal: CancelSignal;
   /** Only over HTTP: headers repeat what the body says. */
   readonly header?: Exchange["header"];
 }
@@ -30,8 +30,6 @@ const CATALOGUE_TTL_MS = 60_000;
 const DISCOVER_TTL_MS = 300_000;
 
 const hints = (ttlMs: number, scope: "public" | "private"): string => `,"ttlMs":${ttlMs},"cacheScope":"${scope}"`;
-
-const LISTS = new Set(["tools/list", "resources/list", "resources/templates/list", "prompts/list"]);
 
 /** Everything a modern request must be before it is performed. Throws faults in the order clients rely on. */
 export function openRequest(request: Request, header: Exchange["header"] | undefined): Envelope {
@@ -54,24 +52,23 @@ export function serverMeta(core: Core): Bag {
   return meta;
 }
 
-/** Performs one modern request but `subscriptions/listen`. Throws a `Fault`; undefined: it was cancelled. */
-export async function performModern(core: Core, request: Request, asking: ModernAsking): Promise<ReplyText | undefined> {
+/** Performs one modern request but `subscriptions/listen`. Throws, or rejects with, a `Fault`; undefined: it was cancelled. */
+export function performModern(core: Core, request: Request, asking: ModernAsking): ReplyText | undefined | Promise<ReplyText | undefined> {
+  const failed = (error: unknown): undefined => {
+    if (asking.signal.aborted) return undefined;
+    const fault = faultOf(error);
+    if (fault.kind === "INTERNAL") core.settings.log("error", { event: "request-failed", method: request.method, ...inLog(error) });
+    throw fault;
+  };
   try {
     core.admit();
     const envelope = openRequest(request, asking.header);
     if (request.method === "server/discover") return discover(core, request, asking.caller);
     if (!core.knows(request.method)) throw new Fault("METHOD", `Method not found: ${request.method}`);
-    return await reply(core, request, envelope, asking);
+    const replied = reply(core, request, envelope, asking);
+    return replied instanceof Promise ? replied.catch(failed) : replied;
   } catch (error) {
-    if (asking.signal.aborted) return undefined;
-    const fault = faultOf(error);
-    if (fault.kind === "INTERNAL")
-      core.settings.log("error", {
-        event: "request-failed",
-        method: request.method,
-        ...inLog(error),
-      });
-    throw fault;
+    return failed(error);
   }
 }
 
@@ -92,19 +89,25 @@ function discover(core: Core, request: Request, caller: Caller): ReplyText {
   );
 }
 
-async function reply(core: Core, request: Request, envelope: Envelope, asking: ModernAsking): Promise<ReplyText | undefined> {
+function reply(
+  core: Core,
+  request: Request,
+  envelope: Envelope,
+  asking: ModernAsking,
+): ReplyText | undefined | Promise<ReplyText | undefined> {
   const call = callOf(core, request, envelope, asking);
-  const remembered = rememberedIn(core, call);
-  const answers = answersOf(core, request, remembered);
-  const asked = { caller: asking.caller, viewer: () => call.viewer, call: () => call };
-  const outcome: Outcome = await core.serve(answers === undefined ? asked : { ...asked, answers });
-  if (asking.signal.aborted) return undefined;
-  if ("needs" in outcome) return inputRequired(core, call, outcome.needs, answers ?? EMPTY);
-  return modernReply(request.id, outcome, "complete", hintsFor(call, outcome), serverMeta(core));
+  const answers = answersOf(core, request, rememberedIn(core, call));
+  const told = (outcome: Outcome): ReplyText | undefined => {
+    if (asking.signal.aborted) return undefined;
+    if ("needs" in outcome) return inputRequired(core, call, outcome.needs, answers ?? EMPTY);
+    return modernReply(request.id, outcome, "complete", hintsFor(call, outcome), serverMeta(core));
+  };
+  const outcome = core.serve(call, asking.caller, answers);
+  return outcome instanceof Promise ? outcome.then(told) : told(outcome);
 }
 
 function hintsFor(call: Call, { lasting }: Members): string {
-  if (LISTS.has(call.method)) return hints(lasting === true ? CATALOGUE_TTL_MS : 0, "private");
+  if (isList(call.method)) return hints(lasting === true ? CATALOGUE_TTL_MS : 0, "private");
   return call.method === "resources/read" ? hints(0, "private") : "";
 }
 

@@ -1,4 +1,5 @@
 import {
+  abortSignalOf,
   type Bag,
   type CallOptions,
   type Clock,
@@ -15,8 +16,9 @@ import {
 import { changedLists, checkJson, checkName, dotted, joinName, type Names, sameJson } from "../source/index.ts";
 import type { Action, AgenticService } from "./agentic-service.ts";
 import { Mirror, type Mirrored } from "./mirror.ts";
-import { describeState, type Signature, signatureOf } from "./parameters.ts";
+import { type Signature, signatureOf } from "./parameters.ts";
 import { isBag, toPlain } from "./plain-json.ts";
+import { toJSONSchema } from "./to-json-schema.ts";
 
 export interface AgenticServiceOptions {
   /** The authority of its states' URIs. Default: the service's `serviceName`, else `service`. */
@@ -90,7 +92,7 @@ class FromAgenticService implements AgenticSource {
 
   async act(_viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Promise<Reply> {
     await this.#mirror.ready();
-    options.signal?.throwIfAborted();
+    if (options.signal !== undefined) abortSignalOf(options.signal).throwIfAborted();
     // Of now: an action that was taken away since the list was read would still run, and the service would not say so.
     const view = this.#refresh();
     const state = view.states.get(ref);
@@ -234,4 +236,9 @@ class FromAgenticService implements AgenticSource {
 
 function shape(offers: readonly Offer[]): readonly unknown[] {
   return offers.map(({ name, definition }) => [name, definition]);
+}
+
+function describeState(schema: unknown): { readonly title?: string; readonly description?: string } {
+  const { title, description } = toJSONSchema(schema);
+  return { ...(typeof title === "string" ? { title } : {}), ...(typeof description === "string" ? { description } : {}) };
 }

@@ -1,11 +1,11 @@
 import type { Bag, Json } from "../contract/index.ts";
 import type { Action } from "./agentic-service.ts";
-import { isBag, toJsonSchema } from "./plain-json.ts";
+import { isBag } from "./plain-json.ts";
+import { toJSONSchema, translated } from "./to-json-schema.ts";
 
 /** How a tool's arguments, which are always one object, become what an action takes. */
 export interface Signature {
   readonly inputSchema: Bag;
-  /** Through `service.execute` (one input), or the action's own `execute` (several). */
   readonly input: (args: Bag) => readonly unknown[];
 }
 
@@ -13,39 +13,45 @@ const NOTHING: Bag = { type: "object", properties: {}, additionalProperties: fal
 
 /** No parameter: no arguments. One object: its own schema. One other value: wrapped under its title. Several: one property each, in order. */
 export function signatureOf(action: Action): Signature {
-  const parameters = action.parameters ?? (action.schema === undefined || action.schema === false ? [] : [action.schema]);
-  const schemas = parameters.map(toJsonSchema);
-  const [first] = schemas;
-  if (first === undefined) return { inputSchema: NOTHING, input: () => [] };
-  if (schemas.length === 1 && first["type"] === "object") return { inputSchema: first, input: (args) => [args] };
-  const names = namesOf(schemas);
-  const properties: Record<string, Json> = {};
-  for (const [i, schema] of schemas.entries()) properties[names[i] ?? ""] = schema;
+  const parameters = parametersOf(action);
+  if (parameters.length === 0) return { inputSchema: NOTHING, input: () => [] };
+  if (parameters.length === 1) {
+    const only = toJSONSchema(parameters[0]);
+    if (only["type"] === "object") return { inputSchema: only, input: (args) => [args] };
+  }
+  const names = namesOf(parameters);
+  const schemas = parameters.map((parameter, i) => translated(parameter, `/properties/${names[i] ?? ""}`));
   // A parameter with a default may be left out, but only after all that may not.
   let count = schemas.length;
   while (count > 0 && schemas[count - 1]?.["default"] !== undefined) count -= 1;
   return {
-    inputSchema: { type: "object", properties, required: names.slice(0, count), additionalProperties: false },
+    inputSchema: {
+      type: "object",
+      properties: Object.fromEntries(schemas.map((schema, i): [string, Json] => [names[i] ?? "", schema])),
+      required: names.slice(0, count),
+      additionalProperties: false,
+    },
     input: (args) => names.map((name, i) => (Object.hasOwn(args, name) ? args[name] : schemas[i]?.["default"])),
   };
 }
 
-const NAME = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/;
-
-function namesOf(schemas: readonly Bag[]): readonly string[] {
-  const taken = new Set<string>();
-  return schemas.map((schema, i) => {
-    const { title } = schema;
-    const wanted = typeof title === "string" && NAME.test(title) ? title : schemas.length === 1 ? "input" : `arg${i}`;
-    const name = taken.has(wanted) ? `arg${i}` : wanted;
-    taken.add(name);
-    return name;
-  });
+function parametersOf({ parameters, schema }: Action): readonly unknown[] {
+  if (Array.isArray(parameters)) return parameters;
+  return schema === undefined || schema === false ? [] : [schema];
 }
 
-/** What a client reads about a state before it reads the state. */
-export function describeState(schema: unknown): { readonly title?: string; readonly description?: string } {
-  const plain = toJsonSchema(schema);
-  const { title, description } = isBag(plain) ? plain : {};
-  return { ...(typeof title === "string" ? { title } : {}), ...(typeof description === "string" ? { description } : {}) };
+const NAME = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/;
+
+function namesOf(schemas: readonly unknown[]): readonly string[] {
+  const titles = schemas.map((schema) => {
+    const title = isBag(schema) ? schema["title"] : undefined;
+    return typeof title === "string" && NAME.test(title) ? title : undefined;
+  });
+  return titles.map((title, i) => {
+    if (title !== undefined && titles.indexOf(title) === i) return title;
+    let name = schemas.length === 1 ? "input" : `arg${i}`;
+    // A title may be `arg1` itself.
+    while (titles.includes(name)) name += "_";
+    return name;
+  });
 }

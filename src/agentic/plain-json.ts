@@ -1,72 +1,99 @@
-import type { Bag, Json } from "../contract/index.ts";
+import { type Bag, EngineError, type Json } from "../contract/index.ts";
+import { bytesOf, toBase64 } from "./base64.ts";
 
 const MAX_DEPTH = 64;
+const MAX_NODES = 1_000_000;
 
 /**
- * A value as JSON says it: typed arrays become lists, bytes base64, what JSON has no word for (functions, undefined)
- * goes, NaN and the infinities become null. Deeper than 64 levels is cut to null.
+ * A value as JSON says it: typed arrays, sets and typed buffers become lists, maps objects, bytes base64; what JSON has no
+ * word for (functions, undefined) goes, NaN and the infinities become null. What contains itself, or lies deeper than 64
+ * levels, is cut to null. Throws `STATE_TOO_LARGE` beyond a million values.
  */
-export function toPlain(value: unknown, depth = 0): Json {
-  if (value === null || typeof value === "string" || typeof value === "boolean") return value;
-  if (typeof value === "number") return Number.isFinite(value) ? value : null;
-  if (typeof value === "bigint") return value.toString();
-  if (typeof value !== "object" || depth > MAX_DEPTH) return null;
-  if (Array.isArray(value)) return value.map((item: unknown) => toPlain(item, depth + 1));
-  if (value instanceof Uint8Array || value instanceof ArrayBuffer) return Buffer.from(new Uint8Array(value)).toString("base64");
-  if (ArrayBuffer.isView(value) && isIterable(value)) return [...value].map((item) => toPlain(item, depth + 1));
-  if ("toJSON" in value && typeof value.toJSON === "function") return toPlain(value.toJSON(), depth + 1);
-  if (value instanceof Map) return toPlain(Object.fromEntries(value), depth + 1);
-  if (value instanceof Set) return toPlain([...value], depth + 1);
-  const plain: Record<string, Json> = {};
-  for (const [key, item] of Object.entries(value)) {
-    if (item !== undefined && typeof item !== "function" && typeof item !== "symbol") plain[key] = toPlain(item, depth + 1);
+export function toPlain(value: unknown): Json {
+  return new Plainer().plain(value);
+}
+
+class Plainer {
+  #left = MAX_NODES;
+  readonly #above: object[] = [];
+
+  plain(value: unknown): Json {
+    if (value === null || typeof value === "boolean") return value;
+    if (typeof value === "string") return value.toWellFormed();
+    if (typeof value === "number") return Number.isFinite(value) ? value : null;
+    if (typeof value === "bigint") return value.toString();
+    if (typeof value !== "object" || this.#above.length > MAX_DEPTH || this.#above.includes(value)) return null;
+    this.#above.push(value);
+    try {
+      return this.#object(value);
+    } finally {
+      this.#above.pop();
+    }
   }
-  return plain;
+
+  #object(value: object): Json {
+    const bytes = bytesOf(value);
+    if (bytes !== undefined) return toBase64(bytes);
+    if (Array.isArray(value) || ArrayBuffer.isView(value) || value instanceof Set) return isIterable(value) ? this.#list(value) : null;
+    if (value instanceof Map) return this.#entries(value);
+    if ("toJSON" in value && typeof value.toJSON === "function") return this.plain(value.toJSON());
+    if (isColumn(value)) return this.#list(columnItems(value));
+    return this.#entries(Object.entries(value));
+  }
+
+  #list(items: Iterable<unknown>): Json {
+    const list: Json[] = [];
+    for (const item of items) {
+      this.#spend();
+      list.push(this.plain(item));
+    }
+    return list;
+  }
+
+  #entries(entries: Iterable<readonly [unknown, unknown]>): Json {
+    const kept: [string, Json][] = [];
+    for (const [key, item] of entries) {
+      if (item === undefined || typeof item === "function" || typeof item === "symbol") continue;
+      this.#spend();
+      kept.push([String(key).toWellFormed(), this.plain(item)]);
+    }
+    // Not by assignment: a key `__proto__` would be lost.
+    return Object.fromEntries(kept);
+  }
+
+  #spend(): void {
+    this.#left -= 1;
+    if (this.#left < 0)
+      throw new EngineError("STATE_TOO_LARGE", `This holds more than ${MAX_NODES} values: let the service show a part of it.`);
+  }
 }
 
 function isIterable(value: object): value is Iterable<unknown> {
   return Symbol.iterator in value;
 }
 
-// Of the service's own dialect: of no use to a client, and some are functions.
-const OWN_KEYWORDS = new Set([
-  "conditionals",
-  "entity",
-  "interpolators",
-  "layout",
-  "mediaType",
-  "mutable",
-  "nonPersistent",
-  "nonShared",
-  "partition",
-  "precision",
-]);
-const HOLDERS = new Set(["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"]);
-
-/** A schema as JSON Schema 2020-12: keywords and types of the dialect's own taken away, the rest as it is. */
-export function toJsonSchema(schema: unknown): Bag {
-  const plain = toPlain(schema);
-  return isBag(plain) ? cleaned(plain) : {};
+interface Column {
+  readonly capacity: number;
+  readonly schema: unknown;
+  get(index: number): unknown;
 }
 
-function cleaned(schema: Bag): Bag {
-  const clean: Record<string, Json> = {};
-  for (const [keyword, value] of Object.entries(schema)) {
-    if (OWN_KEYWORDS.has(keyword)) continue;
-    if (keyword === "type" && (value === "typed-buffer" || value === "blob")) continue;
-    if (HOLDERS.has(keyword) && isBag(value)) clean[keyword] = mapped(value);
-    else if (Array.isArray(value) && keyword !== "enum" && keyword !== "required" && keyword !== "type" && keyword !== "examples")
-      clean[keyword] = value.map((item: Json) => (isBag(item) ? cleaned(item) : item));
-    else if (isBag(value) && keyword !== "const" && keyword !== "default") clean[keyword] = cleaned(value);
-    else clean[keyword] = value;
-  }
-  return clean;
+/** A typed buffer of `@adobe/data`, by its shape. */
+function isColumn(value: object): value is Column {
+  return (
+    "__brand" in value &&
+    value.__brand === "TypedBuffer" &&
+    "capacity" in value &&
+    typeof value.capacity === "number" &&
+    "get" in value &&
+    typeof value.get === "function"
+  );
 }
 
-function mapped(holder: Bag): Bag {
-  return Object.fromEntries(Object.entries(holder).map(([key, value]): [string, Json] => [key, isBag(value) ? cleaned(value) : value]));
+function* columnItems(column: Column): Generator<unknown> {
+  for (let i = 0; i < column.capacity; i += 1) yield column.get(i);
 }
 
-export function isBag(value: Json | undefined): value is Bag {
+export function isBag(value: unknown): value is Bag {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

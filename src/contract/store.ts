@@ -1,6 +1,7 @@
 import type { ActorId, Message, Policy, Reply, Wake } from "./actor.ts";
 import type { ChainEvent } from "./chain.ts";
 import type { Change, Engine, Letter, Status } from "./engine.ts";
+import type { StoreError } from "./errors.ts";
 import type { Bag } from "./json.ts";
 
 /** What is known of an actor without its state. */
@@ -71,6 +72,9 @@ export interface Settling {
   readonly answer?: Message;
 }
 
+/** Told of each row that cannot be read (`STORE_CORRUPT`, the message says which one) and was passed over. Without it, one such row is a fault. */
+export type Damaged = (error: StoreError, actor?: ActorId) => void;
+
 /** Where actors sleep. Throws `StoreError` only. */
 export interface Store extends AsyncDisposable {
   load(id: ActorId): Promise<Stored | undefined>;
@@ -90,10 +94,14 @@ export interface Store extends AsyncDisposable {
   /** Bodies only, and none from the last full state on. Returns how many. */
   erase(id: ActorId, beforeSeq: number): Promise<number>;
   /** Wakes and expiries that are due, soonest first. */
-  due(before: number, limit: number): Promise<readonly { readonly id: ActorId; readonly wake: string; readonly at: number }[]>;
-  /** In the order they were committed. */
-  undelivered(limit: number): Promise<readonly Undelivered[]>;
-  letters(limit: number): Promise<readonly Letter[]>;
+  due(
+    before: number,
+    limit: number,
+    damaged?: Damaged,
+  ): Promise<readonly { readonly id: ActorId; readonly wake: string; readonly at: number }[]>;
+  /** In the order they were committed; fewer than `limit` only where there are no more. */
+  undelivered(limit: number, damaged?: Damaged): Promise<readonly Undelivered[]>;
+  letters(limit: number, damaged?: Damaged): Promise<readonly Letter[]>;
   /** A dead letter goes back to the outbox (`replay`) or away (`drop`). False: there is none of that id. */
   letter(messageId: string, fate: "replay" | "drop"): Promise<boolean>;
   children(id: ActorId): Promise<readonly ActorId[]>;

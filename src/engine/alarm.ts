@@ -2,9 +2,10 @@
  * Wakes and expiries. Of actors on disk the store knows what is due, so nothing is
  * read at start but the soonest; a memory actor has one timer of its own.
  */
-import type { ActorId, Clock, Entropy, Message, Store } from "../contract/index.ts";
+import type { ActorId, Clock, Damaged, Entropy, Message, Store } from "../contract/index.ts";
 import type { Cell } from "./cell.ts";
 import { faults, wakeId } from "../chain/index.ts";
+import { damageTo } from "./damage.ts";
 import type { Host } from "./host.ts";
 
 const MOST_FAILURES = 3;
@@ -26,6 +27,7 @@ export interface AlarmHost extends Pick<Host, "fault"> {
 
 export class Alarm {
   readonly #host: AlarmHost;
+  readonly #damaged: Damaged;
   /** Being rung, or put off. */
   readonly #busy = new Set<string>();
   readonly #timers = new Map<string, () => void>();
@@ -35,6 +37,7 @@ export class Alarm {
 
   constructor(host: AlarmHost) {
     this.#host = host;
+    this.#damaged = damageTo(host.fault, "wake");
   }
 
   /** Looks for what was missed, and for what comes next. */
@@ -107,9 +110,9 @@ export class Alarm {
     this.#reading = true;
     try {
       const limit = PAGE + this.#busy.size;
-      const due = await store.due(clock.now(), limit);
+      const due = await store.due(clock.now(), limit, this.#damaged);
       for (const { id, wake, at } of due) this.#begin(id, wake, at);
-      const next = (await store.due(FAR, 1 + this.#busy.size)).find(({ id, wake }) => !this.#busy.has(keyOf(id, wake)));
+      const next = (await store.due(FAR, 1 + this.#busy.size, this.#damaged)).find(({ id, wake }) => !this.#busy.has(keyOf(id, wake)));
       if (next) this.#arm(next.at);
     } catch (error) {
       this.#host.fault(error, { where: "wake" });
@@ -132,7 +135,7 @@ export class Alarm {
     };
     const now = (): number => this.#host.clock.now();
     const begin = (): void => {
-      if (cell.lost) return this.#later(key, now() + this.#host.retryMs, ended);
+      if (cell.lost) return this.#later(key, now() + (faults.isPassing(cell.lost) ? this.#host.retryMs : PUT_OFF_MS), ended);
       if (cell.status === "failed") return this.#later(key, now() + PUT_OFF_MS, ended);
       if (Object.hasOwn(cell.extra.wakes, wake)) return this.#ring(cell, wake, 0, ended);
       // Not a wake: an expiry, unless the actor has been busy since its last commit.

@@ -5,8 +5,9 @@
  * store's leaves the store in the transaction of the turn it causes, or by `settle`
  * where it causes none; the lane waits for either. Three failures make a dead letter.
  */
-import type { ActorId, Clock, EngineError, Letter, Message, Reply, Settling, Store } from "../contract/index.ts";
+import type { ActorId, Clock, Damaged, EngineError, Letter, Message, Reply, Settling, Store } from "../contract/index.ts";
 import { answerTo, faults, sha256 } from "../chain/index.ts";
+import { damageTo } from "./damage.ts";
 import type { Host } from "./host.ts";
 import { Job } from "./job.ts";
 import { Mailbox } from "./mailbox.ts";
@@ -41,6 +42,7 @@ export interface OutboxHost extends Pick<Host, "fault"> {
 
 export class Outbox {
   readonly #host: OutboxHost;
+  readonly #damaged: Damaged;
   readonly #lanes = new Map<string, Lane>();
   /** The store's messages that are in a lane. */
   readonly #held = new Set<string>();
@@ -58,6 +60,7 @@ export class Outbox {
 
   constructor(host: OutboxHost) {
     this.#host = host;
+    this.#damaged = damageTo(host.fault, "outbox");
   }
 
   add(messages: readonly Message[], kept: boolean): void {
@@ -86,7 +89,7 @@ export class Outbox {
       let damaged: EngineError | undefined;
       const read = async (): Promise<void> => {
         try {
-          found = await store.undelivered(limit);
+          found = await store.undelivered(limit, this.#damaged);
         } catch (error) {
           const fault = faults.fromStore(error);
           if (faults.isPassing(fault)) throw error;
@@ -197,7 +200,7 @@ export class Outbox {
     let gone = false;
     const asked = await this.#persist(async () => {
       const limit = this.#held.size + PAGE;
-      const left = (await this.#host.store?.undelivered(limit)) ?? [];
+      const left = (await this.#host.store?.undelivered(limit, this.#damaged)) ?? [];
       gone = left.length < limit && !left.some(({ message }) => message.id === parcel.message.id);
     });
     if (!asked) return;

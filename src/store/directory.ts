@@ -1,13 +1,24 @@
-import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { ActorId, Change, ListQuery, Row } from "../contract/index.ts";
+import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
+import type { ActorId, Change, Damaged, ListQuery, Row, StoreError } from "../contract/index.ts";
 import { expiry, readRow, soonest, status } from "./actor-row.ts";
-import { actorId, int, split, text } from "./column.ts";
+import { actorId, damaged, int, split, text } from "./column.ts";
+import { wholeRows } from "./whole-rows.ts";
 
 interface Stale {
   readonly id: ActorId;
   readonly pk: number;
   readonly pos: number;
   readonly at: number | null;
+}
+
+type Columns = Readonly<Record<string, SQLOutputValue>>;
+
+interface Found {
+  readonly id: ActorId;
+  readonly row: Row;
+  readonly pk: number;
+  readonly pos: number;
+  readonly stored: SQLOutputValue | undefined;
 }
 
 /** A wake by its name; an expiry has the empty one. */
@@ -87,14 +98,19 @@ export class Directory {
    * is not written each time): `stale` are actors whose own is later than stored. Without
    * any, the answer is right.
    */
-  due(before: number, limit: number): { readonly due: readonly Due[]; readonly stale: readonly Stale[] } {
+  due(before: number, limit: number, lost?: Damaged): { readonly due: readonly Due[]; readonly stale: readonly Stale[] } {
+    const tell =
+      lost &&
+      ((error: StoreError, { kind, key }: Columns) => {
+        if (typeof kind !== "string" || typeof key !== "string") return lost(error);
+        const id = actorId(kind, key);
+        lost(damaged(`the row of ${id} cannot be read`, error), id);
+      });
     const due: Due[] = [];
     const stale: Stale[] = [];
-    for (const columns of this.#due.all(before, limit)) {
-      const { row } = readRow(columns);
-      const id = actorId(columns["kind"], columns["key"]);
+    for (const { id, row, pk, pos, stored } of wholeRows(limit, (most) => this.#due.all(before, most), foundIn, tell)) {
       const at = soonest(row);
-      if (at !== columns["due"]) stale.push({ id, pk: int(columns["id"]), pos: int(columns["pos"]), at });
+      if (at !== stored) stale.push({ id, pk, pos, at });
       due.push(...dueOf(id, row, before));
     }
     return { due: due.toSorted((a, b) => a.at - b.at).slice(0, limit), stale };
@@ -104,6 +120,12 @@ export class Directory {
   correct({ pk, pos, at }: Stale): boolean {
     return this.#correct.run(at, pk, pos).changes === 1;
   }
+}
+
+function foundIn(columns: Columns): Found {
+  const { row } = readRow(columns);
+  const id = actorId(columns["kind"], columns["key"]);
+  return { id, row, pk: int(columns["id"]), pos: int(columns["pos"]), stored: columns["due"] };
 }
 
 function dueOf(id: ActorId, row: Row, before: number): Due[] {

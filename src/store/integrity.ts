@@ -1,12 +1,16 @@
 import { join } from "node:path";
 import { text } from "./column.ts";
 import { openDatabase } from "./open-database.ts";
+import { Outbox } from "./outbox.ts";
 import { storeFault } from "./sqlite-error.ts";
 
+const MOST = 100;
+
 /**
- * What SQLite finds wrong with a store's file, its indexes included, at most 100 lines;
- * none where it is whole. Reads the whole file, beside a running server too. Chains prove
- * themselves; this finds what hides an actor, such as a flipped bit in an index.
+ * What SQLite finds wrong with a store's file, its indexes included, and messages that were
+ * changed while they waited, at most 100 lines; none where it is whole. Reads the whole file,
+ * beside a running server too. Chains prove themselves; this finds what hides an actor, such
+ * as a flipped bit in an index, and what would never be delivered.
  * Throws `StoreError` where the file cannot be opened.
  */
 export function checkFile(place: { readonly directory?: string; readonly path?: string }): readonly string[] {
@@ -15,7 +19,8 @@ export function checkFile(place: { readonly directory?: string; readonly path?: 
     const database = openDatabase(path, { readOnly: true });
     try {
       const found = database.prepare("PRAGMA integrity_check").all();
-      return found.map((row) => text(row["integrity_check"])).filter((line) => line !== "ok");
+      const lines = found.map((row) => text(row["integrity_check"])).filter((line) => line !== "ok");
+      return lines.length > 0 ? lines : new Outbox(database).flaws(MOST);
     } finally {
       database.close();
     }

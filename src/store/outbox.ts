@@ -1,8 +1,10 @@
 import { crc32 } from "node:zlib";
-import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { Letter, Message, Undelivered } from "../contract/index.ts";
+import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
+import type { Damaged, Letter, Message, Undelivered } from "../contract/index.ts";
 import { damaged, int, text } from "./column.ts";
 import { readMessage } from "./message.ts";
+import { storeFault } from "./sqlite-error.ts";
+import { wholeRows } from "./whole-rows.ts";
 
 /** C5: messages that left with a commit and were not applied yet, in the order they were committed; and the dead ones. */
 export class Outbox {
@@ -15,6 +17,7 @@ export class Outbox {
   readonly #drop: StatementSync;
   readonly #undelivered: StatementSync;
   readonly #letters: StatementSync;
+  readonly #all: StatementSync;
 
   constructor(database: DatabaseSync) {
     this.#insert = database.prepare("INSERT INTO outbox(id, failures, message, sum) VALUES(?, 0, ?, ?) ON CONFLICT(id) DO NOTHING");
@@ -28,8 +31,9 @@ export class Outbox {
       "INSERT INTO outbox(id, failures, message, sum) SELECT id, 0, message, sum FROM letter WHERE id = ? ON CONFLICT(id) DO NOTHING",
     );
     this.#drop = database.prepare("DELETE FROM letter WHERE id = ?");
-    this.#undelivered = database.prepare("SELECT message, failures, sum FROM outbox ORDER BY pos LIMIT ?");
-    this.#letters = database.prepare("SELECT message, why, at, sum FROM letter ORDER BY pos LIMIT ?");
+    this.#undelivered = database.prepare("SELECT id, message, failures, sum FROM outbox ORDER BY pos LIMIT ?");
+    this.#letters = database.prepare("SELECT id, message, why, at, sum FROM letter ORDER BY pos LIMIT ?");
+    this.#all = database.prepare("SELECT id, message, sum FROM outbox UNION ALL SELECT id, message, sum FROM letter");
   }
 
   has(id: string): boolean {
@@ -63,17 +67,37 @@ export class Outbox {
     return this.#drop.run(id).changes === 1;
   }
 
-  undelivered(limit: number): readonly Undelivered[] {
-    return this.#undelivered.all(limit).map((columns) => ({ message: read(columns), failures: int(columns["failures"]) }));
+  undelivered(limit: number, lost?: Damaged): readonly Undelivered[] {
+    return wholeRows(limit, (most) => this.#undelivered.all(most), undeliveredIn, lost && ((error) => lost(error)));
   }
 
-  letters(limit: number): readonly Letter[] {
-    return this.#letters.all(limit).map((columns) => ({ message: read(columns), why: text(columns["why"]), at: int(columns["at"]) }));
+  letters(limit: number, lost?: Damaged): readonly Letter[] {
+    return wholeRows(limit, (most) => this.#letters.all(most), letterIn, lost && ((error) => lost(error)));
+  }
+
+  /** What is wrong with messages, dead ones included: at most `limit` sentences. */
+  flaws(limit: number): readonly string[] {
+    const found: string[] = [];
+    for (const columns of this.#all.iterate()) {
+      if (found.length >= limit) break;
+      try {
+        messageIn(columns);
+      } catch (error) {
+        found.push(storeFault(error).message);
+      }
+    }
+    return found;
   }
 }
 
-function read(columns: Readonly<Record<string, unknown>>): Message {
-  const written = text(columns["message"]);
-  if (crc32(written) !== int(columns["sum"])) throw damaged("a message in the outbox was changed");
-  return readMessage(written);
+type Columns = Readonly<Record<string, SQLOutputValue>>;
+
+function messageIn(columns: Columns): Message {
+  const { id, message, sum } = columns;
+  if (typeof message !== "string" || crc32(message) !== sum) throw damaged(`message ${String(id)} was changed while it waited`);
+  return readMessage(message);
 }
+
+const undeliveredIn = (columns: Columns): Undelivered => ({ message: messageIn(columns), failures: int(columns["failures"]) });
+
+const letterIn = (columns: Columns): Letter => ({ message: messageIn(columns), why: text(columns["why"]), at: int(columns["at"]) });

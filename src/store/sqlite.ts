@@ -125,8 +125,8 @@ function reads(
         const cell = cells.get(id);
         return cell ? history.events(cell, afterSeq, limit) : [];
       }),
-    undelivered: (limit) => read(() => outbox.undelivered(limit)),
-    letters: (limit) => read(() => outbox.letters(limit)),
+    undelivered: (limit, damaged) => read(() => outbox.undelivered(limit, damaged)),
+    letters: (limit, damaged) => read(() => outbox.letters(limit, damaged)),
     children: (id) => read(() => directory.children(id)),
     list: (query) => read(() => directory.list(query)),
     count: (query) => read(() => directory.count(query)),
@@ -162,10 +162,10 @@ function writable(database: DatabaseSync, clock: Clock, unlock: () => void, befo
         if (answer !== undefined) outbox.add(answer);
       }),
     letter: (messageId, fate) => write(() => (fate === "replay" ? outbox.replay(messageId) : outbox.drop(messageId))),
-    due: (before, limit) =>
+    due: (before, limit, damaged) =>
       read(async () => {
         for (;;) {
-          const { due, stale } = directory.due(before, limit);
+          const { due, stale } = directory.due(before, limit, damaged);
           if (stale.length === 0) return due;
           await commits.add(() => {
             for (const one of stale) {
@@ -228,7 +228,7 @@ function readOnlyStore(path: string, clock: Clock): Store {
   return {
     // Another process writes: nothing may be kept from one question to the next.
     ...reads(database, { get: (id) => cells.read(id) }, history, outbox, directory, read),
-    due: (before, limit) => read(() => directory.due(before, limit).due),
+    due: (before, limit, damaged) => read(() => directory.due(before, limit, damaged).due),
     remembered: (id, key) =>
       read(() => {
         const cell = cells.read(id);

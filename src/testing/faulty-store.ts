@@ -1,4 +1,4 @@
-import { StoreError, type ActorId, type Entry, type Message, type Settling, type Store } from "../contract/index.ts";
+import { StoreError, type ActorId, type Damaged, type Entry, type Message, type Settling, type Store } from "../contract/index.ts";
 
 /** Before the store is asked, or after it has answered and before the asker hears. */
 export type FaultPlace = `${"before" | "after"} ${Asked}`;
@@ -115,11 +115,11 @@ export class FaultyStore implements Store {
   claimants(key: string): ReturnType<Store["claimants"]> {
     return this.#around("claimants", () => this.#inner.claimants(key));
   }
-  undelivered(limit: number): ReturnType<Store["undelivered"]> {
-    return this.#around("undelivered", () => this.#inner.undelivered(limit));
+  undelivered(limit: number, damaged?: Damaged): ReturnType<Store["undelivered"]> {
+    return this.#around("undelivered", () => this.#inner.undelivered(limit, damaged));
   }
-  due(before: number, limit: number): ReturnType<Store["due"]> {
-    return this.#around("due", () => this.#inner.due(before, limit));
+  due(before: number, limit: number, damaged?: Damaged): ReturnType<Store["due"]> {
+    return this.#around("due", () => this.#inner.due(before, limit, damaged));
   }
   event(eventId: string): ReturnType<Store["event"]> {
     return this.#around("event", () => this.#inner.event(eventId));
@@ -136,8 +136,8 @@ export class FaultyStore implements Store {
   erase(id: ActorId, beforeSeq: number): Promise<number> {
     return this.#inner.erase(id, beforeSeq);
   }
-  letters(limit: number): ReturnType<Store["letters"]> {
-    return this.#inner.letters(limit);
+  letters(limit: number, damaged?: Damaged): ReturnType<Store["letters"]> {
+    return this.#inner.letters(limit, damaged);
   }
   letter(messageId: string, fate: "replay" | "drop"): Promise<boolean> {
     return this.#inner.letter(messageId, fate);

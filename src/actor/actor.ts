@@ -134,7 +134,15 @@ function linkedKinds(kind: string, links: NonNullable<AnyDefinition["links"]>): 
 
 function policyOf(kind: string, given: Partial<Policy>): Policy {
   const { persistence, owner, idleMs, expireMs, workMs, mailbox, maxStateBytes, restart } = { ...DEFAULT_POLICY, ...withoutAbsent(given) };
-  for (const [name, value] of Object.entries({ idleMs, workMs, mailbox, maxStateBytes, ...(expireMs !== undefined && { expireMs }) })) {
+  const numbers = {
+    idleMs,
+    workMs,
+    mailbox,
+    maxStateBytes,
+    ...(expireMs !== undefined && { expireMs }),
+    ...(restart !== undefined && { "restart.max": restart.max, "restart.withinMs": restart.withinMs }),
+  };
+  for (const [name, value] of Object.entries(numbers)) {
     if (!(value > 0)) throw new TroupeError("BAD_DEFINITION", `${kind}: ${name} must be a number above 0.`);
   }
   return Object.freeze({

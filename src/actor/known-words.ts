@@ -3,54 +3,56 @@ import type { AnyDefinition, AnyMessage, AnyPrompt, AnyResource, AnyTool } from 
 
 // Types are gone when a module is served: a misspelled `owner` would leave an actor open, and say nothing.
 
-type Words<T> = Readonly<Record<keyof T, true>>;
+type Shape = "text" | "a number" | "a boolean" | "a list" | "an object" | "a function" | "a schema" | "text or a function";
+type Words<T> = Readonly<Record<keyof T, Shape>>;
 
-const OFFER = { title: true, when: true, choices: true, icons: true, meta: true } as const;
-const ACTS = { run: true, view: true, work: true } as const;
+const OFFER = { title: "text", when: "a function", choices: "an object", icons: "a list", meta: "an object" } as const;
+const ACTS = { run: "a function", view: "a function", work: "a function" } as const;
 const TOOL: Words<AnyTool> = {
   ...OFFER,
   ...ACTS,
-  describe: true,
-  input: true,
-  output: true,
-  annotations: true,
-  secret: true,
-  confirm: true,
+  describe: "text",
+  input: "a schema",
+  output: "a schema",
+  annotations: "an object",
+  secret: "a list",
+  confirm: "text or a function",
 };
 const RESOURCE: Words<AnyResource> = {
   ...OFFER,
-  name: true,
-  uri: true,
-  describe: true,
-  mimeType: true,
-  annotations: true,
-  size: true,
-  view: true,
+  name: "text",
+  uri: "text",
+  describe: "text",
+  mimeType: "text",
+  annotations: "an object",
+  size: "a number",
+  view: "a function",
 };
-const PROMPT: Words<AnyPrompt> = { ...OFFER, describe: true, input: true, arguments: true, view: true };
-const MESSAGE: Words<AnyMessage> = { ...ACTS, input: true, replies: true, secret: true };
+const PROMPT: Words<AnyPrompt> = { ...OFFER, describe: "text", input: "a schema", arguments: "a list", view: "a function" };
+const MESSAGE: Words<AnyMessage> = { ...ACTS, input: "a schema", replies: "a boolean", secret: "a list" };
+const LINK: Words<NonNullable<AnyDefinition["links"]>[string]> = { kinds: "a list", to: "a function" };
 const DEFINITION: Words<AnyDefinition> = {
-  describe: true,
-  title: true,
-  version: true,
-  per: true,
-  begins: true,
-  state: true,
-  initial: true,
-  migrate: true,
-  links: true,
-  tools: true,
-  resources: true,
-  prompts: true,
-  messages: true,
-  persistence: true,
-  owner: true,
-  idleMs: true,
-  expireMs: true,
-  workMs: true,
-  mailbox: true,
-  maxStateBytes: true,
-  restart: true,
+  describe: "text",
+  title: "text",
+  version: "a number",
+  per: "text",
+  begins: "a boolean",
+  state: "a schema",
+  initial: "a function",
+  migrate: "a function",
+  links: "an object",
+  tools: "an object",
+  resources: "an object",
+  prompts: "an object",
+  messages: "an object",
+  persistence: "text",
+  owner: "text",
+  idleMs: "a number",
+  expireMs: "a number",
+  workMs: "a number",
+  mailbox: "a number",
+  maxStateBytes: "a number",
+  restart: "an object",
 };
 
 const VALUES = {
@@ -59,10 +61,14 @@ const VALUES = {
   owner: ["anyone", "starter"],
 } as const;
 
-/** Throws `BAD_DEFINITION` for a key nobody reads, a value nobody knows, and a tool or prompt without its `describe`. */
+/**
+ * Throws `BAD_DEFINITION` for a key nobody reads, a value that cannot be what its key wants or that nobody knows, and where
+ * something is left out that must be said.
+ */
 export function checkWords(kind: string, definition: AnyDefinition): void {
+  fits(kind, "its definition", definition, "an object");
   known(kind, definition, DEFINITION);
-  described(kind, definition);
+  needed(kind, definition, ["describe"], "a sentence for people and models");
   for (const name of ["per", "persistence", "owner"] as const) {
     const value = definition[name];
     const allowed: readonly string[] = VALUES[name];
@@ -77,21 +83,55 @@ export function checkWords(kind: string, definition: AnyDefinition): void {
   ] as const)
     for (const [name, one] of Object.entries(definition[list] ?? {})) {
       const where = `${kind}: ${list}/${name}`;
+      fits(where, "", one, "an object");
       known(where, one, words);
-      if (list === "tools" || list === "prompts") described(where, one);
+      if (list === "tools" || list === "prompts") needed(where, one, ["describe"], "a sentence for people and models");
+      if (list === "resources") needed(where, one, ["uri"], "as in door://{alias}/state");
+      if (list === "messages") continue;
+      for (const [argument, choose] of Object.entries("choices" in one ? (one.choices ?? {}) : {}))
+        fits(where, `\`choices.${argument}\``, choose, "a function");
     }
+  for (const [prefix, link] of Object.entries(definition.links ?? {})) {
+    const where = `${kind}: links/${JSON.stringify(prefix)}`;
+    fits(where, "", link, "an object");
+    known(where, link, LINK);
+    needed(where, link, ["kinds", "to"], "the kinds it may lead to, and the function that says where it leads");
+  }
 }
 
-function known(where: string, given: object, words: Readonly<Record<string, true>>): void {
-  const stray = Object.keys(given).find((key) => !Object.hasOwn(words, key));
-  if (stray === undefined) return;
-  throw new TroupeError(
-    "BAD_DEFINITION",
-    `${where}: ${JSON.stringify(stray)} means nothing here; known are ${Object.keys(words).join(", ")}.`,
-  );
+function known<T extends object>(where: string, given: T, words: Words<T>): void {
+  const shapes: Readonly<Record<string, Shape>> = words;
+  for (const [key, value] of Object.entries(given)) {
+    const shape = Object.hasOwn(shapes, key) ? shapes[key] : undefined;
+    if (shape === undefined)
+      throw new TroupeError(
+        "BAD_DEFINITION",
+        `${where}: ${JSON.stringify(key)} means nothing here; known are ${Object.keys(words).join(", ")}.`,
+      );
+    if (value !== undefined) fits(where, `\`${key}\``, value, shape);
+  }
 }
 
-function described(where: string, given: object): void {
-  if ("describe" in given && typeof given.describe === "string") return;
-  throw new TroupeError("BAD_DEFINITION", `${where} needs \`describe\`: a sentence for people and models.`);
+function fits(where: string, what: string, value: unknown, shape: Shape): void {
+  const found = shapeOf(value);
+  // Some libraries' schemas are functions; what is none is told where it is compiled.
+  if (
+    shape === "a schema"
+      ? (typeof value === "object" && value !== null) || typeof value === "function"
+      : shape.split(" or ").includes(found)
+  )
+    return;
+  throw new TroupeError("BAD_DEFINITION", `${where}${what === "" ? "" : `: ${what}`} must be ${shape}, not ${found}.`);
+}
+
+function shapeOf(value: unknown): string {
+  if (value === undefined || value === null) return String(value);
+  if (typeof value === "string") return "text";
+  if (Array.isArray(value)) return "a list";
+  return typeof value === "object" ? "an object" : `a ${typeof value}`;
+}
+
+function needed(where: string, given: object, keys: readonly string[], what: string): void {
+  if (keys.every((key) => Object.hasOwn(given, key) && Reflect.get(given, key) !== undefined)) return;
+  throw new TroupeError("BAD_DEFINITION", `${where} needs ${keys.map((key) => `\`${key}\``).join(" and ")}: ${what}.`);
 }

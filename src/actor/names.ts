@@ -8,7 +8,7 @@ const encoder = new TextEncoder();
 
 /** The kind's name itself; throws `BAD_NAME`. */
 export function checkKind(kind: string): string {
-  if (KIND.test(kind)) return kind;
+  if (typeof kind === "string" && KIND.test(kind)) return kind;
   throw new TroupeError(
     "BAD_NAME",
     `${JSON.stringify(kind)} is no name for a kind: use a-z, 0-9 and -, from a letter on, at most 64 characters.`,
@@ -43,7 +43,7 @@ export function actorId<K extends string>(kind: K, key: string): `${K}/${string}
 
 /** The key behind an id, decoded; throws `BAD_ID`. */
 export function keyOf(id: string): string {
-  const slash = id.indexOf("/");
+  const slash = typeof id === "string" ? id.indexOf("/") : -1;
   if (slash > 0 && slash < id.length - 1) {
     const segment = id.slice(slash + 1);
     if (!segment.includes("%")) return segment;

@@ -219,6 +219,6 @@ function declared(used: readonly string[], names: readonly string[] | undefined,
 }
 
 function defined(entries: Readonly<Record<string, unknown>>, where: string): Bag {
-  const json = plain(entries, `${where}, definition`);
+  const json = plain(entries, `${where}, definition`, "BAD_DEFINITION");
   return isBag(json) ? json : {};
 }

@@ -1,4 +1,5 @@
 import { TroupeError } from "../contract/index.ts";
+import { withFramesOf } from "./bad-turn.ts";
 import type { Act } from "./plan.ts";
 
 /** What a client is told of an offer whose own `when` or `choices` fails. */
@@ -14,12 +15,7 @@ export function broken(what: string, word: string, cause: unknown): TroupeError 
     cause,
   });
   // Where to look is where the author's code threw, not here.
-  if (cause instanceof Error && cause.stack !== undefined) error.stack = `${error.name}: ${error.message}\n${framesOf(cause)}`;
-  return error;
-}
-
-function framesOf({ stack = "", message }: Error): string {
-  return stack.slice(stack.indexOf(message) + message.length).replace(/^[^\n]*\n/, "");
+  return cause instanceof Error ? withFramesOf(cause, error) : error;
 }
 
 /** Thrown where the author's code gave what it cannot give. */

@@ -36,7 +36,7 @@ test("what is no JSON is refused by path, with what to do", () => {
   const self: unknown[] = [];
   self.push(self);
   const cases: readonly [unknown, RegExp][] = [
-    [{ a: [1, Number.NaN] }, /^reply is not JSON: \/a\/1 is NaN\.$/],
+    [{ a: [1, Number.NaN] }, /^reply is not JSON: \/a\/1 is NaN \(use null\)\.$/],
     [Number.POSITIVE_INFINITY, /it is Infinity/],
     [{ when: new Date(0) }, /\/when is a Date/],
     [{ a: 1n }, /\/a is a bigint/],
@@ -47,5 +47,5 @@ test("what is no JSON is refused by path, with what to do", () => {
     [new Map(), /it is a Map/],
     [self, /deeper than 1000 levels, or holds itself/],
   ];
-  for (const [value, pattern] of cases) assert.throws(() => plain(value, "reply"), { name: "TypeError", message: pattern });
+  for (const [value, pattern] of cases) assert.throws(() => plain(value, "reply"), { code: "BAD_TURN", message: pattern });
 });

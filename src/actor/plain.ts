@@ -1,15 +1,22 @@
-import type { Bag, Json } from "../contract/index.ts";
+import { type Bag, type Json, TroupeError } from "../contract/index.ts";
+
+type Mistake = "BAD_TURN" | "BAD_DEFINITION";
 
 const DEEPEST = 1_000;
 
 /**
  * A copy of `value` that is JSON and shares nothing that can still change: drafts in it
  * are read out, what is frozen already is kept. Absent (`undefined`) properties are left
- * out, an absent value is null. Throws a `TypeError` that names the path of what is not JSON.
+ * out, an absent value is null. Throws `code`, naming the path of what is not JSON.
  */
-export function plain(value: unknown, where: string): Json {
-  const copy = copied(value, 0);
-  if (copy === NOT_JSON) throw new TypeError(`${where} is not JSON: ${whyNot(value, "", 0)}.`);
+export function plain(value: unknown, where: string, code: Mistake = "BAD_TURN"): Json {
+  let copy: Json | typeof NOT_JSON;
+  try {
+    copy = copied(value, 0);
+  } catch (cause) {
+    throw new TroupeError(code, `${where} cannot be read: it throws, or is a draft of a turn that is over. Pass plain values.`, { cause });
+  }
+  if (copy === NOT_JSON) throw new TroupeError(code, `${where} is not JSON: ${whyNot(value, "", 0)}.`);
   return copy;
 }
 
@@ -91,9 +98,10 @@ function isPlain(object: object): boolean {
 function whyNot(value: unknown, path: string, depth: number): string {
   const at = path === "" ? "it" : path;
   if (typeof value === "string") return `${at} holds half a character (a lone surrogate)`;
-  if (typeof value === "number") return `${at} is ${value}`;
+  if (typeof value === "number") return `${at} is ${value} (use null)`;
   if (value === undefined) return `${at} is undefined (use null)`;
-  if (typeof value !== "object" || value === null) return `${at} is a ${typeof value}`;
+  if (typeof value === "bigint") return `${at} is a bigint (use its text)`;
+  if (typeof value !== "object" || value === null) return `${at} is a ${typeof value} (leave it away)`;
   if (depth >= DEEPEST) return `${path.slice(0, 60)}… is deeper than ${DEEPEST} levels, or holds itself`;
   if (Array.isArray(value)) {
     for (const [index, item] of value.entries()) {

@@ -1,4 +1,5 @@
 import type { Context, Message, Reply, Turn, Viewer, Work } from "../contract/index.ts";
+import { badTurn, explained } from "./bad-turn.ts";
 import { unconfirmed } from "./confirm.ts";
 import { isContent } from "./content.ts";
 import { invalid, outOfChoice, readArgs, whyOff } from "./decide.ts";
@@ -28,7 +29,7 @@ export function receive(acts: Acts, state: object, message: Message): Turn<objec
     const held = outOfChoice(act, state, args, viewer) ?? unconfirmed(act, state, args, viewer, message);
     if (held !== undefined) return { reply: held };
   } catch (error) {
-    return { reply: outcome(error) };
+    return { reply: outcome(act, error) };
   }
   const { does } = act;
   if (does.how === "run") return run(act, does.run, new TurnContext(state, message, args, acts, act.confirm !== undefined));
@@ -59,7 +60,7 @@ function run(act: Act, does: (context: TurnContext) => unknown, context: TurnCon
   } catch (error) {
     // C3: the draft and the effects are dropped with the context.
     context.end();
-    return { reply: outcome(error) };
+    return { reply: outcome(act, error) };
   }
 }
 
@@ -77,7 +78,7 @@ async function work(
     const reply = replyOf(act, await does(context));
     return context.close(reply);
   } catch (error) {
-    const reply = outcome(error);
+    const reply = outcome(act, error);
     const record = context.recorded();
     // C3: what it did outside stays done, so what it recorded of it stays said.
     return record === undefined ? { reply } : { reply, record };
@@ -95,14 +96,14 @@ function read(act: Act, state: object, args: unknown, viewer: Viewer, key: strin
     const reply = replyOf(act, value);
     return reply === undefined || reply === "later" ? { ok: null } : reply;
   } catch (error) {
-    return outcome(error);
+    return outcome(act, error);
   }
 }
 
-function outcome(error: unknown): Reply {
+function outcome(act: Act, error: unknown): Reply {
   if (isRefusal(error)) return refused(error.code, error.message, error.data);
   if (error instanceof Needs) return { needs: error.requests };
-  throw error;
+  throw explained(act.action, error);
 }
 
 function replyOf(act: Act, value: unknown): Reply | "later" | undefined {
@@ -117,8 +118,7 @@ function fitting(act: Act, output: NonNullable<Act["output"]>, value: unknown): 
   if (isPromise(value)) throw promised(act, value);
   const shown: unknown = isContent(value) ? value.structured : value;
   const checked = output(shown);
-  if (checked.issues !== undefined)
-    throw new TypeError(`What ${act.action} replied is not its \`output\`: ${describeIssues(checked.issues)}.`);
+  if (checked.issues !== undefined) throw badTurn(`What ${act.action} replied is not its \`output\`: ${describeIssues(checked.issues)}.`);
   return isContent(value) ? { ...value, structured: checked.value } : checked.value;
 }
 
@@ -126,10 +126,8 @@ function isPromise(value: unknown): value is PromiseLike<unknown> {
   return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
 }
 
-function promised(act: Act, value: PromiseLike<unknown>): TypeError {
+function promised(act: Act, value: PromiseLike<unknown>): Error {
   // Its own failure is nobody's news any more.
   value.then(undefined, () => undefined);
-  return new TypeError(
-    `${act.action} returned a promise: a turn is synchronous, and what it awaited is lost. Use \`work\` for what waits.`,
-  );
+  return badTurn(`${act.action} returned a promise: a turn is synchronous, and what it awaited is lost. Use \`work\` for what waits.`);
 }

@@ -114,7 +114,7 @@ function plainSchema(schema: object, where: string): Bag {
 }
 
 function bag(value: unknown, where: string): Bag {
-  const copy: Json = plain(value, where);
+  const copy: Json = plain(value, where, "BAD_DEFINITION");
   if (isBag(copy)) return copy;
   throw new TroupeError("BAD_DEFINITION", `${where} is no schema: pass a Standard Schema (zod, ArkType, …) or a JSON Schema object.`);
 }

@@ -207,7 +207,7 @@ test("committed states are frozen, also one that came from a disk", () => {
 test("a promise out of `run` is a crash that says what to do", () => {
   const stage = stageOf(() => Promise.reject(new Error("never heard of")));
   assert.throws(() => stage.turn("tools/act"), {
-    name: "TypeError",
+    code: "BAD_TURN",
     message: "tools/act returned a promise: a turn is synchronous, and what it awaited is lost. Use `work` for what waits.",
   });
 });

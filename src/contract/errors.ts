@@ -13,6 +13,7 @@ export type EngineCode =
   | "CANCELLED"
   | "WORK_TIMEOUT"
   | "TURN_OVER"
+  | "BAD_TURN"
   | "OUT_OF_ORDER"
   | "STATE_NOT_JSON"
   | "STATE_TOO_LARGE"

@@ -1,0 +1,32 @@
+import { TroupeError } from "../contract/index.ts";
+
+/** An author's turn did what cannot work: the message says what to do instead. */
+export function badTurn(message: string, cause?: unknown): TroupeError<"BAD_TURN"> {
+  return new TroupeError("BAD_TURN", message, { cause });
+}
+
+/**
+ * What an author's code threw, as it is thrown on: the two mistakes that only the language tells of, in its own words, get
+ * a sentence. The frames stay: where to look is where the author's code threw.
+ */
+export function explained(action: string, error: unknown): unknown {
+  if (!(error instanceof TypeError)) return error;
+  const why = reasonFor(error.message);
+  return why === undefined ? error : withFramesOf(error, badTurn(`${action} ${why}`, error));
+}
+
+function reasonFor(message: string): string | undefined {
+  if (/\brevoked\b/.test(message))
+    return "used a draft of a turn that is over: copy what you keep beyond a turn (structuredClone of the value), or read it from `ctx.state` again.";
+  if (/\bread only\b|\bnot extensible\b|Cannot (?:delete|redefine) property/.test(message))
+    return "wrote to something frozen: states, and what messages bring, are. Write to `ctx.state` of `run` and `work`, or to a copy.";
+  return undefined;
+}
+
+/** `error`, with the frames of what it stands for. */
+export function withFramesOf<E extends Error>(cause: Error, error: E): E {
+  const { stack = "", message } = cause;
+  const frames = stack.slice(stack.indexOf(message) + message.length).replace(/^[^\n]*\n/, "");
+  error.stack = `${error.name}: ${error.message}\n${frames}`;
+  return error;
+}

@@ -24,6 +24,7 @@ import {
 import { LastEvent } from "./last-event.ts";
 import type { Host } from "./host.ts";
 import { Job, type Task } from "./job.ts";
+import { LateChange, LateReceipt, LateSnapshot } from "./late-head.ts";
 import { Flight, Lead, type Durable } from "./lead.ts";
 import { Line } from "./line.ts";
 import { Tail, wake, type Woken } from "./stored.ts";
@@ -135,17 +136,9 @@ export class Cell extends Line implements Base {
     const { id, last } = this;
     const { state, seq, head, status, owner } = this.#lead?.durable ?? this.#now();
     if (seq === 0) return undefined;
-    return {
-      id,
-      seq,
-      // A memory actor's is hashed only for those who look: most read the state.
-      get head() {
-        return head ?? last?.event.id ?? "";
-      },
-      status: this.status === "failed" ? "failed" : status,
-      state,
-      ...(owner === undefined ? {} : { owner }),
-    };
+    const now = this.status === "failed" ? "failed" : status;
+    if (head === null && last !== undefined) return new LateSnapshot(id, seq, now, last, state, owner);
+    return { id, seq, head: head ?? "", status: now, state, ...(owner === undefined ? undefined : { owner }) };
   }
 
   #now(): Durable {
@@ -386,15 +379,7 @@ export class Cell extends Line implements Base {
   #announce(at: Place, emit: readonly Json[] | undefined): void {
     const { watchers } = this.host;
     if (!watchers.hears(this.id, this.kind.topic)) return;
-    const change = {
-      id: this.id,
-      seq: at.seq,
-      get head() {
-        return at.head;
-      },
-      status: at.status,
-    };
-    watchers.tell(emit === undefined || emit.length === 0 ? change : Object.assign(change, { emit }), this.kind.topic);
+    watchers.tell(new LateChange(this.id, at.seq, at.status, at, emit?.length === 0 ? undefined : emit), this.kind.topic);
   }
 
   #announceNow(): void {
@@ -494,15 +479,7 @@ export class Cell extends Line implements Base {
     const tell = job.options?.onReceipt;
     if (tell === undefined || job.phase === "over") return;
     try {
-      const { seq } = place;
-      tell({
-        actor: this.id,
-        seq,
-        // A memory actor's event is hashed only for those who look.
-        get head() {
-          return place.head;
-        },
-      });
+      tell(place instanceof LastEvent ? new LateReceipt(this.id, place.seq, place) : { actor: this.id, seq: place.seq, head: place.head });
     } catch (error) {
       this.host.fault(error, { where: "receipt", actor: this.id });
     }

@@ -30,7 +30,7 @@ const EMPTY: Surface = { catalogue: { tools: [], resources: [], prompts: [], lin
 const ACTORS_KEPT = 4_096;
 const VIEWERS_KEPT = 1_024;
 
-interface Seen {
+interface Kept {
   readonly edition: Edition;
   readonly surfaces: Map<string, Surface>;
 }
@@ -38,7 +38,7 @@ interface Seen {
 /** Reads actors and keeps what each state shows to each viewer, so that a surface is computed once per state however often it is asked for. */
 export class Sights {
   readonly #options: SightOptions;
-  readonly #seen = new Lru<ActorId, Seen>(ACTORS_KEPT);
+  readonly #seen = new Lru<ActorId, Kept>(ACTORS_KEPT);
 
   constructor(options: SightOptions) {
     this.#options = options;
@@ -104,15 +104,28 @@ export class Sights {
   }
 }
 
-const sightOf = (id: ActorId, edition: Edition, surface: Surface): Sight => ({
-  id,
-  state: edition.state,
-  seq: edition.seq,
-  get head() {
-    return edition.head;
-  },
-  surface,
-});
+/** A class: an object literal with a getter would get a hidden class of its own, and looks are many. */
+class Seen implements Sight {
+  readonly id: ActorId;
+  readonly surface: Surface;
+  readonly state: unknown;
+  readonly seq: number;
+  readonly #edition: Edition;
+
+  constructor(id: ActorId, edition: Edition, surface: Surface) {
+    this.id = id;
+    this.surface = surface;
+    this.state = edition.state;
+    this.seq = edition.seq;
+    this.#edition = edition;
+  }
+
+  get head(): string {
+    return this.#edition.head;
+  }
+}
+
+const sightOf = (id: ActorId, edition: Edition, surface: Surface): Sight => new Seen(id, edition, surface);
 
 function brokenSurface(behaviour: Behaviour): Surface {
   const { catalogue } = behaviour;

@@ -559,7 +559,7 @@ export function engineSuite(name: string, open: OpenEngine): void {
     itInMemory("its last event is an event like any other", async ({ engine }) => {
       await engine.call(say("note", { text: "x" }, { to: "note/a" }));
       const receipts: unknown[] = [];
-      await engine.call(say("add", null, { to: "note/a" }), { onReceipt: (receipt) => receipts.push(receipt) });
+      await engine.call(say("add", null, { to: "note/a" }), { onReceipt: ({ actor, seq, head }) => receipts.push({ actor, seq, head }) });
       const [event] = await chainOf(engine, "note/a");
       assert.deepEqual(receipts, [{ actor: "note/a", seq: 2, head: event?.id }]);
       assert.equal((await engine.read("note/a"))?.head, event?.id);

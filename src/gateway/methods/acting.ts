@@ -75,7 +75,8 @@ class Acting {
 
 function withReceipt(outcome: Outcome, receipt: Receipt | undefined): Outcome {
   if (receipt === undefined || "needs" in outcome) return outcome;
-  return { ...outcome, meta: { ...outcome.meta, [RECEIPT_META]: { ...receipt } } };
+  const { actor, seq, head } = receipt;
+  return { ...outcome, meta: { ...outcome.meta, [RECEIPT_META]: { actor, seq, head } } };
 }
 
 function checkScopes({ offer }: Target, scopes: readonly string[]): void {

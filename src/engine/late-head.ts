@@ -1,0 +1,65 @@
+/**
+ * What names an event whose id is found when somebody asks for it: a memory actor's is hashed only for those who look.
+ * Classes, since each object literal with a getter gets a hidden class of its own, which outlives it with all it closed over.
+ */
+import type { ActorId, Change, Json, Receipt, Snapshot, Status } from "../contract/index.ts";
+
+/** Where the id comes from. */
+export interface Headed {
+  readonly head: string;
+}
+
+export class LateReceipt implements Receipt {
+  readonly actor: string;
+  readonly seq: number;
+  readonly #of: Headed;
+
+  constructor(actor: ActorId, seq: number, of: Headed) {
+    this.actor = actor;
+    this.seq = seq;
+    this.#of = of;
+  }
+
+  get head(): string {
+    return this.#of.head;
+  }
+
+  toJSON(): Receipt {
+    return { actor: this.actor, seq: this.seq, head: this.head };
+  }
+}
+
+export class LateChange implements Change {
+  readonly id: ActorId;
+  readonly seq: number;
+  readonly status: Status;
+  readonly emit?: readonly Json[];
+  readonly #of: Headed;
+
+  constructor(id: ActorId, seq: number, status: Status, of: Headed, emit?: readonly Json[]) {
+    this.id = id;
+    this.seq = seq;
+    this.status = status;
+    this.#of = of;
+    if (emit !== undefined) this.emit = emit;
+  }
+
+  get head(): string {
+    return this.#of.head;
+  }
+
+  toJSON(): Change {
+    return { ...this, head: this.head };
+  }
+}
+
+export class LateSnapshot extends LateChange implements Snapshot {
+  readonly state: Json;
+  readonly owner?: string;
+
+  constructor(id: ActorId, seq: number, status: Status, of: Headed, state: Json, owner: string | undefined) {
+    super(id, seq, status, of);
+    this.state = state;
+    if (owner !== undefined) this.owner = owner;
+  }
+}

@@ -1,5 +1,6 @@
 import { createPublicKey } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Command } from "commander";
 import {
@@ -269,14 +270,14 @@ export const registerChainCommands = (program: Command): void => {
       .description("Write the whole state as an event, signed if there is a key.")
       .argument("<actor>", "kind/key"),
   )
-    .option("--key <file>", "PEM of an Ed25519 private key to sign with")
+    .option("--key <file>", "PEM of an Ed25519 private key to sign with; a running server reads the file itself")
     .option("--erase", "erase the bodies before it; headers stay, and the chain still verifies")
     .option("--module <module...>", "where its kind is defined, if no server runs on the directory")
     .action(async (actor: string, options: Common & { key?: string; erase?: boolean; module?: string[] }) => {
       const done = await write(new DataDirectory(options.data), options.module ?? [], "checkpoint", {
         actor: actorId(actor),
         erase: options.erase === true,
-        ...(options.key === undefined ? {} : { key: readFileSync(options.key, "utf8") }),
+        ...(options.key === undefined ? {} : { keyFile: resolve(options.key) }),
       });
       output(options.json === true).show({ checkpoint: done }, () => `Checkpoint written: ${short(done)}`);
     });

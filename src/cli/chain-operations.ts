@@ -1,5 +1,5 @@
 import { createPublicKey, type KeyObject } from "node:crypto";
-import { checkpointEntry, forkEntry, signingKey } from "../chain/index.ts";
+import { checkpointEntry, forkEntry } from "../chain/index.ts";
 import { type ActorId, type Json, type Store, systemClock, systemEntropy } from "../contract/index.ts";
 import type { LocalEngine } from "../engine/index.ts";
 import { CommandError, EXIT, notFound } from "./exit-code.ts";
@@ -29,9 +29,9 @@ export const checkpoint = async (
   engine: Pick<LocalEngine, "append">,
   store: Store,
   id: ActorId,
-  options: { readonly key?: string; readonly erase: boolean },
+  options: { readonly key?: KeyObject; readonly erase: boolean },
 ): Promise<Json> => {
-  const key: KeyObject | undefined = options.key === undefined ? undefined : signingKey(options.key);
+  const { key } = options;
   const entry = await engine.append(id, (stored) => checkpointEntry(id, stored, stamped(), key));
   const erased = options.erase ? await store.erase(id, entry.seq) : 0;
   return {

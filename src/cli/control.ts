@@ -1,8 +1,11 @@
 import { createServer, connect, type Server, type Socket } from "node:net";
 import { createInterface } from "node:readline";
+import { lstatSync, statSync } from "node:fs";
+import { dirname } from "node:path";
 import type { Json } from "../contract/index.ts";
 import { isBag, textOr } from "./bag.ts";
 import { CommandError, describeFailure, EXIT, type ExitCode } from "./exit-code.ts";
+import { byShortPath } from "./socket-path.ts";
 
 // The running server holds the directory, so commands that write ask it to. One
 // JSON line there, JSON lines back: {"ok"} ends an answer, {"error"} too, {"item"} precedes them.
@@ -30,16 +33,20 @@ export const serveControl = async (path: string, handle: ControlHandler): Promis
       void answer(line, handle).then((reply) => socket.end(`${JSON.stringify(reply)}\n`));
     });
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    // The socket must never be open to others, not even between its making and a chmod.
-    const mask = process.umask(0o177);
-    try {
-      server.listen(path, resolve);
-    } finally {
-      process.umask(mask);
-    }
-  });
+  await byShortPath(
+    path,
+    (short) =>
+      new Promise<void>((resolve, reject) => {
+        server.once("error", reject);
+        // The socket must never be open to others, not even between its making and a chmod.
+        const mask = process.umask(0o177);
+        try {
+          server.listen(short, resolve);
+        } finally {
+          process.umask(mask);
+        }
+      }),
+  );
   return async () => {
     for (const socket of sockets) socket.destroy();
     await new Promise<void>((resolve) => server.close(() => resolve()));
@@ -57,21 +64,32 @@ const answer = async (line: string, handle: ControlHandler): Promise<Json> => {
   }
 };
 
+/** User ids: whether who made this socket is whom the command speaks for. Root speaks for whoever owns the directory. */
+export const isServersSocket = (ids: { readonly socket: number; readonly directory: number; readonly user: number }): boolean =>
+  ids.socket === ids.user || (ids.user === 0 && ids.socket === ids.directory);
+
+/** Whether there is a socket. Throws where another user made it: in a directory others may write to, anybody could. */
+const isSocket = (path: string): boolean => {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (found?.isSocket() !== true) return false;
+  const user = process.geteuid?.() ?? found.uid;
+  if (isServersSocket({ socket: found.uid, directory: statSync(dirname(path)).uid, user })) return true;
+  throw new CommandError(
+    EXIT.unavailable,
+    "DATA_DIRECTORY",
+    `${path} belongs to user ${found.uid}, and this command runs as user ${user}: run it as the user whose server has the directory.`,
+  );
+};
+
 /** Asks the server at `path`. Undefined: none is listening there. */
 export const askControl = async (
   path: string,
   op: string,
   args: Readonly<Record<string, Json>>,
 ): Promise<{ readonly ok: Json } | undefined> => {
-  const socket = connect(path);
-  try {
-    await new Promise<void>((resolve, reject) => {
-      socket.once("connect", resolve);
-      socket.once("error", reject);
-    });
-  } catch {
-    return undefined;
-  }
+  if (!isSocket(path)) return undefined;
+  const socket = await byShortPath(path, listening);
+  if (socket === undefined) return undefined;
   socket.write(`${JSON.stringify({ op, args })}\n`);
   for await (const line of createInterface({ input: socket })) {
     const reply: unknown = JSON.parse(line);
@@ -87,5 +105,12 @@ export const askControl = async (
   }
   throw new CommandError(EXIT.unavailable, "SERVER_GONE", "The running server closed its socket before it answered; look at its log.");
 };
+
+const listening = (path: string): Promise<Socket | undefined> =>
+  new Promise((resolve) => {
+    const socket = connect(path);
+    socket.once("connect", () => resolve(socket));
+    socket.on("error", () => resolve(undefined));
+  });
 
 const isExit = (value: unknown): value is ExitCode => Object.values(EXIT).some((code) => code === value);

@@ -1,18 +1,13 @@
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { CommandError, EXIT } from "./exit-code.ts";
 
 /** What a running server leaves for the commands beside it. */
 export interface ServerNote {
   readonly pid: number;
-  readonly control: string;
   readonly modules: readonly string[];
 }
-
-// sun_path holds 108 bytes on Linux and 104 on macOS, the final zero included.
-const LONGEST_SOCKET_PATH = 103;
 
 /** The folder in which a server keeps everything: actors, sessions, its key, its socket. */
 export class DataDirectory {
@@ -43,9 +38,7 @@ export class DataDirectory {
   }
 
   get control(): string {
-    const path = join(this.path, "control.sock");
-    if (Buffer.byteLength(path) <= LONGEST_SOCKET_PATH) return path;
-    return join(tmpdir(), `troupe-${createHash("sha256").update(this.path).digest("hex").slice(0, 24)}.sock`);
+    return join(this.path, "control.sock");
   }
 
   /**
@@ -76,9 +69,8 @@ export class DataDirectory {
       const note: unknown = JSON.parse(readFileSync(join(this.path, "server.json"), "utf8"));
       if (typeof note !== "object" || note === null) return undefined;
       const pid = "pid" in note && typeof note.pid === "number" ? note.pid : 0;
-      const control = "control" in note && typeof note.control === "string" ? note.control : this.control;
       const modules = "modules" in note && Array.isArray(note.modules) ? note.modules.filter((name) => typeof name === "string") : [];
-      return { pid, control, modules };
+      return { pid, modules };
     } catch {
       return undefined;
     }

@@ -4,6 +4,7 @@ import { checkpoint, fork } from "./chain-operations.ts";
 import type { ControlHandler } from "./control.ts";
 import { notFound, usage } from "./exit-code.ts";
 import { actorId } from "./actor-id.ts";
+import { signingKeyIn } from "./signing-key.ts";
 
 const text = (args: Readonly<Record<string, Json>>, name: string): string => {
   const value = args[name];
@@ -51,7 +52,7 @@ export const operate =
       case "checkpoint":
         return await checkpoint(engine, store, actorId(text(args, "actor")), {
           erase: args["erase"] === true,
-          ...(typeof args["key"] === "string" ? { key: args["key"] } : {}),
+          ...(typeof args["keyFile"] === "string" ? { key: await signingKeyIn(args["keyFile"]) } : {}),
         });
       default:
         throw usage(`The server does not know the operation ${operation}: it may be of another version than this command.`);

@@ -210,7 +210,7 @@ export const startServer = async (
         operate({ engine, store })(operation, args);
       closers.push(await serveControl(directory.control, handle));
       closers.push(() => directory.removeSocket());
-      directory.writeNote({ pid: process.pid, control: directory.control, modules: loaded.files });
+      directory.writeNote({ pid: process.pid, modules: loaded.files });
     }
     // Last: from here on the standard output is the client's.
     if (options.stdio === true) {

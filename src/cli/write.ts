@@ -19,10 +19,9 @@ export const write = async (
   op: string,
   args: Readonly<Record<string, Json>>,
 ): Promise<Json> => {
-  const note = directory.readNote();
-  const running = await askControl(note?.control ?? directory.control, op, args);
+  const running = await askControl(directory.control, op, args);
   if (running !== undefined) return running.ok;
-  const served = modules.length > 0 ? modules : (note?.modules ?? []);
+  const served = modules.length > 0 ? modules : (directory.readNote()?.modules ?? []);
   if (served.length === 0)
     throw usage(`No server runs on ${directory.path}, and it does not say which modules its actors are of: name them with --module.`);
   const unhook = resolveToThisTroupe();

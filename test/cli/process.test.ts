@@ -1,13 +1,11 @@
 // `troupe serve` as a process: what it writes where, and how it ends.
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { connect } from "../clients.ts";
-import { root } from "../serve-child.ts";
-import { troupe } from "./run.ts";
+import { running, troupe } from "./run.ts";
 
 const NOISY = `
 import { actor, refuse } from "troupe";
@@ -22,55 +20,6 @@ export const bell = actor("bell", {
   },
 });
 `;
-
-interface Running extends AsyncDisposable {
-  readonly child: ChildProcess;
-  readonly out: () => string;
-  readonly err: () => string;
-  readonly ended: Promise<number | null>;
-  /** Settles when that was written. */
-  said(pattern: RegExp): Promise<void>;
-}
-
-const running = (...args: readonly string[]): Running => {
-  const child = spawn(process.execPath, [join(root, "bin/troupe.js"), ...args], { cwd: root, stdio: ["pipe", "pipe", "pipe"] });
-  let out = "";
-  let err = "";
-  const waiting = new Set<() => void>();
-  const heard = (): void => {
-    for (const run of Array.from(waiting)) run();
-  };
-  child.stdout.on("data", (chunk: Buffer) => {
-    out += chunk.toString();
-    heard();
-  });
-  child.stderr.on("data", (chunk: Buffer) => {
-    err += chunk.toString();
-    heard();
-  });
-  const ended = new Promise<number | null>((done) => void child.once("close", (code) => done(code)));
-  return {
-    child,
-    ended,
-    out: () => out,
-    err: () => err,
-    said: (pattern) =>
-      new Promise((done, failed) => {
-        const run = (): void => {
-          if (!pattern.test(`${out}\n${err}`)) return;
-          waiting.delete(run);
-          done();
-        };
-        waiting.add(run);
-        void ended.then(() => failed(new Error(`It ended without saying ${String(pattern)}: ${out}\n${err}`)));
-        run();
-      }),
-    async [Symbol.asyncDispose]() {
-      child.kill("SIGTERM");
-      await ended;
-    },
-  };
-};
 
 const folder = (): Disposable & { readonly path: string; readonly module: string } => {
   const path = mkdtempSync(join(tmpdir(), "troupe-process-"));

@@ -1,4 +1,4 @@
-import { execFile } from "node:child_process";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { join } from "node:path";
 import { root } from "../serve-child.ts";
 
@@ -21,3 +21,59 @@ export const lines = (text: string): readonly unknown[] =>
     .split("\n")
     .filter((line) => line !== "")
     .map((line): unknown => JSON.parse(line));
+
+export interface Running extends AsyncDisposable {
+  readonly child: ChildProcess;
+  readonly out: () => string;
+  readonly err: () => string;
+  readonly ended: Promise<number | null>;
+  /** Settles when that was written. */
+  said(pattern: RegExp): Promise<void>;
+}
+
+/** One command of `troupe` that goes on until it is told to end. `env` is added to this process's own. */
+export const runningIn = (env: Readonly<Record<string, string>>, ...args: readonly string[]): Running => {
+  const child = spawn(process.execPath, [join(root, "bin/troupe.js"), ...args], {
+    cwd: root,
+    env: { ...process.env, ...env },
+    stdio: ["pipe", "pipe", "pipe"],
+  });
+  let out = "";
+  let err = "";
+  const waiting = new Set<() => void>();
+  const heard = (): void => {
+    for (const run of Array.from(waiting)) run();
+  };
+  child.stdout.on("data", (chunk: Buffer) => {
+    out += chunk.toString();
+    heard();
+  });
+  child.stderr.on("data", (chunk: Buffer) => {
+    err += chunk.toString();
+    heard();
+  });
+  const ended = new Promise<number | null>((done) => void child.once("close", (code) => done(code)));
+  return {
+    child,
+    ended,
+    out: () => out,
+    err: () => err,
+    said: (pattern) =>
+      new Promise((done, failed) => {
+        const run = (): void => {
+          if (!pattern.test(`${out}\n${err}`)) return;
+          waiting.delete(run);
+          done();
+        };
+        waiting.add(run);
+        void ended.then(() => failed(new Error(`It ended without saying ${String(pattern)}: ${out}\n${err}`)));
+        run();
+      }),
+    async [Symbol.asyncDispose]() {
+      child.kill("SIGTERM");
+      await ended;
+    },
+  };
+};
+
+export const running = (...args: readonly string[]): Running => runningIn({}, ...args);

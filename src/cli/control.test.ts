@@ -1,0 +1,32 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { askControl, isServersSocket, serveControl } from "./control.ts";
+
+test("only a socket of the user's own is asked, and by root one of the directory's owner", () => {
+  assert.equal(isServersSocket({ socket: 1000, directory: 1000, user: 1000 }), true);
+  assert.equal(isServersSocket({ socket: 1000, directory: 0, user: 1000 }), true);
+  assert.equal(isServersSocket({ socket: 1001, directory: 1000, user: 1000 }), false);
+  assert.equal(isServersSocket({ socket: 1001, directory: 1001, user: 1000 }), false);
+  assert.equal(isServersSocket({ socket: 1000, directory: 1000, user: 0 }), true);
+  assert.equal(isServersSocket({ socket: 0, directory: 1000, user: 0 }), true);
+  assert.equal(isServersSocket({ socket: 1001, directory: 1000, user: 0 }), false);
+});
+
+test("what is no socket is not asked", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "troupe-control-"));
+  try {
+    const path = join(folder, "control.sock");
+    assert.equal(await askControl(path, "stop", {}), undefined);
+    writeFileSync(path, "");
+    assert.equal(await askControl(path, "stop", {}), undefined);
+    rmSync(path);
+    const close = await serveControl(path, () => Promise.resolve("stopped"));
+    assert.deepEqual(await askControl(path, "stop", {}), { ok: "stopped" });
+    await close();
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});

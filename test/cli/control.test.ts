@@ -1,0 +1,84 @@
+// The socket by which commands reach the server that holds their directory.
+import assert from "node:assert/strict";
+import { generateKeyPairSync } from "node:crypto";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { lines, running, runningIn, troupe } from "./run.ts";
+
+const MODULE = "examples/counter-disk";
+
+const folder = (): Disposable & { readonly path: string } => {
+  const path = mkdtempSync(join(tmpdir(), "troupe-control-"));
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
+};
+
+const pem = (): string => generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+
+test("however long the path of the data directory, the control socket lies in it, and nothing in the temporary folder", async () => {
+  using place = folder();
+  const data = join(place.path, "d".repeat(120), "data");
+  const temporary = join(place.path, "tmp");
+  mkdirSync(temporary);
+  await using served = runningIn({ TMPDIR: temporary }, "serve", MODULE, "--http", "127.0.0.1:0", "--data", data, "--json");
+  await served.said(/"ready":true/);
+  assert.equal(statSync(join(data, "control.sock")).mode & 0o777, 0o600);
+  assert.deepEqual(
+    readdirSync(temporary).filter((name) => name.startsWith("troupe")),
+    [],
+  );
+  const called = await troupe("call", "counter/main", "tools/add", '{"by":2}', "--start", "--data", data, "--json");
+  assert.deepEqual(lines(called.stdout), [{ ok: 2 }], called.stderr);
+  served.child.kill("SIGTERM");
+  assert.equal(await served.ended, 0);
+  assert.equal(existsSync(join(data, "control.sock")), false);
+});
+
+test("a signing key is read by who signs with it, and never sent", async () => {
+  using place = folder();
+  const key = join(place.path, "key.pem");
+  writeFileSync(key, pem());
+  const data = join(place.path, "data");
+  mkdirSync(data);
+  let heard = "";
+  const server = createServer((socket) => {
+    socket.on("data", (chunk: Buffer) => {
+      heard += chunk.toString();
+      if (heard.endsWith("\n")) socket.end(`${JSON.stringify({ ok: null })}\n`);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(join(data, "control.sock"), resolve));
+  await troupe("checkpoint", "counter/main", "--key", key, "--data", data);
+  server.close();
+  assert.match(heard, /"op":"checkpoint"/);
+  assert.doesNotMatch(heard, /PRIVATE KEY/);
+});
+
+test("a running server signs a checkpoint with the key in a file, and says what is wrong with one that is none", async () => {
+  using place = folder();
+  const data = join(place.path, "data");
+  const key = join(place.path, "key.pem");
+  writeFileSync(key, pem());
+  writeFileSync(join(place.path, "words.pem"), "no key at all");
+  const rsa = generateKeyPairSync("rsa", { modulusLength: 2_048 }).privateKey.export({ type: "pkcs8", format: "pem" });
+  writeFileSync(join(place.path, "rsa.pem"), rsa);
+  await using served = running("serve", MODULE, "--http", "127.0.0.1:0", "--data", data, "--json");
+  await served.said(/"ready":true/);
+  await troupe("call", "counter/main", "tools/add", "{}", "--start", "--data", data);
+  const sign = (file: string): ReturnType<typeof troupe> => troupe("checkpoint", "counter/main", "--key", file, "--data", data);
+  for (const [file, sentence] of [
+    [join(place.path, "words.pem"), /words\.pem .*no Ed25519 private key/],
+    [join(place.path, "rsa.pem"), /rsa\.pem .*no Ed25519 private key/],
+    [join(place.path, "none.pem"), /none\.pem .*no such file/],
+    [place.path, /is no file/],
+  ] as const) {
+    const ran = await sign(file);
+    assert.equal(ran.code, 2, ran.stderr);
+    assert.match(ran.stderr, sentence);
+  }
+  assert.equal((await sign(key)).code, 0);
+  const [, event] = lines((await troupe("chain", "counter/main", "--data", data, "--json")).stdout);
+  assert.match(JSON.stringify(event), /"signature"/);
+});

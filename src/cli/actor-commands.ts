@@ -5,7 +5,7 @@ import { actorId } from "./actor-id.ts";
 import { isBag, textOr } from "./bag.ts";
 import { DataDirectory } from "./data-directory.ts";
 import { CommandError, EXIT, notFound, usage } from "./exit-code.ts";
-import { type Common, common } from "./options.ts";
+import { type Common, common, moduleOption, type Writing } from "./options.ts";
 import { output, table } from "./output.ts";
 import { openToRead } from "./reading.ts";
 import { write } from "./write.ts";
@@ -73,8 +73,8 @@ export const registerActorCommands = (program: Command): void => {
   )
     .option("--as <name>", "the principal it comes from", "local")
     .option("--start", "begin the actor if it is not there yet")
-    .option("--module <module...>", "where its kind is defined, if no server runs on the directory")
-    .action(async (actor: string, action: string, args: string, options: Common & { as: string; start?: boolean; module?: string[] }) => {
+    .addOption(moduleOption())
+    .action(async (actor: string, action: string, args: string, options: Writing & { as: string; start?: boolean }) => {
       const reply = await write(new DataDirectory(options.data), options.module ?? [], "call", {
         actor: actorId(actor),
         action,
@@ -101,17 +101,25 @@ export const registerActorCommands = (program: Command): void => {
       });
     });
 
-  for (const [name, op, describe] of [
-    ["stop", "stop", "End an actor; its children first."],
-    ["restart", "restart", "Drop an actor from memory and clear its failure; its state stays."],
-  ] as const)
-    common(program.command(name).description(describe).argument("<actor>", "kind/key"))
-      .option("--reason <text>", "kept in its last event", "stopped by command")
-      .option("--module <module...>", "where its kind is defined, if no server runs on the directory")
-      .action(async (actor: string, options: Common & { reason: string; module?: string[] }) => {
-        await write(new DataDirectory(options.data), options.module ?? [], op, { actor: actorId(actor), reason: options.reason });
-        output(options.json === true).show({ ok: true }, () => "Done.");
-      });
+  common(program.command("stop").description("End an actor; its children first.").argument("<actor>", "kind/key"))
+    .option("--reason <text>", "kept in its last event", "stopped by command")
+    .addOption(moduleOption())
+    .action(async (actor: string, options: Writing & { reason: string }) => {
+      await write(new DataDirectory(options.data), options.module ?? [], "stop", { actor: actorId(actor), reason: options.reason });
+      output(options.json === true).show({ ok: true }, () => "Done.");
+    });
+
+  common(
+    program
+      .command("restart")
+      .description("Drop an actor from memory and clear its failure; its state stays.")
+      .argument("<actor>", "kind/key"),
+  )
+    .addOption(moduleOption())
+    .action(async (actor: string, options: Writing) => {
+      await write(new DataDirectory(options.data), options.module ?? [], "restart", { actor: actorId(actor) });
+      output(options.json === true).show({ ok: true }, () => "Done.");
+    });
 
   const letters = program.command("letters").description("Sends that failed three times: list, replay, drop.");
   common(letters.command("list", { isDefault: true }).description("List them.")).action(async (options: Common) => {
@@ -137,8 +145,8 @@ export const registerActorCommands = (program: Command): void => {
         .description(fate === "replay" ? "Deliver one again." : "Give one up.")
         .argument("<id>"),
     )
-      .option("--module <module...>", "where its kind is defined, if no server runs on the directory")
-      .action(async (id: string, options: Common & { module?: string[] }) => {
+      .addOption(moduleOption())
+      .action(async (id: string, options: Writing) => {
         await write(new DataDirectory(options.data), options.module ?? [], "letter", { id, fate });
         output(options.json === true).show({ ok: true }, () => "Done.");
       });

@@ -23,7 +23,7 @@ import { CommandError, EXIT, notFound, usage } from "./exit-code.ts";
 import { holdOutput } from "./hold-output.ts";
 import { load } from "./load.ts";
 import { checkFile } from "../store/index.ts";
-import { type Common, common } from "./options.ts";
+import { type Common, common, moduleOption, type Writing } from "./options.ts";
 import { output, paint, printLine, table } from "./output.ts";
 import { chainOf, eventsOf, openToRead } from "./reading.ts";
 import { resolveToThisTroupe } from "./resolve-hook.ts";
@@ -254,8 +254,8 @@ export const registerChainCommands = (program: Command): void => {
       .argument("<to>", "kind/new-key"),
   )
     .option("--at <seq>", "as it was at this event", sequence)
-    .option("--module <module...>", "where its kind is defined, if no server runs on the directory")
-    .action(async (actor: string, to: string, options: Common & { at?: number; module?: string[] }) => {
+    .addOption(moduleOption())
+    .action(async (actor: string, to: string, options: Writing & { at?: number }) => {
       const forked = await write(new DataDirectory(options.data), options.module ?? [], "fork", {
         actor: actorId(actor),
         to: actorId(to),
@@ -272,8 +272,8 @@ export const registerChainCommands = (program: Command): void => {
   )
     .option("--key <file>", "PEM of an Ed25519 private key to sign with; a running server reads the file itself")
     .option("--erase", "erase the bodies before it; headers stay, and the chain still verifies")
-    .option("--module <module...>", "where its kind is defined, if no server runs on the directory")
-    .action(async (actor: string, options: Common & { key?: string; erase?: boolean; module?: string[] }) => {
+    .addOption(moduleOption())
+    .action(async (actor: string, options: Writing & { key?: string; erase?: boolean }) => {
       const done = await write(new DataDirectory(options.data), options.module ?? [], "checkpoint", {
         actor: actorId(actor),
         erase: options.erase === true,

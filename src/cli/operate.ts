@@ -1,4 +1,4 @@
-import type { Json, Store } from "../contract/index.ts";
+import type { ActorId, Json, Store } from "../contract/index.ts";
 import type { LocalEngine } from "../engine/index.ts";
 import { checkpoint, fork } from "./chain-operations.ts";
 import type { ControlHandler } from "./control.ts";
@@ -11,6 +11,10 @@ const text = (args: Readonly<Record<string, Json>>, name: string): string => {
   if (typeof value !== "string") throw usage(`${name} must be a text.`);
   return value;
 };
+
+/** A restart has something to do: an actor that is stored, one that lives in this process only, or one whose beginning failed here. */
+const isKnown = async (engine: LocalEngine, store: Store, id: ActorId): Promise<boolean> =>
+  (await store.load(id)) !== undefined || engine.health(id)?.failure !== undefined || (await engine.read(id)) !== undefined;
 
 /** What commands may ask of the process that holds the directory. */
 export const operate =
@@ -33,9 +37,12 @@ export const operate =
       case "stop":
         await engine.stop(actorId(text(args, "actor")), text(args, "reason"));
         return null;
-      case "restart":
-        await engine.restart(actorId(text(args, "actor")));
+      case "restart": {
+        const id = actorId(text(args, "actor"));
+        if (!(await isKnown(engine, store, id))) throw notFound(`There is no actor ${id}; "troupe actors" lists them.`);
+        await engine.restart(id);
         return null;
+      }
       case "letter": {
         const fate = args["fate"] === "replay" ? "replay" : "drop";
         const id = text(args, "id");

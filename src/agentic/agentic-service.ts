@@ -26,3 +26,20 @@ export interface AgenticService {
   execute(action: string, input: unknown): Promise<unknown>;
   readonly links?: Observe<{ readonly [key: string]: AgenticService }>;
 }
+
+/** Several services as one, each a link under its key. */
+export function agenticServices(services: { readonly [key: string]: AgenticService }): AgenticService {
+  return {
+    states: constant({}),
+    actions: constant({}),
+    links: constant({ ...services }),
+    execute: async (action) => `Action ${JSON.stringify(action)} is not available`,
+  };
+}
+
+function constant<T>(value: T): Observe<T> {
+  return (notify) => {
+    notify(value);
+    return () => undefined;
+  };
+}

@@ -3,11 +3,13 @@ import { describe, it } from "node:test";
 import { Database } from "@adobe/data/ecs";
 import { Observe } from "@adobe/data/observe";
 import { AgenticService } from "@adobe/data/service";
-import type { Clock, Json, OfferRef, Reply, Source, Viewer } from "../contract/index.ts";
+import { CONTENT, type Json, type OfferRef, type Reply, type Source, type Viewer } from "../contract/index.ts";
 import { listed } from "../source/index.ts";
+import { SimulatedClock } from "../testing/index.ts";
 import { type AgenticService as Shape, fromAgenticService } from "./index.ts";
 
 const viewer: Viewer = { scopes: [] };
+const DONE: Reply = { ok: { [CONTENT]: [{ type: "text", text: "" }], isError: false } };
 
 function hero() {
   const db = Database.create(
@@ -97,7 +99,7 @@ describe("fromAgenticService", () => {
       },
     ]);
     assert.deepEqual(lists.resources, [
-      { name: "health", description: "What is left.", uri: "agentic://hero/health", mimeType: "application/json" },
+      { name: "health", description: "What is left.", uri: "mcp://hero/state/health", mimeType: "application/json" },
     ]);
     db.transactions.damage(200);
     assert.deepEqual(await names(source), ["move", "revive"]);
@@ -107,7 +109,7 @@ describe("fromAgenticService", () => {
   it("calls one or several parameters, and checks them, since the service does not", async () => {
     const { service } = hero();
     using source = fromAgenticService(service);
-    assert.deepEqual(await act(source, "tools/heal", { n: 5 }), { ok: null });
+    assert.deepEqual(await act(source, "tools/heal", { n: 5 }), DONE);
     assert.deepEqual(await act(source, "resources/health"), { ok: 105 });
     assert.deepEqual(await act(source, "tools/move", { x: 1 }), { ok: { x: 1, y: 0 } });
     assert.deepEqual(await act(source, "tools/move", { x: 1, arg1: 2 }), { ok: { x: 1, y: 2 } });
@@ -165,9 +167,9 @@ describe("fromAgenticService", () => {
       },
     };
     using source = fromAgenticService(old);
-    assert.deepEqual(await act(source, "tools/play", { input: 1 }), { ok: null });
+    assert.deepEqual(await act(source, "tools/play", { input: 1 }), DONE);
     assert.deepEqual(await act(source, "tools/play", { input: 3 }), { refused: { code: "REFUSED", message: "That cell is taken." } });
-    assert.deepEqual(await act(source, "tools/rest"), { ok: null });
+    assert.deepEqual(await act(source, "tools/rest"), DONE);
     assert.deepEqual(calls, [
       ["play", 1],
       ["play", 3],
@@ -206,22 +208,15 @@ describe("fromAgenticService", () => {
     const flags = listen(source);
     setChild(leaf("second"));
     await tick();
-    assert.deepEqual(await act(source, "resources/x.mark"), { ok: "second" });
+    assert.deepEqual(await act(source, "resources/x.mark"), { ok: { [CONTENT]: [{ type: "text", text: '"second"' }] } });
     assert.deepEqual(flags, ["resources/x.mark"]);
-    assert.equal(listed(await source.surface(viewer), "dynamic").resources[0]?.["uri"], "agentic://service/x/mark");
+    assert.equal(listed(await source.surface(viewer), "dynamic").resources[0]?.["uri"], "mcp://service/x/state/mark");
     source[Symbol.dispose]();
     assert.equal(listening, 0);
   });
 
   it("does not wait for ever for a map that never comes", async () => {
-    let due: (() => void) | undefined;
-    const clock: Clock = {
-      now: () => 0,
-      after: (_ms, run) => {
-        due = run;
-        return () => undefined;
-      },
-    };
+    const clock = new SimulatedClock();
     const service: Shape = {
       states: () => () => undefined,
       actions: Observe.fromConstant({ go: { description: "Goes.", parameters: [], execute: () => undefined } }),
@@ -229,24 +224,27 @@ describe("fromAgenticService", () => {
     };
     using source = fromAgenticService(service, { clock });
     const surface = source.surface(viewer);
-    due?.();
+    await clock.advance(1_000);
     assert.deepEqual(
       (await surface).catalogue.tools.map(({ name }) => name),
       ["go"],
     );
   });
 
-  it("a throw is a fault whose words stay inside; a state that does not fit its schema is shown all the same", async () => {
+  it("a throw is told with its message and the service lives on; a state that does not fit its schema is shown all the same", async () => {
+    let calls = 0;
+    const go = (): void => {
+      calls += 1;
+      if (calls === 1) throw new Error("The wheel is off.");
+    };
     const service: Shape = {
       states: Observe.fromConstant({ winner: { schema: { type: "string", interpolators: { linear: () => 1 } }, value: null } }),
-      actions: Observe.fromConstant({ go: { description: "Goes.", parameters: [], execute: () => Promise.reject(new Error("secret")) } }),
-      execute: async () => undefined,
+      actions: Observe.fromConstant({ go: { description: "Goes.", parameters: [], execute: go } }),
+      execute: async () => go(),
     };
     using source = fromAgenticService(service);
-    await assert.rejects(
-      act(source, "tools/go"),
-      (error: Error) => "code" in error && error.code === "CRASHED" && !error.message.includes("secret"),
-    );
+    await assert.rejects(act(source, "tools/go"), { code: "CRASHED", message: "The wheel is off.", applied: "unknown" });
+    assert.deepEqual(await act(source, "tools/go"), DONE);
     assert.deepEqual(await act(source, "resources/winner"), { ok: null });
   });
 });

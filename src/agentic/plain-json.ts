@@ -35,6 +35,7 @@ class Plainer {
     const bytes = bytesOf(value);
     if (bytes !== undefined) return toBase64(bytes);
     if (Array.isArray(value) || ArrayBuffer.isView(value) || value instanceof Set) return isIterable(value) ? this.#list(value) : null;
+    if (value instanceof Blob) return { size: value.size, type: value.type };
     if (value instanceof Map) return this.#entries(value);
     if ("toJSON" in value && typeof value.toJSON === "function") return this.plain(value.toJSON());
     if (isColumn(value)) return this.#list(columnItems(value));
@@ -90,7 +91,7 @@ function isColumn(value: object): value is Column {
   );
 }
 
-function* columnItems(column: Column): Generator<unknown> {
+function* columnItems(column: Column): Generator {
   for (let i = 0; i < column.capacity; i += 1) yield column.get(i);
 }
 

@@ -100,7 +100,6 @@ const READERS: Readonly<Record<string, Reader>> = {
   propertyNames: sub,
   readOnly: flag,
   required: names,
-  then: sub,
   title: text,
   type: (value) => typeOf(value),
   unevaluatedItems: sub,
@@ -109,16 +108,18 @@ const READERS: Readonly<Record<string, Reader>> = {
   writeOnly: flag,
 };
 
-const TYPES: readonly unknown[] = ["array", "boolean", "integer", "null", "number", "object", "string"];
+const READER_OF: ReadonlyMap<string, Reader> = new Map([...Object.entries(READERS), ["then", sub]]);
+
+const TYPES: ReadonlySet<unknown> = new Set(["array", "boolean", "integer", "null", "number", "object", "string"]);
 
 function typeOf(value: unknown): Json | undefined {
   if (Array.isArray(value)) {
-    const known = [...new Set(value.filter((one) => TYPES.includes(one)).map(String))];
+    const known = [...new Set(value.filter((one) => TYPES.has(one)).map(String))];
     return known.length === value.length && known.length > 0 ? known : undefined;
   }
   if (value === "typed-buffer") return "array";
   if (value === "blob") return "string";
-  return typeof value === "string" && TYPES.includes(value) ? value : undefined;
+  return typeof value === "string" && TYPES.has(value) ? value : undefined;
 }
 
 class Translation {
@@ -136,8 +137,7 @@ class Translation {
     this.#above.push(schema);
     const clean: [string, Json][] = [];
     for (const [keyword, value] of Object.entries(schema)) {
-      const reader = Object.hasOwn(READERS, keyword) ? READERS[keyword] : undefined;
-      const read = reader?.(value, schema, this);
+      const read = READER_OF.get(keyword)?.(value, schema, this);
       if (read !== undefined) clean.push([keyword, read]);
     }
     const mapped = Object.fromEntries([...this.#mapped(schema), ...clean]);

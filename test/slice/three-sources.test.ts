@@ -95,7 +95,7 @@ async function asService(): Promise<Served> {
     implementation: { count, add: (by) => set(db.resources.count + by), reset: () => set(0) },
     conditional: { reset: Observe.withMap(count, (value) => value > 0) },
   });
-  const source = fromAgenticService(service, { scheme: "count", name: "main" });
+  const source = fromAgenticService(service, { stateUri: (key) => `count://main/${key}` });
   return {
     source,
     async [Symbol.asyncDispose]() {

@@ -1,0 +1,414 @@
+import {
+  type Bag,
+  type CallOptions,
+  type Clock,
+  EngineError,
+  type Json,
+  type Offer,
+  type OfferRef,
+  type Reply,
+  type Source,
+  type Surface,
+  systemClock,
+  type Viewer,
+} from "../contract/index.ts";
+import { checkJson, dotted, joinName, type Names } from "../source/index.ts";
+import type { Action, AgenticService, State } from "./agentic-service.ts";
+import { Book, type Handler } from "./book.ts";
+import { type Callable, callAction, type CallSettings } from "./call-action.ts";
+import type { AgenticServiceOptions } from "./options.ts";
+import { GET_STATE, LIST_LINKS, linksResource, pageTemplate, waitForChange } from "./own-offers.ts";
+import { type Signature, signatureOf } from "./parameters.ts";
+import { isBag } from "./plain-json.ts";
+import { type Met, ServiceGraph } from "./service-graph.ts";
+import { Revisions, type StateCell } from "./state-cell.ts";
+import { contentOf, pageOf, stateReply } from "./state-content.ts";
+import { nameOf, States } from "./states.ts";
+import { Subscriber } from "./subscriber.ts";
+import { toJSONSchema } from "./to-json-schema.ts";
+
+const NOTHING: Reply = { refused: { code: "UNKNOWN", message: "There is nothing of this name now." } };
+const NO_CELLS: ReadonlyMap<OfferRef, StateCell> = new Map();
+const LONGEST_WAIT_MS = 55_000;
+
+/** One service, and what its links lead to, as a source. */
+export class ServiceSource implements Source, Disposable {
+  readonly instructions?: string;
+  readonly service: AgenticService;
+  readonly #options: AgenticServiceOptions;
+  readonly #clock: Clock;
+  readonly #names: Names;
+  readonly #settings: CallSettings;
+  readonly #root: string;
+  readonly #graph: ServiceGraph;
+  readonly #firstEmissionMs: number;
+  readonly #pageLength: number;
+  readonly #wait: Offer | undefined;
+  readonly #revisions: Revisions;
+  readonly #states: States;
+  readonly #subscribers = new Set<Subscriber>();
+  readonly #waiting = new Set<() => void>();
+  readonly #faults = new Set<string>();
+  readonly #signatures = new WeakMap<Action, Signature>();
+  #book: Book;
+  #toolsRevision: number;
+  #scheduled = false;
+  #closed = false;
+
+  constructor(service: AgenticService, options: AgenticServiceOptions) {
+    const { clock = systemClock, firstEmissionMs = 1_000, maxDepth = 4, maxServices = 64, names = dotted } = options;
+    if (options.instructions !== undefined) this.instructions = options.instructions;
+    this.service = service;
+    this.#options = options;
+    this.#clock = clock;
+    this.#names = names;
+    this.#settings = { clock, callMs: options.callMs ?? 60_000, text: options.text ?? "error" };
+    this.#root = `mcp://${encodeURIComponent((options.name ?? service.serviceName ?? "service").toWellFormed())}`;
+    this.#firstEmissionMs = firstEmissionMs;
+    this.#pageLength = Math.max(1, options.pageLength ?? 65_536);
+    const { waitForChange: wait = false } = options;
+    if (wait !== false) this.#wait = waitForChange((wait === true ? undefined : wait.maxMs) ?? LONGEST_WAIT_MS);
+    this.#revisions = new Revisions(clock.now());
+    this.#toolsRevision = this.#revisions.last;
+    this.#states = new States(this.#revisions);
+    this.#book = new Book(names, this.#fault);
+    this.#graph = new ServiceGraph(service, {
+      clock,
+      firstEmissionMs,
+      maxDepth,
+      maxServices,
+      withStates: options.states !== "omit",
+      followLinks: options.links !== "list",
+      onChange: () => this.#schedule(),
+      onFault: this.#fault,
+    });
+    this.#refresh();
+  }
+
+  surface(): Surface | Promise<Surface> {
+    const late = this.#late();
+    return late === undefined ? this.#book.surface : late.then(() => this.#book.surface);
+  }
+
+  async act(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Promise<Reply> {
+    await this.#late();
+    if (options.signal?.aborted === true) throw new EngineError("CANCELLED", `${ref} was cancelled before it began.`);
+    // Of now: an action that was taken away since the list was read would still run, and the service would not say so.
+    const entry = this.#book.get(ref);
+    if (entry === undefined) return NOTHING;
+    const given = isBag(args) ? args : {};
+    const schema = entry.offer.definition["inputSchema"];
+    // The service checks nothing itself.
+    const checked = isBag(schema) ? checkJson(schema, given) : { value: given };
+    if ("wrong" in checked) return { refused: { code: "INVALID", message: checked.wrong } };
+    return entry.handler(viewer, given, options);
+  }
+
+  watch(viewer: Viewer, dirty: (ref?: OfferRef) => void, only?: { readonly ref: OfferRef }): () => void {
+    // What is true now is what the listener knows: later differences count from here.
+    this.#refresh();
+    const subscriber = new Subscriber({
+      viewer,
+      dirty,
+      only: only?.ref,
+      intervalMs: this.#options.stateIntervalMs ?? 100,
+      clock: this.#clock,
+      cells: () => (this.#showsStates || this.#options.links === "list" ? this.#states.cells : NO_CELLS),
+    });
+    this.#subscribers.add(subscriber);
+    return () => {
+      subscriber.close();
+      this.#subscribers.delete(subscriber);
+    };
+  }
+
+  [Symbol.dispose](): void {
+    this.#closed = true;
+    this.#graph.close();
+    this.#book = new Book(this.#names, this.#fault);
+    for (const subscriber of this.#subscribers) subscriber.close();
+    this.#subscribers.clear();
+    for (const wake of this.#waiting) wake();
+  }
+
+  get #showsStates(): boolean {
+    return (this.#options.states ?? "resources") === "resources";
+  }
+
+  /** Settles when what was met has said what there is, or the time for that is over. Undefined: it has. */
+  #late(): Promise<void> | undefined {
+    this.#refresh();
+    return this.#graph.unsettled() === undefined ? undefined : this.#inTime();
+  }
+
+  // One deadline for all: links may lead from one service that is late to the next.
+  async #inTime(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const undo = this.#clock.after(this.#firstEmissionMs, resolve);
+    await Promise.race([promise, this.#settle()]);
+    undo();
+    this.#refresh();
+  }
+
+  async #settle(): Promise<void> {
+    for (let late = this.#graph.unsettled(); late !== undefined && !this.#closed; late = this.#graph.unsettled()) {
+      await late;
+      this.#refresh();
+    }
+  }
+
+  // Services tell one change many times, with what is not yet consistent between: it is looked at when they are done.
+  #schedule(): void {
+    if (this.#scheduled || this.#closed) return;
+    this.#scheduled = true;
+    queueMicrotask(() => {
+      this.#scheduled = false;
+      this.#refresh();
+    });
+  }
+
+  /** Looks at what is now; whoever listens is told of what is different from before. */
+  #refresh(): void {
+    if (this.#closed || !this.#graph.isStale) return;
+    const before = this.#book.surface;
+    const book = this.#write(this.#graph.met());
+    this.#book = book;
+    const changed = book.surface !== before;
+    if (!sameTools(before, book.surface)) this.#toolsRevision = this.#revisions.next();
+    for (const subscriber of this.#subscribers) subscriber.hear(changed);
+    for (const wake of this.#waiting) wake();
+  }
+
+  #write(met: readonly Met[]): Book {
+    const book = new Book(this.#names, this.#fault, this.#book);
+    const states = this.#options.states ?? "resources";
+    const links = this.#options.links ?? "namespaced";
+    const values = new Map<OfferRef, unknown>();
+    if (states === "tool") book.add("tools", GET_STATE, (_viewer, args) => this.#getState(args));
+    if (this.#wait !== undefined) book.add("tools", this.#wait, (_viewer, args, options) => this.#waitForChange(args, options));
+    if (links === "list") {
+      const ref: OfferRef = "resources/list_links";
+      values.set(ref, this.#linksOf(met));
+      const read: Handler = () => ({ ok: this.#states.cells.get(ref)?.look().plain ?? null });
+      book.add("tools", LIST_LINKS, read);
+      book.add("resources", linksResource(this.#root), read);
+    }
+    if (states === "resources") book.add("resources", pageTemplate(this.#root), (_viewer, args) => this.#readPage(book, args));
+    for (const { path, hearing } of met) {
+      for (const [key, action] of Object.entries(hearing.actions))
+        this.#guard(() => this.#addAction(book, path, key, action, hearing.service));
+      for (const [key, state] of Object.entries(hearing.states)) this.#guard(() => this.#addState(book, values, path, key, state));
+    }
+    this.#states.hear(values);
+    return book;
+  }
+
+  #addAction(book: Book, path: readonly string[], key: string, action: Action, service: AgenticService): void {
+    const options = this.#options.actions?.[[...path, key].join(".")];
+    if (options?.hidden === true || typeof action?.execute !== "function") return;
+    const name = this.#nameOf(path, key);
+    let signature = this.#signatures.get(action);
+    if (signature === undefined) {
+      signature = signatureOf(action);
+      this.#signatures.set(action, signature);
+    }
+    const { title, annotations } = options ?? {};
+    const offer: Offer = {
+      name,
+      action: key,
+      readOnly: annotations?.["readOnlyHint"] === true,
+      definition: {
+        ...(title === undefined ? {} : { title }),
+        description: typeof action.description === "string" ? action.description.toWellFormed() : key,
+        inputSchema: signature.inputSchema,
+        ...(annotations === undefined ? {} : { annotations }),
+      },
+    };
+    const callable: Callable = { ref: `tools/${name}`, key, action, service, signature, options };
+    book.add("tools", offer, (viewer, args, callOptions) => this.#call(viewer, callable, args, callOptions));
+  }
+
+  #addState(book: Book, values: Map<OfferRef, unknown>, path: readonly string[], key: string, { schema, value }: State): void {
+    const name = this.#nameOf(path, key);
+    const ref: OfferRef = `resources/${name}`;
+    if (values.has(ref)) throw new EngineError("BAD_ID", `The state ${name} is there twice; the one nearer to the root is shown.`);
+    if (this.#showsStates) {
+      const { title, description, mediaType } = describe(schema);
+      const told = this.#options.stateDescriptions?.[[...path, key].join(".")] ?? description;
+      const offer: Offer = {
+        name,
+        action: key,
+        readOnly: true,
+        definition: {
+          ...(title === undefined ? {} : { title }),
+          ...(told === undefined ? {} : { description: told }),
+          uri: this.#options.stateUri?.(key, path) ?? [this.#root, ...[...path, "state", key].map(encodeURIComponent)].join("/"),
+          mimeType: mediaType ?? "application/json",
+        },
+      };
+      if (!book.add("resources", offer, () => this.#readState(ref, mediaType))) return;
+    }
+    values.set(ref, value);
+  }
+
+  #nameOf(path: readonly string[], key: string): string {
+    if (this.#options.links === "flat") return this.#options.flatName?.(key, path) ?? [...path, key].join("_");
+    return [...path, key].reduceRight((inner, outer) => joinName(this.#names, outer, inner));
+  }
+
+  async #call(viewer: Viewer, callable: Callable, args: Bag, options: CallOptions): Promise<Reply> {
+    const { changedStates = false } = this.#options;
+    const before = changedStates ? this.#states.now() : 0;
+    const reply = await callAction(callable, args, options, this.#settings);
+    this.#refresh();
+    // C8: what this call changed is flagged before its reply, at least to the one who called.
+    for (const subscriber of this.#subscribers) if (isSame(subscriber.viewer, viewer)) subscriber.release();
+    if (!changedStates || !("ok" in reply)) return reply;
+    const changes = this.#states.since(before, () => true, this.#pageLength) ?? { changed: {} };
+    return { ok: { ...(isSilent(reply.ok) ? {} : { result: reply.ok }), ...changes } };
+  }
+
+  async #readState(ref: OfferRef, mediaType: string | undefined): Promise<Reply> {
+    const cell = this.#states.cells.get(ref);
+    return cell === undefined ? NOTHING : stateReply(nameOf(ref), await contentOf(cell, mediaType, this.#pageLength));
+  }
+
+  async #readPage(book: Book, { page: id }: Bag): Promise<Reply> {
+    const page = typeof id === "string" ? pageOf(id) : undefined;
+    const ref: OfferRef = `resources/${page?.name ?? ""}`;
+    const cell = this.#states.cells.get(ref);
+    if (page === undefined || cell === undefined) return NOTHING;
+    const mimeType = book.get(ref)?.offer.definition["mimeType"];
+    const mediaType = typeof mimeType === "string" && mimeType !== "application/json" ? mimeType : undefined;
+    const content = await contentOf(cell, mediaType, this.#pageLength);
+    if (content.look.revision !== page.revision)
+      return { refused: { code: "NOT_NOW", message: `The state ${page.name} has changed: read it again for its pages of now.` } };
+    return content.pages[page.at] ?? NOTHING;
+  }
+
+  #getState({ keys }: Bag): Reply {
+    const wanted = keysIn(keys);
+    const refs = [...this.#states.cells.keys()].filter((ref) => isState(ref, this.#options) && (wanted === undefined || wanted.has(ref)));
+    const values = refs.map((ref): [string, Json] => {
+      const look = this.#states.cells.get(ref)?.look();
+      if (look?.fault !== undefined) throw look.fault;
+      return [nameOf(ref), look?.plain ?? null];
+    });
+    return { ok: Object.fromEntries(values) };
+  }
+
+  async #waitForChange({ keys, timeout, since: earlier }: Bag, options: CallOptions): Promise<Reply> {
+    const wanted = keysIn(keys);
+    const now = this.#states.now();
+    // Of a server that ran before, with a later clock: whatever is now may be new.
+    const since = typeof earlier !== "number" ? now : earlier > now ? 0 : earlier;
+    const longest = this.#wait === undefined ? 0 : timeoutOf(this.#wait);
+    const until = this.#clock.now() + (typeof timeout === "number" ? timeout : Math.min(30_000, longest));
+    const wants = (ref: OfferRef): boolean => (wanted === undefined ? isState(ref, this.#options) : wanted.has(ref));
+    while (!this.#closed) {
+      const changes = this.#states.since(since, wants, this.#pageLength);
+      const tools = wanted === undefined && this.#toolsRevision > since ? { tools: this.#toolNames() } : {};
+      if (changes !== undefined || "tools" in tools)
+        return { ok: { ...(changes ?? { changed: {} }), ...tools, timedOut: false, since: this.#states.now() } };
+      const left = until - this.#clock.now();
+      if (left <= 0) break;
+      await this.#change(left, options);
+    }
+    return { ok: { changed: {}, timedOut: true, since: this.#states.now() } };
+  }
+
+  /** Settles with the next change, after `ms`, or with the source's end. Throws `CANCELLED`. */
+  async #change(ms: number, { signal }: CallOptions): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const undo = this.#clock.after(ms, resolve);
+    this.#waiting.add(resolve);
+    signal?.addEventListener("abort", resolve, { once: true });
+    await promise;
+    undo();
+    this.#waiting.delete(resolve);
+    signal?.removeEventListener("abort", resolve);
+    if (signal?.aborted === true) throw new EngineError("CANCELLED", "The wait was cancelled; nothing was changed by it.");
+  }
+
+  #toolNames(): readonly string[] {
+    return this.#book.surface.catalogue.tools.map(({ name }) => name);
+  }
+
+  #linksOf([root]: readonly Met[]): readonly Bag[] {
+    return Object.entries(root?.hearing.links ?? {}).map(([key, service]) => {
+      const { serviceName } = service;
+      const description = this.#options.linkDescriptions?.[key];
+      const address = this.#options.linkAddress?.(key, service);
+      return {
+        key,
+        ...(serviceName === undefined ? {} : { service: serviceName }),
+        ...(description === undefined ? {} : { description }),
+        ...(address === undefined ? {} : { address }),
+      };
+    });
+  }
+
+  // One name that clients refuse, one state that throws, must not take away all others.
+  #guard(run: () => void): void {
+    try {
+      run();
+    } catch (error) {
+      this.#fault(error);
+    }
+  }
+
+  // The same one comes with each change.
+  readonly #fault = (error: unknown): void => {
+    const said = String(error);
+    if (this.#faults.has(said) || this.#faults.size >= 1_000) return;
+    this.#faults.add(said);
+    this.#options.onFault?.(error);
+  };
+}
+
+const isSame = (a: Viewer, b: Viewer): boolean => a.principal === b.principal && a.self === b.self;
+
+const isState = (ref: OfferRef, { links }: AgenticServiceOptions): boolean => links !== "list" || ref !== "resources/list_links";
+
+// Of an action that said nothing.
+const isSilent = (value: Json): boolean => isBag(value) && value["isError"] === false;
+
+function keysIn(keys: Json | undefined): ReadonlySet<OfferRef> | undefined {
+  return Array.isArray(keys) ? new Set(keys.map((key): OfferRef => `resources/${String(key)}`)) : undefined;
+}
+
+function timeoutOf({ definition }: Offer): number {
+  const schema = definition["inputSchema"];
+  const properties = isBag(schema) ? schema["properties"] : undefined;
+  const timeout = isBag(properties) ? properties["timeout"] : undefined;
+  return isBag(timeout) && typeof timeout["maximum"] === "number" ? timeout["maximum"] : 0;
+}
+
+interface Description {
+  readonly title?: string;
+  readonly description?: string;
+  /** What its text or bytes are. */
+  readonly mediaType?: string;
+}
+
+const described = new WeakMap<object, Description>();
+
+/** A schema is read once: states may be emitted many times a second. */
+function describe(schema: unknown): Description {
+  if (typeof schema !== "object" || schema === null) return {};
+  let description = described.get(schema);
+  if (description === undefined) {
+    const { title, description: told, contentMediaType: mediaType } = toJSONSchema(schema);
+    description = {
+      ...(typeof title === "string" ? { title } : {}),
+      ...(typeof told === "string" ? { description: told } : {}),
+      ...(typeof mediaType === "string" ? { mediaType } : {}),
+    };
+    described.set(schema, description);
+  }
+  return description;
+}
+
+function sameTools({ catalogue: { tools: a } }: Surface, { catalogue: { tools: b } }: Surface): boolean {
+  return a.length === b.length && a.every((offer, i) => offer === b[i]);
+}

@@ -1,0 +1,88 @@
+import { BLOB, CONTENT, EngineError, type Json, type Reply } from "../contract/index.ts";
+import { bytesOf, toBase64 } from "./base64.ts";
+import type { Look, StateCell } from "./state-cell.ts";
+
+const MAX_LENGTH = 67_108_864;
+
+/** How a state is read: its JSON as text, or bytes as a blob; in pages where that is long. */
+export interface Content {
+  readonly look: Look;
+  readonly pages: readonly Reply[];
+  readonly length: number;
+}
+
+const made = new WeakMap<Look, Promise<Content>>();
+
+/** Kept with the value it is of, so that pages are cut once. */
+export function contentOf(cell: StateCell, mediaType: string | undefined, pageLength: number): Promise<Content> {
+  const look = cell.look();
+  let content = made.get(look);
+  if (content === undefined) {
+    content = cut(cell.value, look, mediaType, pageLength);
+    made.set(look, content);
+  }
+  return content;
+}
+
+/** The whole, or where it is long which pages there are. */
+export function stateReply(name: string, { look, pages, length }: Content): Reply {
+  const [only] = pages;
+  if (only !== undefined && pages.length === 1) return only;
+  return { ok: { large: true, length, pages: pages.map((_page, i) => `${name}-${look.revision}-${i + 1}`) } };
+}
+
+/** A page's id, read back. */
+export function pageOf(id: string): { readonly name: string; readonly revision: number; readonly at: number } | undefined {
+  const match = /^(.+)-(\d{1,16})-(\d{1,6})$/s.exec(id);
+  return match === null ? undefined : { name: match[1] ?? "", revision: Number(match[2]), at: Number(match[3]) - 1 };
+}
+
+async function cut(value: unknown, look: Look, mediaType: string | undefined, pageLength: number): Promise<Content> {
+  if (look.fault !== undefined) throw look.fault;
+  const bytes = value instanceof Blob ? await bytesIn(value) : bytesOf(value);
+  if (bytes !== undefined) {
+    const type = value instanceof Blob && value.type !== "" ? value.type : undefined;
+    const mimeType = mediaType ?? type ?? "application/octet-stream";
+    const text = toBase64(bytes);
+    // Whole groups of four: each page is base64 by itself.
+    const pages = slices(text, Math.max(4, pageLength - (pageLength % 4)));
+    return { look, length: bytes.length, pages: pages.map((blob) => ({ ok: { [BLOB]: blob, mimeType } })) };
+  }
+  if (typeof look.plain === "string" && mediaType !== undefined && look.plain.length <= pageLength)
+    return { look, length: look.plain.length, pages: [{ ok: look.plain }] };
+  const text = JSON.stringify(look.plain);
+  if (text.length > MAX_LENGTH) throw tooLarge(text.length);
+  const pages = slices(text, pageLength);
+  // A bare string would be taken for text already, and lose its quotes: a state is JSON, whatever its value.
+  if (pages.length === 1)
+    return { look, length: text.length, pages: [{ ok: typeof look.plain === "string" ? textBlock(text) : look.plain }] };
+  return { look, length: text.length, pages: pages.map((page) => ({ ok: page })) };
+}
+
+async function bytesIn(blob: Blob): Promise<Uint8Array> {
+  if (blob.size > MAX_LENGTH) throw tooLarge(blob.size);
+  return new Uint8Array(await blob.arrayBuffer());
+}
+
+function tooLarge(length: number): EngineError {
+  return new EngineError("STATE_TOO_LARGE", `This state is ${length} characters or bytes long: let the service show a part of it.`);
+}
+
+function slices(text: string, length: number): readonly string[] {
+  const parts: string[] = [];
+  let at = 0;
+  do {
+    let end = Math.min(text.length, at + length);
+    // Half of a character is none.
+    if (end < text.length && isHighSurrogate(text.charCodeAt(end - 1))) end += 1;
+    parts.push(text.slice(at, end));
+    at = end;
+  } while (at < text.length);
+  return parts;
+}
+
+const isHighSurrogate = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff;
+
+function textBlock(text: string): Json {
+  return { [CONTENT]: [{ type: "text", text }] };
+}

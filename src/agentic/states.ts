@@ -1,0 +1,71 @@
+import type { Bag, Json, OfferRef } from "../contract/index.ts";
+import { type Revisions, StateCell } from "./state-cell.ts";
+
+const MAX_GONE = 256;
+
+/** The states a service shows, and since when each is what it is. */
+export class States {
+  readonly #revisions: Revisions;
+  readonly #cells = new Map<OfferRef, StateCell>();
+  readonly #gone = new Map<OfferRef, number>();
+
+  constructor(revisions: Revisions) {
+    this.#revisions = revisions;
+  }
+
+  get cells(): ReadonlyMap<OfferRef, StateCell> {
+    return this.#cells;
+  }
+
+  /** The service says these and no others. */
+  hear(values: ReadonlyMap<OfferRef, unknown>): void {
+    for (const ref of this.#cells.keys()) {
+      if (values.has(ref)) continue;
+      this.#cells.delete(ref);
+      this.#gone.set(ref, this.#revisions.next());
+    }
+    for (const [ref, value] of values) {
+      this.#gone.delete(ref);
+      let cell = this.#cells.get(ref);
+      if (cell === undefined) {
+        cell = new StateCell(this.#revisions);
+        this.#cells.set(ref, cell);
+      }
+      cell.hear(value);
+    }
+    for (const ref of this.#gone.keys()) {
+      if (this.#gone.size <= MAX_GONE) break;
+      this.#gone.delete(ref);
+    }
+  }
+
+  /** All looked at, so that whatever changes from here on has a higher revision than this. */
+  now(): number {
+    for (const cell of this.#cells.values()) cell.look();
+    return this.#revisions.last;
+  }
+
+  /** Values by name; what is longer than `maxLength` only by name. Undefined: nothing changed. */
+  since(revision: number, wants: (ref: OfferRef) => boolean, maxLength: number): Bag | undefined {
+    const refs = [...this.#cells].flatMap(([ref, cell]) => (wants(ref) && cell.look().revision > revision ? [ref] : []));
+    const gone = [...this.#gone].flatMap(([ref, at]) => (wants(ref) && at > revision ? [nameOf(ref)] : []));
+    if (refs.length + gone.length === 0) return undefined;
+    return { ...this.values(refs, maxLength), ...(gone.length === 0 ? {} : { gone }) };
+  }
+
+  values(refs: readonly OfferRef[], maxLength: number): Bag {
+    const changed: [string, Json][] = [];
+    const large: string[] = [];
+    for (const ref of refs) {
+      const look = this.#cells.get(ref)?.look();
+      if (look === undefined) continue;
+      if (look.fault !== undefined || JSON.stringify(look.plain).length > maxLength) large.push(nameOf(ref));
+      else changed.push([nameOf(ref), look.plain]);
+    }
+    return { changed: Object.fromEntries(changed), ...(large.length === 0 ? {} : { large }) };
+  }
+}
+
+export function nameOf(ref: OfferRef): string {
+  return ref.slice(ref.indexOf("/") + 1);
+}

@@ -3,6 +3,7 @@ import { Command, CommanderError } from "commander";
 import { registerActorCommands } from "./actor-commands.ts";
 import { registerChainCommands } from "./chain-commands.ts";
 import { describeFailure, EXIT, type ExitCode } from "./exit-code.ts";
+import { bearGoneReaders, print } from "./output.ts";
 import { registerServeCommands } from "./serve-commands.ts";
 
 const version = (): string => {
@@ -12,6 +13,7 @@ const version = (): string => {
 
 /** The whole command line. Settles with the exit code (docs/guide/cli.md). */
 export const main = async (argv: readonly string[]): Promise<ExitCode> => {
+  bearGoneReaders(process.stderr);
   // Machines asked for JSON: the failure is JSON too, on the error stream.
   const json = argv.includes("--json");
   const failed = (code: string, message: string): string => (json ? JSON.stringify({ error: { code, message } }) : `troupe: ${message}`);
@@ -19,6 +21,7 @@ export const main = async (argv: readonly string[]): Promise<ExitCode> => {
     .description("Durable actors behind the Model Context Protocol.")
     .version(version())
     .configureOutput({
+      writeOut: print,
       outputError: (text, write) => write(json ? `${failed("USAGE", text.replace(/^error: /, "").trim())}\n` : text),
     })
     .showHelpAfterError(json ? false : "(add --help for the options)")

@@ -21,10 +21,18 @@ const endWithReader = (error: NodeJS.ErrnoException): void => {
   process.exit(process.exitCode ?? 0);
 };
 
-/** One line of a command's result on the standard output. */
-export const printLine = (line: string): void => {
+/** A command's result on the standard output. */
+export const print = (text: string): void => {
   if (!process.stdout.listeners("error").includes(endWithReader)) process.stdout.on("error", endWithReader);
-  process.stdout.write(`${line}\n`);
+  process.stdout.write(text);
+};
+
+/** One line of it. */
+export const printLine = (line: string): void => print(`${line}\n`);
+
+/** From here on whoever reads one of these streams may go, and what is written there afterwards is for nobody. */
+export const bearGoneReaders = (...streams: readonly NodeJS.WriteStream[]): void => {
+  for (const stream of streams) stream.on("error", () => undefined);
 };
 
 export const output = (json: boolean): Output => ({

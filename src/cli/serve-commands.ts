@@ -9,7 +9,7 @@ import { load } from "./load.ts";
 import { serverLog, type ServerLog } from "./log.ts";
 import { isModuleFile } from "./module-file.ts";
 import { addServeOptions, type ServeOptions } from "./options.ts";
-import { paint } from "./output.ts";
+import { bearGoneReaders, paint } from "./output.ts";
 import { reloadRounds } from "./reload-hook.ts";
 import { resolveToThisTroupe } from "./resolve-hook.ts";
 import { type Server, startServer } from "./server.ts";
@@ -18,7 +18,7 @@ import { strayError } from "./stray.ts";
 const holdFor = (options: ServeOptions): HeldOutput | undefined =>
   options.stdio === true || options.json === true ? holdOutput() : undefined;
 
-/** Settles on the first SIGTERM or SIGINT; a second one ends the process at once. */
+/** Settles on the first SIGTERM, SIGINT or SIGHUP; a second one ends the process at once. */
 const stopSignal = (): Promise<string> =>
   new Promise((resolve) => {
     let seen = false;
@@ -29,6 +29,7 @@ const stopSignal = (): Promise<string> =>
     };
     process.on("SIGTERM", stop);
     process.on("SIGINT", stop);
+    process.on("SIGHUP", stop);
   });
 
 const announce = (server: Server, options: ServeOptions, name: string, held: HeldOutput | undefined): void => {
@@ -79,6 +80,7 @@ const untilStopped = async (
 export const registerServeCommands = (program: Command, version: string): void => {
   addServeOptions(program.command("serve").description("Serve actors to MCP clients.")).action(
     async (modules: string[], options: ServeOptions) => {
+      bearGoneReaders(process.stdout);
       resolveToThisTroupe();
       const held = holdFor(options);
       const log = serverLog(options.log, options.json === true, () => systemClock.now());
@@ -92,6 +94,7 @@ export const registerServeCommands = (program: Command, version: string): void =
 
   addServeOptions(program.command("dev").description("Serve, load anew when files change, and check that turns are pure.")).action(
     async (modules: string[], options: ServeOptions) => {
+      bearGoneReaders(process.stdout);
       resolveToThisTroupe();
       const rounds = reloadRounds();
       const held = holdFor(options);

@@ -35,8 +35,10 @@ describe("the chain from the command line", () => {
 
   test("a reader that stops reading, as head does, is no failure", () => {
     // Nobody is left to read when the first line is written.
-    const told = spawnSync("sh", ["-c", `"$0" bin/troupe.js chain counter/main --data "$1" | true`, process.execPath, data], { cwd: root });
-    assert.equal(told.stderr.toString(), "");
+    for (const command of ["chain counter/main", "actors", "--help", "chain --help"]) {
+      const told = spawnSync("sh", ["-c", `"$0" bin/troupe.js ${command} --data "$1" | true`, process.execPath, data], { cwd: root });
+      assert.equal(told.stderr.toString(), "", command);
+    }
   });
 
   test("replay tells the state at any event, and runs pure turns again", async () => {

@@ -120,3 +120,26 @@ test("chain --follow prints events as they come", async () => {
   following.child.kill("SIGINT");
   assert.equal(await following.ended, 0);
 });
+
+test("a server whose log nobody reads any more goes on, and ends when it is told to", async () => {
+  using place = folder();
+  await using served = running("serve", place.module, "--http", "127.0.0.1:0", "--json", "--data", join(place.path, "data"));
+  await served.said(/"ready":true/);
+  const client = await connect({ http: String(JSON.parse(served.out()).http) }, { sdk: "v1", era: "legacy" });
+  served.child.stderr?.destroy();
+  served.child.stdout?.destroy();
+  for (const word of ["one", "two"]) await client.call("crack", { word }).catch(() => undefined);
+  assert.equal((await client.call("ring")).text, "1");
+  await client[Symbol.asyncDispose]();
+  served.child.kill("SIGTERM");
+  assert.equal(await served.ended, 0);
+});
+
+test("a hang-up ends a server as SIGTERM does", async () => {
+  using place = folder();
+  await using served = running("serve", place.module, "--http", "127.0.0.1:0", "--json");
+  await served.said(/"ready":true/);
+  served.child.kill("SIGHUP");
+  assert.equal(await served.ended, 0);
+  assert.match(served.err(), /"event":"stopping","why":"SIGHUP"/);
+});

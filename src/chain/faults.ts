@@ -18,6 +18,11 @@ export const noActor = (id: ActorId): EngineError =>
   fault("NO_ACTOR", `There is no actor ${id}: begin it with a message that has \`start\`.`);
 export const stopped = (id: ActorId, applied = false): EngineError =>
   fault("ACTOR_STOPPED", `${id} has stopped: a message with \`start\` begins another life.`, { applied });
+export const parentStopped = (id: ActorId, parent: ActorId): EngineError =>
+  fault(
+    "ACTOR_STOPPED",
+    `${parent} has stopped, so its child ${id} is not born: begin it from an actor that goes on, or give its kind \`begins: true\`.`,
+  );
 export const failed = (id: ActorId, why: string, cause?: unknown): EngineError =>
   fault("ACTOR_FAILED", `${id} has failed (${why}): mend the cause, then restart it.`, { cause });
 export const crashed = (id: ActorId, event: number, cause: unknown): EngineError =>

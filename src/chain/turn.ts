@@ -59,9 +59,7 @@ export function begin(kind: Kind, id: ActorId, message: Message, uid: string | u
   check(state, "state", policy.maxStateBytes);
   freezeNew(undefined, state);
   const owner = policy.owner === "starter" ? message.viewer?.principal : undefined;
-  // What stands for a viewer or for all belongs to no other actor, whoever wrote to it first.
-  const { per, begins } = kind.behaviour;
-  const parent = (per === undefined || per === "link") && begins !== true ? message.from : undefined;
+  const parent = hasParent(kind) ? message.from : undefined;
   const extra =
     override === undefined && owner === undefined && parent === undefined && uid === undefined
       ? kind.plain
@@ -75,6 +73,9 @@ export function begin(kind: Kind, id: ActorId, message: Message, uid: string | u
         };
   return { state, life: lifeOf(message), createdAt: message.at, extra, bytes: bounded(id, state, atMostBytes(state), policy) };
 }
+
+/** What stands for a viewer or for all belongs to no other actor, whoever wrote to it first. */
+export const hasParent = ({ behaviour: { per, begins } }: Kind): boolean => (per === undefined || per === "link") && begins !== true;
 
 /** What the behaviour gives, where it is a turn or work. Throws what it throws. */
 export function received({ behaviour }: Kind, state: Json, message: Message): Turn<unknown> | Work<unknown> {

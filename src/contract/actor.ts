@@ -75,7 +75,7 @@ export interface Turn<S> {
   readonly send?: readonly Outgoing[];
   /** By name; null cancels. */
   readonly wake?: Readonly<Record<string, Wake | null>>;
-  /** The actor ends with this turn, for this reason; its children first. */
+  /** The actor ends with this turn, for this reason, and its children with it: it is told of once they have ended. */
   readonly stop?: string;
   /** What happened inside (host calls, foreign tools): kept in the event. */
   readonly record?: Json;

@@ -13,6 +13,7 @@ import {
   entryOf,
   type Extra,
   faults,
+  hasParent,
   type Kind,
   messagesOf,
   OK_NULL,
@@ -21,6 +22,8 @@ import {
   received,
   statusOf,
 } from "../chain/index.ts";
+import { tellDropped } from "./dropped.ts";
+import { farewell } from "./family.ts";
 import { LastEvent } from "./last-event.ts";
 import type { Host } from "./host.ts";
 import { Job, type Task } from "./job.ts";
@@ -66,6 +69,8 @@ export class Cell extends Line implements Base {
   #lead: Lead | undefined;
   #work: WorkRun | undefined;
   #why: EngineError | undefined;
+  /** While its children are stopped. */
+  #ending: Promise<void> | undefined;
 
   constructor(host: Host, kind: Kind, id: ActorId, memory: boolean) {
     super(host, id);
@@ -119,10 +124,16 @@ export class Cell extends Line implements Base {
 
   /** Settles when the store has answered for all that was handed to it. */
   async settled(): Promise<void> {
-    while (this.#lead !== undefined || this.loading !== undefined) {
+    while (this.#lead !== undefined || this.loading !== undefined || this.#ending !== undefined) {
       await this.loading;
       await this.#lead?.over();
+      await this.#ending;
     }
+  }
+
+  /** Settles when the store has answered for the lead; undefined: there is none. */
+  landing(): Promise<void> | undefined {
+    return this.#lead?.over();
   }
 
   /** A reply to a call of that key that is on its way to the disk: settles when it is there, or will not be. */
@@ -152,9 +163,11 @@ export class Cell extends Line implements Base {
     if (job.phase === "over") return;
     const refusal = this.#refusal(job);
     if (refusal) return job.fail(refusal);
-    const born = this.status !== "live";
-    const base = born ? this.#begin(job) : this;
-    if (base === undefined) return;
+    if (this.status === "live") this.#receive(job, this, false);
+    else this.#ifParentLives(job, () => this.#bear(job));
+  }
+
+  #receive(job: Job, base: Base, born: boolean): void {
     // Not the message's own time: one that waited long in the outbox comes now all the same.
     this.lastAt = this.host.clock.now();
     let effect: Turn<unknown> | Work<unknown>;
@@ -164,7 +177,7 @@ export class Cell extends Line implements Base {
       return this.#crash(job, error, "turn");
     }
     if (typeof effect === "function") this.#startWork(job, base, born, effect);
-    else this.#apply(job, base, born, effect);
+    else this.#conclude(job, base, born, effect, NOBODY);
   }
 
   #refusal({ message }: Job): EngineError | undefined {
@@ -177,6 +190,38 @@ export class Cell extends Line implements Base {
     }
     if (message.start !== undefined) return undefined;
     return this.status === "unborn" ? faults.noActor(this.id) : faults.stopped(this.id);
+  }
+
+  /** A send begins no actor once its sender, which would be the parent, has ended that life. */
+  #ifParentLives(job: Job, act: () => void): void {
+    const { message } = job;
+    const { from } = message;
+    const { family } = this.host;
+    if (job.bounded || from === undefined || !hasParent(this.kind)) return act();
+    const go = (lives: boolean): void => (lives ? act() : job.fail(faults.parentStopped(this.id, from)));
+    const sure = family.senderLives(message);
+    if (sure !== undefined) return go(sure);
+    this.hold = "parent";
+    family.whenSure(message).then(
+      // A moment later it may have stopped after all; nobody has changed it where that would have to be asked again.
+      (lives) => this.resume(job, () => go(family.senderLives(message) ?? lives)),
+      (error: unknown) => this.resume(job, () => job.fail(faults.fromStore(error))),
+    );
+  }
+
+  /** Another life begins without the children of the last. */
+  #bear(job: Job): void {
+    const live = (): void => {
+      const base = this.#begin(job);
+      if (base !== undefined) this.#receive(job, base, true);
+    };
+    const stopping = this.life === "" ? undefined : this.host.family.stopChildren(this.id, NOBODY);
+    if (stopping === undefined) return live();
+    this.hold = "stop";
+    stopping.then(
+      () => this.resume(job, live),
+      (error: unknown) => this.resume(job, () => job.fail(faults.fromStore(error))),
+    );
   }
 
   #begin(job: Job): Base | undefined {
@@ -225,7 +270,11 @@ export class Cell extends Line implements Base {
       this.resume(job, act);
     };
     const run = new WorkRun(this.id, this.host, job, base.extra.policy.workMs, {
-      turned: (turn) => ended(() => this.#apply(job, base, born, turn)),
+      turned: (turn) =>
+        ended(() => {
+          if (born) this.#ifParentLives(job, () => this.#conclude(job, base, true, turn, NOBODY));
+          else this.#conclude(job, base, false, turn, NOBODY);
+        }),
       threw: (error) => ended(() => this.#crash(job, error, "work")),
       timedOut: (error) => ended(() => job.fail(error)),
     });
@@ -235,36 +284,18 @@ export class Cell extends Line implements Base {
 
   // ── a turn ────────────────────────────────────────────────────────────────
 
-  #apply(job: Job, base: Base, born: boolean, turn: Turn<unknown>): void {
-    if (turn.stop === undefined) this.#conclude(job, base, born, turn, NOBODY);
-    else if (this.#lead !== undefined) this.park(job);
-    else this.#stopAfterChildren(job, base, born, turn, NOBODY);
-  }
-
   /** Stops without the behaviour's doing. `above`: who is stopping already, and need not be told. */
   stop(job: Job, reason: string, above: ReadonlySet<ActorId>): void {
     const task: Task = {
       run: () => {
         if (this.seq === 0) job.fail(faults.noActor(this.id));
         else if (this.status === "stopped") job.done(OK_NULL);
-        else if (this.#lead !== undefined) this.park(task);
-        else this.#stopAfterChildren(job, this, false, { stop: reason }, above);
+        else this.#conclude(job, this, false, { stop: reason }, above);
       },
       abandon: (error) => job.fail(error),
     };
     this.push(task, true);
     this.abortWork(faults.stopped(this.id));
-  }
-
-  #stopAfterChildren(job: Job, base: Base, born: boolean, turn: Turn<unknown>, above: ReadonlySet<ActorId>): void {
-    const stopping = born ? undefined : this.host.stopChildren(this.id, above);
-    if (stopping === undefined) return this.#conclude(job, base, born, turn, above);
-    this.hold = "stop";
-    job.phase = "commit";
-    stopping.then(
-      () => this.resume(job, () => this.#conclude(job, base, born, turn, above)),
-      (error: unknown) => this.resume(job, () => job.fail(faults.fromStore(error))),
-    );
   }
 
   /** A wake has come: unless it was cancelled or put off meanwhile, it runs like any message. */
@@ -357,7 +388,7 @@ export class Cell extends Line implements Base {
         answersElsewhere: this.memory && job.consumed !== undefined,
         parentKnows: extra.parent !== undefined && above.has(extra.parent),
       });
-      if (plan !== undefined) this.#commit(job, plan);
+      if (plan !== undefined) this.#commit(job, plan, above);
     } catch (error) {
       if (error instanceof EngineError) job.fail(error);
       else this.#crash(job, error, "turn");
@@ -387,25 +418,40 @@ export class Cell extends Line implements Base {
     if (now) this.#announce(now, undefined);
   }
 
-  #commit(job: Job, plan: Plan): void {
-    if (plan.born ? plan.extra.policy.persistence === "memory" : this.memory) this.#commitHere(job, plan);
-    else this.#handOver(job, plan);
+  #commit(job: Job, plan: Plan, above: ReadonlySet<ActorId>): void {
+    if (plan.born ? plan.extra.policy.persistence === "memory" : this.memory) this.#commitHere(job, plan, above);
+    else this.#handOver(job, plan, above);
   }
 
-  #commitHere(job: Job, plan: Plan): void {
+  #commitHere(job: Job, plan: Plan, above: ReadonlySet<ActorId>): void {
     const last = new LastEvent(this.kind, plan, this.last);
     this.memory = true;
     this.#tail = undefined;
     this.#take(plan);
     this.last = last;
     if (plan.born) this.host.began(this);
-    if (plan.stop !== undefined) this.host.ended(this);
     const out = plan.sends.length === 0 ? NOTHING : messagesOf(plan, this.host.clock.now(), undefined);
-    this.#land(job, plan, last, out);
+    if (plan.stop === undefined) return this.#land(job, plan, last, out);
+    this.host.ended(this);
+    this.#leave(job, farewell(plan, this.host.clock.now(), undefined), above, () => this.#land(job, plan, last, out));
+  }
+
+  /** A stop that is kept is told of once the actor's children have stopped, or could not be for now. */
+  #leave(job: Job, message: Message, above: ReadonlySet<ActorId>, land: () => void): void {
+    const leaving = this.host.family.leave(message, !this.memory, above);
+    if (leaving === undefined) return land();
+    this.hold = "stop";
+    this.#ending = this.#left(leaving, job, land);
+  }
+
+  async #left(leaving: Promise<void>, job: Job, land: () => void): Promise<void> {
+    await leaving;
+    this.#ending = undefined;
+    this.resume(job, land);
   }
 
   /** The next turn may run before the store has answered. */
-  #handOver(job: Job, plan: Plan): void {
+  #handOver(job: Job, plan: Plan, above: ReadonlySet<ActorId>): void {
     const { store } = this.host;
     if (store === undefined) throw faults.engineMissing(this.kind.name, "store");
     const tail = this.#tail ?? new Tail();
@@ -416,7 +462,10 @@ export class Cell extends Line implements Base {
       lastMessageAt: this.lastAt,
       consumed: job.consumed,
     };
-    const entry = entryOf(this.kind, plan, place, this.host.clock.now());
+    const now = this.host.clock.now();
+    const turn = entryOf(this.kind, plan, place, now);
+    const leave = plan.stop === undefined ? undefined : { message: farewell(plan, now, turn.event.id), above };
+    const entry = leave === undefined ? turn : { ...turn, out: [...turn.out, leave.message] };
     this.#lead ??= new Lead(this.id, this.#now(), {
       landed: (flight) => this.#landed(flight),
       shorter: () => this.#shorter(),
@@ -428,7 +477,7 @@ export class Cell extends Line implements Base {
     tail.grow(entry);
     this.#tail = tail;
     job.phase = "commit";
-    this.#lead.add(new Flight(job, plan, entry), store);
+    this.#lead.add(new Flight(job, plan, entry, leave), store);
     // Another life must not begin on a stop that may be dropped.
     if (plan.stop !== undefined) this.hold = "quiet";
     else if (this.#lead.length >= LONGEST_LEAD) this.hold = "full";
@@ -446,10 +495,17 @@ export class Cell extends Line implements Base {
     this.status = statusOf(plan);
   }
 
-  #landed({ job, plan, entry, riders }: Flight): void {
+  #landed({ job, plan, entry, leave, riders }: Flight): void {
     job.kept = job.consumed !== undefined;
-    this.#land(job, plan, { seq: plan.seq, head: entry.event.id, status: entry.row.status }, entry.out);
-    for (const rider of riders) rider.done();
+    const place = { seq: plan.seq, head: entry.event.id, status: entry.row.status };
+    if (leave === undefined) {
+      this.#land(job, plan, place, entry.out);
+      for (const rider of riders) rider.done();
+    } else
+      this.#leave(job, leave.message, leave.above, () => {
+        this.#land(job, plan, place, entry.out.slice(0, -1));
+        for (const rider of riders) rider.done();
+      });
   }
 
   #shorter(): void {
@@ -507,41 +563,17 @@ export class Cell extends Line implements Base {
       this.host.fault(error, { where: "store", actor: this.id });
       lost = faults.fromStore(error);
     }
-    let first: unknown;
-    for (const flight of flights) {
-      const kept = await this.#isKept(flight);
-      if (kept === true) {
-        this.#landed(flight);
-        continue;
-      }
-      const { error } = flight;
-      const told =
-        kept === "unknown"
-          ? faults.outcomeUnknown(this.id, error)
-          : first === undefined
-            ? faults.fromStore(error)
-            : faults.notApplied(this.id, first);
-      first ??= error;
-      flight.job.fail(told);
-      for (const rider of flight.riders) rider.dropped(faults.notApplied(this.id, error));
-    }
+    if (flights.length > 0) await tellDropped(this.id, this.host.store, flights, (flight) => this.#landed(flight));
     this.loading = undefined;
     before?.();
-    if (lost === undefined) return this.release();
+    if (lost === undefined) {
+      // Held until the children of an actor that stopped have: that ends by itself.
+      if (this.#ending === undefined) this.release();
+      return;
+    }
     this.lost = lost;
     this.host.forget(this);
     this.refuseAll(lost);
-  }
-
-  /** A store that fails without a word of its own may have kept the entry all the same. */
-  async #isKept({ outcome, error, entry }: Flight): Promise<boolean | "unknown"> {
-    if (outcome === "kept") return true;
-    if (faults.saysNothingKept(error)) return false;
-    try {
-      return (await this.host.store?.event(entry.event.id)) !== undefined;
-    } catch {
-      return "unknown";
-    }
   }
 
   #become(woken: Woken | undefined): void {

@@ -1,5 +1,6 @@
 import type { ActorId, Clock, Entropy, Message, Outgoing, Remembered, Reply, Store } from "../contract/index.ts";
 import type { Cell } from "./cell.ts";
+import type { Family } from "./family.ts";
 import type { Job } from "./job.ts";
 import type { Laters } from "./laters.ts";
 import type { Waits } from "./waits.ts";
@@ -30,8 +31,7 @@ export interface Host {
   deliver(messages: readonly Message[], kept: boolean): void;
   /** The actor's wakes or its expiry are others now. */
   timed(cell: Cell): void;
-  /** Undefined: there are none. `above`: who is stopping already. */
-  stopChildren(id: ActorId, above: ReadonlySet<ActorId>): Promise<void> | undefined;
+  readonly family: Pick<Family, "stopChildren" | "leave" | "senderLives" | "whenSure">;
   /** A memory actor has begun. */
   began(cell: Cell): void;
   /** A memory actor has ended: once for each beginning. */

@@ -24,7 +24,7 @@ export class Job {
   answered = false;
   /** The wake it is, and the actor's business to take it off the row. */
   wake: string | undefined;
-  /** Deliveries wait in the outbox, not in the mailbox: they are not bounded there. */
+  /** What a turn has sent, and wakes, wait elsewhere and not in the mailbox: they are not bounded there. */
   bounded = true;
   ended: Ended | undefined;
   /** Undoes what was set up to watch over it. */

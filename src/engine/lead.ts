@@ -4,7 +4,7 @@
  * C2: they land in their order; once one is lost, none after it lands, and all are
  * told of together when the store has answered for each.
  */
-import type { ActorId, EngineError, Entry, Json, Status, Store } from "../contract/index.ts";
+import type { ActorId, EngineError, Entry, Json, Message, Status, Store } from "../contract/index.ts";
 import type { Job } from "./job.ts";
 import type { Plan } from "../chain/index.ts";
 
@@ -23,16 +23,24 @@ export interface Rider {
   readonly dropped: (error: EngineError) => void;
 }
 
+interface Leave {
+  readonly message: Message;
+  readonly above: ReadonlySet<ActorId>;
+}
+
 export class Flight {
   readonly job: Job;
   readonly plan: Plan;
   readonly entry: Entry;
   readonly riders: Rider[] = [];
+  /** Of a stop: what the store keeps until the actor's children have ended, and who is stopping already. */
+  readonly leave: Leave | undefined;
   outcome: "flying" | "kept" | "lost" = "flying";
   error: unknown;
 
-  constructor(job: Job, plan: Plan, entry: Entry) {
+  constructor(job: Job, plan: Plan, entry: Entry, leave?: Leave) {
     this.job = job;
+    this.leave = leave;
     this.plan = plan;
     this.entry = entry;
   }

@@ -4,8 +4,8 @@ import type { Host } from "./host.ts";
 import { Job, type Task } from "./job.ts";
 import { Mailbox } from "./mailbox.ts";
 
-/** Why the next task waits: a load, work, until the lead is durable, children that stop, a lead grown too long. */
-export type Hold = "load" | "work" | "quiet" | "stop" | "full";
+/** Why the next task waits: a load, work, until the lead is durable, children that stop, a parent that is looked for, a lead grown too long. */
+export type Hold = "load" | "work" | "quiet" | "stop" | "parent" | "full";
 
 /**
  * One thing at a time, in order, inside the call that brings it where nothing is

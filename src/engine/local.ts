@@ -28,6 +28,7 @@ import { Alarm } from "./alarm.ts";
 import { compareIds, faults, keyOf, type Kind, kindFrom, kindOf, stamp, stampFrom } from "../chain/index.ts";
 import { Cell } from "./cell.ts";
 import { damageTo } from "./damage.ts";
+import { Family, isFarewell } from "./family.ts";
 import type { FaultContext, Host } from "./host.ts";
 import { Idle } from "./idle.ts";
 import { Job } from "./job.ts";
@@ -78,6 +79,7 @@ export class LocalEngine implements Engine {
   readonly #outbox: Outbox;
   readonly #alarm: Alarm;
   readonly #keyed: Keyed;
+  readonly #family: Family;
   readonly #host: Host;
   readonly #damaged: Damaged;
   readonly #fault: (error: unknown, context: FaultContext) => void;
@@ -105,7 +107,22 @@ export class LocalEngine implements Engine {
     this.#idle = new Idle(clock, (cell) => this.#registry.forget(cell));
     const fault = this.#fault;
     this.#damaged = damageTo(fault, "outbox");
-    this.#outbox = new Outbox({ clock, store, retryMs, fault, accept: (job) => this.#accept(job) });
+    this.#outbox = new Outbox({
+      clock,
+      store,
+      retryMs,
+      fault,
+      accept: (job) => (isFarewell(job.message) ? this.#family.delivered(job) : this.#accept(job)),
+    });
+    this.#family = new Family({
+      store,
+      registry: this.#registry,
+      sleeps: (kind) => this.#sleepsAs(kind),
+      stop: (id, reason, above) => this.#stop(id, reason, above),
+      deliver: (message, kept) => this.#outbox.add([message], kept),
+      done: (messageId) => this.#outbox.done(messageId),
+      fault,
+    });
     this.#alarm = new Alarm({
       clock,
       entropy,
@@ -137,7 +154,7 @@ export class LocalEngine implements Engine {
       callFrom: (work, n, outgoing, endsAt, signal) => this.#callFrom(work, n, outgoing, endsAt, signal),
       deliver: (messages, kept) => this.#outbox.add(messages, kept),
       timed: (cell) => this.#alarm.timed(cell),
-      stopChildren: (id, above) => this.#stopChildren(id, above),
+      family: this.#family,
       began: (cell) => this.#began(cell),
       ended: (cell) => this.#registry.ended(cell),
       rest: (cell) => this.#rest(cell),
@@ -405,6 +422,12 @@ export class LocalEngine implements Engine {
     return this.#store !== undefined && (plain.policy.persistence !== "memory" || this.#strays.has(name));
   }
 
+  /** An actor of a kind that is not served here may be there all the same. */
+  #sleepsAs(name: string): boolean {
+    const kind = this.#kinds.get(name);
+    return this.#store !== undefined && (kind === undefined || this.#sleeps(kind));
+  }
+
   /** The cell of an actor that may be in the store; undefined where its kind is not known or lives in memory only. */
   #cell(id: ActorId): Cell | undefined {
     const known = this.#registry.get(id);
@@ -484,18 +507,6 @@ export class LocalEngine implements Engine {
     await job.promise();
   }
 
-  #stopChildren(id: ActorId, above: ReadonlySet<ActorId>): Promise<void> | undefined {
-    const here = this.#registry.children(id);
-    if (this.#store === undefined && here.length === 0) return undefined;
-    const down = new Set([...above, id]);
-    const all = async (): Promise<void> => {
-      const kept = (await asked(this.#store?.children(id))) ?? [];
-      const children = [...new Set([...here, ...kept])].filter((child) => !down.has(child));
-      await Promise.all(children.map((child) => this.#stop(child, `its parent ${id} stops`, down).catch(alreadyGone)));
-    };
-    return all();
-  }
-
   #expire(cell: Cell, ended: (again: boolean) => void): void {
     if (!cell.quiet) return ended(true);
     const job = new Job(this.#own(cell.id, "stop", { reason: "expired" }));
@@ -506,12 +517,6 @@ export class LocalEngine implements Engine {
 
 const twoOfAKind = (kind: string): TroupeError<"NAME_COLLISION"> =>
   new TroupeError("NAME_COLLISION", `Two behaviours are of the kind "${kind}": name one of them otherwise.`);
-
-/** A child that is no more, or whose kind is not known here, needs no stopping. */
-function alreadyGone(error: unknown): void {
-  if (error instanceof Error && "code" in error && (error.code === "NO_ACTOR" || error.code === "UNKNOWN_KIND")) return;
-  throw error;
-}
 
 async function asked<T>(answer: Promise<T> | undefined): Promise<T | undefined> {
   try {

@@ -110,6 +110,11 @@ export class Outbox {
     if (full) this.#missed = true;
   }
 
+  /** A message of the store's that was never in a lane has had its effect. */
+  done(messageId: string): void {
+    this.#track(this.#persist(() => this.#host.store?.settle(messageId, "done")).then(() => undefined));
+  }
+
   letters(): readonly Letter[] {
     return [...this.#letters.values()];
   }

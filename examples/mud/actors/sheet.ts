@@ -1,4 +1,4 @@
-import { fields, list, maybe, number, type Shape, text } from "./shape.ts";
+import { fields, flag, list, maybe, number, type Shape, text } from "./shape.ts";
 
 /**
  * What a room knows of somebody who is in it: a copy the player sends along.
@@ -9,12 +9,15 @@ export interface Sheet {
   health: number;
   items: string[];
   deeds: string[];
-  /** Quests that were taken up. */
+  /** Quests that were taken up, and which of them are done. */
   quests: string[];
+  completed: string[];
   /** Counts the player's changes: an older sheet never replaces a newer one. */
   revision: number;
   /** Counts the rooms that were entered: who is on the way back is not thrown out by a farewell that comes late. */
   visit: number;
+  /** Has seen the ending. */
+  ended: boolean;
 }
 
 export const sheet: Shape<Sheet> = fields({
@@ -23,8 +26,10 @@ export const sheet: Shape<Sheet> = fields({
   items: list(text),
   deeds: list(text),
   quests: list(text),
+  completed: list(text),
   revision: number,
   visit: number,
+  ended: flag,
 });
 
 /** What belongs to one call on its way through several actors; whoever gets it back can answer. */

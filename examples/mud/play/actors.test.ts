@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Viewer } from "troupe/contract";
+import type { Store, Viewer } from "troupe/contract";
 import { FaultyStore } from "../../../src/testing/faulty-store.ts";
 import { SimulatedClock } from "../../../src/testing/simulated-clock.ts";
 import { memoryStore } from "troupe/store";
-import { loadWorld, worlds } from "../index.ts";
+import { loadWorld, mud, worlds } from "../index.ts";
 import { diceOf } from "../rules/dice.ts";
 import { homesOf, type World } from "../world/world.ts";
 import { advise, type Facts } from "./bot.ts";
@@ -37,10 +37,16 @@ async function factsOf(table: Table, who: Viewer): Promise<Facts> {
 }
 
 /** The careful player, through tools alone. Returns the last result. */
-async function playThrough(table: Table, who: Viewer, clock: SimulatedClock): Promise<string> {
+async function playThrough(
+  table: Table,
+  who: Viewer,
+  clock: SimulatedClock,
+  after: (told: string) => Promise<void> = async () => {},
+): Promise<string> {
   let last = await table.tell(who, "say", { text: "Here I come." });
   for (let steps = 0; steps < 1_000; steps += 1) {
     await table.quiet();
+    await after(last);
     const advice = advise(table.world, await factsOf(table, who));
     if (advice === "done") return last;
     if (advice === "wait") {
@@ -81,6 +87,41 @@ for (const world of games) {
       });
       assert.match(last, /THE END/);
     }
+  });
+}
+
+/** A disk so slow that whoever watches looks between any two commits. */
+const slowStore = (): Store => {
+  const inner = memoryStore();
+  const commit: Store["commit"] = async (...given) => {
+    await inner.commit(...given);
+    await rounds(3);
+  };
+  return new Proxy(inner, {
+    get(target, name) {
+      const value: unknown = name === "commit" ? commit : Reflect.get(target, name, target);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+};
+
+for (const world of games) {
+  test(`C8 ${world.title}: from the first step to the ending, an act that changes a player's lists flags them once, and no other does`, async () => {
+    const clock = new SimulatedClock();
+    await using table = await Table.lay(world, { clock, seed: 13, store: slowStore() });
+    const ann = viewer("ann");
+    let flags = 0;
+    const undo = table.source.watch(ann, (ref) => void (flags += ref === undefined ? 1 : 0));
+    let before: string | undefined;
+    const wrong: string[] = [];
+    await playThrough(table, ann, clock, async (told) => {
+      const now = JSON.stringify(await table.lists(ann));
+      if (before !== undefined && flags !== (now === before ? 0 : 1)) wrong.push(`${flags} flags: ${told}`);
+      before = now;
+      flags = 0;
+    });
+    undo();
+    assert.deepEqual(wrong, []);
   });
 }
 
@@ -130,7 +171,7 @@ async function likely(
 
 test("C8 1,000 random acts by five players: a list is flagged once to exactly those whose lists changed, and every item stays in one place", async () => {
   const clock = new SimulatedClock();
-  await using table = await Table.lay(keep, { clock, seed: 4 });
+  await using table = await Table.lay(keep, { clock, seed: 4, store: slowStore() });
   const dice = diceOf(4);
   const names = ["Ann", "Bob", "Cyd", "Dan", "Eve"];
   const players = names.map((name) => viewer(name.toLowerCase()));
@@ -222,6 +263,19 @@ test("players are found again after a restart, where they were and with what the
   assert.equal(await table.tell(ann, "inventory"), "You carry: Torch. Health: 100 of 100.");
   assert.match(await table.prompt(ann, "start"), /You play Ann\. You are in: Dark Hallway\..+You carry Torch/s);
   assert.match(await table.tell(ann, "move", { direction: "south" }), /Exits: North/);
+});
+
+test("a room of an earlier version is read as it would be now", async () => {
+  await using table = await Table.lay(keep);
+  const ann = viewer("ann");
+  await table.tell(ann, "say", { text: "before" });
+  const now = await table.room("entrance");
+  assert.ok(now !== undefined);
+  const { completed, ended, ...earlier } = now.occupants["player/ann"] ?? {};
+  assert.deepEqual([completed, ended], [[], false]);
+  const room = mud(keep).find(({ kind }) => kind === "room");
+  const carried = room?.migrate?.(JSON.parse(JSON.stringify({ ...now, occupants: { "player/ann": earlier } })), 1);
+  assert.deepEqual(JSON.parse(JSON.stringify(carried)), now);
 });
 
 test("the world mends itself: strays go home, monsters come back, what was used up grows again, idle hands are emptied, sleepers are not seen", async () => {

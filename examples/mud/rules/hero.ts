@@ -107,6 +107,20 @@ export function questProgress(
   return { done, open };
 }
 
+/** The quests that are done. */
+export function completedOf({ quests }: Pick<HeroState, "quests">): string[] {
+  return Object.keys(quests).filter((id) => quests[id] === "completed");
+}
+
+/** Whether the ending comes to this hero on entering that room: everything carried goes home then. */
+export function meetsEnding(
+  world: World,
+  roomId: string,
+  hero: { readonly ended: boolean; readonly completed: readonly string[] },
+): boolean {
+  return !hero.ended && roomId === world.ending.room && hero.completed.includes(world.ending.quest);
+}
+
 /** What comes to an end now: quests that are done, and the world's ending. `home` are things that return where they belong. */
 export function advance(world: World, hero: HeroState): { readonly texts: readonly string[]; readonly home: readonly string[] } {
   const texts: string[] = [];
@@ -115,10 +129,9 @@ export function advance(world: World, hero: HeroState): { readonly texts: readon
     hero.quests[id] = "completed";
     texts.push(`Quest completed: ${world.quests[id]?.completed ?? id}`);
   }
-  const { ending } = world;
-  if (hero.ended || hero.room !== ending.room || hero.quests[ending.quest] !== "completed") return { texts, home: [] };
+  if (!meetsEnding(world, hero.room, { ended: hero.ended, completed: completedOf(hero) })) return { texts, home: [] };
   hero.ended = true;
-  texts.push(`*** ${ending.text} ***`);
+  texts.push(`*** ${world.ending.text} ***`);
   // The next hero needs it all.
   return { texts, home: hero.items.splice(0) };
 }

@@ -1,5 +1,5 @@
 import { monsterOf, type World } from "../../world/world.ts";
-import { enter, gain, heal, lose, suffer } from "../../rules/hero.ts";
+import { enter, gain, heal, lose, meetsEnding, suffer } from "../../rules/hero.ts";
 import { itemOf } from "../../world/world.ts";
 import { roomId } from "../room-id.ts";
 import type { Sheet, Ticket } from "../sheet.ts";
@@ -101,7 +101,7 @@ export function arriveAt(turn: PlayerTurn, world: World, arrival: Arrival): void
   state.monsterPresent = arrival.monster;
   const rested = enter(world, state, arrival.room);
   const texts = [...(rested === undefined ? [] : [rested]), ...progress(turn, world)];
-  if (state.items.length !== before.items.length) noteInRoom(turn, null);
+  if (state.items.length !== before.items.length || meetsEnding(world, arrival.room, before)) noteInRoom(turn, null);
   turn.send(roomId(arrival.back), "farewell", {
     player: self,
     visit: arrival.visit - 1,

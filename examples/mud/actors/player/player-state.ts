@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { RunContext } from "troupe";
 import type { ActorId } from "troupe/contract";
-import { advance, type HeroState, newHero } from "../../rules/hero.ts";
+import { advance, completedOf, type HeroState, newHero } from "../../rules/hero.ts";
 import { homesOf, itemOf, type World } from "../../world/world.ts";
 import { roomId } from "../room-id.ts";
 import type { Sheet } from "../sheet.ts";
@@ -52,8 +52,10 @@ export function newPlayer(world: World, self: ActorId, mortal: boolean): PlayerS
 }
 
 export function sheetOf(state: PlayerState): Sheet {
-  const { name, health, items, deeds, quests, revision, visit } = state;
-  return { name, health, items: [...items], deeds: [...deeds], quests: Object.keys(quests), revision, visit };
+  const { name, health, items, deeds, revision, visit, ended } = state;
+  const quests = Object.keys(state.quests);
+  const completed = completedOf(state);
+  return { name, health, items: [...items], deeds: [...deeds], quests, completed, revision, visit, ended };
 }
 
 /** The name under which a name is looked up: case, spaces and dashes make no difference. */

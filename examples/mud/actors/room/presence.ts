@@ -1,5 +1,6 @@
 import type { ActorId } from "troupe/contract";
 import { describeRoom } from "../../rules/describe.ts";
+import { meetsEnding } from "../../rules/hero.ts";
 import { monsterHere, restoreMonster, returnsFor } from "../../rules/stage.ts";
 import { roomOf, type World } from "../../world/world.ts";
 import { roomId } from "../room-id.ts";
@@ -138,6 +139,9 @@ export function arrive(
   tellAll(turn, args.player, args.how);
   if (known === undefined || known.visit < sheet.visit) admit(turn, args.player, sheet, args.died ? null : args.from);
   const seen = describeRoom(world, turn.key, state.stage, beholder(state, args.player));
+  // The player's own turn comes to the ending and sends everything home; lists show it at once, so that one step changes each list once.
+  const one = state.occupants[args.player];
+  if (one !== undefined && meetsEnding(world, turn.key, sheet)) one.items = [];
   turn.send(args.player, "arrived", {
     room: turn.key,
     visit: sheet.visit,
@@ -168,8 +172,8 @@ export function farewell(
 }
 
 function sheetOf(one: Occupant): Sheet {
-  const { name, health, items, deeds, quests, revision, visit } = one;
-  return { name, health, items: [...items], deeds: [...deeds], quests: [...quests], revision, visit };
+  const { name, health, items, deeds, quests, completed, revision, visit, ended } = one;
+  return { name, health, items: [...items], deeds: [...deeds], quests: [...quests], completed: [...completed], revision, visit, ended };
 }
 
 /** Tells everybody whether a monster is here: players say so in their own state. */

@@ -1,4 +1,4 @@
-import type { Viewer } from "troupe/contract";
+import type { Json, Viewer } from "troupe/contract";
 import type { Frozen, RunContext } from "troupe";
 import { newStage, type Stage } from "../../rules/stage.ts";
 import type { Beholder } from "../../rules/describe.ts";
@@ -65,6 +65,17 @@ const NEWS_LINES = 15;
 
 export function newRoom(world: World, key: string): RoomState {
   return { id: key, stage: newStage(world, key), occupants: {}, log: [], next: 1, resting: [], watch: false };
+}
+
+type Earlier = Omit<RoomState, "occupants"> & {
+  occupants: Record<string, Omit<Occupant, "completed" | "ended"> & Partial<Pick<Occupant, "completed" | "ended">>>;
+};
+
+/** A room of version 1, whose sheets did not tell of the ending: the players' next ones do. */
+export function fromVersion1(state: Json): RoomState {
+  const earlier: Earlier = JSON.parse(JSON.stringify(state));
+  const occupants = Object.entries(earlier.occupants).map(([id, one]) => [id, { ...one, completed: [], ended: false }]);
+  return { ...earlier, occupants: Object.fromEntries(occupants) };
 }
 
 /** The occupant a viewer is; undefined where this one has not been here yet, or slept too long. */

@@ -8,6 +8,7 @@ import { giveInput, itemInput, LOOK, MOVE, NOTHING, SAYING, talkInput } from "./
 import { admit, arrive, doze, farewell, isPlayer, ping } from "./presence.ts";
 import { consumed, gained, praised, receipt, received, released, returned, suffered, suffering } from "./replies.ts";
 import {
+  fromVersion1,
   me,
   newRoom,
   othersOf,
@@ -102,7 +103,9 @@ export function roomKind(world: World) {
     per: "link",
     begins: true,
     maxStateBytes: 4_194_304,
+    version: 2,
     initial: ({ key }): RoomState => newRoom(world, key),
+    migrate: fromVersion1,
     links: { "": { kinds: ["roster"], to: () => "roster/main" as const } },
     tools: {
       look: {

@@ -4,6 +4,7 @@ export { bodyText, headerText, readBody, readHeader, seal, sha256 } from "./even
 export { freezeNew } from "./freeze.ts";
 export { check, MAX_DEPTH } from "./json-check.ts";
 export { stateFrom, type Told } from "./state.ts";
+export { callHash } from "./call-hash.ts";
 export { compareIds, keyOf, kindOf } from "./address.ts";
 export { entryOf, eventOf, messagesOf, statusOf } from "./entry.ts";
 export { extraOf, kindFrom, type Extra, type Kind } from "./kind.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { DEFAULT_POLICY, type Behaviour, type Viewer } from "../contract/index.ts";
+import { DEFAULT_POLICY, type Behaviour, type Json, type Message, type Viewer } from "../contract/index.ts";
 import { memoryStore } from "../store/index.ts";
-import { FaultyStore, settle } from "../testing/index.ts";
+import { FaultyStore, settle, tallyKind } from "../testing/index.ts";
 import { LocalEngine } from "./index.ts";
 
 interface Desk {
@@ -79,4 +79,47 @@ test("who took a keyed call is found by kind, viewer and key, also after a resta
   assert.equal(await engine.keyed("door", ann, "k"), undefined);
   assert.equal(await engine.keyed("desk", { principal: "bob", scopes: [] }, "k"), undefined);
   assert.equal(await engine.keyed("desk", { self: "player/x", scopes: [] }, "k"), undefined);
+});
+
+/** Its work asks the desk's neighbour for something, then fails as often as it is told to. */
+function buyer(failures: { left: number }, what: (message: Message) => Json): Behaviour<null> {
+  return {
+    kind: "buyer",
+    version: 1,
+    policy: DEFAULT_POLICY,
+    initial: () => null,
+    receive: (_, message) => async (context) => {
+      const amount = what(message);
+      await context.call({ to: "tally/bank", action: "add", args: { by: amount }, start: null });
+      const reply = await context.call({ to: "tally/bank", action: "add", args: { by: amount }, start: null });
+      if ((failures.left -= 1) >= 0) throw new Error("no");
+      return { state: null, reply };
+    },
+  };
+}
+const buy = { to: "buyer/main", action: "buy", args: null, start: null, viewer: ann } as const;
+
+for (const restarted of [false, true])
+  test(`C4 work that a repeated keyed call runs again asks the same again, and is answered as the first time${restarted ? ", after a restart too" : ""}`, async () => {
+    const store = memoryStore();
+    const kinds = [tallyKind("tally"), buyer({ left: 2 }, () => 3)];
+    let engine = await LocalEngine.start({ kinds, store });
+    for (let times = 0; times < 2; times += 1) {
+      await assert.rejects(engine.call(buy, { key: "k" }), { code: "CRASHED" });
+      if (!restarted) continue;
+      await engine[Symbol.asyncDispose]();
+      engine = await LocalEngine.start({ kinds, store });
+    }
+    assert.deepEqual(await engine.call(buy, { key: "k" }), { ok: 6 });
+    assert.equal((await engine.read("tally/bank"))?.seq, 2);
+    assert.deepEqual(await engine.call(buy, { key: "other" }), { ok: 12 });
+    await engine[Symbol.asyncDispose]();
+  });
+
+test("C4 work that asks something else when it runs again is answered that", async () => {
+  let amount = 1;
+  await using engine = await LocalEngine.start({ kinds: [tallyKind("tally"), buyer({ left: 1 }, () => amount)], store: memoryStore() });
+  await assert.rejects(engine.call(buy, { key: "k" }), { code: "CRASHED" });
+  amount = 10;
+  assert.deepEqual(await engine.call(buy, { key: "k" }), { ok: 22 });
 });

@@ -2,7 +2,7 @@
 import { EngineError } from "../contract/index.ts";
 import type { ActorId, CallOptions, Clock, Message, Remembered, Reply, Store, Viewer } from "../contract/index.ts";
 import type { Cell } from "./cell.ts";
-import { faults, keptFor } from "../chain/index.ts";
+import { callHash, faults, keptFor, sha256 } from "../chain/index.ts";
 import { Job } from "./job.ts";
 import type { Laters } from "./laters.ts";
 
@@ -22,6 +22,15 @@ export interface KeyedHost {
 /** A viewer without a principal is known by the actor that stands for it. */
 export const scopedKey = (viewer: Viewer | undefined, from: ActorId | undefined, key: string): string =>
   `${viewer?.principal ?? viewer?.self ?? from ?? ""}\n${key}`;
+
+/**
+ * C4: the nth call of work, the same whenever that work runs again. A repeated keyed call is another message each time, so its
+ * own key is what stays. Work that decides otherwise then asks for something else, and is not answered as if it had not.
+ */
+export function innerKey({ message, key }: Job, n: number, { action, args }: Message): string {
+  const outer = key === undefined ? message.id : sha256(`${message.to}\n${key}`).slice(0, 32);
+  return `work ${outer}.${n} ${callHash(action, args)}`;
+}
 
 interface First {
   readonly reply: Promise<Reply>;

@@ -32,7 +32,7 @@ import { Family, isFarewell } from "./family.ts";
 import type { FaultContext, Host } from "./host.ts";
 import { Idle } from "./idle.ts";
 import { Job } from "./job.ts";
-import { Keyed, scopedKey } from "./keyed.ts";
+import { innerKey, Keyed, scopedKey } from "./keyed.ts";
 import { Laters } from "./laters.ts";
 import { Outbox } from "./outbox.ts";
 import { Registry } from "./registry.ts";
@@ -491,7 +491,7 @@ export class LocalEngine implements Engine {
     if (this.#phase === "closed") return Promise.reject(faults.draining());
     const message = stampFrom(work.message, n, outgoing, endsAt, this.#clock.now(), this.#entropy);
     // Only work that may run again, from the outbox or by a repeated call, need find its answers again.
-    if (work.consumed !== undefined || work.key !== undefined) return this.#keyed.call(message, `work ${message.id}`, { signal });
+    if (work.consumed !== undefined || work.key !== undefined) return this.#keyed.call(message, innerKey(work, n, message), { signal });
     const job = new Job(message);
     this.#submit(job, signal);
     return job.promise();

@@ -1,4 +1,4 @@
-import type { Bag, Offer } from "../contract/index.ts";
+import type { Bag, Json, Offer, OfferRef } from "../contract/index.ts";
 
 const READ_ONLY: Bag = { readOnlyHint: true, openWorldHint: false };
 const KEYS: Bag = { type: "array", items: { type: "string", maxLength: 256 }, maxItems: 256 };
@@ -46,7 +46,7 @@ export const pageTemplate = (root: string): Offer => ({
   },
 });
 
-export const waitForChange = (maxMs: number): Offer => ({
+export const waitForChange = (maxMs: number, usualMs: number): Offer => ({
   name: "wait_for_change",
   action: "wait_for_change",
   readOnly: true,
@@ -58,7 +58,7 @@ export const waitForChange = (maxMs: number): Offer => ({
       type: "object",
       properties: {
         keys: { ...KEYS, description: "Only these states. Without: any state, and the tools." },
-        timeout: { type: "integer", minimum: 0, maximum: maxMs, default: Math.min(30_000, maxMs), description: "Milliseconds." },
+        timeout: { type: "integer", minimum: 0, maximum: maxMs, default: usualMs, description: "Milliseconds." },
         since: { type: "integer", description: "`since` of an earlier answer: what changed after it is told at once." },
       },
       additionalProperties: false,
@@ -66,3 +66,8 @@ export const waitForChange = (maxMs: number): Offer => ({
     annotations: READ_ONLY,
   },
 });
+
+/** The states that `keys` names; undefined: it names none, so all are meant. */
+export function keysIn(keys: Json | undefined): ReadonlySet<OfferRef> | undefined {
+  return Array.isArray(keys) ? new Set(keys.map((key): OfferRef => `resources/${String(key)}`)) : undefined;
+}

@@ -15,9 +15,10 @@ import {
 import { checkJson, dotted, joinName, type Names } from "../source/index.ts";
 import type { Action, AgenticService, State } from "./agentic-service.ts";
 import { Book, type Handler } from "./book.ts";
+import { ChangeWaits } from "./change-waits.ts";
 import { type Callable, callAction, type CallSettings } from "./call-action.ts";
 import type { AgenticServiceOptions } from "./options.ts";
-import { GET_STATE, LIST_LINKS, linksResource, pageTemplate, waitForChange } from "./own-offers.ts";
+import { GET_STATE, keysIn, LIST_LINKS, linksResource, pageTemplate } from "./own-offers.ts";
 import { type Signature, signatureOf } from "./parameters.ts";
 import { isBag } from "./plain-json.ts";
 import { type Met, ServiceGraph } from "./service-graph.ts";
@@ -25,11 +26,10 @@ import { Revisions, type StateCell } from "./state-cell.ts";
 import { contentOf, pageOf, stateReply } from "./state-content.ts";
 import { nameOf, States } from "./states.ts";
 import { Subscriber } from "./subscriber.ts";
-import { toJSONSchema } from "./to-json-schema.ts";
+import { describeState } from "./state-description.ts";
 
 const NOTHING: Reply = { refused: { code: "UNKNOWN", message: "There is nothing of this name now." } };
 const NO_CELLS: ReadonlyMap<OfferRef, StateCell> = new Map();
-const LONGEST_WAIT_MS = 55_000;
 
 /** One service, and what its links lead to, as a source. */
 export class ServiceSource implements Source, Disposable {
@@ -43,15 +43,13 @@ export class ServiceSource implements Source, Disposable {
   readonly #graph: ServiceGraph;
   readonly #firstEmissionMs: number;
   readonly #pageLength: number;
-  readonly #wait: Offer | undefined;
+  readonly #waits: ChangeWaits | undefined;
   readonly #revisions: Revisions;
   readonly #states: States;
   readonly #subscribers = new Set<Subscriber>();
-  readonly #waiting = new Set<() => void>();
   readonly #faults = new Set<string>();
   readonly #signatures = new WeakMap<Action, Signature>();
   #book: Book;
-  #toolsRevision: number;
   #scheduled = false;
   #closed = false;
 
@@ -66,11 +64,13 @@ export class ServiceSource implements Source, Disposable {
     this.#root = `mcp://${encodeURIComponent((options.name ?? service.serviceName ?? "service").toWellFormed())}`;
     this.#firstEmissionMs = firstEmissionMs;
     this.#pageLength = Math.max(1, options.pageLength ?? 65_536);
-    const { waitForChange: wait = false } = options;
-    if (wait !== false) this.#wait = waitForChange((wait === true ? undefined : wait.maxMs) ?? LONGEST_WAIT_MS);
     this.#revisions = new Revisions(clock.now());
-    this.#toolsRevision = this.#revisions.last;
     this.#states = new States(this.#revisions);
+    const { waitForChange: wait = false } = options;
+    if (wait !== false) {
+      const maxMs = wait === true ? undefined : wait.maxMs;
+      this.#waits = new ChangeWaits({ states: this.#states, clock, maxMs, pageLength: this.#pageLength, wants: this.#isState });
+    }
     this.#book = new Book(names, this.#fault);
     this.#graph = new ServiceGraph(service, {
       clock,
@@ -128,7 +128,7 @@ export class ServiceSource implements Source, Disposable {
     this.#book = new Book(this.#names, this.#fault);
     for (const subscriber of this.#subscribers) subscriber.close();
     this.#subscribers.clear();
-    for (const wake of this.#waiting) wake();
+    this.#waits?.close();
   }
 
   get #showsStates(): boolean {
@@ -174,9 +174,10 @@ export class ServiceSource implements Source, Disposable {
     const book = this.#write(this.#graph.met());
     this.#book = book;
     const changed = book.surface !== before;
-    if (!sameTools(before, book.surface)) this.#toolsRevision = this.#revisions.next();
+    const { tools } = book.surface.catalogue;
+    if (!sameOffers(before.catalogue.tools, tools)) this.#waits?.hearTools(tools, this.#revisions.next());
     for (const subscriber of this.#subscribers) subscriber.hear(changed);
-    for (const wake of this.#waiting) wake();
+    this.#waits?.wake();
   }
 
   #write(met: readonly Met[]): Book {
@@ -185,7 +186,8 @@ export class ServiceSource implements Source, Disposable {
     const links = this.#options.links ?? "namespaced";
     const values = new Map<OfferRef, unknown>();
     if (states === "tool") book.add("tools", GET_STATE, (_viewer, args) => this.#getState(args));
-    if (this.#wait !== undefined) book.add("tools", this.#wait, (_viewer, args, options) => this.#waitForChange(args, options));
+    const waits = this.#waits;
+    if (waits !== undefined) book.add("tools", waits.offer, (_viewer, args, callOptions) => waits.run(args, callOptions));
     if (links === "list") {
       const ref: OfferRef = "resources/list_links";
       values.set(ref, this.#linksOf(met));
@@ -233,7 +235,7 @@ export class ServiceSource implements Source, Disposable {
     const ref: OfferRef = `resources/${name}`;
     if (values.has(ref)) throw new EngineError("BAD_ID", `The state ${name} is there twice; the one nearer to the root is shown.`);
     if (this.#showsStates) {
-      const { title, description, mediaType } = describe(schema);
+      const { title, description, mediaType } = describeState(schema);
       const told = this.#options.stateDescriptions?.[[...path, key].join(".")] ?? description;
       const offer: Offer = {
         name,
@@ -288,50 +290,13 @@ export class ServiceSource implements Source, Disposable {
 
   #getState({ keys }: Bag): Reply {
     const wanted = keysIn(keys);
-    const refs = [...this.#states.cells.keys()].filter((ref) => isState(ref, this.#options) && (wanted === undefined || wanted.has(ref)));
+    const refs = [...this.#states.cells.keys()].filter((ref) => this.#isState(ref) && (wanted === undefined || wanted.has(ref)));
     const values = refs.map((ref): [string, Json] => {
       const look = this.#states.cells.get(ref)?.look();
       if (look?.fault !== undefined) throw look.fault;
       return [nameOf(ref), look?.plain ?? null];
     });
     return { ok: Object.fromEntries(values) };
-  }
-
-  async #waitForChange({ keys, timeout, since: earlier }: Bag, options: CallOptions): Promise<Reply> {
-    const wanted = keysIn(keys);
-    const now = this.#states.now();
-    // Of a server that ran before, with a later clock: whatever is now may be new.
-    const since = typeof earlier !== "number" ? now : earlier > now ? 0 : earlier;
-    const longest = this.#wait === undefined ? 0 : timeoutOf(this.#wait);
-    const until = this.#clock.now() + (typeof timeout === "number" ? timeout : Math.min(30_000, longest));
-    const wants = (ref: OfferRef): boolean => (wanted === undefined ? isState(ref, this.#options) : wanted.has(ref));
-    while (!this.#closed) {
-      const changes = this.#states.since(since, wants, this.#pageLength);
-      const tools = wanted === undefined && this.#toolsRevision > since ? { tools: this.#toolNames() } : {};
-      if (changes !== undefined || "tools" in tools)
-        return { ok: { ...(changes ?? { changed: {} }), ...tools, timedOut: false, since: this.#states.now() } };
-      const left = until - this.#clock.now();
-      if (left <= 0) break;
-      await this.#change(left, options);
-    }
-    return { ok: { changed: {}, timedOut: true, since: this.#states.now() } };
-  }
-
-  /** Settles with the next change, after `ms`, or with the source's end. Throws `CANCELLED`. */
-  async #change(ms: number, { signal }: CallOptions): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const undo = this.#clock.after(ms, resolve);
-    this.#waiting.add(resolve);
-    signal?.addEventListener("abort", resolve, { once: true });
-    await promise;
-    undo();
-    this.#waiting.delete(resolve);
-    signal?.removeEventListener("abort", resolve);
-    if (signal?.aborted === true) throw new EngineError("CANCELLED", "The wait was cancelled; nothing was changed by it.");
-  }
-
-  #toolNames(): readonly string[] {
-    return this.#book.surface.catalogue.tools.map(({ name }) => name);
   }
 
   #linksOf([root]: readonly Met[]): readonly Bag[] {
@@ -347,6 +312,9 @@ export class ServiceSource implements Source, Disposable {
       };
     });
   }
+
+  // What is told of links stands among the states.
+  readonly #isState = (ref: OfferRef): boolean => this.#options.links !== "list" || ref !== "resources/list_links";
 
   // One name that clients refuse, one state that throws, must not take away all others.
   #guard(run: () => void): void {
@@ -368,47 +336,9 @@ export class ServiceSource implements Source, Disposable {
 
 const isSame = (a: Viewer, b: Viewer): boolean => a.principal === b.principal && a.self === b.self;
 
-const isState = (ref: OfferRef, { links }: AgenticServiceOptions): boolean => links !== "list" || ref !== "resources/list_links";
-
 // Of an action that said nothing.
 const isSilent = (value: Json): boolean => isBag(value) && value["isError"] === false;
 
-function keysIn(keys: Json | undefined): ReadonlySet<OfferRef> | undefined {
-  return Array.isArray(keys) ? new Set(keys.map((key): OfferRef => `resources/${String(key)}`)) : undefined;
-}
-
-function timeoutOf({ definition }: Offer): number {
-  const schema = definition["inputSchema"];
-  const properties = isBag(schema) ? schema["properties"] : undefined;
-  const timeout = isBag(properties) ? properties["timeout"] : undefined;
-  return isBag(timeout) && typeof timeout["maximum"] === "number" ? timeout["maximum"] : 0;
-}
-
-interface Description {
-  readonly title?: string;
-  readonly description?: string;
-  /** What its text or bytes are. */
-  readonly mediaType?: string;
-}
-
-const described = new WeakMap<object, Description>();
-
-/** A schema is read once: states may be emitted many times a second. */
-function describe(schema: unknown): Description {
-  if (typeof schema !== "object" || schema === null) return {};
-  let description = described.get(schema);
-  if (description === undefined) {
-    const { title, description: told, contentMediaType: mediaType } = toJSONSchema(schema);
-    description = {
-      ...(typeof title === "string" ? { title } : {}),
-      ...(typeof told === "string" ? { description: told } : {}),
-      ...(typeof mediaType === "string" ? { mediaType } : {}),
-    };
-    described.set(schema, description);
-  }
-  return description;
-}
-
-function sameTools({ catalogue: { tools: a } }: Surface, { catalogue: { tools: b } }: Surface): boolean {
+function sameOffers(a: readonly Offer[], b: readonly Offer[]): boolean {
   return a.length === b.length && a.every((offer, i) => offer === b[i]);
 }

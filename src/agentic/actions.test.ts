@@ -1,0 +1,156 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { type CallOptions, type TroupeError } from "../contract/index.ts";
+import { listed } from "../source/index.ts";
+import { SimulatedClock } from "../testing/index.ts";
+import { fromAgenticService } from "./index.ts";
+import { act, action, okOf, Puppet, toolNames, viewer } from "./service.fixture.ts";
+
+const codeOf = (error: unknown): unknown => (typeof error === "object" && error !== null && "code" in error ? error.code : error);
+
+describe("actions of a service", () => {
+  it("get by option what the service does not say of them", async () => {
+    const annotations = { readOnlyHint: true, title: "Look" };
+    using source = fromAgenticService(new Puppet({ actions: { look: action(), secret: action(), plain: action() } }), {
+      actions: { look: { title: "Look around", annotations }, secret: { hidden: true } },
+    });
+    assert.deepEqual(listed(await source.surface(viewer), "dynamic").tools[0], {
+      name: "look",
+      title: "Look around",
+      description: "Does it.",
+      inputSchema: { type: "object", properties: {}, additionalProperties: false },
+      annotations,
+    });
+    assert.deepEqual(await toolNames(source), ["look", "plain"]);
+    const hidden = await act(source, "tools/secret");
+    assert.deepEqual(hidden, await act(source, "tools/never"), "law 3");
+  });
+
+  it("are confirmed by the person first, where that is wanted and the client can ask", async () => {
+    const service = new Puppet({ actions: { wipe: action([{ type: "object", properties: { all: { type: "boolean" } } }]) } });
+    const confirm = (args: Readonly<Record<string, unknown>>): string | undefined => (args["all"] === true ? "Wipe all?" : undefined);
+    using source = fromAgenticService(service, { actions: { wipe: { confirm } } });
+    const call = (all: boolean, options: CallOptions): ReturnType<typeof act> => source.act(viewer, "tools/wipe", { all }, options);
+    const can = ["elicitation"];
+    const asked = await call(true, { can });
+    assert.ok("needs" in asked);
+    assert.match(JSON.stringify(asked.needs["confirm"]), /elicitation\/create.*Wipe all\?/);
+    assert.equal(service.calls.length, 0);
+    const said = (content: object) => ({ can, answers: { confirm: { action: "accept", content: { ...content } } } });
+    for (const answers of [{ confirm: { action: "decline" } }, { confirm: 7 }, said({ confirm: false }).answers]) {
+      const reply = await call(true, { can, answers });
+      assert.ok("refused" in reply && reply.refused.code === "NOT_CONFIRMED");
+    }
+    assert.equal(service.calls.length, 0);
+    assert.ok("ok" in (await call(true, said({ confirm: true }))));
+    assert.ok("ok" in (await call(false, { can })));
+    assert.ok("ok" in (await call(true, {})), "a client that cannot be asked has its own way");
+    assert.equal(service.calls.length, 3);
+  });
+
+  it("take one object as it is, a scalar by its title, several by title in order, and what has a title twice by number", async () => {
+    const heard: unknown[][] = [];
+    const several = action(
+      [{ title: "x", type: "number" }, { title: "x", type: "string" }, { title: "a b" }, { title: "arg1", default: 9 }],
+      (...input) => {
+        heard.push([...input]);
+      },
+    );
+    const only = { type: "object", properties: { to: { type: "string" } }, required: ["to"] };
+    const service = new Puppet({ actions: { several, object: action([only]), scalar: action([{ type: "string" }]), nothing: action() } });
+    using source = fromAgenticService(service);
+    const schemas = Object.fromEntries(
+      listed(await source.surface(viewer), "dynamic").tools.map(({ name, inputSchema }) => [name, inputSchema]),
+    );
+    assert.deepEqual(schemas["object"], only);
+    assert.deepEqual(schemas["scalar"], {
+      type: "object",
+      properties: { input: { type: "string" } },
+      required: ["input"],
+      additionalProperties: false,
+    });
+    assert.deepEqual(schemas["nothing"], { type: "object", properties: {}, additionalProperties: false });
+    await act(source, "tools/several", { arg1_: "b", arg2: null, x: 1 });
+    assert.deepEqual(heard, [[1, "b", null, 9]]);
+    await act(source, "tools/object", { to: "north" });
+    await act(source, "tools/scalar", { input: "north" });
+    await act(source, "tools/nothing");
+    assert.deepEqual(service.calls, [
+      ["object", { to: "north" }],
+      ["scalar", "north"],
+      ["nothing", undefined],
+    ]);
+  });
+
+  it("keep the references within a schema that is wrapped", async () => {
+    const tree = { title: "tree", $defs: { node: { type: "object", required: ["id"] } }, type: "array", items: { $ref: "#/$defs/node" } };
+    using source = fromAgenticService(new Puppet({ actions: { plant: action([tree]) } }));
+    assert.ok("ok" in (await act(source, "tools/plant", { tree: [{ id: 1 }] })));
+    assert.ok("refused" in (await act(source, "tools/plant", { tree: [{}] })));
+  });
+
+  it("return nothing, text that is an error, or data; by option text that is data", async () => {
+    const service = new Puppet({ actions: { go: action() } });
+    using source = fromAgenticService(service);
+    using lenient = fromAgenticService(service, { text: "data" });
+    service.answer = () => "No.";
+    assert.deepEqual(await act(source, "tools/go"), { refused: { code: "REFUSED", message: "No." } });
+    assert.deepEqual(await act(lenient, "tools/go"), { ok: "No." });
+    service.answer = () => ({ found: new Float64Array([1]) });
+    assert.deepEqual(await act(source, "tools/go"), { ok: { found: [1] } });
+    service.answer = () => null;
+    assert.deepEqual(await act(source, "tools/go"), { ok: null });
+  });
+
+  it("carry by option the states that changed", async () => {
+    const service = new Puppet({ states: { x: { value: 1 }, y: { value: 1 }, z: { value: 1 } }, actions: { go: action() } });
+    using source = fromAgenticService(service, { changedStates: true, pageLength: 50 });
+    service.answer = () => {
+      service.told.states.set({ x: { value: 2 }, y: { value: 1 }, w: { value: "w".repeat(100) } });
+      return undefined;
+    };
+    assert.deepEqual(okOf(await act(source, "tools/go")), { changed: { x: 2 }, large: ["w"], gone: ["z"] });
+    assert.deepEqual(okOf(await act(source, "tools/go")), { changed: {} });
+    service.answer = () => ({ score: 3 });
+    assert.deepEqual(okOf(await act(source, "tools/go")), { result: { score: 3 }, changed: {} });
+  });
+
+  it("that throw anything are told with its words, bounded, and go on", async () => {
+    const service = new Puppet({ actions: { go: action(), both: action([{}, {}], () => Promise.reject(new Error("Both failed."))) } });
+    using source = fromAgenticService(service);
+    const thrown: readonly (readonly [unknown, string])[] = [
+      [new TypeError("Bad hand."), "Bad hand."],
+      ["Just text.", "Just text."],
+      [new Error(""), "tools/go failed without saying why."],
+      [{ odd: true }, "tools/go failed without saying why."],
+      [new Error("x".repeat(9_999)), "x".repeat(4_096)],
+    ];
+    for (const [what, message] of thrown) {
+      service.answer = () => {
+        throw what;
+      };
+      await assert.rejects(act(source, "tools/go"), { code: "CRASHED", message });
+    }
+    await assert.rejects(act(source, "tools/both", { arg0: 1, arg1: 2 }), { message: "Both failed." });
+    service.answer = () => 1;
+    assert.equal(okOf(await act(source, "tools/go")), 1);
+  });
+
+  it("that do not end are given up after a time, or when the caller leaves", async () => {
+    const clock = new SimulatedClock();
+    const service = new Puppet({ actions: { go: action() } });
+    service.answer = () => new Promise(() => undefined);
+    using source = fromAgenticService(service, { clock, callMs: 500 });
+    const late = act(source, "tools/go").catch(codeOf);
+    await clock.advance(500);
+    assert.equal(await late, "WORK_TIMEOUT");
+    const leaving = new AbortController();
+    const left = source.act(viewer, "tools/go", {}, { signal: leaving.signal }).catch((error: TroupeError) => [error.code, codeOf(error)]);
+    await clock.advance(1);
+    leaving.abort();
+    assert.deepEqual(await left, ["CANCELLED", "CANCELLED"]);
+    await assert.rejects(source.act(viewer, "tools/go", {}, { signal: leaving.signal }), { code: "CANCELLED" });
+    assert.equal(service.calls.length, 2);
+    assert.equal(clock.pending, 0);
+  });
+});

@@ -1,0 +1,187 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { BLOB, CONTENT, type Json } from "../contract/index.ts";
+import { listed } from "../source/index.ts";
+import { SimulatedClock } from "../testing/index.ts";
+import { fromAgenticService } from "./index.ts";
+import { act, action, Count, flagsOf, okOf, Puppet, resourceUris, tick, toolNames, viewer } from "./service.fixture.ts";
+
+const two = { states: { health: { schema: { type: "number" }, value: 5 }, name: { value: "Ana" } }, actions: { go: action() } };
+
+const isRecord = (value: unknown): value is Readonly<Record<string, Json>> => typeof value === "object" && value !== null;
+
+describe("states of a service", () => {
+  it("are resources by default, subscribable, and updated", async () => {
+    const service = new Puppet(two);
+    using source = fromAgenticService(service, { name: "hero", stateDescriptions: { name: "What it is called." } });
+    assert.deepEqual(await resourceUris(source), ["mcp://hero/state/health", "mcp://hero/state/name"]);
+    assert.equal(listed(await source.surface(viewer), "dynamic").resources[1]?.["description"], "What it is called.");
+    const flags = flagsOf(source, viewer, "resources/health");
+    service.told.states.set({ ...two.states, health: { value: 4 } });
+    await tick();
+    assert.deepEqual(flags, ["resources/health"]);
+    assert.equal(okOf(await act(source, "resources/health")), 4);
+    assert.deepEqual(okOf(await act(source, "resources/name")), { [CONTENT]: [{ type: "text", text: '"Ana"' }] });
+  });
+
+  it("are one tool where that is chosen, all of them or those that are asked for", async () => {
+    using source = fromAgenticService(new Puppet(two), { states: "tool" });
+    assert.deepEqual(await resourceUris(source), []);
+    assert.deepEqual(await toolNames(source), ["get_state", "go"]);
+    assert.deepEqual(okOf(await act(source, "tools/get_state")), { health: 5, name: "Ana" });
+    assert.deepEqual(okOf(await act(source, "tools/get_state", { keys: ["name", "none"] })), { name: "Ana" });
+    assert.ok("refused" in (await act(source, "resources/health")));
+  });
+
+  it("are omitted where that is chosen, and not even listened to", async () => {
+    const count = new Count();
+    using source = fromAgenticService(new Puppet(two, count), { states: "omit" });
+    assert.deepEqual(await resourceUris(source), []);
+    assert.deepEqual(await toolNames(source), ["go"]);
+    assert.equal(count.begun, 2);
+  });
+
+  it("are served though they violate their own schema", async () => {
+    const states = {
+      winner: { schema: { type: "string", enum: ["X", "O"] }, value: null },
+      none: { schema: false, value: undefined },
+      odd: { schema: "nonsense", value: { at: Number.NaN, by: 3n, as: new Map([["a", new Set([1])]]) } },
+    };
+    using source = fromAgenticService(new Puppet({ states }));
+    assert.equal(okOf(await act(source, "resources/winner")), null);
+    assert.equal(okOf(await act(source, "resources/none")), null);
+    assert.deepEqual(okOf(await act(source, "resources/odd")), { at: null, by: "3", as: { a: [1] } });
+  });
+
+  it("of fast ones a subscriber hears once in an interval, and then of the last value", async () => {
+    const clock = new SimulatedClock();
+    const service = new Puppet({ states: { x: { value: 0 } } });
+    using source = fromAgenticService(service, { clock, stateIntervalMs: 100 });
+    const flags = flagsOf(source, viewer, "resources/x");
+    const late = (): Promise<void> => clock.advance(10);
+    for (let x = 1; x <= 5; x += 1) {
+      service.told.states.set({ x: { value: x } });
+      await late();
+    }
+    const other = flagsOf(source, { principal: "ben", scopes: [] }, "resources/x");
+    service.told.states.set({ x: { value: 6 } });
+    await tick();
+    assert.deepEqual([flags.length, other.length], [1, 1], "another has an interval of its own");
+    await clock.advance(100);
+    assert.deepEqual([flags.length, other.length], [2, 1]);
+    assert.equal(okOf(await act(source, "resources/x")), 6);
+    await clock.advance(1_000);
+    assert.deepEqual([flags.length, other.length], [2, 1], "nothing more came");
+    assert.equal(clock.pending, 0);
+  });
+
+  it("of one that is back where it was when its interval ends nothing is told", async () => {
+    const clock = new SimulatedClock();
+    const service = new Puppet({ states: { x: { value: 0 } } });
+    using source = fromAgenticService(service, { clock });
+    const flags = flagsOf(source);
+    for (const x of [1, 2, 1]) {
+      service.told.states.set({ x: { value: x } });
+      await clock.advance(10);
+    }
+    await clock.advance(1_000);
+    assert.equal(flags.length, 1);
+    assert.equal(clock.pending, 0);
+  });
+
+  it("C8 what a caller changed is flagged to it before the reply, however fast", async () => {
+    const clock = new SimulatedClock();
+    const service = new Puppet({ states: { x: { value: 0 } }, actions: { add: action() } });
+    let x = 0;
+    service.answer = () => {
+      x += 1;
+      service.told.states.set({ x: { value: x } });
+      return undefined;
+    };
+    using source = fromAgenticService(service, { clock });
+    const mine = flagsOf(source);
+    const other = flagsOf(source, { principal: "ben", scopes: [] });
+    for (const calls of [1, 2, 3]) {
+      await act(source, "tools/add");
+      assert.equal(mine.length, calls);
+    }
+    assert.equal(other.length, 1);
+  });
+
+  it("that were changed in place are told, and the same object again is not", async () => {
+    const cells = new Float32Array(2);
+    const service = new Puppet({ states: { cells: { value: cells } } });
+    using source = fromAgenticService(service, { stateIntervalMs: 0 });
+    const flags = flagsOf(source);
+    service.told.states.set({ cells: { value: cells } });
+    await tick();
+    assert.deepEqual(flags, []);
+    cells[1] = 1;
+    service.told.states.set({ cells: { value: cells } });
+    await tick();
+    assert.deepEqual(flags, ["resources/cells"]);
+    assert.deepEqual(okOf(await act(source, "resources/cells")), [0, 1]);
+  });
+
+  it("that are huge are read in pages, whose ids are of one value", async () => {
+    const value = Array.from({ length: 100 }, (_, i) => `item ${i} 🎲`);
+    const service = new Puppet({ states: { board: { value } } });
+    using source = fromAgenticService(service, { pageLength: 101 });
+    const index = okOf(await act(source, "resources/board"));
+    assert.ok(isRecord(index) && Array.isArray(index["pages"]));
+    assert.equal(index["large"], true);
+    const pages: readonly Json[] = index["pages"];
+    assert.ok(pages.length > 10);
+    const texts: string[] = [];
+    for (const page of pages) {
+      const text = okOf(await act(source, "resources/state_page", { page }));
+      assert.ok(typeof text === "string" && text.length <= 102 && text.isWellFormed());
+      texts.push(text);
+    }
+    assert.deepEqual(JSON.parse(texts.join("")), value);
+    service.told.states.set({ board: { value: [...value, "more"] } });
+    const stale = await act(source, "resources/state_page", { page: pages[0] ?? "" });
+    assert.ok("refused" in stale && stale.refused.code === "NOT_NOW");
+    for (const page of ["board", "none-1-1", "board-1-0", `${JSON.stringify(pages[0])}9`, 7]) {
+      const reply = await act(source, "resources/state_page", { page });
+      assert.ok("refused" in reply, String(page));
+    }
+    assert.deepEqual(listed(await source.surface(viewer), "dynamic").resourceTemplates[0]?.["uriTemplate"], "mcp://service/page/{page}");
+  });
+
+  it("that are bytes are blobs, in pages where they are many", async () => {
+    const bytes = Uint8Array.from({ length: 1_000 }, (_, i) => i % 256);
+    const states = {
+      icon: { schema: { type: "blob", mediaType: "image/png" }, value: bytes.slice(0, 3) },
+      file: { value: new Blob([bytes.slice(0, 3)], { type: "text/css" }) },
+      raw: { value: bytes.slice(0, 3).buffer },
+      many: { value: bytes },
+    };
+    using source = fromAgenticService(new Puppet({ states }), { pageLength: 101 });
+    assert.deepEqual(okOf(await act(source, "resources/icon")), { [BLOB]: "AAEC", mimeType: "image/png" });
+    assert.deepEqual(okOf(await act(source, "resources/file")), { [BLOB]: "AAEC", mimeType: "text/css" });
+    assert.deepEqual(okOf(await act(source, "resources/raw")), { [BLOB]: "AAEC", mimeType: "application/octet-stream" });
+    const index = okOf(await act(source, "resources/many"));
+    assert.ok(isRecord(index) && Array.isArray(index["pages"]) && index["length"] === 1_000);
+    const read: Buffer[] = [];
+    for (const page of index["pages"]) {
+      const blob = okOf(await act(source, "resources/state_page", { page }));
+      assert.ok(isRecord(blob) && typeof blob[BLOB] === "string");
+      read.push(Buffer.from(blob[BLOB], "base64"));
+    }
+    assert.deepEqual(Buffer.concat(read), Buffer.from(bytes));
+  });
+
+  it("that contain themselves or are without bound are cut or refused, and take nothing else away", async () => {
+    const round: Record<string, unknown> = { a: 1 };
+    round["self"] = round;
+    const states = { round: { value: round }, endless: { value: { toJSON: () => Array.from({ length: 1_000_001 }) } }, fine: { value: 1 } };
+    using source = fromAgenticService(new Puppet({ states }));
+    assert.deepEqual(okOf(await act(source, "resources/round")), { a: 1, self: null });
+    await assert.rejects(act(source, "resources/endless"), { code: "STATE_TOO_LARGE" });
+    assert.equal(okOf(await act(source, "resources/fine")), 1);
+    using asTool = fromAgenticService(new Puppet({ states }), { states: "tool" });
+    await assert.rejects(act(asTool, "tools/get_state"), { code: "STATE_TOO_LARGE" });
+    assert.deepEqual(okOf(await act(asTool, "tools/get_state", { keys: ["fine"] })), { fine: 1 });
+  });
+});

@@ -47,6 +47,8 @@ export const turnOver = (id: ActorId): EngineError =>
   fault("TURN_OVER", `This turn of ${id} is over: stop when the signal aborts, what comes later is dropped.`);
 export const cycle = (id: ActorId, to: ActorId): EngineError =>
   fault("CYCLE", `${to} waits for ${id}, so ${id} cannot wait for ${to}: send with \`replyAs\` instead.`);
+export const keyReused = (id: ActorId): EngineError =>
+  fault("KEY_REUSED", `This call's key was used for another call of ${id}: give this one a key of its own.`);
 export const draining = (applied = false): EngineError =>
   fault("DRAINING", "The engine is closing: call again once it is back.", { applied });
 export const engineMissing = (kind: string, what: "store" | "engine"): EngineError =>

@@ -11,7 +11,19 @@ export { extraOf, kindFrom, type Extra, type Kind } from "./kind.ts";
 export { NOTHING_SINCE, sinceAfter, type SinceFull, wantsFull } from "./since-full.ts";
 export { atMostBytes } from "./size.ts";
 export { stamp, stampFrom } from "./stamp.ts";
-export { answerTo, begin, hasParent, OK_NULL, planTurn, received, keptFor, type Base, type Incoming, type Plan } from "./turn.ts";
+export {
+  answerTo,
+  begin,
+  hasParent,
+  OK_NULL,
+  planTurn,
+  received,
+  keptFor,
+  type Base,
+  type CallKey,
+  type Incoming,
+  type Plan,
+} from "./turn.ts";
 export { wakeId } from "./wake-id.ts";
 export { understand, type Understood } from "./understand.ts";
 export * as faults from "./faults.ts";

@@ -94,11 +94,17 @@ function lifeOf({ seed }: Message): string {
   return [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `a${hex.slice(17, 20)}`, hex.slice(20, 32)].join("-");
 }
 
+/** C4: the name of a call, scoped to its principal, and the hash of what it asks for. */
+export interface CallKey {
+  readonly key: string;
+  readonly call: string;
+}
+
 /** A message on its way to a turn. */
 export interface Incoming {
   readonly message: Message;
   /** Its reply is remembered under it. */
-  readonly key: string | undefined;
+  readonly key: CallKey | undefined;
   /** The wake it is, and the actor's business to take it off the row. */
   readonly wake: string | undefined;
 }
@@ -170,7 +176,7 @@ export function planTurn(base: Base, job: Incoming, turn: Turn<unknown>, now: Ci
     reply,
     answers: settled.answers,
     remembered: settled.remembered,
-    claimed: reply === "later" && job.key !== undefined ? { key: job.key, until: message.at + now.keyMs } : undefined,
+    claimed: reply === "later" && job.key !== undefined ? { ...job.key, until: message.at + now.keyMs } : undefined,
     sends: out,
     sent: sends.length === 0 ? NOTHING : sends.map((_, n) => `${base.life}.${seq}.${n}`),
     stop: effects.stop,
@@ -221,7 +227,7 @@ function settlePending(
 ): Settled {
   const until = job.message.at + keyMs;
   const before = base.extra.pending;
-  const own = job.key !== undefined && reply !== "later" && "ok" in reply ? [{ key: job.key, reply, until }] : NOTHING;
+  const own = job.key !== undefined && reply !== "later" && "ok" in reply ? [{ ...job.key, reply, until }] : NOTHING;
   if (reply !== "later" && answers.length === 0 && stop === undefined) return { pending: before, answers, sends: NOTHING, remembered: own };
   const remembered: Remembered[] = [...own];
   const pending: Record<string, Json> = { ...before };
@@ -231,7 +237,7 @@ function settlePending(
     told.push([of, answer]);
     const kept = keptFor(pending[of]);
     if (kept.from !== undefined && kept.replyAs !== undefined) sends.push(answerTo(kept.from, kept.replyAs, id, of, answer));
-    if (kept.key !== undefined) remembered.push({ key: kept.key, reply: answer, until });
+    if (kept.key !== undefined) remembered.push({ key: kept.key, call: kept.call ?? "", reply: answer, until });
     delete pending[of];
   };
   for (const [of, answer] of answers) tell(of, answer);
@@ -239,7 +245,7 @@ function settlePending(
     const { message } = job;
     if (Object.keys(pending).length >= base.extra.policy.mailbox) throw mailboxFull(id);
     pending[message.id] = {
-      ...(job.key === undefined ? {} : { key: job.key }),
+      ...job.key,
       ...(message.from === undefined || message.replyAs === undefined ? {} : { from: message.from, replyAs: message.replyAs }),
     };
   }
@@ -248,11 +254,17 @@ function settlePending(
   return { pending, answers: told, sends, remembered };
 }
 
-export function keptFor(kept: Json | undefined): { readonly key?: string; readonly from?: ActorId; readonly replyAs?: string } {
+interface KeptFor extends Partial<CallKey> {
+  readonly from?: ActorId;
+  readonly replyAs?: string;
+}
+
+export function keptFor(kept: Json | undefined): KeptFor {
   if (!isJsonObject(kept)) return {};
-  const { key, from, replyAs } = kept;
+  const { key, call, from, replyAs } = kept;
   return {
     ...(typeof key === "string" ? { key } : {}),
+    ...(typeof call === "string" ? { call } : {}),
     ...(isId(from) ? { from } : {}),
     ...(typeof replyAs === "string" ? { replyAs } : {}),
   };

@@ -19,6 +19,7 @@ export type EngineCode =
   | "STATE_TOO_LARGE"
   | "STATE_NEWER"
   | "CYCLE"
+  | "KEY_REUSED"
   | "DRAINING"
   | "ENGINE_MISSING"
   | "OUTCOME_UNKNOWN"

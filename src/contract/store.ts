@@ -46,6 +46,8 @@ export interface Entry {
 /** The first reply to a keyed call; `until` in milliseconds since 1970 (C4). */
 export interface Remembered {
   readonly key: string;
+  /** A hash of what was asked for: another call under the key is refused. Empty: written before this was kept. */
+  readonly call: string;
   readonly reply: Reply;
   readonly until: number;
 }
@@ -84,7 +86,7 @@ export interface Store extends AsyncDisposable {
   enqueue(message: Message): Promise<void>;
   /** An outbox message whose turn had no effect (`done`), failed once more (`failed`), or for the third time (`dead`). One that is not there: nothing. */
   settle(messageId: string, how: "done" | "failed" | "dead", more?: Settling): Promise<void>;
-  remembered(id: ActorId, key: string): Promise<Reply | undefined>;
+  remembered(id: ActorId, key: string): Promise<Pick<Remembered, "call" | "reply"> | undefined>;
   /** Actors that remember a reply to a call of that key, or told it "later": the last one first, at most 100. */
   claimants(key: string): Promise<readonly ActorId[]>;
   /** In order; bodies absent where erased. */

@@ -1,3 +1,4 @@
+import type { CallKey } from "../chain/index.ts";
 import type { CallOptions, EngineError, Message, Reply } from "../contract/index.ts";
 
 /** Where a message is: `commit` is where cancelling ends. */
@@ -14,8 +15,7 @@ export class Job {
   readonly message: Message;
   readonly options: CallOptions | undefined;
   phase: Phase = "waiting";
-  /** Scoped to the principal (C4). */
-  key: string | undefined;
+  key: CallKey | undefined;
   /** The outbox message it is (C5). */
   consumed: string | undefined;
   /** It left the outbox with the commit of its turn. */

@@ -123,3 +123,13 @@ test("C4 work that asks something else when it runs again is answered that", asy
   amount = 10;
   assert.deepEqual(await engine.call(buy, { key: "k" }), { ok: 22 });
 });
+
+test("C4 what is secret is not in what is kept of a keyed call, not as a hash either", async () => {
+  const store = memoryStore();
+  await using engine = await LocalEngine.start({ kinds: [tallyKind("tally")], store });
+  const note = (text: string, secret: string) => ({ to: "tally/a", action: "note", args: { text, secret }, start: null }) as const;
+  await engine.call(note("a", "1234"), { key: "k" });
+  await engine.call(note("a", "5678"), { key: "k" });
+  assert.equal((await engine.read("tally/a"))?.seq, 1);
+  await assert.rejects(engine.call(note("b", "1234"), { key: "k" }), { code: "KEY_REUSED" });
+});

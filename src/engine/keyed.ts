@@ -1,8 +1,8 @@
 /** C4: a keyed call that was applied gets its first reply again, also while the first still runs. */
 import { EngineError } from "../contract/index.ts";
-import type { ActorId, CallOptions, Clock, Message, Remembered, Reply, Store, Viewer } from "../contract/index.ts";
+import type { ActorId, CallOptions, Clock, Json, Message, Remembered, Reply, Store, Viewer } from "../contract/index.ts";
 import type { Cell } from "./cell.ts";
-import { callHash, faults, keptFor, sha256 } from "../chain/index.ts";
+import { callHash, type CallKey, faults, keptFor, sha256 } from "../chain/index.ts";
 import { Job } from "./job.ts";
 import type { Laters } from "./laters.ts";
 
@@ -15,6 +15,8 @@ export interface KeyedHost {
   readonly laters: Laters;
   /** The actor's cell, loaded or loading; undefined where there is none and `message` would not begin one. */
   cellFor(message: Message): Cell | undefined;
+  /** The arguments without what is secret: no hash of that may be kept, which could be guessed. */
+  shown(message: Message): Json;
   /** Puts it before its actor, cancelled by `signal` up to the commit. */
   submit(job: Job, signal: AbortSignal): void;
 }
@@ -27,12 +29,13 @@ export const scopedKey = (viewer: Viewer | undefined, from: ActorId | undefined,
  * C4: the nth call of work, the same whenever that work runs again. A repeated keyed call is another message each time, so its
  * own key is what stays. Work that decides otherwise then asks for something else, and is not answered as if it had not.
  */
-export function innerKey({ message, key }: Job, n: number, { action, args }: Message): string {
-  const outer = key === undefined ? message.id : sha256(`${message.to}\n${key}`).slice(0, 32);
-  return `work ${outer}.${n} ${callHash(action, args)}`;
+export function innerKey({ message, key }: Job, n: number, action: string, shown: Json): string {
+  const outer = key === undefined ? message.id : sha256(`${message.to}\n${key.key}`).slice(0, 32);
+  return `work ${outer}.${n} ${callHash(action, shown)}`;
 }
 
 interface First {
+  readonly call: string;
   readonly reply: Promise<Reply>;
   readonly abort: AbortController;
   callers: number;
@@ -48,21 +51,34 @@ export class Keyed {
   }
 
   call(message: Message, key: string, options: CallOptions): Promise<Reply> {
-    const scoped = scopedKey(message.viewer, message.from, key);
+    let named: CallKey;
+    try {
+      named = { key: scopedKey(message.viewer, message.from, key), call: callHash(message.action, this.#host.shown(message)) };
+    } catch (error) {
+      return Promise.reject(faults.fromStore(error));
+    }
+    return this.#call(message, named, options);
+  }
+
+  #call(message: Message, named: CallKey, options: CallOptions): Promise<Reply> {
+    const { key: scoped, call } = named;
     const place = `${message.to}\n${scoped}`;
     let first = this.#running.get(place);
     // Its callers have left: where that has ended it, whoever comes now begins anew.
-    if (first?.abort.signal.aborted)
-      return first.reply.catch((error: unknown) => {
-        if (isLeft(error)) return this.call(message, key, options);
+    if (first?.abort.signal.aborted) {
+      const again = (): Promise<Reply> => this.#call(message, named, options);
+      return first.reply.then(again, (error: unknown) => {
+        if (isLeft(error)) return again();
         throw error;
       });
+    }
+    if (first !== undefined && first.call !== call) return Promise.reject(faults.keyReused(message.to));
     if (first === undefined) {
       const abort = new AbortController();
-      const reply = this.#first(message, scoped, options, abort.signal).finally(() => this.#running.delete(place));
+      const reply = this.#first(message, named, options, abort.signal).finally(() => this.#running.delete(place));
       // Each caller has a promise of its own below; when all have left, nobody may be there to see it fail.
       reply.catch(() => undefined);
-      first = { reply, abort, callers: 0 };
+      first = { call, reply, abort, callers: 0 };
       this.#running.set(place, first);
     }
     return this.#join(first, message, options);
@@ -108,11 +124,12 @@ export class Keyed {
     }
   }
 
-  async #first(message: Message, scoped: string, options: CallOptions, signal: AbortSignal): Promise<Reply> {
+  async #first(message: Message, named: CallKey, options: CallOptions, signal: AbortSignal): Promise<Reply> {
     const { store } = this.#host;
+    const { key: scoped } = named;
     const cell = this.#host.cellFor(message);
     const job = new Job(message, options);
-    job.key = scoped;
+    job.key = named;
     if (cell !== undefined) {
       for (;;) {
         // To wait for nothing takes a moment too, in which the cell may have begun to load.
@@ -121,14 +138,20 @@ export class Keyed {
         // From here to the end of the round nothing else runs: what is due cannot be answered unheard.
         const { pending } = cell.extra;
         const due = Object.keys(pending).find((id) => keptFor(pending[id]).key === scoped);
-        if (due !== undefined) return this.#waitFor(due, job, signal);
+        if (due !== undefined) {
+          refuseOther(message.to, keptFor(pending[due]).call, named);
+          return this.#waitFor(due, job, signal);
+        }
         // On its way to the disk an answer is neither due any more nor remembered yet.
         const answering = cell.answering(scoped);
         if (answering === undefined) break;
         await answering;
       }
       const known = cell.memory ? this.#remembered(message.to, scoped) : await this.#stored(store, message.to, scoped);
-      if (known !== undefined) return known;
+      if (known !== undefined) {
+        refuseOther(message.to, known.call, named);
+        return known.reply;
+      }
     }
     this.#host.submit(job, signal);
     return job.promise();
@@ -147,18 +170,25 @@ export class Keyed {
     return job.promise();
   }
 
-  #remembered(id: ActorId, scoped: string): Reply | undefined {
+  #remembered(id: ActorId, scoped: string): Kept | undefined {
     const known = this.#memory.get(id)?.get(scoped);
-    return known !== undefined && known.until > this.#host.clock.now() ? known.reply : undefined;
+    return known !== undefined && known.until > this.#host.clock.now() ? known : undefined;
   }
 
-  async #stored(store: Store | undefined, id: ActorId, scoped: string): Promise<Reply | undefined> {
+  async #stored(store: Store | undefined, id: ActorId, scoped: string): Promise<Kept | undefined> {
     try {
       return await store?.remembered(id, scoped);
     } catch (error) {
       throw faults.fromStore(error);
     }
   }
+}
+
+type Kept = Pick<Remembered, "call" | "reply">;
+
+/** A key stands for one call: told the reply of another, its caller would take it for its own. */
+function refuseOther(id: ActorId, first: string | undefined, { call }: CallKey): void {
+  if (first !== undefined && first !== "" && first !== call) throw faults.keyReused(id);
 }
 
 const isLeft = (error: unknown): boolean => error instanceof EngineError && (error.code === "CANCELLED" || error.code === "DEADLINE");

@@ -137,6 +137,7 @@ export class LocalEngine implements Engine {
       store,
       laters: this.#laters,
       cellFor: (message) => this.#cellFor(message),
+      shown: (message) => this.#shown(message),
       submit: (job, signal) => this.#submit(job, signal),
     });
     const isDraining = (): boolean => this.#phase !== "open";
@@ -483,6 +484,10 @@ export class LocalEngine implements Engine {
 
   // ── on the engine's own account ───────────────────────────────────────────
 
+  #shown(message: Message): Message["args"] {
+    return this.#kinds.get(kindOf(message.to))?.behaviour.redact?.(message) ?? message.args;
+  }
+
   #own(to: ActorId, action: string, args: Message["args"]): Message {
     return { id: this.#entropy.hex(16), to, action, args, at: this.#clock.now(), seed: this.#entropy.hex(16) };
   }
@@ -491,7 +496,8 @@ export class LocalEngine implements Engine {
     if (this.#phase === "closed") return Promise.reject(faults.draining());
     const message = stampFrom(work.message, n, outgoing, endsAt, this.#clock.now(), this.#entropy);
     // Only work that may run again, from the outbox or by a repeated call, need find its answers again.
-    if (work.consumed !== undefined || work.key !== undefined) return this.#keyed.call(message, innerKey(work, n, message), { signal });
+    if (work.consumed !== undefined || work.key !== undefined)
+      return this.#keyed.call(message, innerKey(work, n, message.action, this.#shown(message)), { signal });
     const job = new Job(message);
     this.#submit(job, signal);
     return job.promise();

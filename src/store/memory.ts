@@ -16,6 +16,10 @@ import {
   type Undelivered,
 } from "../contract/index.ts";
 
+interface Held extends Omit<Remembered, "reply"> {
+  readonly reply: Reply | undefined;
+}
+
 interface Kept {
   row: Row;
   seq: number;
@@ -25,7 +29,7 @@ interface Kept {
   readonly firstSeq: number;
   fullSeq: number;
   /** Without a reply: told "later". */
-  readonly replies: Map<string, { readonly reply: Reply | undefined; readonly until: number }>;
+  readonly replies: Map<string, Omit<Held, "key">>;
 }
 
 interface Handed {
@@ -141,7 +145,7 @@ class MemoryStore implements Store {
     if (entry.claimed) this.#remember(id, kept, { ...entry.claimed, reply: undefined });
   }
 
-  #remember(id: ActorId, kept: Kept, { key, reply, until }: Omit<Remembered, "reply"> & { readonly reply: Reply | undefined }): void {
+  #remember(id: ActorId, kept: Kept, { key, call, reply, until }: Held): void {
     const now = this.#clock.now();
     for (const [old, other] of kept.replies) {
       if (other.until > now) break;
@@ -149,7 +153,7 @@ class MemoryStore implements Store {
       this.#claims.get(old)?.delete(id);
       if (this.#claims.get(old)?.size === 0) this.#claims.delete(old);
     }
-    kept.replies.set(key, { reply, until });
+    kept.replies.set(key, { call, reply, until });
     const claimants = this.#claims.get(key) ?? new Set();
     this.#claims.set(key, claimants);
     claimants.delete(id);
@@ -172,10 +176,10 @@ class MemoryStore implements Store {
     if (answer !== undefined) this.#outbox.set(answer.id, { message: answer, failures: 0 });
   }
 
-  async remembered(id: ActorId, key: string): Promise<Reply | undefined> {
+  async remembered(id: ActorId, key: string): ReturnType<Store["remembered"]> {
     this.#open();
-    const kept = this.#actors.get(id)?.replies.get(key);
-    return kept && kept.until > this.#clock.now() ? kept.reply : undefined;
+    const { call = "", reply, until = 0 } = this.#actors.get(id)?.replies.get(key) ?? {};
+    return reply !== undefined && until > this.#clock.now() ? { call, reply } : undefined;
   }
 
   async claimants(key: string): Promise<readonly ActorId[]> {

@@ -1,10 +1,15 @@
 import { crc32 } from "node:zlib";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { ActorId, Remembered as Kept, Json, Reply } from "../contract/index.ts";
+import type { ActorId, Json, Remembered, Reply } from "../contract/index.ts";
 import { actorId, damaged, int, parsed, text } from "./column.ts";
 
 const isReply = (value: unknown): value is Reply =>
   typeof value === "object" && value !== null && ("ok" in value || "refused" in value || "needs" in value);
+
+type Claim = Omit<Remembered, "reply">;
+
+/** Without a call, as it was before one was kept. */
+const sumOf = (call: string, written: string): number => crc32(call + written);
 
 // Of a call that was told "later": its reply is due.
 const DUE = "";
@@ -22,10 +27,11 @@ export class Replies {
   constructor(database: DatabaseSync, now: () => number) {
     this.#now = now;
     this.#insert = database.prepare(
-      `INSERT INTO remembered(actor, key, until, reply, sum) VALUES(?,?,?,?,?)
-       ON CONFLICT(actor, key) DO UPDATE SET until = excluded.until, reply = excluded.reply, sum = excluded.sum WHERE until <= ? OR reply = '${DUE}'`,
+      `INSERT INTO remembered(actor, key, call, until, reply, sum) VALUES(?,?,?,?,?,?)
+       ON CONFLICT(actor, key) DO UPDATE SET call = excluded.call, until = excluded.until, reply = excluded.reply, sum = excluded.sum
+       WHERE until <= ? OR reply = '${DUE}'`,
     );
-    this.#select = database.prepare("SELECT reply, sum FROM remembered WHERE actor = ? AND key = ? AND until > ?");
+    this.#select = database.prepare("SELECT call, reply, sum FROM remembered WHERE actor = ? AND key = ? AND until > ?");
     this.#claimants = database.prepare(
       `SELECT a.kind AS kind, a.key AS name FROM remembered r JOIN actor a ON a.id = r.actor
        WHERE r.key = ? AND r.until > ? ORDER BY r.until DESC LIMIT ${MOST_CLAIMANTS}`,
@@ -35,33 +41,34 @@ export class Replies {
     );
   }
 
-  add(actor: number, { key, reply, until }: Kept): void {
-    this.#add(actor, key, until, JSON.stringify(reply));
+  add(actor: number, kept: Remembered): void {
+    this.#add(actor, kept, JSON.stringify(kept.reply));
   }
 
-  claim(actor: number, { key, until }: Omit<Kept, "reply">): void {
-    this.#add(actor, key, until, DUE);
+  claim(actor: number, claim: Claim): void {
+    this.#add(actor, claim, DUE);
   }
 
   claimants(key: string): readonly ActorId[] {
     return this.#claimants.all(key, this.#now()).map((columns) => actorId(columns["kind"], columns["name"]));
   }
 
-  #add(actor: number, key: string, until: number, written: string): void {
+  #add(actor: number, { key, call, until }: Claim, written: string): void {
     const now = this.#now();
-    this.#insert.run(actor, key, until, written, crc32(written), now);
+    this.#insert.run(actor, key, call, until, written, sumOf(call, written), now);
     // A little at a time, so that no turn pays for all of them.
     if (now - this.#forgotAt < 1_000 && now >= this.#forgotAt) return;
     this.#forgotAt = now;
     this.#forget.run(now);
   }
 
-  get(actor: number, key: string): Reply | undefined {
+  get(actor: number, key: string): Pick<Remembered, "call" | "reply"> | undefined {
     const columns = this.#select.get(actor, key, this.#now());
     if (columns === undefined || columns["reply"] === DUE) return undefined;
-    if (crc32(text(columns["reply"])) !== int(columns["sum"])) throw damaged("a remembered reply was changed");
+    const call = text(columns["call"]);
+    if (sumOf(call, text(columns["reply"])) !== int(columns["sum"])) throw damaged("a remembered reply was changed");
     const reply: Json = parsed(columns["reply"]);
     if (!isReply(reply)) throw damaged("a remembered reply is none");
-    return reply;
+    return { call, reply };
   }
 }

@@ -36,4 +36,5 @@ export const SCHEMA: readonly string[] = [
   CREATE TABLE meta(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
   INSERT INTO meta VALUES('indexed', 0);
   `,
+  "ALTER TABLE remembered ADD COLUMN call TEXT NOT NULL DEFAULT ''",
 ];

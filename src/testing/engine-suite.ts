@@ -93,6 +93,35 @@ export function engineSuite(name: string, open: OpenEngine): void {
       assert.equal((await engine.read(A))?.seq, 1);
     });
 
+    it("C4 a key that was used for another call is refused, while the first runs, is due and is remembered", async ({
+      engine,
+      opened,
+      hooks,
+    }) => {
+      const gate = Promise.withResolvers<void>();
+      hooks.gate = () => gate.promise;
+      const refused = async (call: Promise<unknown>): Promise<void> => {
+        await assert.rejects(call, { code: "KEY_REUSED", applied: false, message: /key of its own/ });
+      };
+      const working = engine.call(say("work", { by: 2, of: [1] }, { to: A }), { key: "k" });
+      await settle();
+      await refused(engine.call(say("add", { by: 2, of: [1] }, { to: A }), { key: "k" }));
+      await refused(engine.call(say("work", { by: 3, of: [1] }, { to: A }), { key: "k" }));
+      gate.resolve();
+      assert.deepEqual(await working, { ok: 2 });
+      engine.call(say("later", { n: 1 }, { to: A }), { key: "later" }).catch(() => undefined);
+      await logged(engine, A, /^later /);
+      const again = await opened.reopen();
+      await refused(again.call(say("work", null, { to: A }), { key: "k" }));
+      await refused(again.call(say("later", null, { to: A }), { key: "later" }));
+      assert.deepEqual(await again.call(say("work", { of: [1], by: 2 }, { to: A }), { key: "k" }), { ok: 2 });
+      assert.deepEqual(await again.call(say("add", null, { to: B }), { key: "k" }), { ok: 1 }, "of another actor it is another key");
+      await again.call(say("answer", { value: 7 }, { to: A }));
+      await refused(again.call(say("later", null, { to: A }), { key: "later" }));
+      assert.deepEqual(await again.call(say("later", { n: 1 }, { to: A }), { key: "later" }), { ok: 7 });
+      assert.equal((await tallyOf(again, A)).n, 2);
+    });
+
     it(
       "C4 keys expire",
       async ({ engine, clock }) => {
@@ -550,6 +579,7 @@ export function engineSuite(name: string, open: OpenEngine): void {
       assert.deepEqual(await engine.call(say("add", null, { to: "note/a" })), { ok: 1 });
       assert.deepEqual(await engine.call(say("add", null, { to: "note/a" }), { key: "k" }), { ok: 2 });
       assert.deepEqual(await engine.call(say("add", null, { to: "note/a" }), { key: "k" }), { ok: 2 });
+      await assert.rejects(engine.call(say("add", { by: 2 }, { to: "note/a" }), { key: "k" }), { code: "KEY_REUSED" });
       assert.deepEqual((await tallyOf(engine, "note/a")).n, 2);
       assert.equal(await engine.count({ kind: "note" }), 1);
       const again = await opened.reopen();

@@ -157,7 +157,7 @@ export function storeSuite(name: string, options: StoreSuiteOptions): void {
         store.commit(other.id, other.next()),
         store.commit(
           intruder.id,
-          intruder.next({ out: [messageTo("door/x", "never")], remember: { key: "k", reply: { ok: 1 }, until: 1e9 } }),
+          intruder.next({ out: [messageTo("door/x", "never")], remember: { key: "k", call: "c", reply: { ok: 1 }, until: 1e9 } }),
         ),
         store.commit(intruder.id, intruder.next()),
         store.commit(other.id, other.next()),
@@ -298,25 +298,25 @@ export function storeSuite(name: string, options: StoreSuiteOptions): void {
       async (store) => {
         const a = new ChainWriter("door/a");
         const b = new ChainWriter("door/b");
-        await store.commit(a.id, a.next({ remember: { key: "p|1", reply: { ok: { n: 1 } }, until: 11_000 } }));
-        await store.commit(b.id, b.next({ remember: { key: "p|1", reply: { ok: 2 }, until: 11_000 } }));
+        await store.commit(a.id, a.next({ remember: { key: "p|1", call: "c", reply: { ok: { n: 1 } }, until: 11_000 } }));
+        await store.commit(b.id, b.next({ remember: { key: "p|1", call: "other", reply: { ok: 2 }, until: 11_000 } }));
         await store.commit(
           a.id,
           a.next({
-            remember: { key: "p|2", reply: { refused: { code: "X", message: "no" } }, until: 11_000 },
+            remember: { key: "p|2", call: "c", reply: { refused: { code: "X", message: "no" } }, until: 11_000 },
             answered: [
-              { key: "late|1", reply: { ok: "l1" }, until: 11_000 },
-              { key: "late|2", reply: { ok: "l2" }, until: 11_000 },
+              { key: "late|1", call: "c", reply: { ok: "l1" }, until: 11_000 },
+              { key: "late|2", call: "c", reply: { ok: "l2" }, until: 11_000 },
             ],
           }),
         );
       },
       async (store) => {
-        assert.deepEqual(await store.remembered("door/a", "p|1"), { ok: { n: 1 } });
-        assert.deepEqual(await store.remembered("door/b", "p|1"), { ok: 2 });
-        assert.deepEqual(await store.remembered("door/a", "p|2"), { refused: { code: "X", message: "no" } });
-        assert.deepEqual(await store.remembered("door/a", "late|1"), { ok: "l1" });
-        assert.deepEqual(await store.remembered("door/a", "late|2"), { ok: "l2" });
+        assert.deepEqual(await store.remembered("door/a", "p|1"), { call: "c", reply: { ok: { n: 1 } } });
+        assert.deepEqual(await store.remembered("door/b", "p|1"), { call: "other", reply: { ok: 2 } });
+        assert.deepEqual(await store.remembered("door/a", "p|2"), { call: "c", reply: { refused: { code: "X", message: "no" } } });
+        assert.deepEqual(await store.remembered("door/a", "late|1"), { call: "c", reply: { ok: "l1" } });
+        assert.deepEqual(await store.remembered("door/a", "late|2"), { call: "c", reply: { ok: "l2" } });
         assert.equal(await store.remembered("door/a", "p|3"), undefined);
       },
     );
@@ -326,38 +326,38 @@ export function storeSuite(name: string, options: StoreSuiteOptions): void {
       async (store) => {
         const a = new ChainWriter("door/a");
         const b = new ChainWriter("room/b");
-        await store.commit(a.id, a.next({ claimed: { key: "p|1", until: 11_000 } }));
-        await store.commit(b.id, b.next({ remember: { key: "p|1", reply: { ok: 2 }, until: 11_001 } }));
-        await store.commit(a.id, a.next({ claimed: { key: "p|2", until: 11_000 } }));
-        await store.commit(a.id, a.next({ answered: [{ key: "p|2", reply: { ok: 3 }, until: 11_000 }] }));
+        await store.commit(a.id, a.next({ claimed: { key: "p|1", call: "c", until: 11_000 } }));
+        await store.commit(b.id, b.next({ remember: { key: "p|1", call: "c", reply: { ok: 2 }, until: 11_001 } }));
+        await store.commit(a.id, a.next({ claimed: { key: "p|2", call: "c", until: 11_000 } }));
+        await store.commit(a.id, a.next({ answered: [{ key: "p|2", call: "late", reply: { ok: 3 }, until: 11_000 }] }));
       },
       async (store) => {
         assert.deepEqual(await store.claimants("p|1"), ["room/b", "door/a"]);
         assert.deepEqual(await store.claimants("p|2"), ["door/a"]);
         assert.deepEqual(await store.claimants("p|3"), []);
         assert.equal(await store.remembered("door/a", "p|1"), undefined, "its reply is due");
-        assert.deepEqual(await store.remembered("door/a", "p|2"), { ok: 3 });
+        assert.deepEqual(await store.remembered("door/a", "p|2"), { call: "late", reply: { ok: 3 } });
       },
     );
 
     it("C4 a claim expires as a remembered reply does", async (store, clock) => {
       const a = new ChainWriter("door/a");
-      await store.commit(a.id, a.next({ claimed: { key: "k", until: 10_500 } }));
+      await store.commit(a.id, a.next({ claimed: { key: "k", call: "c", until: 10_500 } }));
       clock.pass(500);
       assert.deepEqual(await store.claimants("k"), []);
     });
 
     it("C4 remembered replies expire, and the key is free again", async (store, clock) => {
       const a = new ChainWriter("door/a");
-      await store.commit(a.id, a.next({ remember: { key: "k", reply: { ok: 1 }, until: 10_500 } }));
+      await store.commit(a.id, a.next({ remember: { key: "k", call: "c", reply: { ok: 1 }, until: 10_500 } }));
       clock.pass(499);
-      assert.deepEqual(await store.remembered(a.id, "k"), { ok: 1 });
+      assert.deepEqual(await store.remembered(a.id, "k"), { call: "c", reply: { ok: 1 } });
       clock.pass(1);
       assert.equal(await store.remembered(a.id, "k"), undefined);
-      await store.commit(a.id, a.next({ remember: { key: "k", reply: { ok: 2 }, until: 20_000 } }));
-      assert.deepEqual(await store.remembered(a.id, "k"), { ok: 2 });
+      await store.commit(a.id, a.next({ remember: { key: "k", call: "next", reply: { ok: 2 }, until: 20_000 } }));
+      assert.deepEqual(await store.remembered(a.id, "k"), { call: "next", reply: { ok: 2 } });
       clock.pass(100_000);
-      await store.commit(a.id, a.next({ remember: { key: "other", reply: { ok: 3 }, until: 1_000_000 } }));
+      await store.commit(a.id, a.next({ remember: { key: "other", call: "c", reply: { ok: 3 }, until: 1_000_000 } }));
       assert.equal(await store.remembered(a.id, "k"), undefined);
     });
 

@@ -8,6 +8,7 @@ import { CommandError, EXIT, notFound, usage } from "./exit-code.ts";
 import { type Common, common, moduleOption, type Writing } from "./options.ts";
 import { output, table } from "./output.ts";
 import { openToRead } from "./reading.ts";
+import { kindOf } from "./unserved.ts";
 import { write } from "./write.ts";
 
 const PAGE = 500;
@@ -25,9 +26,11 @@ export const registerActorCommands = (program: Command): void => {
     .option("--kind <kind>", "of this kind only")
     .option("--limit <n>", "at most so many", Number, 10_000)
     .action(async (options: Common & { kind?: string; limit: number }) => {
-      const { store } = openToRead(options.data);
+      const { store, directory } = openToRead(options.data);
       await using _ = store;
       const out = output(options.json === true);
+      const kinds = directory.readNote()?.kinds;
+      const served = kinds === undefined ? undefined : new Set(kinds);
       const rows: string[][] = [];
       let after: ActorId | undefined;
       let left = options.limit;
@@ -38,8 +41,10 @@ export const registerActorCommands = (program: Command): void => {
           ...(after === undefined ? {} : { after }),
         });
         for (const { id, seq, head, status } of page) {
-          if (out.json) out.show({ id, seq, head, status }, () => "");
-          else rows.push([id, String(seq), status, head.slice(0, 12)]);
+          const isServed = served?.has(kindOf(id));
+          if (out.json) out.show({ id, seq, head, status, ...(isServed === undefined ? {} : { served: isServed }) }, () => "");
+          else
+            rows.push([id, String(seq), isServed === false && status !== "stopped" ? `${status}, not served` : status, head.slice(0, 12)]);
         }
         left -= page.length;
         after = page.at(-1)?.id;

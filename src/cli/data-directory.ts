@@ -7,7 +7,12 @@ import { CommandError, EXIT } from "./exit-code.ts";
 export interface ServerNote {
   readonly pid: number;
   readonly modules: readonly string[];
+  /** What these modules define: actors of other kinds are not served. */
+  readonly kinds?: readonly string[];
 }
+
+const texts = (value: unknown): readonly string[] | undefined =>
+  Array.isArray(value) ? value.filter((text) => typeof text === "string") : undefined;
 
 /** The folder in which a server keeps everything: actors, sessions, its key, its socket. */
 export class DataDirectory {
@@ -69,8 +74,9 @@ export class DataDirectory {
       const note: unknown = JSON.parse(readFileSync(join(this.path, "server.json"), "utf8"));
       if (typeof note !== "object" || note === null) return undefined;
       const pid = "pid" in note && typeof note.pid === "number" ? note.pid : 0;
-      const modules = "modules" in note && Array.isArray(note.modules) ? note.modules.filter((name) => typeof name === "string") : [];
-      return { pid, modules };
+      const modules = "modules" in note ? (texts(note.modules) ?? []) : [];
+      const kinds = "kinds" in note ? texts(note.kinds) : undefined;
+      return { pid, modules, ...(kinds === undefined ? {} : { kinds }) };
     } catch {
       return undefined;
     }

@@ -45,6 +45,8 @@ export const output = (json: boolean): Output => ({
   },
 });
 
+export const counted = (count: number, one: string): string => `${count} ${one}${count === 1 ? "" : "s"}`;
+
 /** Columns as wide as their widest cell; the last one is left as it is. */
 export const table = (head: readonly string[], rows: readonly (readonly string[])[]): string => {
   const widths = head.map((cell, column) => Math.max(cell.length, ...rows.map((row) => row[column]?.length ?? 0)));

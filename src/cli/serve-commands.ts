@@ -9,11 +9,12 @@ import { load } from "./load.ts";
 import { serverLog, type ServerLog } from "./log.ts";
 import { isModuleFile } from "./module-file.ts";
 import { addServeOptions, type ServeOptions } from "./options.ts";
-import { bearGoneReaders, paint } from "./output.ts";
+import { bearGoneReaders, counted, paint } from "./output.ts";
 import { reloadRounds } from "./reload-hook.ts";
 import { resolveToThisTroupe } from "./resolve-hook.ts";
-import { type Server, startServer } from "./server.ts";
+import { logUnserved, type Server, startServer } from "./server.ts";
 import { strayError } from "./stray.ts";
+import { SERVE_THEM_TOO } from "./unserved.ts";
 
 const holdFor = (options: ServeOptions): HeldOutput | undefined =>
   options.stdio === true || options.json === true ? holdOutput() : undefined;
@@ -32,9 +33,10 @@ const stopSignal = (): Promise<string> =>
     process.on("SIGHUP", stop);
   });
 
-const announce = (server: Server, options: ServeOptions, name: string, held: HeldOutput | undefined): void => {
-  const { addresses, data } = server;
+const announce = (server: Server, options: ServeOptions, name: string, log: ServerLog, held: HeldOutput | undefined): void => {
+  const { addresses, data, unserved } = server;
   if (options.json === true) {
+    if (unserved.length > 0) logUnserved(log, unserved);
     const line = `${JSON.stringify({ ready: true, name, ...addresses, ...(data === undefined ? {} : { data }), pid: process.pid })}\n`;
     // With stdio the standard output is the client's: the line goes where logs go.
     if (options.stdio === true) process.stderr.write(line);
@@ -56,7 +58,12 @@ const announce = (server: Server, options: ServeOptions, name: string, held: Hel
   }
   if (addresses.tcp !== undefined) lines.push("", `  TCP    ${paint("cyan", addresses.tcp)}`);
   if (addresses.stdio) lines.push("", "  stdio  this process");
-  lines.push("", data === undefined ? "Nothing is kept: its actors live in memory." : `Kept in ${data}.`, paint("dim", "Ctrl-C stops it."));
+  lines.push("", data === undefined ? "Nothing is kept: its actors live in memory." : `Kept in ${data}.`);
+  if (unserved.length > 0) {
+    const kinds = unserved.map(({ kind, actors }) => `${kind} (${counted(actors, "actor")})`).join(", ");
+    lines.push("", `${paint("yellow", "Not served")}: ${kinds}, kept there too.`, SERVE_THEM_TOO);
+  }
+  lines.push(paint("dim", "Ctrl-C stops it."));
   process.stderr.write(`${lines.join("\n")}\n`);
 };
 
@@ -87,7 +94,7 @@ export const registerServeCommands = (program: Command, version: string): void =
       const loaded = await load(modules);
       const server = await startServer(loaded, options, { version, log, beforeStdio: () => held?.release() });
       const stops = { signalled: stopSignal(), stray: strayError(log, options.log === "debug") };
-      announce(server, options, loaded.name, held);
+      announce(server, options, loaded.name, log, held);
       await untilStopped(server, stops, options, log);
     },
   );
@@ -102,7 +109,7 @@ export const registerServeCommands = (program: Command, version: string): void =
       const loaded = await load(modules);
       const server = await startServer(loaded, options, { version, log, beforeStdio: () => held?.release(), dev: twice });
       const stops = { signalled: stopSignal(), stray: strayError(log, true) };
-      announce(server, options, loaded.name, held);
+      announce(server, options, loaded.name, log, held);
 
       let reloading: Promise<void> = Promise.resolve();
       const reload = async (): Promise<void> => {

@@ -26,6 +26,7 @@ import type { ServerLog } from "./log.ts";
 import { operate } from "./operate.ts";
 import type { ServeOptions } from "./options.ts";
 import { switchSource } from "./switch-source.ts";
+import { type KindCount, SERVE_THEM_TOO, unservedKinds } from "./unserved.ts";
 
 interface Addresses {
   readonly http?: string;
@@ -38,6 +39,8 @@ interface Addresses {
 export interface Server {
   readonly addresses: Addresses;
   readonly data?: string;
+  /** Kinds with actors in the directory that these modules do not define. */
+  readonly unserved: readonly KindCount[];
   /** Settles when the client on standard input has gone. Never settles without one. */
   readonly stdioEnded: Promise<void>;
   /** Serves other modules from now on, or, where it throws, those from before; who is connected stays so. */
@@ -123,6 +126,12 @@ const assemble = (
   return only !== undefined && sources.length === 1 ? only : merge(...sources);
 };
 
+export const logUnserved = (log: ServerLog, unserved: readonly KindCount[]): void =>
+  log("warn", "kinds-not-served", {
+    kinds: Object.fromEntries(unserved.map(({ kind, actors }) => [kind, actors])),
+    what: SERVE_THEM_TOO,
+  });
+
 /** Opens the stores, starts the engine, opens the doors. Whatever was opened before a failure is closed again. */
 export const startServer = async (
   loaded: Loaded,
@@ -204,13 +213,25 @@ export const startServer = async (
       tcp = await serveTcp({ ...common, ...parseTcp(options.tcp), ...(options.as === undefined ? {} : { as: options.as }) });
 
     const { directory, store } = keep;
+    /** Notes what is served, for the commands beside this server; returns what lies there unserved. */
+    const note = async (next: Loaded): Promise<readonly KindCount[]> => {
+      if (directory === undefined || store === undefined) return [];
+      const kinds = next.parts.flatMap((part) => part.kinds.map(({ kind }) => kind));
+      directory.writeNote({ pid: process.pid, modules: next.files, kinds });
+      try {
+        return await unservedKinds(store, new Set(kinds));
+      } catch (error) {
+        log("error", "fault", { where: "unserved-kinds", ...faultFields(error, inFull) });
+        return [];
+      }
+    };
+    let unserved = await note(loaded);
     if (directory !== undefined && store !== undefined) {
       directory.removeSocket();
       const handle = (operation: string, args: Readonly<Record<string, Json>>): Promise<Json> =>
         operate({ engine, store })(operation, args);
       closers.push(await serveControl(directory.control, handle));
       closers.push(() => directory.removeSocket());
-      directory.writeNote({ pid: process.pid, modules: loaded.files });
     }
     // Last: from here on the standard output is the client's.
     if (options.stdio === true) {
@@ -225,12 +246,16 @@ export const startServer = async (
         ...(stdio === undefined ? {} : { stdio: true as const }),
       },
       ...(directory === undefined ? {} : { data: directory.path }),
+      unserved,
       stdioEnded: stdio?.closed ?? new Promise(() => undefined),
       async reload(next) {
         await engine[Symbol.asyncDispose]();
         try {
           await serve(next);
           served = next;
+          const before = JSON.stringify(unserved);
+          unserved = await note(next);
+          if (unserved.length > 0 && JSON.stringify(unserved) !== before) logUnserved(log, unserved);
         } catch (error) {
           await engine[Symbol.asyncDispose]();
           await serve(served);

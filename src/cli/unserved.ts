@@ -1,0 +1,37 @@
+import type { ActorId, Store } from "../contract/index.ts";
+
+/** A kind of which there are actors, and how many have not ended. */
+export interface KindCount {
+  readonly kind: string;
+  readonly actors: number;
+}
+
+const PAGE = 1_000;
+
+// Keys are percent-encoded, so no key of the kind comes after this one.
+const beyond = (kind: string): ActorId => `${kind}/\u{10ffff}`;
+
+/**
+ * Kinds with actors in the store that nobody serves: their timers do not ring, calls to them fail. Those of which all have
+ * ended are left out. A question or two per kind, however many actors there are: of more than 1,000 the ended ones count too.
+ */
+export const unservedKinds = async (store: Store, served: ReadonlySet<string>): Promise<readonly KindCount[]> => {
+  const found: KindCount[] = [];
+  let after: ActorId | undefined;
+  for (;;) {
+    const [first] = await store.list({ limit: 1, ...(after === undefined ? {} : { after }) });
+    if (first === undefined) return found;
+    const kind = kindOf(first.id);
+    after = beyond(kind);
+    if (served.has(kind)) continue;
+    const some = await store.list({ kind, limit: PAGE });
+    const actors = some.length < PAGE ? some.filter(({ status }) => status !== "stopped").length : await store.count({ kind });
+    if (actors > 0) found.push({ kind, actors });
+  }
+};
+
+export const kindOf = (id: ActorId): string => id.slice(0, id.indexOf("/"));
+
+/** What to do about them, in one sentence. */
+export const SERVE_THEM_TOO =
+  "Nothing wakes these actors, and calls to them fail. Serve the module that defines their kind too, or stop them with troupe stop <actor> --module <file> while no server runs.";

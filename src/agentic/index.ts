@@ -4,3 +4,11 @@ export { isAgenticService } from "./is-agentic-service.ts";
 export type { ActionOptions, AgenticServiceOptions } from "./options.ts";
 export type { PerViewerOptions, ServiceFor } from "./per-viewer.ts";
 export { toJSONSchema } from "./to-json-schema.ts";
+export {
+  type ActorRef,
+  type ShownAction,
+  type ShownActor,
+  type ShownSchema,
+  type ShownState,
+  toAgenticService,
+} from "./to-agentic-service.ts";

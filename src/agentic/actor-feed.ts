@@ -1,0 +1,186 @@
+import type { ActorId, Bag, Behaviour, Json, Offer, Reply, Snapshot, Surface, Viewer } from "../contract/index.ts";
+import { listed, sameJson } from "../source/index.ts";
+import type { Observe } from "./agentic-service.ts";
+import { isBag } from "./plain-json.ts";
+import type { ActorRef, ShownAction, ShownActor, ShownState } from "./to-agentic-service.ts";
+
+/** What an actor shows at a time. */
+export interface Showing {
+  readonly states: { [key: string]: ShownState };
+  readonly actions: { [key: string]: ShownAction };
+  readonly links: { [key: string]: ShownActor };
+}
+
+export interface FeedOptions extends ActorRef {
+  readonly viewer: Viewer;
+  readonly show: (id: ActorId) => ShownActor;
+}
+
+interface Sight {
+  readonly showing: Showing;
+  /** What of each part a listener could see changed. */
+  readonly print: Readonly<Record<keyof Showing, Json>>;
+}
+
+const NOTHING: Sight = { showing: { states: {}, actions: {}, links: {} }, print: { states: {}, actions: {}, links: {} } };
+const EMPTY: Surface = { catalogue: { tools: [], resources: [], prompts: [] }, off: {} };
+
+/** Reads one actor while anybody listens, and tells each part when it is another. */
+export class ActorFeed {
+  readonly #options: FeedOptions;
+  readonly #listeners = new Set<(before: Sight | undefined, now: Sight) => void>();
+  #unwatch: (() => void) | undefined;
+  #sight: Sight | undefined;
+  #reading = false;
+  #again = false;
+
+  constructor(options: FeedOptions) {
+    this.#options = options;
+  }
+
+  observe<P extends keyof Showing>(part: P): Observe<Showing[P]> {
+    return (notify) => {
+      const listener = (before: Sight | undefined, now: Sight): void => {
+        if (before === undefined || !sameJson(before.print[part], now.print[part])) notify(now.showing[part]);
+      };
+      this.#listeners.add(listener);
+      this.#unwatch ??= this.#options.engine.watch(this.#options.id, () => void this.#read());
+      if (this.#sight === undefined) void this.#read();
+      else notify(this.#sight.showing[part]);
+      return () => {
+        this.#listeners.delete(listener);
+        if (this.#listeners.size > 0) return;
+        this.#unwatch?.();
+        this.#unwatch = undefined;
+        // Nobody would be told when it is no longer so.
+        this.#sight = undefined;
+      };
+    };
+  }
+
+  /** As the actor is now, whoever listens. */
+  async now(): Promise<Showing> {
+    return this.#see(await this.#options.engine.read(this.#options.id)).showing;
+  }
+
+  // One after the other, and once more when something changed meanwhile: a slow read must not overtake a later one.
+  async #read(): Promise<void> {
+    this.#again = true;
+    if (this.#reading) return;
+    this.#reading = true;
+    while (this.#again && this.#listeners.size > 0) {
+      this.#again = false;
+      try {
+        const now = this.#see(await this.#options.engine.read(this.#options.id));
+        const before = this.#sight;
+        if (this.#unwatch === undefined) break;
+        this.#sight = now;
+        for (const listener of this.#listeners) listener(before, now);
+      } catch (error) {
+        this.#options.onFault?.(error);
+      }
+    }
+    this.#reading = false;
+  }
+
+  #see(snapshot: Snapshot | undefined): Sight {
+    const { id, kinds, viewer, show } = this.#options;
+    const behaviour = kinds.find(({ kind }) => kind === kindOf(id));
+    if (behaviour === undefined || !isThere(snapshot, viewer)) return this.#unborn(behaviour, snapshot);
+    const surface = behaviour.surface?.(snapshot.state, viewer) ?? { catalogue: behaviour.catalogue ?? EMPTY.catalogue, off: {} };
+    const states: Showing["states"] = {};
+    for (const offer of surface.catalogue.resources) {
+      const shown = surface.off[`resources/${offer.name}`] === undefined ? this.#stateOf(behaviour, snapshot.state, offer) : undefined;
+      if (shown !== undefined) states[offer.name] = shown;
+    }
+    const links = Object.entries(surface.links ?? {}).filter(([, to]) => kinds.some(({ kind }) => kind === kindOf(to)));
+    return this.#sightOf(
+      states,
+      this.#actionsOf(behaviour, surface),
+      Object.fromEntries(links.map(([prefix, to]) => [prefix === "" ? kindOf(to) : prefix, show(to)])),
+      Object.fromEntries(links),
+    );
+  }
+
+  /** Its first action begins it: what that may be, its kind says. */
+  #unborn(behaviour: Behaviour | undefined, snapshot: Snapshot | undefined): Sight {
+    if (behaviour?.catalogue === undefined || this.#options.start === undefined || snapshot !== undefined) return NOTHING;
+    return this.#sightOf({}, this.#actionsOf(behaviour, { catalogue: behaviour.catalogue, off: {} }), {}, {});
+  }
+
+  #sightOf(
+    states: Showing["states"],
+    actions: ReadonlyMap<string, readonly [ShownAction, Json]>,
+    links: Showing["links"],
+    ids: Bag,
+  ): Sight {
+    return {
+      showing: { states, actions: Object.fromEntries([...actions].map(([name, [action]]) => [name, action])), links },
+      print: {
+        states: Object.fromEntries(Object.entries(states).map(([key, { schema, value }]) => [key, [{ ...schema }, value]])),
+        actions: Object.fromEntries([...actions].map(([name, [, print]]) => [name, print])),
+        links: ids,
+      },
+    };
+  }
+
+  #stateOf(behaviour: Behaviour, state: unknown, { definition, action }: Offer): ShownState | undefined {
+    const uri = definition["uri"] ?? definition["uriTemplate"];
+    // What needs to be told which one is no state but a question.
+    if (typeof uri !== "string" || /\{(?!alias\})/.test(uri)) return undefined;
+    const reply = behaviour.view?.(state, action, {}, this.#options.viewer, this.#options.id);
+    if (reply === undefined || !("ok" in reply)) return undefined;
+    const { title, description } = definition;
+    return {
+      schema: { ...(typeof title === "string" ? { title } : {}), ...(typeof description === "string" ? { description } : {}) },
+      value: reply.ok,
+    };
+  }
+
+  #actionsOf(behaviour: Behaviour, surface: Surface): ReadonlyMap<string, readonly [ShownAction, Json]> {
+    const offers = new Map(surface.catalogue.tools.map((offer) => [offer.name, offer]));
+    const actions = new Map<string, readonly [ShownAction, Json]>();
+    for (const { name, description, inputSchema } of listed(surface, "dynamic").tools) {
+      const offer = offers.get(name);
+      if (offer === undefined) continue;
+      const parameters = isBag(inputSchema) && takesSomething(inputSchema) ? [inputSchema] : [];
+      const told = typeof description === "string" ? description : name;
+      const execute = async (...[input]: readonly unknown[]): Promise<Json | undefined> => {
+        const args = parameters.length > 0 && isBag(input) ? input : {};
+        return valueOf(await (offer.readOnly ? this.#view(behaviour, offer, args) : this.#call(offer, args)));
+      };
+      actions.set(name, [{ description: told, parameters, execute }, [told, parameters]]);
+    }
+    return actions;
+  }
+
+  async #view(behaviour: Behaviour, { action }: Offer, args: Bag): Promise<Reply> {
+    const { engine, id, viewer } = this.#options;
+    const snapshot = await engine.read(id);
+    const reply = snapshot === undefined ? undefined : behaviour.view?.(snapshot.state, action, args, viewer, id);
+    return reply ?? { refused: { code: "UNKNOWN", message: "There is nothing of this name." } };
+  }
+
+  #call({ action }: Offer, args: Bag): Promise<Reply> {
+    const { engine, id, viewer, start } = this.#options;
+    return engine.call({ to: id, action, args, viewer, ...(start === undefined ? {} : { start }) });
+  }
+}
+
+const kindOf = (id: ActorId): string => id.slice(0, id.indexOf("/"));
+
+function isThere(snapshot: Snapshot | undefined, { principal }: Viewer): snapshot is Snapshot {
+  return snapshot !== undefined && snapshot.status !== "stopped" && (snapshot.owner === undefined || snapshot.owner === principal);
+}
+
+function takesSomething({ properties, additionalProperties }: Bag): boolean {
+  return (isBag(properties) && Object.keys(properties).length > 0) || isBag(additionalProperties);
+}
+
+// Text alone would be an error to whoever called.
+function valueOf(reply: Reply): Json | undefined {
+  if ("refused" in reply) return reply.refused.message;
+  if ("needs" in reply) return "This asks the person first, who cannot be asked here: use a client that can ask.";
+  if (reply.ok === null) return undefined;
+  return typeof reply.ok === "string" ? { text: reply.ok } : reply.ok;
+}

@@ -1,0 +1,205 @@
+// A Troupe actor as the library's own consumers, and our own, take it.
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { Observe } from "@adobe/data/observe";
+import { AgenticService } from "@adobe/data/service";
+import * as z from "zod";
+import { actor, refuse } from "../../src/actor/index.ts";
+import { fromAgenticService, isAgenticService, toAgenticService } from "../../src/agentic/index.ts";
+import { type ActorId, CONTENT, type Viewer } from "../../src/contract/index.ts";
+import { LocalEngine } from "../../src/engine/index.ts";
+import { listed } from "../../src/source/index.ts";
+
+const viewer: Viewer = { principal: "ana", scopes: [] };
+
+const room = actor("room", {
+  describe: "A room.",
+  per: "link",
+  persistence: "memory",
+  state: z.object({ lit: z.boolean().default(false) }),
+  tools: {
+    light: {
+      describe: "Lights the lamp.",
+      when: (state) => !state.lit,
+      run({ state }) {
+        state.lit = true;
+      },
+    },
+  },
+  resources: { lamp: { uri: "room://{alias}/lamp", view: (state) => state.lit } },
+  links: { door: { kinds: ["door"], to: () => doorId } },
+});
+
+const door = actor("door", {
+  describe: "A door.",
+  persistence: "memory",
+  state: z.object({ open: z.boolean().default(false), locked: z.boolean().default(true) }),
+  tools: {
+    open: {
+      describe: "Open it.",
+      when: (state) => !state.open,
+      run({ state }) {
+        if (state.locked) refuse("It is locked.");
+        state.open = true;
+        return "It creaks open.";
+      },
+    },
+    unlock: {
+      describe: "Unlock it.",
+      input: z.object({ turns: z.int().min(1) }),
+      run({ state, args }) {
+        state.locked = false;
+        return { turned: args.turns };
+      },
+    },
+    look: { describe: "Look.", view: (state) => ({ open: state.open }) },
+    wipe: { describe: "Wipe it.", confirm: "Sure?", run: () => undefined },
+  },
+  resources: {
+    state: { uri: "door://{alias}/state", describe: "How it stands.", view: (state) => state },
+    part: { uri: "door://{alias}/part/{name}", view: (_state, { args }) => args.name },
+  },
+  links: { room: { kinds: ["room"], to: () => room.id("hall") } },
+});
+const doorId: ActorId = door.id("front");
+
+async function stage() {
+  const engine = await LocalEngine.start({ kinds: [door, room] });
+  for (const to of [doorId, room.id("hall")]) await engine.call({ to, action: "begin", args: null, viewer, start: null });
+  const ref = { engine, kinds: [door, room], id: doorId, viewer };
+  return { engine, ref };
+}
+
+/** The next value that fits. */
+const until = <T>(observe: Observe<T>, fits: (value: T) => boolean): Promise<T> =>
+  new Promise((resolve) => {
+    const undo = observe((value) => {
+      if (!fits(value)) return;
+      resolve(value);
+      queueMicrotask(() => undo());
+    });
+  });
+
+describe("toAgenticService", () => {
+  it("shows an actor's states, actions and links, and acts through its turns", async () => {
+    const { engine, ref } = await stage();
+    await using _engine = engine;
+    const service: AgenticService = toAgenticService(ref);
+    assert.ok(isAgenticService(service));
+    assert.equal(service.serviceName, "door");
+    const states = await until(service.states, () => true);
+    assert.deepEqual(Object.keys(states), ["state"]);
+    assert.deepEqual(states["state"]?.value, { open: false, locked: true });
+    assert.equal(states["state"]?.schema.description, "How it stands.");
+    const actions = await until(service.actions, () => true);
+    assert.deepEqual(Object.keys(actions).toSorted(), ["look", "open", "unlock", "wipe"]);
+    assert.deepEqual(actions["open"]?.parameters, []);
+    assert.equal(actions["unlock"]?.parameters.length, 1);
+    assert.equal(await service.execute("open", undefined), "It is locked.", "a refusal is an error as text");
+    assert.match(String(await service.execute("unlock", { turns: 0 })), /turns/);
+    assert.deepEqual(await actions["unlock"]?.execute({ turns: 2 }), { turned: 2 });
+    const opened = until(service.actions, (map) => !("open" in map));
+    assert.deepEqual(await service.execute("open", undefined), { text: "It creaks open." }, "text alone would be an error");
+    assert.deepEqual(Object.keys(await opened).toSorted(), ["look", "unlock", "wipe"]);
+    assert.equal(await service.execute("open", undefined), 'Action "open" is not available');
+    assert.equal(await service.execute("constructor", undefined), 'Action "constructor" is not available');
+    assert.deepEqual(await service.execute("look", undefined), { open: true });
+    assert.equal(await service.execute("wipe", undefined), undefined, "a client that cannot be asked has its own way to ask");
+    assert.equal((await engine.read(doorId))?.seq, 3);
+  });
+
+  it("shows other actors as links, and the same actor as the same object, so that circles end", async () => {
+    const { engine, ref } = await stage();
+    await using _engine = engine;
+    const service: AgenticService = toAgenticService(ref);
+    assert.ok(service.links);
+    const { room: hall } = await until(service.links, () => true);
+    assert.ok(hall?.links);
+    assert.equal((await until(hall.links, () => true))["door"], service);
+    assert.deepEqual((await until(hall.states, () => true))["lamp"]?.value, false);
+    const lit = until(hall.states, (map) => map["lamp"]?.value === true);
+    assert.equal(await hall.execute("light", undefined), undefined);
+    await lit;
+  });
+
+  it("is taken by the library's own create as a link, and by fromAgenticService", async () => {
+    const { engine, ref } = await stage();
+    await using _engine = engine;
+    const house = AgenticService.create({
+      interface: { front: { type: "link" }, knock: { type: "action", description: "Knock.", parameters: [] } },
+      implementation: { front: toAgenticService(ref), knock: () => undefined },
+    });
+    using source = fromAgenticService(house, { name: "house" });
+    const lists = listed(await source.surface(viewer), "dynamic");
+    assert.deepEqual(lists.tools.map(({ name }) => name).toSorted(), [
+      "front.look",
+      "front.open",
+      "front.room.light",
+      "front.unlock",
+      "front.wipe",
+      "knock",
+    ]);
+    assert.deepEqual(
+      lists.resources.map(({ uri }) => uri),
+      ["mcp://house/front/state/state", "mcp://house/front/room/state/lamp"],
+    );
+    assert.deepEqual(await source.act(viewer, "tools/front.open", {}, {}), { refused: { code: "REFUSED", message: "It is locked." } });
+    assert.deepEqual(await source.act(viewer, "tools/front.unlock", { turns: 3 }, {}), { ok: { turned: 3 } });
+    const reply = await source.act(viewer, "tools/front.unlock", { turns: "many" }, {});
+    assert.ok("refused" in reply && reply.refused.code === "INVALID");
+    assert.deepEqual(await source.act(viewer, "tools/front.open", {}, {}), { ok: { text: "It creaks open." } });
+    const silent = await source.act(viewer, "tools/front.room.light", {}, {});
+    assert.ok("ok" in silent && JSON.stringify(silent.ok).includes(CONTENT));
+  });
+
+  it("emits one by one, only what changed, and listens to the engine only while somebody listens", async () => {
+    const { engine, ref } = await stage();
+    await using _engine = engine;
+    let watching = 0;
+    const counted = {
+      call: engine.call.bind(engine),
+      read: engine.read.bind(engine),
+      watch: (...args: Parameters<LocalEngine["watch"]>) => {
+        watching += 1;
+        const undo = engine.watch(...args);
+        return () => {
+          watching -= 1;
+          undo();
+        };
+      },
+    };
+    const service = toAgenticService({ ...ref, engine: counted });
+    const heard: string[] = [];
+    const undo = [
+      service.states((map) => heard.push(`states ${JSON.stringify(map["state"]?.value)}`)),
+      service.actions((map) => heard.push(`actions ${Object.keys(map).toSorted().join()}`)),
+    ];
+    await until(service.links, () => true);
+    assert.equal(watching, 1);
+    await service.execute("unlock", { turns: 1 });
+    await until(service.states, (map) => JSON.stringify(map["state"]?.value).includes('"locked":false'));
+    assert.deepEqual(heard, [
+      'states {"open":false,"locked":true}',
+      "actions look,open,unlock,wipe",
+      'states {"open":false,"locked":false}',
+    ]);
+    for (const one of undo) one();
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(watching, 0);
+  });
+
+  it("shows nothing of what is not there, of another's, or of no known kind; with `start` the first action begins it", async () => {
+    const { engine, ref } = await stage();
+    await using _engine = engine;
+    const id = door.id("back");
+    const none = toAgenticService({ ...ref, id });
+    assert.deepEqual(await until(none.actions, () => true), {});
+    assert.deepEqual(await until(toAgenticService({ ...ref, kinds: [] }).states, () => true), {});
+    const beginning = toAgenticService({ ...ref, id, start: null });
+    assert.deepEqual(Object.keys(await until(beginning.actions, () => true)).toSorted(), ["look", "open", "unlock", "wipe"]);
+    assert.deepEqual(await beginning.execute("unlock", { turns: 1 }), { turned: 1 });
+    assert.deepEqual((await until(none.states, (map) => "state" in map))["state"]?.value, { open: false, locked: false });
+    await engine.stop(id, "over");
+    await until(none.states, (map) => Object.keys(map).length === 0);
+  });
+});

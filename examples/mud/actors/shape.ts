@@ -77,12 +77,24 @@ export function fields(inner: Readonly<Record<string, Shape<unknown>>>): Shape<o
   });
 }
 
-/** The arguments of a message that brings a reply: what it brought, or null where it was refused. */
-export function brought<T>(inner: Shape<T>): Shape<{ back: T | null }> {
+/** The arguments of a message that brings a reply. */
+export interface Brought<T> {
+  /** Null where it was refused. */
+  back: T | null;
+  /** Refused because whom it was sent to is no more. */
+  gone: boolean;
+}
+
+function inside(value: unknown, key: string): unknown {
+  return typeof value === "object" && value !== null ? Reflect.get(value, key) : undefined;
+}
+
+export function brought<T>(inner: Shape<T>): Shape<Brought<T>> {
   return shape((value, path) => {
-    const reply: unknown = typeof value === "object" && value !== null ? Reflect.get(value, "reply") : undefined;
-    const ok: unknown = typeof reply === "object" && reply !== null && "ok" in reply ? reply.ok : null;
-    return { back: ok === null ? null : inner.read(ok, `${path}.reply.ok`) };
+    const reply = inside(value, "reply");
+    const ok = inside(reply, "ok") ?? null;
+    const code = inside(inside(reply, "refused"), "code");
+    return { back: ok === null ? null : inner.read(ok, `${path}.reply.ok`), gone: code === "ACTOR_STOPPED" || code === "NO_ACTOR" };
   });
 }
 

@@ -2,7 +2,7 @@ import { LocalEngine } from "troupe/engine";
 import { cast, listed } from "troupe/source";
 import { memoryStore } from "troupe/store";
 import { twice } from "troupe/testing";
-import type { ActorId, Clock, Json, OfferRef, Reply, Source, Store, Viewer } from "troupe/contract";
+import type { ActorId, Behaviour, Clock, Json, OfferRef, Reply, Source, Store, Viewer } from "troupe/contract";
 import { mud } from "../index.ts";
 import type { PlayerState } from "../actors/player/player-state.ts";
 import type { RoomState } from "../actors/room/room-state.ts";
@@ -25,11 +25,19 @@ export class Table implements AsyncDisposable {
 
   static async lay(
     world: World,
-    options: { readonly store?: Store; readonly clock?: Clock; readonly seed?: number; readonly pure?: boolean } = {},
+    options: {
+      readonly store?: Store;
+      readonly clock?: Clock;
+      readonly seed?: number;
+      readonly pure?: boolean;
+      /** What a kind is played as. */
+      readonly wrap?: (kind: Behaviour) => Behaviour;
+    } = {},
   ): Promise<Table> {
     const store = options.store ?? memoryStore();
     // Law 4: each turn runs twice, and a difference is a fault.
-    const kinds = mud(world).map((kind) => (options.pure === true ? twice(kind) : kind));
+    const wrap = options.wrap ?? ((kind) => (options.pure === true ? twice(kind) : kind));
+    const kinds = mud(world).map(wrap);
     const faults: unknown[] = [];
     const onFault = (error: unknown): void => void faults.push(error);
     const entropy = options.seed === undefined ? {} : { entropy: entropyOf(options.seed) };
@@ -95,10 +103,11 @@ export class Table implements AsyncDisposable {
     return listed(await this.source.surface(who), "dynamic").prompts.map(({ name }) => name);
   }
 
-  /** Settles when no message is on its way, and whoever watches has looked. */
-  async quiet(): Promise<void> {
+  /** Settles when no message is on its way, and whoever watches has looked. `meanwhile`: what brings a message there that waits. */
+  async quiet(meanwhile: () => Promise<void> = async () => {}): Promise<void> {
     for (let still = 0; still < 3;) {
       await rounds(4);
+      await meanwhile();
       still = (await this.store.undelivered(1)).length === 0 ? still + 1 : 0;
     }
     await rounds(8);

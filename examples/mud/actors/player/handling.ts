@@ -22,10 +22,16 @@ const back = (turn: PlayerTurn, ticket: Ticket, done: boolean, texts: string[]):
 /** A room gives an item: into the hands, or back with the reply. */
 export function gainItem(turn: PlayerTurn, world: World, ticket: Ticket): Back {
   present(turn, world);
-  const full = gain(world, turn.state, ticket.item);
   turn.state.revision += 1;
+  if (turn.state.items.includes(ticket.item)) return back(turn, ticket, false, ["You carry it already."]);
+  const full = gain(world, turn.state, ticket.item);
   if (full !== undefined) return back(turn, ticket, false, [full]);
   return back(turn, ticket, true, progress(turn, world));
+}
+
+/** A room has the item it gave: it is not here. */
+export function lapseItem(turn: PlayerTurn, world: World, item: string): void {
+  if (lose(turn.state, item)) noteInRoom(turn, `The ${itemOf(world, item).name} is not with you after all.`);
 }
 
 /** A room asks for an item: it travels with the reply. */

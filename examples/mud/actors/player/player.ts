@@ -6,7 +6,7 @@ import { NOTHING } from "../room/inputs.ts";
 import { roomId } from "../room-id.ts";
 import { argument, brought, fields, flag, maybe, number, text } from "../shape.ts";
 import { sheet, ticket } from "../sheet.ts";
-import { arriveAt, consumeItem, gainItem, recordDeed, releaseItem, sufferBlow } from "./handling.ts";
+import { arriveAt, consumeItem, gainItem, lapseItem, recordDeed, releaseItem, sufferBlow } from "./handling.ts";
 import { NAME, nameProblem, tidyName } from "./naming.ts";
 import {
   answerThroughRoom,
@@ -150,11 +150,11 @@ export function playerKind(world: World) {
         },
       },
       admit: {
-        input: fields({ room: text, call: text, act: text, arguments: text }),
+        input: fields({ room: text, ticket, act: text, arguments: text }),
         run: (ctx) => {
           present(ctx, world);
           const { room, ...call } = ctx.args;
-          return { ...call, here: ctx.state.room === room, sheet: sheetOf(ctx.state), player: ctx.self };
+          return { ...call, here: ctx.state.room === room, sheet: sheetOf(ctx.state) };
         },
       },
       // From another player's hands, `giver` comes back with the reply: its room wants it.
@@ -162,6 +162,8 @@ export function playerKind(world: World) {
         input: fields({ ticket, giver: maybe(sheet) }),
         run: (ctx) => ({ ...gainItem(ctx, world, ctx.args.ticket), giver: ctx.args.giver }),
       },
+      // Given, and taken back: the room had given up waiting, and has it again.
+      lapse: { input: fields({ item: text }), run: (ctx) => lapseItem(ctx, world, ctx.args.item) },
       release: { input: ticketArgs, run: (ctx) => releaseItem(ctx, world, ctx.args.ticket) },
       consume: { input: ticketArgs, run: (ctx) => consumeItem(ctx, world, ctx.args.ticket) },
       struck: {

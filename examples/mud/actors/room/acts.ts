@@ -6,6 +6,7 @@ import { isLit, monsterHere, openChest, takeUp } from "../../rules/stage.ts";
 import { clean, listed, meant, quoted } from "../../rules/words.ts";
 import { DIRECTIONS, itemOf, monsterOf, roomOf, type World } from "../../world/world.ts";
 import type { Ticket } from "../sheet.ts";
+import { ask } from "./asking.ts";
 import { handOn, isBusy } from "./presence.ts";
 import { beholder, type Occupant, othersOf, type RoomTurn, tellAll } from "./room-state.ts";
 import { lay, strikeBack, victory } from "./upkeep.ts";
@@ -66,13 +67,13 @@ export function perform(turn: RoomTurn, world: World, act: ActName, actor: Actor
       // The player's own turn decides; lists show it at once, so that one act changes each list once.
       one.items.push(item);
       tellAll(turn, self, `${one.name} picks up the ${nameOf(item)}.`);
-      turn.send(self, "gain", { ticket: ticketOf(actor, item, null) }, { replyAs: "gained" });
+      ask(turn, self, "gained", ticketOf(actor, item, null));
       return "later";
     }
     case "drop": {
       const item = carried();
       if (item === undefined) return refused("You carry nothing of that name.");
-      turn.send(self, "release", { ticket: ticketOf(actor, item, null) }, { replyAs: "released" });
+      ask(turn, self, "released", ticketOf(actor, item, null));
       return "later";
     }
     case "give": {
@@ -86,7 +87,7 @@ export function perform(turn: RoomTurn, world: World, act: ActName, actor: Actor
       );
       const to = others.find(([, other]) => other.name === name)?.[0];
       if (to === undefined) return refused("There is nobody of that name here.");
-      turn.send(self, "release", { ticket: ticketOf(actor, item, to) }, { replyAs: "released" });
+      ask(turn, self, "released", ticketOf(actor, item, to));
       return "later";
     }
     case "use":
@@ -147,7 +148,7 @@ function use(turn: RoomTurn, world: World, actor: Actor, id: string | undefined)
     );
   }
   if (item.heal === 0 && monsterHere(world, turn.key, turn.state.stage) === undefined) return refused("No enemies here");
-  turn.send(actor.self, "consume", { ticket: ticketOf(actor, id, null) }, { replyAs: "consumed" });
+  ask(turn, actor.self, "consumed", ticketOf(actor, id, null));
   return "later";
 }
 

@@ -160,15 +160,22 @@ export function farewell(
 ): void {
   const one = turn.state.occupants[args.player];
   if (one !== undefined && one.visit <= args.visit) {
-    // What was said to this one in between is said again where it went. Without a call, it left the world.
-    if (args.call === null) tellAll(turn, args.player, `${one.name} fades from sight.`);
-    else
+    // What was said to this one in between is said again where it went.
+    if (args.call !== null)
       for (const entry of newsFor(turn.state, args.player))
         if (one.notes.some((note) => note.n === entry.n)) turn.send(args.player, "heard", { text: entry.text });
-    disengage(turn, world, one);
-    delete turn.state.occupants[args.player];
+    depart(turn, world, args.player, args.call === null);
   }
   if (args.call !== null) turn.answer(args.call, { ok: args.text });
+}
+
+/** Somebody is no longer here. `seen`: out of the world, and not by a way. */
+export function depart(turn: RoomTurn, world: World, player: string, seen: boolean): void {
+  const one = turn.state.occupants[player];
+  if (one === undefined) return;
+  if (seen) tellAll(turn, player, `${one.name} fades from sight.`);
+  disengage(turn, world, one);
+  delete turn.state.occupants[player];
 }
 
 function sheetOf(one: Occupant): Sheet {

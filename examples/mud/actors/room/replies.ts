@@ -3,6 +3,7 @@ import { monsterHere } from "../../rules/stage.ts";
 import { itemOf, monsterOf, roomOf, type World } from "../../world/world.ts";
 import { fields, flag, list, number, text, type Shape } from "../shape.ts";
 import { sheet, type Sheet, ticket, type Ticket } from "../sheet.ts";
+import { ask } from "./asking.ts";
 import { handOn, isPlayer } from "./presence.ts";
 import { type RoomTurn, tellAll, toldWithNews, updateSheet } from "./room-state.ts";
 import { putDown, victory } from "./upkeep.ts";
@@ -58,7 +59,7 @@ export function released(turn: RoomTurn, world: World, back: Returned): void {
   if (to === null || !back.done) updateSheet(turn.state, me, back.sheet);
   if (!back.done) return fail(turn, back.ticket, back.texts.join(" "));
   if (to !== null && isPlayer(to) && turn.state.occupants[to] !== undefined) {
-    turn.send(to, "gain", { ticket: back.ticket, giver: back.sheet }, { replyAs: "received" });
+    ask(turn, to, "received", back.ticket, { giver: { ...back.sheet } });
     return;
   }
   updateSheet(turn.state, me, back.sheet);

@@ -4,6 +4,7 @@ import { newStage, type Stage } from "../../rules/stage.ts";
 import type { Beholder } from "../../rules/describe.ts";
 import type { World } from "../../world/world.ts";
 import type { Sheet } from "../sheet.ts";
+import type { Asked } from "./asking.ts";
 
 /** Somebody in the room. */
 export interface Occupant extends Sheet {
@@ -45,6 +46,10 @@ export interface RoomState {
   log: LogEntry[];
   /** Number of the next thing that happens. */
   next: number;
+  /** What players were asked and have not answered. */
+  asked: Asked[];
+  /** Calls that were given up while something was on its way: the last ones. */
+  undone: string[];
   /** Used up, growing again. */
   resting: string[];
   /** Whether the wake is set that finds out who sleeps. */
@@ -64,18 +69,18 @@ const ALL_NOTES = 200;
 const NEWS_LINES = 15;
 
 export function newRoom(world: World, key: string): RoomState {
-  return { id: key, stage: newStage(world, key), occupants: {}, log: [], next: 1, resting: [], watch: false };
+  return { id: key, stage: newStage(world, key), occupants: {}, log: [], next: 1, asked: [], undone: [], resting: [], watch: false };
 }
 
-type Earlier = Omit<RoomState, "occupants"> & {
+type Earlier = Omit<RoomState, "occupants" | "asked" | "undone"> & {
   occupants: Record<string, Omit<Occupant, "completed" | "ended"> & Partial<Pick<Occupant, "completed" | "ended">>>;
 };
 
-/** A room of version 1, whose sheets did not tell of the ending: the players' next ones do. */
+/** A room of version 1, which did not note what it asked, and whose sheets did not tell of the ending: the players' next ones do. */
 export function fromVersion1(state: Json): RoomState {
   const earlier: Earlier = JSON.parse(JSON.stringify(state));
   const occupants = Object.entries(earlier.occupants).map(([id, one]) => [id, { ...one, completed: [], ended: false }]);
-  return { ...earlier, occupants: Object.fromEntries(occupants) };
+  return { ...earlier, occupants: Object.fromEntries(occupants), asked: [], undone: [] };
 }
 
 /** The occupant a viewer is; undefined where this one has not been here yet, or slept too long. */

@@ -1,9 +1,11 @@
 import { actor, refuse, type RunContext } from "troupe";
 import type { ActorId, Bag, Viewer } from "troupe/contract";
 import { isPrecious, itemOf, monsterOf, roomOf, type World } from "../../world/world.ts";
-import { brought, fields, flag, maybe, number, text } from "../shape.ts";
-import { sheet } from "../sheet.ts";
+import { fields, flag, maybe, number, text } from "../shape.ts";
+import { sheet, type Sheet, ticket, type Ticket } from "../sheet.ts";
 import { type ActName, perform } from "./acts.ts";
+import { answers } from "./answers.ts";
+import { ask } from "./asking.ts";
 import { giveInput, itemInput, LOOK, MOVE, NOTHING, SAYING, talkInput } from "./inputs.ts";
 import { admit, arrive, doze, farewell, isPlayer, ping } from "./presence.ts";
 import { consumed, gained, praised, receipt, received, released, returned, suffered, suffering } from "./replies.ts";
@@ -29,7 +31,7 @@ const READING = { readOnlyHint: true, openWorldHint: false };
 
 const player = text;
 const itemArgs = fields({ item: text });
-const asked = fields({ here: flag, sheet, call: text, act: text, arguments: text, player });
+const admission = fields({ here: flag, sheet, ticket, act: text, arguments: text });
 const farewellArgs = fields({ player, visit: number, call: maybe(text), text });
 const arriveArgs = fields({ player, sheet, from: text, call: text, lead: text, how: text, died: flag });
 const noteArgs = fields({ sheet, text: maybe(text) });
@@ -39,7 +41,15 @@ const carried = (state: Seen, viewer: Viewer): readonly string[] => me(state, vi
 
 const carries = (state: Seen, viewer: Viewer) => carried(state, viewer).length > 0 || "You carry nothing.";
 
-const enterFresh = (turn: RoomTurn, self: ActorId, mine: Parameters<typeof admit>[2]): void => {
+interface Admission {
+  readonly here: boolean;
+  readonly sheet: Sheet;
+  readonly ticket: Ticket;
+  readonly act: string;
+  readonly arguments: string;
+}
+
+const enterFresh = (turn: RoomTurn, self: ActorId, mine: Sheet): void => {
   tellAll(turn, self, `${mine.name} is here.`);
   admit(turn, self, mine, null);
 };
@@ -56,12 +66,8 @@ export function roomKind(world: World) {
     if (!isPlayer(self)) return refuse("Only players act in a room.", { code: "NO_PLAYER" });
     const one = ctx.state.occupants[self];
     if (one === undefined) {
-      ctx.send(
-        self,
-        "admit",
-        { room: ctx.key, call: ctx.message.id, act: name, arguments: JSON.stringify(args) },
-        { replyAs: "admitted", start: null },
-      );
+      const mine = { call: ctx.message.id, me: self, item: "", to: null, text: "" };
+      ask(ctx, self, "admitted", mine, { room: ctx.key, act: name, arguments: JSON.stringify(args) });
       return ctx.later();
     }
     const outcome = perform(ctx, world, name, { self, one, call: ctx.message.id }, args);
@@ -71,18 +77,8 @@ export function roomKind(world: World) {
     return toldWithNews(ctx, self, outcome.ok);
   };
 
-  const admitted = (
-    turn: RoomTurn,
-    answer: {
-      readonly here: boolean;
-      readonly sheet: Parameters<typeof admit>[2];
-      readonly call: string;
-      readonly act: string;
-      readonly arguments: string;
-      readonly player: string;
-    },
-  ): void => {
-    const { call, player: self } = answer;
+  const admitted = (turn: RoomTurn, answer: Admission): void => {
+    const { call, me: self } = answer.ticket;
     const name = ACTS.find((one) => one === answer.act);
     if (!answer.here || name === undefined || !isPlayer(self)) {
       turn.answer(call, { refused: { code: "NOT_NOW", message: "You are somewhere else by now: look around and try again." } });
@@ -250,13 +246,13 @@ export function roomKind(world: World) {
       },
     },
     messages: {
-      admitted: { input: brought(asked), run: (ctx) => (ctx.args.back === null ? undefined : admitted(ctx, ctx.args.back)) },
-      gained: { input: brought(returned), run: (ctx) => (ctx.args.back === null ? undefined : gained(ctx, world, ctx.args.back)) },
-      released: { input: brought(returned), run: (ctx) => (ctx.args.back === null ? undefined : released(ctx, world, ctx.args.back)) },
-      received: { input: brought(receipt), run: (ctx) => (ctx.args.back === null ? undefined : received(ctx, world, ctx.args.back)) },
-      consumed: { input: brought(returned), run: (ctx) => (ctx.args.back === null ? undefined : consumed(ctx, world, ctx.args.back)) },
-      suffered: { input: brought(suffering), run: (ctx) => (ctx.args.back === null ? undefined : suffered(ctx, world, ctx.args.back)) },
-      praised: { input: brought(returned), run: (ctx) => (ctx.args.back === null ? undefined : praised(ctx, ctx.args.back)) },
+      admitted: answers(world, "admitted", admission, admitted),
+      gained: answers(world, "gained", returned, (turn, back) => gained(turn, world, back)),
+      released: answers(world, "released", returned, (turn, back) => released(turn, world, back)),
+      received: answers(world, "received", receipt, (turn, back) => received(turn, world, back)),
+      consumed: answers(world, "consumed", returned, (turn, back) => consumed(turn, world, back)),
+      suffered: answers(world, "suffered", suffering, (turn, back) => suffered(turn, world, back)),
+      praised: answers(world, "praised", returned, praised),
       arrive: {
         input: arriveArgs,
         run: (ctx) => {

@@ -4,6 +4,7 @@ import { homesOf, itemOf, monsterOf, roomOf, type World } from "../../world/worl
 import { listed } from "../../rules/words.ts";
 import { roomId } from "../room-id.ts";
 import type { Ticket } from "../sheet.ts";
+import { ask } from "./asking.ts";
 import { isFighting, isPlayer, tellMonster } from "./presence.ts";
 import { type Occupant, type RoomTurn, tellAll } from "./room-state.ts";
 
@@ -66,7 +67,7 @@ export function victory(turn: RoomTurn, world: World, ticket: Ticket): void {
     one.engaged = false;
     if (!isPlayer(id)) continue;
     if (!one.deeds.includes(monster)) one.deeds.push(monster);
-    if (id === ticket.me) turn.send(id, "deed", { monster, ticket: { ...ticket, text } }, { replyAs: "praised" });
+    if (id === ticket.me) ask(turn, id, "praised", { ...ticket, text }, { monster });
     else turn.send(id, "deed", { monster, ticket: null });
   }
   tellMonster(
@@ -88,5 +89,5 @@ export function respawn(turn: RoomTurn, world: World): void {
 export function strikeBack(turn: RoomTurn, one: Occupant, ticket: Ticket, monster: string, damage: number): void {
   one.busy = turn.now;
   const me: ActorId | undefined = isPlayer(ticket.me) ? ticket.me : undefined;
-  if (me !== undefined) turn.send(me, "struck", { ticket, damage, monster }, { replyAs: "suffered" });
+  if (me !== undefined) ask(turn, me, "suffered", ticket, { damage, monster });
 }

@@ -1,0 +1,57 @@
+import type { RunContext } from "troupe";
+import { itemOf, type World } from "../../world/world.ts";
+import { type Brought, brought, type Shape } from "../shape.ts";
+import type { Ticket } from "../sheet.ts";
+import type { Asked, What } from "./asking.ts";
+import { depart, isPlayer } from "./presence.ts";
+import { type RoomState, type RoomTurn, tellAll, toldWithNews } from "./room-state.ts";
+import { putDown } from "./upkeep.ts";
+
+const UNDONE_KEPT = 100;
+
+/** The message that brings the answer to `ask`: `then` where there is one. */
+export function answers<T extends { ticket: Ticket }>(world: World, what: What, shape: Shape<T>, then: (turn: RoomTurn, back: T) => void) {
+  return {
+    input: brought(shape),
+    run: (turn: RunContext<RoomState, Brought<T>>): void => {
+      const { from, args, state } = turn;
+      const { back } = args;
+      const index = state.asked.findIndex(
+        (one) => one.of === from && one.what === what && (back === null || one.ticket.call === back.ticket.call),
+      );
+      const [asked] = index === -1 ? [] : state.asked.splice(index, 1);
+      if (back !== null) {
+        if (!state.undone.includes(back.ticket.call)) return then(turn, back);
+        // Given up, and tried again by hand since: what lies here already cannot be there as well.
+        if (isPlayer(from) && (what === "gained" || what === "received")) turn.send(from, "lapse", { item: back.ticket.item });
+        return;
+      }
+      if (asked !== undefined) undo(turn, world, asked, args.gone);
+      if (args.gone && from !== undefined) depart(turn, world, from, true);
+    },
+  };
+}
+
+/** No turn of that player took it: what was on its way to it is here, and whoever waits is told. */
+function undo(turn: RoomTurn, world: World, { what, ticket, of }: Asked, gone: boolean): void {
+  const { state } = turn;
+  const { call, me, item } = ticket;
+  const mine = state.occupants[me];
+  if (mine !== undefined && (what === "suffered" || what === "praised")) mine.busy = 0;
+  if (what === "gained" || what === "received") {
+    state.undone = [...state.undone, call].slice(-UNDONE_KEPT);
+    if (mine !== undefined) mine.items = mine.items.filter((one) => one !== item);
+    putDown(turn, world, item);
+    tellAll(turn, what === "received" ? me : "", `The ${itemOf(world, item).name} falls to the floor.`);
+  }
+  if (what === "received") {
+    const name = state.occupants[of]?.name ?? "Nobody";
+    return turn.answer(call, {
+      ok: toldWithNews(turn, me, `${name} cannot take it now: the ${itemOf(world, item).name} lies on the floor.`),
+    });
+  }
+  const message = gone
+    ? "Your player has left the world. Look around: a new one begins at the start, with empty hands."
+    : "That came to nothing, and nothing was lost: look around and try again.";
+  turn.answer(call, { refused: { code: "NOT_NOW", message } });
+}

@@ -1,0 +1,119 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Behaviour, Json, Reply } from "troupe/contract";
+import { memoryStore } from "troupe/store";
+import { SimulatedClock } from "../../../src/testing/simulated-clock.ts";
+import { loadWorld, parseWorld, worlds } from "../index.ts";
+import { readFileSync } from "node:fs";
+import { Table, viewer } from "./table.fixture.ts";
+
+const [file = ""] = worlds;
+const keep = loadWorld(file);
+const ann = viewer("ann");
+const bob = viewer("bob");
+
+/** A player's turns throw for that message, as long as `broken` says so. */
+const breaking =
+  (action: string, broken: () => boolean) =>
+  (kind: Behaviour): Behaviour =>
+    kind.kind !== "player"
+      ? kind
+      : Object.create(kind, {
+          receive: {
+            value: (state: unknown, message: Parameters<Behaviour["receive"]>[1]) => {
+              if (message.action === action && broken()) throw new Error("broken on purpose");
+              return kind.receive(state, message);
+            },
+          },
+        });
+
+/** What an act ends in, with the waits of its retries. */
+const settled = async (table: Table, clock: SimulatedClock, act: Promise<Reply>): Promise<Reply> => {
+  for (let round = 0; round < 4; round += 1) {
+    await table.quiet(() => clock.advance(1_000));
+  }
+  return act;
+};
+
+const said = (reply: Reply): string => ("refused" in reply ? reply.refused.message : JSON.stringify(reply));
+
+test("C5 a player that ends between pick_up and gain leaves the item on the floor, and the call is answered", async () => {
+  const clock = new SimulatedClock();
+  await using table = await Table.lay(keep, { clock });
+  await table.tell(bob, "say", { text: "I watch." });
+  await table.tell(ann, "say", { text: "I take." });
+  await table.quiet();
+  const undo = table.engine.watch("room/entrance", () => {
+    undo();
+    void table.engine.stop("player/ann", "struck by lightning");
+  });
+  const reply = await settled(table, clock, table.act(ann, "tools/pick_up", { item: "torch" }));
+  assert.match(said(reply), /^Your player has left the world/);
+  assert.deepEqual(await table.misplaced(), []);
+  assert.deepEqual((await table.room("entrance"))?.stage.floor, ["torch"]);
+  assert.deepEqual((await table.room("entrance"))?.asked, []);
+  const seen = await table.tell(bob, "look");
+  assert.match(seen, /The Torch falls to the floor\..+fades from sight.+A torch flickers on the wall/s);
+  assert.doesNotMatch(seen, /Also here/);
+  assert.match(await table.tell(bob, "pick_up", { item: "torch" }), /You pick up the Torch/);
+  // A new life begins with nothing.
+  assert.equal(await table.tell(ann, "inventory"), "You carry nothing. Health: 100 of 100.");
+  assert.match(await table.tell(ann, "say", { text: "again" }), /You say/);
+  await table.quiet();
+  assert.deepEqual(await table.misplaced(), []);
+});
+
+const CASES: readonly (readonly [action: string, tool: string, args: Json, told: RegExp])[] = [
+  ["gain", "pick_up", { item: "torch" }, /came to nothing/],
+  ["release", "drop", { item: "torch" }, /came to nothing/],
+  ["release", "give", { item: "torch", to: "Bob" }, /came to nothing/],
+  ["gain", "give", { item: "torch", to: "Bob" }, /Bob cannot take it now: the Torch lies on the floor/],
+  ["consume", "use", { item: "holy_water" }, /came to nothing/],
+  ["struck", "battle", {}, /came to nothing/],
+];
+
+for (const [action, tool, args, told] of CASES) {
+  test(`C5 ${tool}, and the player's turn of ${action} crashes until it is given up: every item is in one place, also when it is tried again`, async () => {
+    const clock = new SimulatedClock();
+    let broken = false;
+    const world = parseWorld(
+      readFileSync(file, "utf8")
+        .replace("items: [torch]", "items: [torch, holy_water]\n    monster: cave_goblin")
+        .replace("items: [holy_water, altar_candle]", "items: [altar_candle]")
+        .replace(/ {4}monster: cave_goblin\n {4}items: \[rope\]/, "    items: [rope]")
+        .replace("start: entrance", "start: hallway"),
+      "keep.yaml",
+    );
+    const store = memoryStore();
+    await using table = await Table.lay(world, { clock, store, seed: 3, wrap: breaking(action, () => broken) });
+    for (const [who, name] of [
+      [ann, "Ann"],
+      [bob, "Bob"],
+    ] as const) {
+      await table.tell(who, "choose_name", { name });
+      await table.tell(who, "move", { direction: "south" });
+    }
+    await table.tell(ann, "pick_up", { item: "holy_water" });
+    if (tool !== "pick_up") await table.tell(ann, "pick_up", { item: "torch" });
+    await table.quiet();
+    broken = true;
+    const reply = await settled(table, clock, table.act(ann, `tools/${tool}`, args));
+    assert.match(said(reply), told);
+    assert.deepEqual(await table.misplaced(), []);
+    const room = await table.room("entrance");
+    assert.deepEqual([room?.asked, room?.occupants["player/ann"]?.busy], [[], 0]);
+    const { items } = await table.player(ann);
+    assert.deepEqual(room?.occupants["player/ann"]?.items, items);
+
+    broken = false;
+    const letters = await table.engine.letters();
+    assert.deepEqual(
+      letters.map(({ message }) => message.action),
+      [action],
+    );
+    for (const { message } of letters) await table.engine.letter(message.id, "replay");
+    await settled(table, clock, Promise.resolve({ ok: null }));
+    assert.deepEqual(await table.misplaced(), []);
+    assert.ok("ok" in (await table.act(ann, "tools/say", { text: "still here" })));
+  });
+}

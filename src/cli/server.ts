@@ -146,6 +146,7 @@ export const startServer = async (
 ): Promise<Server> => {
   const { log, dev } = about;
   const inFull = dev !== undefined || options.log === "debug";
+  const doors: ((how: { readonly graceMs: number }) => Promise<void>)[] = [];
   const closers: (() => PromiseLike<void> | void)[] = [];
   const closeAll = async (): Promise<void> => {
     for (const close of closers.toReversed()) await close();
@@ -202,15 +203,20 @@ export const startServer = async (
     let tcp: TcpDoor | undefined;
     let stdio: StdioDoor | undefined;
     if (wantsHttp !== undefined) {
-      http = await serveHttp({
+      const door = await serveHttp({
         ...common,
         ...parseHostPort(wantsHttp, "--http"),
         ...(options.allowHost === undefined ? {} : { allowedHosts: options.allowHost }),
         ...(options.allowOrigin === undefined ? {} : { allowedOrigins: options.allowOrigin }),
       });
+      doors.push((how) => door.close(how));
+      http = door;
     }
-    if (options.tcp !== undefined)
-      tcp = await serveTcp({ ...common, ...parseTcp(options.tcp), ...(options.as === undefined ? {} : { as: options.as }) });
+    if (options.tcp !== undefined) {
+      const door = await serveTcp({ ...common, ...parseTcp(options.tcp), ...(options.as === undefined ? {} : { as: options.as }) });
+      doors.push((how) => door.close(how));
+      tcp = door;
+    }
 
     const { directory, store } = keep;
     /** Notes what is served, for the commands beside this server; returns what lies there unserved. */
@@ -236,7 +242,9 @@ export const startServer = async (
     // Last: from here on the standard output is the client's.
     if (options.stdio === true) {
       about.beforeStdio();
-      stdio = serveStdio({ gateway, log: forLog(log), ...(options.as === undefined ? {} : { as: options.as }) });
+      const door = serveStdio({ gateway, log: forLog(log), ...(options.as === undefined ? {} : { as: options.as }) });
+      doors.push(() => door.close());
+      stdio = door;
     }
 
     return {
@@ -268,11 +276,12 @@ export const startServer = async (
         await gateway.drain(graceMs);
         // One grace for all: what the gateway left over.
         const left = { graceMs: Math.max(0, graceMs - (systemClock.now() - from)) };
-        await Promise.all([http?.close(left), tcp?.close(left), stdio?.close()]);
+        await Promise.all(doors.map((close) => close(left)));
         await closeAll();
       },
     };
   } catch (error) {
+    await Promise.all(doors.map((close) => close({ graceMs: 0 })));
     await closeAll();
     throw error;
   }

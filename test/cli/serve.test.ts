@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "node:test";
@@ -99,6 +100,20 @@ describe("troupe serve", () => {
     assert.match(http.stderr, /DOOR_UNSAFE/);
     const tcp = await troupe("serve", "examples/counter", "--tcp", "0.0.0.0:0", "--json");
     assert.match(tcp.stderr, /DOOR_UNSAFE/);
+  });
+
+  test("ends when one of its doors cannot open, and closes the other", async () => {
+    const taken = createServer();
+    await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
+    const address = taken.address();
+    assert.ok(typeof address === "object" && address !== null);
+    try {
+      const ran = await troupe("serve", "examples/counter", "--http", "127.0.0.1:0", "--tcp", `127.0.0.1:${address.port}`, "--json");
+      assert.equal(ran.code, 1, ran.stderr);
+      assert.match(ran.stderr, /DOOR_ADDRESS.*choose another port/);
+    } finally {
+      taken.close();
+    }
   });
 
   test("API keys let their holders in, and nobody else", async () => {

@@ -2,7 +2,7 @@ import type { ActorId, CallOptions, Clock, Engine, Json, Outgoing, Receipt, Repl
 import { EngineError, TroupeError } from "../contract/index.ts";
 import { offNow } from "./closure.ts";
 import type { Handles } from "./handles.ts";
-import { kindOf, rootActor } from "./identity.ts";
+import { isPassing, kindOf, rootActor } from "./identity.ts";
 import { Lru } from "./lru.ts";
 import { type Place, type Planned, rootOf, type Way, wayTo } from "./plan.ts";
 import { refused, unknownOffer } from "./refused.ts";
@@ -117,7 +117,7 @@ export class Acts {
     const { place } = way;
     const isRoot = id === self;
     const mayBegin = isRoot || place.behaviour.begins === true || rootActor(place.behaviour, viewer) === id;
-    const { clock, engine, handles, flagFirst } = this.#options;
+    const { clock, engine, flagFirst } = this.#options;
     const { key, answers, can, trace, signal, onProgress, onLog, onReceipt } = options;
     const message: Outgoing = {
       to: id,
@@ -125,7 +125,7 @@ export class Acts {
       args,
       viewer: { ...viewer, self },
       ...(mayBegin ? { start: null } : undefined),
-      ...(isRoot && place.handled ? { policy: handles.policy(place.behaviour, viewer) } : undefined),
+      ...(isRoot ? this.#policy(viewer, place) : undefined),
       ...(trace === undefined ? undefined : { trace }),
     };
     const route = isRoot || key === undefined ? undefined : routeKey(viewer, self, way, key);
@@ -155,9 +155,15 @@ export class Acts {
   }
 
   // What the linked actor sends back must find somebody, with the owner and the expiry that a handle gives.
-  async #begin(viewer: Viewer, { behaviour, handled }: Place, self: ActorId): Promise<void> {
-    const policy = handled ? { policy: this.#options.handles.policy(behaviour, viewer) } : {};
+  async #begin(viewer: Viewer, place: Place, self: ActorId): Promise<void> {
+    const policy = this.#policy(viewer, place);
     await this.#options.engine.call({ to: self, action: "begin", args: null, viewer: { ...viewer, self }, start: null, ...policy });
+  }
+
+  #policy(viewer: Viewer, { behaviour, handled }: Place): Pick<Outgoing, "policy"> | undefined {
+    const { handles } = this.#options;
+    if (handled) return { policy: handles.policy(behaviour, viewer) };
+    return behaviour.per === "user" && isPassing(viewer) ? { policy: handles.passing(behaviour) } : undefined;
   }
 
   async #routed(viewer: Viewer, { ways }: Planned, roots: ReadonlyMap<Place, ActorId>, { key }: CallOptions): Promise<Target | undefined> {

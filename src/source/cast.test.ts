@@ -129,6 +129,18 @@ describe("cast: roots", () => {
     assert.doesNotMatch(text, /secret-name/);
   });
 
+  it("lets what belongs to a session end by itself after it, and what belongs to somebody stay", async () => {
+    const own = { ...counter, kind: "own", per: "user" as const };
+    const { source, engine } = serve([own]);
+    await act(source, { principal: "session|0f", scopes: [] }, "tools/add");
+    assert.deepEqual(engine.calls.at(-1)?.message.policy, { expireMs: 86_400_000 });
+    await act(source, ana, "tools/add");
+    assert.equal(engine.calls.at(-1)?.message.policy, undefined);
+    const kept = serve([{ ...own, policy: { ...own.policy, expireMs: 5 } }]);
+    await act(kept.source, { principal: "session|0f", scopes: [] }, "tools/add");
+    assert.deepEqual(kept.engine.calls.at(-1)?.message.policy, { expireMs: 5 });
+  });
+
   it("owner starter: the actor of another does not exist", async () => {
     const mine = { ...counter, kind: "mine", policy: { ...counter.policy, owner: "starter" as const } };
     const { source } = serve([mine]);

@@ -70,6 +70,11 @@ export class Handles {
     return { ok: `The ${behaviour.kind} has ended.` };
   }
 
+  /** What the actor of a session is given, which nobody finds again after it: like one that begins by a handle, it ends by itself. */
+  passing({ policy }: Behaviour): Partial<Policy> {
+    return { expireMs: policy.expireMs ?? this.#options.expireMs };
+  }
+
   /** What an actor that begins by a handle is given: it belongs to its starter, and ends by itself. */
   policy({ policy }: Behaviour, viewer: Viewer): Partial<Policy> {
     const owner: Policy["owner"] = viewer.principal === undefined ? policy.owner : "starter";

@@ -16,6 +16,11 @@ export function rootActor(behaviour: Behaviour, viewer: Viewer): ActorId | undef
   return `${behaviour.kind}/${keyOfPrincipal(viewer.principal)}`;
 }
 
+/** Stands for a session of a client that told no name: when that is over, nobody can come back as it. */
+export function isPassing({ principal }: Viewer): boolean {
+  return principal?.startsWith("session|") === true;
+}
+
 export function kindOf(id: ActorId): string {
   return id.slice(0, id.indexOf("/"));
 }

@@ -57,20 +57,46 @@ const locate = (path: string): string => {
 const importModule = async (file: string, round: number): Promise<Readonly<Record<string, unknown>>> => {
   const url = `${pathToFileURL(file).href}${round > 0 ? `?round=${round}` : ""}`;
   try {
-    const module: unknown = await import(url);
+    const module: unknown = await unlessStuck(file, import(url));
     return isObject(module) ? { ...module } : {};
   } catch (error) {
-    if (!(error instanceof Error) || error instanceof TroupeError) throw error;
+    if (error instanceof CommandError || error instanceof TroupeError) throw error;
     const { code, message } = describeFailure(error);
-    // A module that is not there was looked for by this process, and its message says for whom.
-    const place = code === "ERR_MODULE_NOT_FOUND" ? undefined : placeIn(error);
-    throw new CommandError(EXIT.failed, code, `${file} cannot be loaded: ${message}${place === undefined ? "" : ` (${place})`}`);
+    const place = error instanceof Error ? placeIn(error, code) : undefined;
+    throw new CommandError(
+      EXIT.failed,
+      code,
+      `${file} cannot be loaded: ${message}${remedy(code, message)}${place === undefined ? "" : ` (${place})`}`,
+    );
   }
 };
 
+/** A module may await what nothing settles. Then nothing is left to do, and Node would end with a code of its own. */
+const unlessStuck = async <T>(file: string, loading: Promise<T>): Promise<T> => {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const stuck = (): void =>
+    reject(new CommandError(EXIT.failed, "FAILED", `${file} never finished loading: it awaits what nothing settles.`));
+  process.once("beforeExit", stuck);
+  try {
+    return await Promise.race([loading, promise]);
+  } finally {
+    process.off("beforeExit", stuck);
+  }
+};
+
+const remedy = (code: string, message: string): string => {
+  if (code === "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX")
+    return ": leave it out, since Node only takes types away, or serve the JavaScript it compiles to";
+  const name = /^Cannot find package '([^']+)'/.exec(message)?.[1];
+  return name === undefined ? "" : `: install it there (npm install ${name})`;
+};
+
 /** Node's message says what is wrong with a module; where, only the stack does: `/path/shop.ts:3:7`. */
-const placeIn = ({ stack = "", message }: Error): string | undefined =>
-  /file:\/\/([^\s()?]+)(?:\?round=\d+)?(:\d+(?::\d+)?)/.exec(stack.replace(message, ""))?.slice(1).join("");
+const placeIn = ({ stack = "", message }: Error, code: string): string | undefined =>
+  // A module that is not there was looked for by this process, and its message says for whom.
+  code === "ERR_MODULE_NOT_FOUND"
+    ? undefined
+    : /(?:file:\/\/|^)(\/[^\s()?]+)(?:\?round=\d+)?(:\d+(?::\d+)?)/m.exec(stack.replace(message, ""))?.slice(1).join("");
 
 // Not a literal in the import, or the compiler would take the examples for a part of the sources.
 const MUD: string = "troupe/mud";

@@ -73,9 +73,10 @@ describe("troupe serve", () => {
 
   test("says where a module cannot be loaded", async () => {
     const folder = mkdtempSync(join(tmpdir(), "troupe-load-"));
-    writeFileSync(join(folder, "package.json"), '{"type":"module"}');
     try {
       for (const [name, text, sentence] of [
+        ["lone.ts", "export const a = 1;\nlet let = ;\n", /lone\.ts cannot be loaded: .*\(\/.*lone\.ts:2\)\n$/],
+        ["package.json", '{"type":"module"}', undefined],
         ["typo.ts", "export const a = 1;\nlet let = ;\n", /typo\.ts cannot be loaded: .*typo\.ts:2\)\n$/],
         ["throws.ts", "\n\nthrow new Error('no tea');\n", /throws\.ts cannot be loaded: no tea \(.*throws\.ts:3:7\)\n$/],
         [
@@ -83,8 +84,17 @@ describe("troupe serve", () => {
           'import "./absent.ts";\n',
           /import\.ts cannot be loaded: Cannot find module '.*absent\.ts' imported from .*import\.ts\n$/,
         ],
+        [
+          "package.ts",
+          'import "troupe-of-nobody/parts";\n',
+          /Cannot find package 'troupe-of-nobody' imported from .*: install it there \(npm install troupe-of-nobody\)\n$/,
+        ],
+        ["enum.ts", "export enum Tea { None }\n", /enum is not supported.*serve the JavaScript it compiles to \(.*enum\.ts:1\)\n$/],
+        ["text.ts", 'throw "no tea";\n', /text\.ts cannot be loaded: no tea\n$/],
+        ["never.ts", "await new Promise(() => {});\n", /never\.ts never finished loading: it awaits what nothing settles\.\n$/],
       ] as const) {
         writeFileSync(join(folder, name), text);
+        if (sentence === undefined) continue;
         const ran = await troupe("serve", join(folder, name), "--http", "127.0.0.1:0");
         assert.equal(ran.code, 1);
         assert.match(ran.stderr, sentence);

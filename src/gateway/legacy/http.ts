@@ -5,7 +5,7 @@ import { faultAnswer } from "../fault-answer.ts";
 import { type Batch, classify, errorText, type Incoming, type Request } from "../json-rpc.ts";
 import { legacyReply, pieces, wholeText } from "../reply.ts";
 import { has, isLegacyRevision } from "../revision.ts";
-import { EventStream, RETRY_MS } from "./event-stream.ts";
+import { ResumableStream, RETRY_MS } from "./resumable-stream.ts";
 import { initializeMembers, newSession } from "./initialize.ts";
 import { answeredText, type Answered, type LegacyAside, noticed, performLegacy } from "./perform.ts";
 import type { Session } from "./session.ts";
@@ -187,7 +187,7 @@ function usable(session: Session | undefined, version: string | undefined): Sess
   return session;
 }
 
-async function finish(session: Session, stream: EventStream, request: Request, answered: Answered): Promise<Answer> {
+async function finish(session: Session, stream: ResumableStream, request: Request, answered: Answered): Promise<Answer> {
   if (answered === undefined) await stream.finish(undefined);
   else {
     const text = answeredText(request, answered);
@@ -202,7 +202,7 @@ class PostAside implements LegacyAside {
   readonly #core: Core;
   readonly #session: Session;
   readonly #exchange: Exchange;
-  stream: EventStream | undefined;
+  stream: ResumableStream | undefined;
 
   constructor(core: Core, session: Session, exchange: Exchange) {
     this.#core = core;
@@ -219,12 +219,12 @@ class PostAside implements LegacyAside {
     this.#open().send(message);
   }
 
-  #open(): EventStream {
+  #open(): ResumableStream {
     if (this.stream !== undefined) return this.stream;
     const { settings } = this.#core;
     const name = settings.entropy.hex(8);
     const primed = has(this.#session.revision, "primedStreams");
-    this.stream = new EventStream({ settings, session: this.#session.row.id, name, primed }, this.#exchange.stream());
+    this.stream = new ResumableStream({ settings, session: this.#session.row.id, name, primed }, this.#exchange.stream());
     this.#session.keepStream(this.stream);
     return this.stream;
   }

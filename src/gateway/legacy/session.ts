@@ -11,7 +11,7 @@ import type { Settings } from "../options.ts";
 import { has, isLegacyRevision, LATEST_LEGACY, type LegacyRevision } from "../revision.ts";
 import { InFlight } from "../running.ts";
 import { ClientRequests } from "./client-requests.ts";
-import type { EventStream } from "./event-stream.ts";
+import type { ResumableStream } from "./resumable-stream.ts";
 
 const ALL_LISTS = ["tools", "resources", "prompts"] as const;
 const NOTHING: readonly string[] = Object.freeze([]);
@@ -40,7 +40,7 @@ export class Session implements AudienceHost {
   #viewer: Viewer | undefined;
   #requests: ClientRequests | undefined;
   #running: InFlight | undefined;
-  #streams: Map<string, EventStream> | undefined;
+  #streams: Map<string, ResumableStream> | undefined;
   readonly #settings: Settings;
 
   constructor(row: SessionRow, settings: Settings, source: Source, how: { readonly ready: boolean; readonly kept: boolean }) {
@@ -86,16 +86,16 @@ export class Session implements AudienceHost {
   }
 
   /** A reply that is an event stream and has not ended. */
-  stream(name: string): EventStream | undefined {
+  stream(name: string): ResumableStream | undefined {
     return this.#streams?.get(name);
   }
 
-  keepStream(stream: EventStream): void {
+  keepStream(stream: ResumableStream): void {
     this.#streams ??= new Map();
     this.#streams.set(stream.name, stream);
   }
 
-  dropStream(stream: EventStream): void {
+  dropStream(stream: ResumableStream): void {
     this.#streams?.delete(stream.name);
   }
 

@@ -18,7 +18,7 @@ export interface EventStreamOptions {
  * kept under the session before it is sent, in order, and asked for again by
  * `Last-Event-ID`. A client that went away does not end it.
  */
-export class EventStream {
+export class ResumableStream {
   readonly #options: EventStreamOptions;
   #channel: Channel | undefined;
   #abandoned = false;

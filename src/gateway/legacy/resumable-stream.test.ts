@@ -4,12 +4,12 @@ import { setImmediate as turnOfLoop } from "node:timers/promises";
 import type { StreamStore } from "../../contract/index.ts";
 import { channelDouble, sessionsDouble, streamsDouble, world } from "../kit.fixture.ts";
 import { settle } from "../options.ts";
-import { EventStream } from "./event-stream.ts";
+import { ResumableStream } from "./resumable-stream.ts";
 
 const open = (streams: StreamStore) => {
   const settings = settle({ source: world().source, info: { name: "t", version: "1" }, sessions: sessionsDouble(), streams });
   const channel = channelDouble();
-  return { channel, stream: new EventStream({ settings, session: "s", name: "a", primed: false }, channel) };
+  return { channel, stream: new ResumableStream({ settings, session: "s", name: "a", primed: false }, channel) };
 };
 const textsOf = (channel: ReturnType<typeof channelDouble>): readonly unknown[] => channel.events.map(({ text }) => JSON.parse(text));
 

@@ -125,6 +125,11 @@ export class Audience {
     this.#seen[list] = lists[list];
   }
 
+  /** Whether it is known here what the client was shown of that list last. */
+  knows(list: ListName): boolean {
+    return EVERY.every((one) => noticeOf(one) !== list || this.#seen[one] !== undefined);
+  }
+
   get pending(): boolean {
     return this.#flushing !== undefined || this.#dirtyLists || this.#dirtyUris !== undefined;
   }

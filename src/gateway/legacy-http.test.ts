@@ -163,6 +163,24 @@ describe("a legacy session over HTTP", () => {
     await until(() => stream.channel.messages.some((message) => message["method"] === "notifications/resources/updated"));
   });
 
+  test("C8 after a restart the client is told once to ask again for the lists it was not shown anew", async () => {
+    const sessions = sessionsDouble();
+    const first = gatewayOf(world().source, { sessions });
+    const session = await open(first, { caller: ann });
+    await first[Symbol.asyncDispose]();
+    await using second = gatewayOf(world().source, { sessions });
+    await second.exchange(exchangeOf("POST", session.headers, { jsonrpc: "2.0", id: 1, method: "prompts/list" }, ann).exchange);
+    const told = async (): Promise<readonly unknown[]> => {
+      const stream = exchangeOf("GET", session.headers, undefined, ann);
+      await second.exchange(stream.exchange);
+      const methods = stream.channel.messages.map((message) => message["method"]);
+      stream.channel.close();
+      return methods;
+    };
+    assert.deepEqual(await told(), ["notifications/tools/list_changed", "notifications/resources/list_changed"]);
+    assert.deepEqual(await told(), []);
+  });
+
   test("idles out, is touched at most every ttl/10, and an open stream keeps it", async () => {
     const sessions = sessionsDouble();
     const clock = steppedClock();

@@ -41,12 +41,15 @@ export class Session implements AudienceHost {
   #requests: ClientRequests | undefined;
   #running: InFlight | undefined;
   #streams: Map<string, ResumableStream> | undefined;
+  /** Begun in another process, and not listened to in this one yet. */
+  #revived: boolean;
   readonly #settings: Settings;
 
   constructor(row: SessionRow, settings: Settings, source: Source, how: { readonly ready: boolean; readonly kept: boolean }) {
     this.row = row;
     this.ready = how.ready;
     this.kept = how.kept;
+    this.#revived = how.kept && how.ready;
     this.source = source;
     this.revision = isLegacyRevision(row.protocol) ? row.protocol : LATEST_LEGACY;
     const can = canOf(row.capabilities, {
@@ -134,7 +137,12 @@ export class Session implements AudienceHost {
   async listen(channel: Channel, caller: Caller): Promise<void> {
     this.standalone = channel;
     await this.#findUris(caller);
-    await this.audience(caller).start(channel);
+    const audience = this.audience(caller);
+    const unknown = this.#revived && this.posture === "dynamic" ? ALL_LISTS.filter((list) => !audience.knows(list)) : [];
+    this.#revived = false;
+    await audience.start(channel);
+    // Shown by a process that is no more: whether it still holds nobody can say, so the client is told to ask.
+    for (const list of unknown) this.listChanged(list);
   }
 
   #tell(method: string, params?: Bag): void {

@@ -20,7 +20,8 @@ class Plainer {
   plain(value: unknown): Json {
     if (value === null || typeof value === "boolean") return value;
     if (typeof value === "string") return value.toWellFormed();
-    if (typeof value === "number") return Number.isFinite(value) ? value : null;
+    // JSON has one zero.
+    if (typeof value === "number") return Number.isFinite(value) ? value + 0 : null;
     if (typeof value === "bigint") return value.toString();
     if (typeof value !== "object" || this.#above.length > MAX_DEPTH || this.#above.includes(value)) return null;
     this.#above.push(value);

@@ -1,4 +1,4 @@
-import { DEFAULT_POLICY, type ActorId, type Bag, type Behaviour, type Policy, type Row, type Wake } from "../contract/index.ts";
+import { DEFAULT_POLICY, type ActorId, type Bag, type Behaviour, type Policy, type Row, type SetWake } from "../contract/index.ts";
 
 /** What an actor has beyond its state; one shared object per kind for those that have nothing special. */
 export interface Extra {
@@ -9,7 +9,7 @@ export interface Extra {
   readonly parent?: ActorId;
   /** A fork: what it sends is recorded, never delivered. */
   readonly muted?: true;
-  readonly wakes: Readonly<Record<string, Wake>>;
+  readonly wakes: Readonly<Record<string, SetWake>>;
   readonly pending: Bag;
 }
 

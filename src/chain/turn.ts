@@ -5,7 +5,7 @@
 import { diff } from "./diff.ts";
 import { freezeNew } from "./freeze.ts";
 import { check, isJsonObject } from "./json-check.ts";
-import type { ActorId, Bag, Json, Message, Outgoing, Policy, Remembered, Reply, Turn, Wake, Work } from "../contract/index.ts";
+import type { ActorId, Bag, Json, Message, Outgoing, Policy, Remembered, Reply, SetWake, Turn, Wake, Work } from "../contract/index.ts";
 import { sha256 } from "./event.ts";
 import { keyOf } from "./address.ts";
 import { mailboxFull, stateTooLarge } from "./faults.ts";
@@ -272,10 +272,10 @@ export function keptFor(kept: Json | undefined): KeptFor {
 
 const isId = (value: unknown): value is ActorId => typeof value === "string" && value.includes("/");
 
-function wakesAfter(base: Base, job: Incoming, turn: Turn<unknown>): Readonly<Record<string, Wake>> {
+function wakesAfter(base: Base, job: Incoming, turn: Turn<unknown>): Readonly<Record<string, SetWake>> {
   const before = base.extra.wakes;
   if (job.wake === undefined && turn.wake === undefined) return before;
-  const wakes: Record<string, Wake> = { ...before };
+  const wakes: Record<string, SetWake> = { ...before };
   if (job.wake !== undefined) takeOff(wakes, job.wake, job.message.at);
   for (const [name, wake] of Object.entries(turn.wake ?? {})) {
     if (wake === null) delete wakes[name];
@@ -285,11 +285,16 @@ function wakesAfter(base: Base, job: Incoming, turn: Turn<unknown>): Readonly<Re
   return wakes;
 }
 
-/** A wake that has come: gone, or at its next time after `now`, so that missed ones come once. */
-function takeOff(wakes: Record<string, Wake>, name: string, now: number): void {
+/** A wake that has come: gone, or at its next time after `now`, so that missed ones come once, and a clock that was set back delays none. */
+function takeOff(wakes: Record<string, SetWake>, name: string, now: number): void {
   const wake = wakes[name];
-  if (wake?.everyMs === undefined) delete wakes[name];
-  else wakes[name] = { ...wake, at: wake.at + wake.everyMs * (Math.floor(Math.max(0, now - wake.at) / wake.everyMs) + 1) };
+  if (wake?.everyMs === undefined) {
+    delete wakes[name];
+    return;
+  }
+  const { everyMs } = wake;
+  const from = Math.min(wake.at, now);
+  wakes[name] = { ...wake, at: from + everyMs * (Math.floor((now - from) / everyMs) + 1), rang: now };
 }
 
 function checked(name: string, { at, everyMs, action, args }: Wake): Wake {

@@ -4,6 +4,21 @@ import type { Change, Engine, Letter, Status } from "./engine.ts";
 import type { StoreError } from "./errors.ts";
 import type { Bag } from "./json.ts";
 
+/** A wake as it is kept. */
+export interface SetWake extends Wake {
+  /** Of a repeating one: when it came last. A clock that says less has been set back since. */
+  readonly rang?: number;
+}
+
+/** A wake, by its name, or an expiry, without one. */
+export interface Due {
+  readonly id: ActorId;
+  readonly wake: string;
+  readonly at: number;
+  /** As the wake says. */
+  readonly rang?: number;
+}
+
 /** What is known of an actor without its state. */
 export interface Row {
   readonly uid: string;
@@ -19,7 +34,7 @@ export interface Row {
   readonly parent?: ActorId;
   /** A fork: what it sends is recorded, never delivered. */
   readonly muted?: true;
-  readonly wakes: Readonly<Record<string, Wake>>;
+  readonly wakes: Readonly<Record<string, SetWake>>;
   /** Messages told "later", by id: what their answers need. */
   readonly pending: Bag;
 }
@@ -96,11 +111,7 @@ export interface Store extends AsyncDisposable {
   /** Bodies only, and none from the last full state on. Returns how many. */
   erase(id: ActorId, beforeSeq: number): Promise<number>;
   /** Wakes and expiries that are due, soonest first. */
-  due(
-    before: number,
-    limit: number,
-    damaged?: Damaged,
-  ): Promise<readonly { readonly id: ActorId; readonly wake: string; readonly at: number }[]>;
+  due(before: number, limit: number, damaged?: Damaged): Promise<readonly Due[]>;
   /** In the order they were committed; fewer than `limit` only where there are no more. */
   undelivered(limit: number, damaged?: Damaged): Promise<readonly Undelivered[]>;
   letters(limit: number, damaged?: Damaged): Promise<readonly Letter[]>;

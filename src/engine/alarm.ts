@@ -2,7 +2,7 @@
  * Wakes and expiries. Of actors on disk the store knows what is due, so nothing is
  * read at start but the soonest; a memory actor has one timer of its own.
  */
-import type { ActorId, Clock, Damaged, Entropy, Message, Store } from "../contract/index.ts";
+import type { ActorId, Clock, Damaged, Entropy, Message, SetWake, Store } from "../contract/index.ts";
 import type { Cell } from "./cell.ts";
 import { faults, wakeId } from "../chain/index.ts";
 import { damageTo } from "./damage.ts";
@@ -11,6 +11,8 @@ import type { Host } from "./host.ts";
 const MOST_FAILURES = 3;
 const PAGE = 128;
 const FAR = Number.MAX_SAFE_INTEGER;
+/** Clocks are set right by less all the time. */
+const SLACK_MS = 1_000;
 /** What is due but cannot be done, of a failed actor say, is looked at again after this. */
 const PUT_OFF_MS = 60_000;
 
@@ -32,6 +34,9 @@ export class Alarm {
   readonly #busy = new Set<string>();
   readonly #timers = new Map<string, () => void>();
   #at = FAR;
+  /** The clock was set back by this much: repeating wakes go by what it would say, until it says so. */
+  #behind = 0;
+  #caughtUpAt = 0;
   #reading = false;
   #closed = false;
 
@@ -47,7 +52,7 @@ export class Alarm {
 
   timed(cell: Cell): void {
     if (this.#closed) return;
-    const soonest = cell.status === "live" ? soonestOf(cell) : FAR;
+    const soonest = cell.status === "live" ? this.#soonest(cell) : FAR;
     if (!cell.memory) {
       // What was put off is looked at anew: it may be another time now, or an actor that works again.
       for (const wake of ["", ...Object.keys(cell.extra.wakes)]) {
@@ -63,6 +68,32 @@ export class Alarm {
     if (soonest < FAR) this.#later(cell.id, soonest, () => this.#ringMemory(cell));
   }
 
+  /** When a wake comes by the clock as it is. */
+  #comesAt({ at, rang }: Pick<SetWake, "at" | "rang">): number {
+    const now = this.#host.clock.now();
+    if (rang === undefined || rang <= now) return at;
+    this.#notice(rang - now);
+    return at - this.#behindBy();
+  }
+
+  #notice(ms: number): void {
+    if (ms <= SLACK_MS || ms <= this.#behindBy()) return;
+    this.#behind = ms;
+    this.#caughtUpAt = this.#host.clock.now() + ms;
+  }
+
+  #behindBy(): number {
+    if (this.#behind > 0 && this.#host.clock.now() >= this.#caughtUpAt) this.#behind = 0;
+    return this.#behind;
+  }
+
+  #soonest({ extra, lastAt }: Cell): number {
+    const { expireMs } = extra.policy;
+    let soonest = expireMs === undefined ? FAR : lastAt + expireMs;
+    for (const wake of Object.values(extra.wakes)) soonest = Math.min(soonest, this.#comesAt(wake));
+    return soonest;
+  }
+
   close(): void {
     this.#closed = true;
     for (const undo of this.#timers.values()) undo();
@@ -71,8 +102,13 @@ export class Alarm {
 
   #later(name: string, at: number, run: () => void): void {
     this.#clear(name);
-    const undo = this.#host.clock.after(Math.max(0, at - this.#host.clock.now()), () => {
+    const { clock } = this.#host;
+    const behind = this.#behindBy();
+    const undo = clock.after(Math.max(0, at - clock.now()), () => {
       this.#timers.delete(name);
+      // A timer that is early is one whose clock was set back meanwhile.
+      const early = at - clock.now();
+      if (early > SLACK_MS) this.#notice(behind + early);
       run();
     });
     this.#timers.set(name, undo);
@@ -85,7 +121,7 @@ export class Alarm {
 
   #ringMemory(cell: Cell): void {
     const now = this.#host.clock.now();
-    const due = Object.entries(cell.extra.wakes).filter(([, { at }]) => at <= now);
+    const due = Object.entries(cell.extra.wakes).filter(([, wake]) => this.#comesAt(wake) <= now);
     for (const [name] of due) this.#ring(cell, name, 0, () => undefined);
     if (cell.status !== "live") return;
     const { expireMs } = cell.extra.policy;
@@ -97,7 +133,7 @@ export class Alarm {
   #arm(at: number): void {
     if (this.#closed || at >= this.#at) return;
     this.#at = at;
-    this.#later("", at, () => {
+    this.#later("", at - this.#behindBy(), () => {
       this.#at = FAR;
       void this.#round();
     });
@@ -110,10 +146,14 @@ export class Alarm {
     this.#reading = true;
     try {
       const limit = PAGE + this.#busy.size;
-      const due = await store.due(clock.now(), limit, this.#damaged);
-      for (const { id, wake, at } of due) this.#begin(id, wake, at);
-      const next = (await store.due(FAR, 1 + this.#busy.size, this.#damaged)).find(({ id, wake }) => !this.#busy.has(keyOf(id, wake)));
-      if (next) this.#arm(next.at);
+      const due = await store.due(clock.now() + this.#behindBy(), limit, this.#damaged);
+      for (const { id, wake, at, rang } of due) this.#begin(id, wake, this.#comesAt({ at, ...(rang === undefined ? {} : { rang }) }));
+      const left = await store.due(FAR, 1 + this.#busy.size, this.#damaged);
+      const next = left.find(({ id, wake }) => !this.#busy.has(keyOf(id, wake)));
+      if (next) {
+        this.#comesAt(next);
+        this.#arm(next.at);
+      }
     } catch (error) {
       this.#host.fault(error, { where: "wake" });
       this.#arm(clock.now() + this.#host.retryMs);
@@ -126,14 +166,16 @@ export class Alarm {
     const key = keyOf(id, wake);
     if (this.#busy.has(key) || this.#closed) return;
     this.#busy.add(key);
+    const now = (): number => this.#host.clock.now();
+    const ended = (): void => {
+      this.#busy.delete(key);
+      this.#arm(now());
+    };
+    // The store was asked for more than is due, since the clock was set back: it comes by itself.
+    if (at > now()) return this.#later(key, at, ended);
     const cell = this.#host.cell(id);
     // Of an unknown kind: stays busy, so that it is not met again and again.
     if (cell === undefined) return;
-    const ended = (): void => {
-      this.#busy.delete(key);
-      this.#arm(this.#host.clock.now());
-    };
-    const now = (): number => this.#host.clock.now();
     const begin = (): void => {
       if (cell.lost) return this.#later(key, now() + (faults.isPassing(cell.lost) ? this.#host.retryMs : PUT_OFF_MS), ended);
       if (cell.status === "failed") return this.#later(key, now() + PUT_OFF_MS, ended);
@@ -169,10 +211,11 @@ export class Alarm {
         if (now.loading) void now.loading.then(() => this.#ring(now, name, count, ended, why));
         else this.#ring(now, name, count, ended, why);
       });
-    cell.ring(
+    cell.ring({
       name,
+      isDue: (due) => this.#comesAt(due) <= clock.now(),
       message,
-      (_, error) => {
+      ended: (_, error) => {
         if (error === undefined || this.#closed) return ended();
         if (error.code === "ACTOR_FAILED") return this.#later(`ring ${keyOf(cell.id, name)}`, clock.now() + PUT_OFF_MS, ended);
         if (faults.isPassing(error)) return again(retryMs / 2, failures, dropped);
@@ -183,15 +226,8 @@ export class Alarm {
         else ended();
       },
       dropped,
-    );
+    });
   }
 }
 
 const keyOf = (id: ActorId, wake: string): string => `${id}\n${wake}`;
-
-function soonestOf(cell: Cell): number {
-  const { expireMs } = cell.extra.policy;
-  let soonest = expireMs === undefined ? FAR : cell.lastAt + expireMs;
-  for (const { at } of Object.values(cell.extra.wakes)) if (at < soonest) soonest = at;
-  return soonest;
-}

@@ -26,7 +26,7 @@ import { tellDropped } from "./dropped.ts";
 import { farewell } from "./family.ts";
 import { LastEvent } from "./last-event.ts";
 import type { Host } from "./host.ts";
-import { Job, type Task } from "./job.ts";
+import { Job, type Ring, type Task } from "./job.ts";
 import { LateChange, LateReceipt, LateSnapshot } from "./late-head.ts";
 import { Flight, Lead, type Durable } from "./lead.ts";
 import { Line } from "./line.ts";
@@ -299,12 +299,12 @@ export class Cell extends Line implements Base {
   }
 
   /** A wake has come: unless it was cancelled or put off meanwhile, it runs like any message. */
-  ring(name: string, message: (life: string) => Message, ended: NonNullable<Job["ended"]>, dropped?: string): void {
+  ring({ name, isDue, message, ended, dropped }: Ring): void {
     const task: Task = {
       run: () => {
         const wakeUp = this.extra.wakes[name];
         if (this.status === "failed") return ended(undefined, this.#why ?? faults.stopped(this.id));
-        if (this.status !== "live" || wakeUp === undefined || wakeUp.at > this.host.clock.now()) return ended(OK_NULL, undefined);
+        if (this.status !== "live" || wakeUp === undefined || !isDue(wakeUp)) return ended(OK_NULL, undefined);
         const job = new Job(message(this.life));
         job.wake = name;
         job.bounded = false;

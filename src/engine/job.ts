@@ -1,5 +1,5 @@
 import type { CallKey } from "../chain/index.ts";
-import type { CallOptions, EngineError, Message, Reply } from "../contract/index.ts";
+import type { CallOptions, EngineError, Message, Reply, SetWake } from "../contract/index.ts";
 
 /** Where a message is: `commit` is where cancelling ends. */
 export type Phase = "waiting" | "work" | "commit" | "later" | "over";
@@ -65,6 +65,17 @@ export class Job {
       this.#reject = reject;
     });
   }
+}
+
+/** A wake that comes. */
+export interface Ring {
+  readonly name: string;
+  /** Whether it still does: it may have been put off meanwhile. */
+  readonly isDue: (wake: SetWake) => boolean;
+  readonly message: (life: string) => Message;
+  readonly ended: Ended;
+  /** It has failed too often: why it is taken off instead. */
+  readonly dropped: string | undefined;
 }
 
 /** Something to do with a cell in its turn among the messages: stop it, take a wake off. */

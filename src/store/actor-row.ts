@@ -1,6 +1,6 @@
 import { crc32 } from "node:zlib";
 import type { SQLOutputValue } from "node:sqlite";
-import type { Json, Row, Status, Wake } from "../contract/index.ts";
+import type { Json, Row, SetWake, Status } from "../contract/index.ts";
 import { actorId, damaged, int, isBag, maybeText, parsed, text } from "./column.ts";
 
 type Columns = Record<string, SQLOutputValue>;
@@ -53,10 +53,16 @@ export function status(value: unknown): Status {
   throw damaged("an actor's status is none");
 }
 
-function wake(value: Json): Wake {
+function wake(value: Json): SetWake {
   if (!isBag(value) || typeof value["at"] !== "number" || typeof value["action"] !== "string") throw damaged("a wake is none");
-  const { at, action, everyMs, args } = value;
-  return { at, action, ...(typeof everyMs === "number" ? { everyMs } : {}), ...(args === undefined ? {} : { args }) };
+  const { at, action, everyMs, args, rang } = value;
+  return {
+    at,
+    action,
+    ...(typeof everyMs === "number" ? { everyMs } : {}),
+    ...(args === undefined ? {} : { args }),
+    ...(typeof rang === "number" ? { rang } : {}),
+  };
 }
 
 /** Throws `STORE_CORRUPT` where the sum does not fit. */

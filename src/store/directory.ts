@@ -1,5 +1,5 @@
 import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
-import type { ActorId, Change, Damaged, ListQuery, Row, StoreError } from "../contract/index.ts";
+import type { ActorId, Change, Damaged, Due, ListQuery, Row, StoreError } from "../contract/index.ts";
 import { expiry, readRow, soonest, status } from "./actor-row.ts";
 import { actorId, damaged, int, split, text } from "./column.ts";
 import { wholeRows } from "./whole-rows.ts";
@@ -19,13 +19,6 @@ interface Found {
   readonly pk: number;
   readonly pos: number;
   readonly stored: SQLOutputValue | undefined;
-}
-
-/** A wake by its name; an expiry has the empty one. */
-export interface Due {
-  readonly id: ActorId;
-  readonly wake: string;
-  readonly at: number;
 }
 
 /** Who is there: by name, kind, owner, parent, uid and time due, each by an index, none by reading states. */
@@ -131,7 +124,8 @@ function foundIn(columns: Columns): Found {
 function dueOf(id: ActorId, row: Row, before: number): Due[] {
   if (row.status === "stopped") return [];
   const due: Due[] = [];
-  for (const [wake, { at }] of Object.entries(row.wakes)) if (at <= before) due.push({ id, wake, at });
+  for (const [wake, { at, rang }] of Object.entries(row.wakes))
+    if (at <= before) due.push({ id, wake, at, ...(rang === undefined ? {} : { rang }) });
   const at = expiry(row);
   if (at !== null && at <= before) due.push({ id, wake: "", at });
   return due;

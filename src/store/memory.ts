@@ -5,6 +5,7 @@ import {
   type ChainEvent,
   type Change,
   type Clock,
+  type Due,
   type Entry,
   type Letter,
   type Message,
@@ -226,11 +227,12 @@ class MemoryStore implements Store {
 
   async due(before: number, limit: number): ReturnType<Store["due"]> {
     this.#open();
-    const due: { id: ActorId; wake: string; at: number }[] = [];
+    const due: Due[] = [];
     for (const id of this.#timed) {
       const row = this.#actors.get(id)?.row;
       if (!row) continue;
-      for (const [wake, { at }] of Object.entries(row.wakes)) if (at <= before) due.push({ id, wake, at });
+      for (const [wake, { at, rang }] of Object.entries(row.wakes))
+        if (at <= before) due.push({ id, wake, at, ...(rang === undefined ? {} : { rang }) });
       const expireMs = row.policy?.expireMs;
       if (expireMs !== undefined && row.lastMessageAt + expireMs <= before) due.push({ id, wake: "", at: row.lastMessageAt + expireMs });
     }

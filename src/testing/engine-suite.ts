@@ -472,6 +472,32 @@ export function engineSuite(name: string, open: OpenEngine): void {
       );
     });
 
+    for (const restarted of [false, true])
+      it(`a repeating wake goes on when the clock is set back${restarted ? ", after a restart too" : ""}; one that was set for a time waits for it`, async ({
+        engine,
+        opened,
+        clock,
+      }) => {
+        const at = clock.now();
+        const beats = (from: number): readonly string[] => [0, 1, 2, 3, 4].map((beat) => `tick beat ${from + beat * 100}`);
+        await engine.call(say("wake", { name: "beat", at: at + 100, everyMs: 100 }, { to: A }));
+        await engine.call(say("wake", { name: "once", at: at + 800 }, { to: A }));
+        await engine.call(say("wake", { name: "tomorrow", at: at + 86_400_000, everyMs: 100 }, { to: B }));
+        await clock.advance(550);
+        const back = 60_000;
+        clock.setBack(back);
+        const now = restarted ? await opened.reopen() : engine;
+        await clock.advance(530);
+        // How long the engine was away nobody knows: its next beat is a whole interval from when the clock tells of.
+        const next = at + (restarted ? 650 : 600) - back;
+        assert.deepEqual((await logOf(now, A)).slice(1), [...beats(at + 100), ...beats(next)]);
+        await clock.advance(back);
+        const log = (await logOf(now, A)).slice(1);
+        assert.ok(log.includes(`tick once ${at + 800}`), "at its time, and not before");
+        assert.equal(log.filter((line) => line.startsWith("tick beat")).length, 10 + back / 100);
+        assert.equal((await tallyOf(now, B)).log.length, 1);
+      });
+
     it("wakes missed while no engine ran come once, at once", async ({ engine, opened, clock }) => {
       const at = clock.now();
       await engine.call(say("wake", { name: "beat", at: at + 100, everyMs: 100 }, { to: A }));
@@ -619,8 +645,15 @@ export function engineSuite(name: string, open: OpenEngine): void {
     itInMemory("wakes, expiry, children and stops work without a disk", async ({ engine, clock }) => {
       const at = clock.now();
       await engine.call(say("wake", { name: "beat", at: at + 100, everyMs: 100 }, { to: "note/a" }));
+      await engine.call(say("wake", { name: "beat", at: at + 150, everyMs: 100 }, { to: "note/b" }));
       await clock.advance(250);
-      assert.deepEqual((await logOf(engine, "note/a")).slice(1), [`tick beat ${at + 100}`, `tick beat ${at + 200}`]);
+      clock.setBack(1_000_000);
+      await clock.advance(100);
+      for (const [id, ...beats] of [["note/a", 100, 200, 300 - 1_000_000] as const, ["note/b", 150, 250, 350 - 1_000_000] as const])
+        assert.deepEqual(
+          (await logOf(engine, id)).slice(1),
+          beats.map((beat) => `tick beat ${at + beat}`),
+        );
       await engine.call(say("send", { to: "note/child", action: "add", start: null }, { to: "note/a" }));
       await until("the child begins", async () => (await engine.read("note/child")) !== undefined);
       await engine.stop("note/child", "enough");
@@ -628,6 +661,7 @@ export function engineSuite(name: string, open: OpenEngine): void {
       await engine.call(say("add", null, { to: "note/brief", policy: { expireMs: 1_000 } }));
       await clock.advance(3_000);
       await assert.rejects(engine.call({ to: "note/brief", action: "add", args: null }), { code: "NO_ACTOR" });
+      await engine.stop("note/b", "all");
       await engine.stop("note/a", "all");
       assert.equal(await engine.read("note/a"), undefined);
       assert.equal(await engine.count({ kind: "note" }), 0);

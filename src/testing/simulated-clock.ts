@@ -1,7 +1,7 @@
 import type { Clock, Entropy } from "../contract/index.ts";
 
 interface Timer {
-  readonly at: number;
+  at: number;
   readonly order: number;
   readonly run: () => void;
 }
@@ -44,6 +44,12 @@ export class SimulatedClock implements Clock {
     }
     this.#now = end;
     await settle();
+  }
+
+  /** Somebody sets the clock back: it says less, and what waits goes on waiting as long as it would have. */
+  setBack(ms: number): void {
+    this.#now -= ms;
+    for (const timer of this.#timers) timer.at -= ms;
   }
 
   #next(end: number): Timer | undefined {

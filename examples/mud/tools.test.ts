@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
-import { loadWorld, parseWorld, worlds } from "./index.ts";
+import { instructionsFor, loadWorld, parseWorld, worlds } from "./index.ts";
 import { Table, viewer } from "./play/table.fixture.ts";
+import { roomOf } from "./world/world.ts";
 
 const [file = ""] = worlds;
 const keep = loadWorld(file);
@@ -42,8 +44,9 @@ test("use consumes what heals, strikes the monster with what strikes, and says w
   await using table = await Table.lay(parseWorld(yaml, "keep.yaml"), { seed: 8 });
   for (const item of ["torch", "fire_scroll", "holy_water"]) await table.tell(ann, "pick_up", { item });
   assert.match((await table.refusal(ann, "use", { item: "torch" })).message, /Torch helps by being carried/);
-  assert.match(await table.tell(ann, "use", { item: "holy_water" }), /Holy Water/);
   for (const direction of ["north", "east", "south"]) await table.tell(ann, "move", { direction });
+  while (Number((await table.read(ann, "player_state"))["health"]) === 100) await table.tell(ann, "battle");
+  assert.match(await table.tell(ann, "use", { item: "holy_water" }), /You use the Holy Water\.\nYou feel better: \d+ health back/);
   assert.match(await table.tell(ann, "use", { item: "Scroll of Fire" }), /Scroll of Fire/);
   await table.quiet();
   assert.ok(Number((await table.room("cellar"))?.stage.monsterHealth) <= 15);
@@ -96,4 +99,100 @@ test("quest_prompt of a completed quest says that it is completed", async () => 
   await table.quiet();
   assert.match(await table.prompt(ann, "quest_prompt"), /\(completed\)/);
   assert.equal((await table.read(ann, "player_state"))["hasQuest"], false);
+});
+
+test("a part of a name will do where it can mean one thing only: never of a player's", async () => {
+  await using table = await Table.lay(keep, { seed: 5 });
+  await table.tell(bob, "choose_name", { name: "Bob Lee" });
+  for (const direction of ["north", "east"]) await table.tell(ann, "move", { direction });
+  assert.match(await table.tell(ann, "talk", { to: "hermit", about: "the dark" }), /Take the torch/);
+  for (const direction of ["west", "south"]) await table.tell(ann, "move", { direction });
+  await table.tell(ann, "pick_up", { item: "torch" });
+  assert.match((await table.refusal(ann, "give", { item: "torch", to: "Bob" })).message, /nobody of that name here/);
+  await table.tell(ann, "move", { direction: "north" });
+  assert.match(await table.tell(ann, "pick_up", { item: "pouch" }), /You pick up the Leather Pouch/);
+  assert.match(await table.tell(ann, "drop", { item: "the pouch" }), /You drop the Leather Pouch/);
+  for (const direction of ["east", "south"]) await table.tell(ann, "move", { direction });
+  assert.match(await table.tell(ann, "look", { at: "goblin" }), /Cave Goblin: A wiry goblin.+Health 45 of 45/);
+  assert.match(await table.tell(ann, "look", { at: "rope" }), /Coil of Rope: Wet and heavy\./);
+});
+
+test("what a thing is good for is told in sentences, looked at and used alike", async () => {
+  const world = {
+    ...keep,
+    rooms: { ...keep.rooms, entrance: { ...roomOf(keep, "entrance"), items: ["torch", "kings_sword", "moon_key", "rope"] } },
+  };
+  await using table = await Table.lay(world, { seed: 5 });
+  for (const item of ["torch", "kings_sword", "moon_key", "rope"]) await table.tell(ann, "pick_up", { item });
+  const use = async (item: string): Promise<string> => (await table.refusal(ann, "use", { item })).message;
+  assert.equal(await use("torch"), "The Torch helps by being carried: it gives light.");
+  assert.equal(await use("moon_key"), "The Moon Key opens what it fits by itself, when you walk through or open it.");
+  assert.equal(await use("rope"), "The Coil of Rope is not for using.");
+  assert.equal(
+    await table.tell(ann, "look", { at: "sword" }),
+    "King's Sword: A plain, perfect blade. (It adds 10 to your attack, and 4 more against the Stone Guardian.)",
+  );
+  assert.equal(
+    await table.tell(ann, "look", { at: "myself" }),
+    "You carry: Torch, King's Sword, Moon Key, Coil of Rope. Health: 100 of 100.",
+  );
+});
+
+test("whoever is unhurt keeps what heals", async () => {
+  const yaml = readFileSync(file, "utf8")
+    .replace("items: [torch]", "items: [torch, holy_water]")
+    .replace("items: [holy_water, altar_candle]", "items: [altar_candle]");
+  await using table = await Table.lay(parseWorld(yaml, "keep.yaml"));
+  await table.tell(ann, "pick_up", { item: "holy water" });
+  assert.equal(
+    (await table.refusal(ann, "use", { item: "holy_water" })).message,
+    "You are unhurt: keep the Holy Water for when you bleed.",
+  );
+  assert.deepEqual((await table.read(ann, "player_state"))["inventory"], ["holy_water"]);
+  await table.quiet();
+  assert.deepEqual(await table.misplaced(), []);
+});
+
+test("inventory tells the quests in hand, and quest_prompt all of them, what is offered here first", async () => {
+  await using table = await Table.lay(loadWorld(worlds[1] ?? ""));
+  for (const direction of ["east", "south"]) await table.tell(ann, "move", { direction });
+  await table.tell(ann, "accept_quest");
+  assert.equal(
+    await table.tell(ann, "inventory"),
+    "You carry nothing. Health: 80 of 80.\nQuest: What Became of the Petrel. Find the log of the Petrel and lay her sailor to rest.",
+  );
+  for (const direction of ["north", "north"]) await table.tell(ann, "move", { direction });
+  assert.match(
+    await table.prompt(ann, "quest_prompt"),
+    /^The keeper asks you .+\?\n\nWhat Became of the Petrel \(active\)\..+\nDone: nothing yet\.\nStill to do: find the Log of the Petrel, defeat the Drowned Sailor\.$/s,
+  );
+  await table.tell(ann, "accept_quest");
+  assert.match(
+    await table.prompt(ann, "quest_prompt"),
+    /^What Became of the Petrel \(active\).+\n\nLight the Lighthouse \(active\)\..+Still to do: find the Great Lens/s,
+  );
+});
+
+test("battle_prompt offers flee in a fight, and to walk away before one", async () => {
+  await using table = await Table.lay(keep, { seed: 3 });
+  for (const direction of ["north", "east", "south"]) await table.tell(ann, "move", { direction });
+  assert.match(await table.prompt(ann, "battle_prompt"), /\nOptions: battle \(one round\), or walk away: you are not in the fight yet\.$/);
+  await table.tell(ann, "battle");
+  assert.match(await table.prompt(ann, "battle_prompt"), /\nOptions: battle \(one round\), flee\.$/);
+});
+
+test("what a client's model is told at the start names what no list shows", () => {
+  assert.match(instructionsFor(keep), /look takes \{ at \}: a thing, a character or a player in sight/);
+});
+
+test("a player ended by its message `end` leaves everything to the world, as the guide tells an operator", async () => {
+  await using table = await Table.lay(keep);
+  await table.tell(bob, "say", { text: "I watch." });
+  await table.tell(ann, "pick_up", { item: "torch" });
+  assert.match(readFileSync(join(import.meta.dirname, "../../docs/guide/mud.md"), "utf8"), /troupe call player\/\S+ end/);
+  await table.engine.call({ to: "player/ann", action: "end", args: {} });
+  await table.quiet();
+  assert.deepEqual((await table.room("entrance"))?.stage.floor, ["torch"]);
+  assert.deepEqual(await table.misplaced(), []);
+  assert.match(await table.tell(bob, "look"), /fades from sight/);
 });

@@ -2,7 +2,7 @@ import { exitsOf, homesOf, itemOf, monsterOf, questAt, roomOf, type World } from
 import { armsOf, HERO_HITS, MONSTER_HITS } from "./fight.ts";
 import { passage, type Traveller } from "./passage.ts";
 import { isLit, monsterHere, type Stage } from "./stage.ts";
-import { capital, listed, meant } from "./words.ts";
+import { capital, hinted, listed, meant } from "./words.ts";
 
 /** Who looks, and who else is there. */
 export interface Beholder extends Traveller {
@@ -69,18 +69,18 @@ export function describeRoom(world: World, roomId: string, stage: Stage, who: Be
 export function describeThing(world: World, roomId: string, stage: Stage, who: Beholder, wanted: string): string | undefined {
   const room = roomOf(world, roomId);
   const lit = isLit(world, roomId, stage, [...who.items, ...who.theirs]);
-  const item = meant([...who.items, ...(lit ? stage.floor : [])], (id) => nameOf(world, id), wanted);
+  const item = hinted([...who.items, ...(lit ? stage.floor : [])], (id) => nameOf(world, id), wanted);
   if (item !== undefined) return `${nameOf(world, item)}: ${itemOf(world, item).description}${describeUse(world, item)}`;
   if (!lit) return undefined;
   const monster = monsterHere(world, roomId, stage);
-  if (monster !== undefined && meant([monster, "monster"], (id) => world.monsters[id]?.name ?? id, wanted) !== undefined) {
+  if (monster !== undefined && hinted([monster, "monster"], (id) => world.monsters[id]?.name ?? id, wanted) !== undefined) {
     const { name, description, health } = monsterOf(world, monster);
     return `${name}: ${description} Health ${stage.monsterHealth} of ${health}.`;
   }
-  const character = meant(room.characters, (id) => world.characters[id]?.name ?? id, wanted);
+  const character = hinted(room.characters, (id) => world.characters[id]?.name ?? id, wanted);
   if (character !== undefined)
     return `${world.characters[character]?.name ?? character}: ${world.characters[character]?.description ?? ""}`;
-  if (room.chest !== undefined && meant(["chest"], () => room.chest?.name ?? "", wanted) !== undefined) {
+  if (room.chest !== undefined && hinted(["chest"], () => room.chest?.name ?? "", wanted) !== undefined) {
     return `${room.chest.name}: it is ${stage.chestOpen ? "open" : "closed"}.`;
   }
   const quest = questAt(world, roomId);
@@ -90,16 +90,24 @@ export function describeThing(world: World, roomId: string, stage: Stage, who: B
 }
 
 /** What an item is good for, as a sentence that begins with a space. */
-export function describeUse(world: World, id: string): string {
+function describeUse(world: World, id: string): string {
+  const uses = usesOf(world, id);
+  return uses === "" ? "" : ` (${capital(uses)}.)`;
+}
+
+/** What an item is good for: `it gives light`; empty where it is for nothing. */
+export function usesOf(world: World, id: string): string {
   const item = itemOf(world, id);
   const uses: string[] = [];
   if (item.light) uses.push("it gives light");
-  if (item.attack > 0) uses.push(`it adds ${item.attack} to your attack`);
-  if (item.bane !== undefined) uses.push(`it adds ${item.bane.attack} more against the ${monsterOf(world, item.bane.monster).name}`);
+  const bane = item.bane === undefined ? undefined : `against the ${monsterOf(world, item.bane.monster).name}`;
+  if (item.attack > 0)
+    uses.push(`it adds ${item.attack} to your attack${bane === undefined ? "" : `, and ${item.bane?.attack ?? 0} more ${bane}`}`);
+  else if (bane !== undefined) uses.push(`it adds ${item.bane?.attack ?? 0} to your attack ${bane}`);
   if (item.armor > 0) uses.push(`it takes ${item.armor} from every blow`);
   if (item.heal > 0) uses.push(`using it gives back ${item.heal} health`);
   if (item.strike > 0) uses.push(`using it costs the monster before you ${item.strike} health`);
-  return uses.length === 0 ? "" : ` (${capital(listed(uses))}.)`;
+  return listed(uses);
 }
 
 const per = (chance: number, attack: number, armor: number): string =>
@@ -110,7 +118,7 @@ export function describeBattle(
   world: World,
   monsterId: string,
   monsterHealth: number,
-  who: Traveller & { readonly health: number },
+  who: Traveller & { readonly health: number; readonly engaged: boolean },
 ): string {
   const monster = monsterOf(world, monsterId);
   const arms = armsOf(world, who.items, monsterId);
@@ -120,9 +128,16 @@ export function describeBattle(
     `You: health ${who.health} of ${world.hero.health}, hit for ${per(HERO_HITS, arms.attack, monster.armor)}.`,
     who.items.length === 0 ? "You carry nothing that could help." : "What you carry:",
     ...who.items.map((item) => `- ${nameOf(world, item)}: ${effectInFight(world, item, monsterId, arms.attack)}`),
-    `Options: battle (one round), use an item, flee${who.health * 3 < world.hero.health ? " (you are badly hurt)" : ""}.`,
+    optionsIn(world, who),
   ];
   return lines.join("\n");
+}
+
+function optionsIn(world: World, who: { readonly items: readonly string[]; readonly health: number; readonly engaged: boolean }): string {
+  const usable = who.items.map((id) => itemOf(world, id)).some(({ heal, strike }) => heal > 0 || strike > 0);
+  const away = who.engaged ? "flee" : "or walk away: you are not in the fight yet";
+  const hurt = who.health * 3 < world.hero.health ? " You are badly hurt." : "";
+  return `Options: ${["battle (one round)", ...(usable ? ["use an item"] : []), away].join(", ")}.${hurt}`;
 }
 
 function effectInFight(world: World, id: string, monsterId: string, attack: number): string {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { clean, listed, meant, quoted } from "./words.ts";
+import { clean, hinted, listed, meant, quoted } from "./words.ts";
 
 test("another's text is one bounded line without control or format characters, and cannot close its quotation marks", () => {
   fc.assert(
@@ -30,4 +30,27 @@ test("things answer to their id or name, in any case, with or without an article
     undefined,
   );
   assert.equal(listed(["a", "b", "c"]), "a, b and c");
+});
+
+test("a part of a name is a hint where it is of one name only", () => {
+  const names: Readonly<Record<string, string>> = {
+    rusty_key: "Rusty Key",
+    bone_key: "Bone Key",
+    sword: "King's Sword",
+    lamp: "Whale-Oil Lamp",
+  };
+  const hint = (wanted: string): string | undefined => hinted(Object.keys(names), (id) => names[id] ?? "", wanted);
+  assert.deepEqual(["rusty", "the bone", "key", "king", "oil lamp", "lamp", "sword of", "s", "", "rust", "Rusty Key"].map(hint), [
+    "rusty_key",
+    "bone_key",
+    undefined,
+    "sword",
+    "lamp",
+    "lamp",
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+    "rusty_key",
+  ]);
 });

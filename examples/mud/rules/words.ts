@@ -30,6 +30,20 @@ export function meant(ids: readonly string[], nameOf: (id: string) => string, wa
   return ids.find((id) => plainWord(id) === word || plainWord(nameOf(id)) === word);
 }
 
+const partsOf = (text: string): readonly string[] => plainWord(text).split(/[\s'’-]+/);
+
+/** The one that is meant, also by a part of its name: `pouch` is the Leather Pouch where no other name has that word. */
+export function hinted(ids: readonly string[], nameOf: (id: string) => string, wanted: string): string | undefined {
+  const exact = meant(ids, nameOf, wanted);
+  if (exact !== undefined) return exact;
+  const parts = partsOf(wanted);
+  const close = ids.filter((id) => {
+    const name = partsOf(nameOf(id));
+    return parts.every((part) => part.length > 1 && name.includes(part));
+  });
+  return close.length === 1 ? close[0] : undefined;
+}
+
 /** `a, b and c`; empty for none. */
 export function listed(names: readonly string[]): string {
   if (names.length < 2) return names[0] ?? "";

@@ -186,10 +186,12 @@ export function questAt(world: World, roomId: string): string | undefined {
   return room.quest ?? room.characters.map((id) => world.characters[id]?.quest).find((quest) => quest !== undefined);
 }
 
+/** Whether the item opens a door or a chest. */
+export function isKey(world: World, item: string): boolean {
+  return Object.values(world.rooms).some((room) => room.chest?.key === item || exitsOf(room).some(([, exit]) => exit.key === item));
+}
+
 /** Whether the world itself hangs on the item: it opens something or a quest asks for it. */
 export function isPrecious(world: World, item: string): boolean {
-  return (
-    Object.values(world.quests).some((quest) => quest.find.includes(item)) ||
-    Object.values(world.rooms).some((room) => room.chest?.key === item || exitsOf(room).some(([, exit]) => exit.key === item))
-  );
+  return isKey(world, item) || Object.values(world.quests).some((quest) => quest.find.includes(item));
 }

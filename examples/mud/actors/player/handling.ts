@@ -46,9 +46,11 @@ export function releaseItem(turn: PlayerTurn, world: World, ticket: Ticket): Bac
 export function consumeItem(turn: PlayerTurn, world: World, ticket: Ticket): Back {
   present(turn, world);
   turn.state.revision += 1;
+  const item = itemOf(world, ticket.item);
+  if (item.strike === 0 && turn.state.health >= world.hero.health)
+    return back(turn, ticket, false, [`You are unhurt: keep the ${item.name} for when you bleed.`]);
   if (!lose(turn.state, ticket.item)) return back(turn, ticket, false, ["You do not have it any more."]);
   sendHome(turn, world, [ticket.item], true);
-  const item = itemOf(world, ticket.item);
   const healed = heal(world, turn.state, item.heal);
   return back(
     turn,

@@ -47,16 +47,23 @@ export function questPrompt(world: World, state: SeenPlayer) {
   const current = questOf(world, { room: state.room, quests: { ...state.quests } });
   const quest = current === undefined ? undefined : world.quests[current.id];
   if (current === undefined || quest === undefined) return refuse("There is no quest here.");
-  const title = "Current quest information and opportunities";
-  if (current.state === "offered") return message(title, quest.offer);
-  if (current.state === "completed") return message(title, `${quest.name} (completed). ${quest.completed}`);
-  const { done, open } = questProgress(world, { found: [...state.found], deeds: [...state.deeds] }, current.id);
+  const active = Object.keys(state.quests).filter((id) => state.quests[id] === "active");
   const told = [
-    `${quest.name} (active). ${quest.active}`,
+    ...(current.state === "offered" ? [quest.offer] : []),
+    ...active.map((id) => questInHand(world, state, id)),
+    ...(current.state === "completed" ? [`${quest.name} (completed). ${quest.completed}`] : []),
+  ];
+  return message("Current quest information and opportunities", told.join("\n\n"));
+}
+
+function questInHand(world: World, state: SeenPlayer, id: string): string {
+  const quest = world.quests[id];
+  const { done, open } = questProgress(world, { found: [...state.found], deeds: [...state.deeds] }, id);
+  return [
+    `${quest?.name ?? id} (active). ${quest?.active ?? ""}`,
     `Done: ${done.length === 0 ? "nothing yet" : done.join(", ")}.`,
     `Still to do: ${open.join(", ")}.`,
-  ];
-  return message(title, told.join("\n"));
+  ].join("\n");
 }
 
 /** The prompt `start`. */
@@ -77,19 +84,19 @@ export const TOPICS = ["combat", "navigation", "inventory", "quests", "players"]
 
 const HELP: Readonly<Record<string, readonly [string, string]>> = {
   combat: [
-    "battle fights one round: your blow, then the monster's. While you fight you cannot walk away: finish it or flee. Who falls wakes up at the entrance with empty hands; what was carried goes back to where it belongs.",
+    "battle fights one round: your blow, then the monster's. While you fight you cannot walk away: finish it or flee. Who falls wakes up where everybody begins, with empty hands; what was carried goes back to where it belongs.",
     "A blow is half to one and a half times the attack, less the other's armor. The best weapon and the best armor you carry count by themselves. A monster nobody fights any more is whole again at once; a defeated one comes back after a while, and sooner for whoever enters alone and has not beaten it. Everybody who fought it has defeated it. battle_prompt tells how the fight stands.",
   ],
   navigation: [
-    "move goes north, south, east or west. look tells the exits. A locked door opens by itself where somebody carries its key; some ways open only to whoever has defeated what guards them.",
+    "move goes north, south, east or west. look tells the exits; look with { at } tells of one thing, character or player in sight. A locked door opens by itself where somebody carries its key; some ways open only to whoever has defeated what guards them.",
     "game://world/map shows what you have discovered. In the dark you see only the ways out: somebody must carry a light. In some rooms you rest, and your wounds close.",
   ],
   inventory: [
     "pick_up and drop move items between you and the room; give hands one to another player here; use drinks, reads or throws what can be used up; open_chest empties a chest onto the floor.",
-    "What lies where it does not belong, or is carried by somebody who does nothing for long, finds its way home. What was used up grows again. Items are called by name or id, in any case.",
+    "What lies where it does not belong, or is carried by somebody who does nothing for long, finds its way home. What was used up grows again. Items are called by name or id, in any case, or by a part of the name that no other has.",
   ],
   quests: [
-    "Where a quest is on offer, accept_quest takes it up. quest_prompt tells what is done and what is still to do.",
+    "Where a quest is on offer, accept_quest takes it up. inventory tells what you have taken up, quest_prompt what is done and what is still to do.",
     "What you found and defeated before you took a quest up counts. The ending waits in one room for whoever has completed the great quest.",
   ],
   players: [

@@ -50,7 +50,7 @@ export function playerKind(world: World) {
     },
     tools: {
       choose_name: {
-        describe: "Choose the name others know you by; once, and nobody else's",
+        describe: "Choose the name others know you by: only once, and one that nobody else has",
         input: NAME,
         annotations: { title: "Choose Name", ...GENTLE },
         when: ({ chosen, name }) => !chosen || `You are called ${name} already.`,

@@ -1,10 +1,10 @@
 import type { ActorId, Bag } from "troupe/contract";
-import { describeUse } from "../../rules/describe.ts";
+import { usesOf } from "../../rules/describe.ts";
 import { armsOf, FLEE_SUCCEEDS, strikeHero, strikeMonster } from "../../rules/fight.ts";
 import { openWays, passage } from "../../rules/passage.ts";
 import { isLit, monsterHere, openChest, takeUp } from "../../rules/stage.ts";
-import { clean, listed, meant, quoted } from "../../rules/words.ts";
-import { DIRECTIONS, itemOf, monsterOf, roomOf, type World } from "../../world/world.ts";
+import { clean, hinted, listed, meant, quoted } from "../../rules/words.ts";
+import { DIRECTIONS, isKey, itemOf, monsterOf, roomOf, type World } from "../../world/world.ts";
 import type { Ticket } from "../sheet.ts";
 import { ask } from "./asking.ts";
 import { handOn, isBusy } from "./presence.ts";
@@ -140,11 +140,12 @@ function use(turn: RoomTurn, world: World, actor: Actor, id: string | undefined)
   if (id === undefined) return refused("You carry nothing of that name.");
   const item = itemOf(world, id);
   if (item.heal === 0 && item.strike === 0) {
-    const help = describeUse(world, id);
+    const uses = usesOf(world, id);
+    if (uses !== "") return refused(`The ${item.name} helps by being carried: ${uses}.`);
     return refused(
-      help === ""
-        ? `The ${item.name} is not for using. A key opens its door when you walk through.`
-        : `The ${item.name} helps by being carried:${help}`,
+      isKey(world, id)
+        ? `The ${item.name} opens what it fits by itself, when you walk through or open it.`
+        : `The ${item.name} is not for using.`,
     );
   }
   if (item.heal === 0 && monsterHere(world, turn.key, turn.state.stage) === undefined) return refused("No enemies here");
@@ -201,7 +202,7 @@ function talk(turn: RoomTurn, world: World, actor: Actor, to: string, about: str
   const offers =
     quest !== undefined && !beholder(turn.state, actor.self).quests.includes(quest) ? `\n${world.quests[quest]?.offer ?? ""}` : "";
   if (about === "") return { ok: `${character.name}: “${character.greeting}”${asked}${offers}` };
-  const topic = meant(topics, (one) => one, about);
+  const topic = hinted(topics, (one) => one, about);
   return {
     ok:
       topic === undefined

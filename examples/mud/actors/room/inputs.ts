@@ -1,5 +1,5 @@
 import type { Bag } from "troupe/contract";
-import { meant } from "../../rules/words.ts";
+import { hinted } from "../../rules/words.ts";
 import { DIRECTIONS, itemOf, type World } from "../../world/world.ts";
 import { among, argument, fields, maybe, text } from "../shape.ts";
 import { LONGEST_SAYING } from "./acts.ts";
@@ -19,10 +19,10 @@ export const MOVE = argument(
 
 const itemProperty = (what: string): Bag => ({ type: "string", description: `Name of the item to ${what}` });
 
-/** `Rusty Key`, `rusty key` and `rusty_key` are one thing. */
+/** `Rusty Key`, `rusty key` and `rusty_key` are one thing, and so is `rusty` where nothing else is. */
 const itemIn = (world: World) => {
   const ids = Object.keys(world.items);
-  return (name: string): string => meant(ids, (id) => itemOf(world, id).name, name) ?? name;
+  return (name: string): string => hinted(ids, (id) => itemOf(world, id).name, name) ?? name;
 };
 
 export function itemInput(world: World, what: string) {
@@ -57,7 +57,7 @@ export function talkInput(world: World) {
       required: ["to"],
     },
     fields({ to: text, about: maybe(text) }),
-    ({ to, about }) => ({ to: meant(ids, (id) => world.characters[id]?.name ?? id, to) ?? to, about }),
+    ({ to, about }) => ({ to: hinted(ids, (id) => world.characters[id]?.name ?? id, to) ?? to, about }),
   );
 }
 

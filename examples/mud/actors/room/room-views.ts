@@ -31,6 +31,8 @@ export function look(world: World, state: Seen, args: Bag, viewer: Viewer): stri
   if (typeof wanted !== "string" || wanted.trim() === "")
     return withNews(state, viewer.self, describeRoom(world, state.id, thaw(state), who));
   const name = clean(wanted, 80);
+  const mine = me(state, viewer)?.name ?? "me";
+  if (["me", "myself", mine].some((one) => one.toLowerCase() === name.toLowerCase())) return inventory(world, state, viewer);
   const thing = describeThing(world, state.id, thaw(state), who, name) ?? other(world, state, viewer, name);
   return thing === undefined ? refuse(`You see nothing of that name here.`) : withNews(state, viewer.self, thing);
 }
@@ -46,12 +48,20 @@ function other(world: World, state: Seen, viewer: Viewer, name: string): string 
 const carriedNames = (world: World, state: Seen, viewer: Viewer): readonly string[] =>
   (me(state, viewer)?.items ?? []).map((item) => itemOf(world, item).name);
 
+function questsInHand(world: World, mine: ReturnType<typeof me>): readonly string[] {
+  return (mine?.quests ?? []).flatMap((id) => {
+    const quest = world.quests[id];
+    return quest === undefined || mine?.completed.includes(id) === true ? [] : [`${quest.name}. ${quest.active}`];
+  });
+}
+
 /** `inventory`. */
 export function inventory(world: World, state: Seen, viewer: Viewer): string {
   const names = carriedNames(world, state, viewer);
   const health = me(state, viewer)?.health ?? world.hero.health;
   const carried = names.length === 0 ? "You carry nothing." : `You carry: ${names.join(", ")}.`;
-  return withNews(state, viewer.self, `${carried} Health: ${health} of ${world.hero.health}.`);
+  const quests = questsInHand(world, me(state, viewer)).map((quest) => `\nQuest: ${quest}`);
+  return withNews(state, viewer.self, `${carried} Health: ${health} of ${world.hero.health}.${quests.join("")}`);
 }
 
 /** The prompt `room_description`. */
@@ -67,7 +77,12 @@ export function battlePrompt(world: World, state: Seen, viewer: Viewer) {
   const monster = monsterHere(world, state.id, thaw(state));
   if (monster === undefined) return refuse("No enemies here");
   const mine = me(state, viewer);
-  const who = { items: mine?.items ?? [], deeds: mine?.deeds ?? [], health: mine?.health ?? world.hero.health };
+  const who = {
+    items: mine?.items ?? [],
+    deeds: mine?.deeds ?? [],
+    health: mine?.health ?? world.hero.health,
+    engaged: mine?.engaged === true,
+  };
   return message(`Combat with the ${monsterOf(world, monster).name}`, describeBattle(world, monster, state.stage.monsterHealth, who));
 }
 

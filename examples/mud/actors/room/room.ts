@@ -117,7 +117,7 @@ export function roomKind(world: World) {
         run: (ctx) => act(ctx, "move", ctx.args),
       },
       inventory: {
-        describe: "List what you carry, and your health",
+        describe: "List what you carry, your health and your quests",
         input: NOTHING,
         annotations: { title: "Inventory", ...READING },
         view: (state, { viewer }) => inventory(world, state, viewer),
@@ -143,7 +143,7 @@ export function roomKind(world: World) {
         run: (ctx) => act(ctx, "drop", ctx.args),
       },
       use: {
-        describe: "Use an item up: a draught heals you, a scroll strikes the monster here",
+        describe: "Use an item up: some heal you, some strike the monster that is here",
         input: itemInput(world, "use"),
         annotations: { title: "Use", ...GENTLE },
         when: (state, viewer) => carries(state, viewer),

@@ -1,17 +1,20 @@
 import type { Command } from "commander";
-import type { ActorId, Json } from "../contract/index.ts";
+import type { ActorId, Bag, Json } from "../contract/index.ts";
 import { stateFrom } from "../chain/index.ts";
 import { actorId } from "./actor-id.ts";
 import { isBag, textOr } from "./bag.ts";
 import { DataDirectory } from "./data-directory.ts";
 import { CommandError, EXIT, notFound, usage } from "./exit-code.ts";
-import { type Common, common, moduleOption, type Writing } from "./options.ts";
+import { type Common, common, moduleOption, wholeNumber, type Writing } from "./options.ts";
 import { output, table } from "./output.ts";
 import { openToRead } from "./reading.ts";
 import { kindOf } from "./unserved.ts";
 import { write } from "./write.ts";
 
 const PAGE = 500;
+
+/** A table is held in memory until its columns are known. */
+const TABLE_ROWS = 10_000;
 
 const parseJson = (text: string, what: string): Json => {
   try {
@@ -21,25 +24,32 @@ const parseJson = (text: string, what: string): Json => {
   }
 };
 
+const refusalText = (refused: Bag, action: string): string => {
+  const message = textOr(refused["message"], "The actor refused without a word.");
+  return refused["code"] === "UNKNOWN" && !action.includes("/") ? `${message} A tool is named so: tools/${action}.` : message;
+};
+
 export const registerActorCommands = (program: Command): void => {
   common(program.command("actors").description("List the actors in a data directory."))
     .option("--kind <kind>", "of this kind only")
-    .option("--limit <n>", "at most so many", Number, 10_000)
-    .action(async (options: Common & { kind?: string; limit: number }) => {
+    .option("--limit <n>", `at most so many (default: ${TABLE_ROWS}; with --json all)`, wholeNumber(1))
+    .action(async (options: Common & { kind?: string; limit?: number }) => {
       const { store, directory } = openToRead(options.data);
       await using _ = store;
       const out = output(options.json === true);
       const kinds = directory.readNote()?.kinds;
       const served = kinds === undefined ? undefined : new Set(kinds);
       const rows: string[][] = [];
-      let after: ActorId | undefined;
-      let left = options.limit;
-      while (left > 0) {
-        const page = await store.list({
-          limit: Math.min(PAGE, left),
+      const list = (limit: number, from: ActorId | undefined): ReturnType<typeof store.list> =>
+        store.list({
+          limit,
           ...(options.kind === undefined ? {} : { kind: options.kind }),
-          ...(after === undefined ? {} : { after }),
+          ...(from === undefined ? {} : { after: from }),
         });
+      let after: ActorId | undefined;
+      let left = options.limit ?? (out.json ? Number.POSITIVE_INFINITY : TABLE_ROWS);
+      while (left > 0) {
+        const page = await list(Math.min(PAGE, left), after);
         for (const { id, seq, head, status } of page) {
           const isServed = served?.has(kindOf(id));
           if (out.json) out.show({ id, seq, head, status, ...(isServed === undefined ? {} : { served: isServed }) }, () => "");
@@ -50,6 +60,8 @@ export const registerActorCommands = (program: Command): void => {
         after = page.at(-1)?.id;
         if (page.length < PAGE) break;
       }
+      if (left === 0 && after !== undefined && (await list(1, after)).length > 0)
+        out.note("There are more: --limit says how many to list.");
       if (!out.json) out.show({}, () => (rows.length === 0 ? "No actors." : table(["actor", "events", "status", "head"], rows)));
     });
 
@@ -94,12 +106,7 @@ export const registerActorCommands = (program: Command): void => {
           "The server's answer was no reply: it may be of another version than this command.",
         );
       const { refused } = reply;
-      if (isBag(refused))
-        throw new CommandError(
-          EXIT.refused,
-          textOr(refused["code"], "REFUSED"),
-          textOr(refused["message"], "The actor refused without a word."),
-        );
+      if (isBag(refused)) throw new CommandError(EXIT.refused, textOr(refused["code"], "REFUSED"), refusalText(refused, action));
       output(options.json === true).show(reply, () => {
         const value = "ok" in reply ? reply["ok"] : reply;
         return typeof value === "string" ? value : JSON.stringify(value, null, 2);

@@ -1,15 +1,18 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { type ApiKey, type Authenticator, authenticator, type KeySource, type TrustedIssuer } from "../transport/index.ts";
 import { usage } from "./exit-code.ts";
 import type { ServeOptions } from "./options.ts";
+import { readTextFile } from "./text-file.ts";
 
 const isObject = (value: unknown): value is object => typeof value === "object" && value !== null && !Array.isArray(value);
 
 const readJson = (file: string, option: string): unknown => {
+  const text = readTextFile(file, option);
   try {
-    return JSON.parse(readFileSync(file, "utf8"));
-  } catch (error) {
-    throw usage(`${option}: ${file} can't be read as JSON: ${error instanceof Error ? error.message : String(error)}.`);
+    return JSON.parse(text);
+  } catch {
+    // The parser's own sentence repeats what is in the file, which may be a secret.
+    throw usage(`${option}: ${file} is no JSON.`);
   }
 };
 

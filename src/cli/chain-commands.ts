@@ -1,5 +1,4 @@
-import { createPublicKey } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { createPublicKey, type KeyObject } from "node:crypto";
 import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Command } from "commander";
@@ -15,18 +14,19 @@ import {
   stateAt,
   type Verdict,
 } from "../chain/index.ts";
-import type { ActorId, Behaviour, ChainEvent, Receipt, Store } from "../contract/index.ts";
+import type { ActorId, Behaviour, ChainEvent, Json, Receipt, Store } from "../contract/index.ts";
 import { actorId } from "./actor-id.ts";
-import { isBag } from "./bag.ts";
+import { isBag, textOr } from "./bag.ts";
 import { DataDirectory } from "./data-directory.ts";
 import { CommandError, EXIT, notFound, usage } from "./exit-code.ts";
 import { holdOutput } from "./hold-output.ts";
 import { load } from "./load.ts";
 import { checkFile } from "../store/index.ts";
-import { type Common, common, moduleOption, type Writing } from "./options.ts";
-import { output, paint, printLine, table } from "./output.ts";
+import { type Common, common, moduleOption, wholeNumber, type Writing } from "./options.ts";
+import { counted, output, paint, printLine, table } from "./output.ts";
 import { chainOf, eventsOf, openToRead } from "./reading.ts";
 import { resolveToThisTroupe } from "./resolve-hook.ts";
+import { readTextFile } from "./text-file.ts";
 import { isThere, verdictOn } from "./verdict.ts";
 import { write } from "./write.ts";
 
@@ -49,6 +49,15 @@ const describeEvent = (event: ChainEvent): string => {
   const message = isBag(body?.message) ? body.message : undefined;
   const what = body === undefined ? paint("dim", "(body erased)") : `${short(message?.["args"] ?? null)} → ${short(body.reply ?? null)}`;
   return `${String(header.seq).padStart(6)}  ${new Date(header.at).toISOString()}  ${event.id.slice(0, 12)}  ${header.type}  ${what}`;
+};
+
+const publicKeyIn = (path: string): KeyObject => {
+  const pem = readTextFile(path, "--public-key");
+  try {
+    return createPublicKey(pem);
+  } catch {
+    throw usage(`--public-key: ${path} holds no public key in PEM.`);
+  }
 };
 
 const readReceipt = (text: string): Receipt => {
@@ -98,9 +107,15 @@ const verdictText = (id: ActorId, verdict: Verdict): string =>
     ? `${paint("green", "sound")}  ${id}  ${verdict.events} events, head ${(verdict.head ?? "").slice(0, 12)}${verdict.erased > 0 ? `, ${verdict.erased} bodies erased` : ""}${verdict.signedSeq === undefined ? "" : `, signed at ${verdict.signedSeq}`}`
     : `${paint("red", "broken")} ${id}  event ${verdict.flaw.seq}: ${verdict.flaw.message} (${verdict.flaw.code})`;
 
+const checkpointText = (actor: string, done: Json): string => {
+  const { seq, head, signed, erased } = isBag(done) ? done : {};
+  const bodies = erased === 0 || typeof erased !== "number" ? "" : `; ${erased === 1 ? "1 body" : `${erased} bodies`} erased`;
+  return `${actor} has a checkpoint at event ${typeof seq === "number" ? seq : "?"}, head ${textOr(head, "?").slice(0, 12)}, ${signed === true ? "signed" : "not signed"}${bodies}.`;
+};
+
 export const registerChainCommands = (program: Command): void => {
   common(program.command("chain").description("Print an actor's events.").argument("<actor>", "kind/key"))
-    .option("--after <seq>", "only those after this event", Number, 0)
+    .option("--after <seq>", "only those after this event", wholeNumber(0), 0)
     .option("--follow", "go on as they come, until interrupted")
     .option("--export", "each event as one JSON line with its texts as they were hashed")
     .action(async (actor: string, options: Common & { after: number; follow?: boolean; export?: boolean }) => {
@@ -145,7 +160,7 @@ export const registerChainCommands = (program: Command): void => {
       const { store, directory } = openToRead(options.data);
       await using _ = store;
       const out = output(options.json === true);
-      const publicKey = options.publicKey === undefined ? undefined : createPublicKey(readFileSync(options.publicKey, "utf8"));
+      const publicKey = options.publicKey === undefined ? undefined : publicKeyIn(options.publicKey);
       let broken = 0;
       let events = 0;
       let actors = 0;
@@ -166,7 +181,7 @@ export const registerChainCommands = (program: Command): void => {
         broken += damage.length;
         for await (const id of allActors(store)) await check(id);
         for (const receipt of options.receipt) if (!(await isThere(store, actorId(receipt.actor)))) await check(actorId(receipt.actor));
-        if (!out.json) out.show({}, () => `${actors} actors, ${events} events, ${broken} broken.`);
+        if (!out.json) out.show({}, () => `${counted(actors, "actor")}, ${counted(events, "event")}, ${broken} broken.`);
       } else {
         const id = actorId(actor);
         if (options.receipt.length === 0 && !(await isThere(store, id)))
@@ -174,7 +189,11 @@ export const registerChainCommands = (program: Command): void => {
         await check(id);
       }
       if (broken > 0)
-        throw new CommandError(EXIT.unverified, "UNVERIFIED", `${broken} flaws in ${actors} chains: restore them from a copy.`);
+        throw new CommandError(
+          EXIT.unverified,
+          "UNVERIFIED",
+          `${counted(broken, "flaw")} in ${counted(actors, "chain")}: restore them from a copy.`,
+        );
     });
 
   common(
@@ -279,7 +298,7 @@ export const registerChainCommands = (program: Command): void => {
         erase: options.erase === true,
         ...(options.key === undefined ? {} : { keyFile: resolve(options.key) }),
       });
-      output(options.json === true).show({ checkpoint: done }, () => `Checkpoint written: ${short(done)}`);
+      output(options.json === true).show({ checkpoint: done }, () => checkpointText(actor, done));
     });
 
   common(

@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { CommandError, EXIT } from "./exit-code.ts";
+import { CommandError, EXIT, notFound } from "./exit-code.ts";
+import { systemCode, whyUnreadable } from "./text-file.ts";
 
 /** What a running server leaves for the commands beside it. */
 export interface ServerNote {
@@ -13,6 +14,9 @@ export interface ServerNote {
 
 const texts = (value: unknown): readonly string[] | undefined =>
   Array.isArray(value) ? value.filter((text) => typeof text === "string") : undefined;
+
+const isFile = (path: string): CommandError =>
+  new CommandError(EXIT.unavailable, "DATA_DIRECTORY", `The data directory ${path} is a file: name a folder with --data.`);
 
 /** The folder in which a server keeps everything: actors, sessions, its key, its socket. */
 export class DataDirectory {
@@ -26,12 +30,33 @@ export class DataDirectory {
     try {
       mkdirSync(this.path, { recursive: true, mode: 0o700 });
     } catch (error) {
+      if (systemCode(error) === "EEXIST") throw isFile(this.path);
       throw new CommandError(
         EXIT.unavailable,
         "DATA_DIRECTORY",
-        `The data directory ${this.path} can't be made: ${error instanceof Error ? error.message : String(error)}. Name another with --data.`,
+        `The data directory ${this.path} cannot be made: ${whyUnreadable(error)}. Name another with --data.`,
       );
     }
+  }
+
+  /** Whether actors were ever kept here. Throws where nobody can tell. */
+  holdsActors(): boolean {
+    try {
+      return statSync(this.actors).isFile();
+    } catch (error) {
+      const code = systemCode(error);
+      if (code === "ENOENT") return false;
+      if (code === "ENOTDIR") throw isFile(this.path);
+      throw new CommandError(
+        EXIT.unavailable,
+        "DATA_DIRECTORY",
+        `The data directory ${this.path} cannot be entered: ${whyUnreadable(error)}. Run this as the user whose server has it, or name another with --data.`,
+      );
+    }
+  }
+
+  noActors(): CommandError {
+    return notFound(`There are no actors in ${this.path}: name the directory with --data, or serve something on disk first.`);
   }
 
   get actors(): string {

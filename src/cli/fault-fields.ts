@@ -1,10 +1,19 @@
-import { type Bag, TroupeError } from "../contract/index.ts";
+import { TroupeError } from "../contract/index.ts";
+
+export interface FaultFields {
+  /** What kind of error. */
+  readonly error: string;
+  readonly code?: string;
+  /** `/path/shop.ts:3:7` */
+  readonly place?: string;
+  readonly why?: string;
+}
 
 /**
  * What the log says of a fault: name, code and place in the code. The sentence of an author's error may hold arguments
  * or state, so it is there only `inFull`; Troupe's own sentences hold neither.
  */
-export const faultFields = (error: unknown, inFull: boolean): Bag => {
+export const faultFields = (error: unknown, inFull: boolean): FaultFields => {
   if (!(error instanceof Error)) return { error: typeof error };
   const place = placeOf(error);
   return {

@@ -22,7 +22,8 @@ export const main = async (argv: readonly string[]): Promise<ExitCode> => {
     .version(version())
     .configureOutput({
       writeOut: print,
-      outputError: (text, write) => write(json ? `${failed("USAGE", text.replace(/^error: /, "").trim())}\n` : text),
+      outputError: (text, write) =>
+        write(json ? `${failed("USAGE", text.replace(/^error: /, "").trim())}\n` : text.replace(/^error: /, "troupe: ")),
     })
     .showHelpAfterError(json ? false : "(add --help for the options)")
     .showSuggestionAfterError()

@@ -1,12 +1,14 @@
-import type { ActorId, Json, Store } from "../contract/index.ts";
+import type { ActorId, Bag, Json, Store } from "../contract/index.ts";
 import type { LocalEngine } from "../engine/index.ts";
 import { checkpoint, fork } from "./chain-operations.ts";
 import type { ControlHandler } from "./control.ts";
 import { notFound, usage } from "./exit-code.ts";
 import { actorId } from "./actor-id.ts";
+import { textOr } from "./bag.ts";
+import { inCommandWords } from "./command-words.ts";
 import { signingKeyIn } from "./signing-key.ts";
 
-const text = (args: Readonly<Record<string, Json>>, name: string): string => {
+const text = (args: Bag, name: string): string => {
   const value = args[name];
   if (typeof value !== "string") throw usage(`${name} must be a text.`);
   return value;
@@ -20,48 +22,56 @@ const isKnown = async (engine: LocalEngine, store: Store, id: ActorId): Promise<
 export const operate =
   ({ engine, store }: { readonly engine: LocalEngine; readonly store: Store }): ControlHandler =>
   async (operation, args) => {
-    switch (operation) {
-      case "call": {
-        const id = actorId(text(args, "actor"));
-        const principal = typeof args["as"] === "string" ? args["as"] : "local";
-        const start = args["start"];
-        const reply = await engine.call({
-          to: id,
-          action: text(args, "action"),
-          args: args["args"] ?? {},
-          viewer: { principal, self: id, scopes: [] },
-          ...(start === undefined ? {} : { start }),
-        });
-        return { ...reply };
-      }
-      case "stop":
-        await engine.stop(actorId(text(args, "actor")), text(args, "reason"));
-        return null;
-      case "restart": {
-        const id = actorId(text(args, "actor"));
-        if (!(await isKnown(engine, store, id))) throw notFound(`There is no actor ${id}; "troupe actors" lists them.`);
-        await engine.restart(id);
-        return null;
-      }
-      case "letter": {
-        const fate = args["fate"] === "replay" ? "replay" : "drop";
-        const id = text(args, "id");
-        if (!(await engine.letter(id, fate))) throw notFound(`There is no dead letter ${id}; "troupe letters" lists them.`);
-        return null;
-      }
-      case "fork":
-        return await fork(
-          store,
-          actorId(text(args, "actor")),
-          actorId(text(args, "to")),
-          typeof args["at"] === "number" ? args["at"] : undefined,
-        );
-      case "checkpoint":
-        return await checkpoint(engine, store, actorId(text(args, "actor")), {
-          erase: args["erase"] === true,
-          ...(typeof args["keyFile"] === "string" ? { key: await signingKeyIn(args["keyFile"]) } : {}),
-        });
-      default:
-        throw usage(`The server does not know the operation ${operation}: it may be of another version than this command.`);
+    try {
+      return await perform(engine, store, operation, args);
+    } catch (error) {
+      throw inCommandWords(error, operation, textOr(args["actor"], ""));
     }
   };
+
+const perform = async (engine: LocalEngine, store: Store, operation: string, args: Bag): Promise<Json> => {
+  switch (operation) {
+    case "call": {
+      const id = actorId(text(args, "actor"));
+      const principal = typeof args["as"] === "string" ? args["as"] : "local";
+      const start = args["start"];
+      const reply = await engine.call({
+        to: id,
+        action: text(args, "action"),
+        args: args["args"] ?? {},
+        viewer: { principal, self: id, scopes: [] },
+        ...(start === undefined ? {} : { start }),
+      });
+      return { ...reply };
+    }
+    case "stop":
+      await engine.stop(actorId(text(args, "actor")), text(args, "reason"));
+      return null;
+    case "restart": {
+      const id = actorId(text(args, "actor"));
+      if (!(await isKnown(engine, store, id))) throw notFound(`There is no actor ${id}; "troupe actors" lists them.`);
+      await engine.restart(id);
+      return null;
+    }
+    case "letter": {
+      const fate = args["fate"] === "replay" ? "replay" : "drop";
+      const id = text(args, "id");
+      if (!(await engine.letter(id, fate))) throw notFound(`There is no dead letter ${id}; "troupe letters" lists them.`);
+      return null;
+    }
+    case "fork":
+      return await fork(
+        store,
+        actorId(text(args, "actor")),
+        actorId(text(args, "to")),
+        typeof args["at"] === "number" ? args["at"] : undefined,
+      );
+    case "checkpoint":
+      return await checkpoint(engine, store, actorId(text(args, "actor")), {
+        erase: args["erase"] === true,
+        ...(typeof args["keyFile"] === "string" ? { key: await signingKeyIn(args["keyFile"]) } : {}),
+      });
+    default:
+      throw usage(`The server does not know the operation ${operation}: it may be of another version than this command.`);
+  }
+};

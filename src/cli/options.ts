@@ -1,10 +1,11 @@
 import { InvalidArgumentError, Option, type Command } from "commander";
+import { type HostPort, parseHostPort, parseTcp } from "./address.ts";
 import { LOG_LEVELS, type ServerLogLevel } from "./log.ts";
 
 /** What `serve` and `dev` are told. */
 export interface ServeOptions {
-  readonly http?: string;
-  readonly tcp?: string;
+  readonly http?: HostPort;
+  readonly tcp?: HostPort | { readonly path: string };
   readonly stdio?: boolean;
   readonly data: string;
   readonly as?: string;
@@ -36,7 +37,23 @@ const positive = (text: string): number => {
 
 const DEFAULT_DATA = ".troupe";
 
-const dataOption = (): Option => new Option("--data <dir>", "where actors, sessions and history are kept").default(DEFAULT_DATA);
+/** Parses an option: a whole number from `least` on. */
+export const wholeNumber =
+  (least: number) =>
+  (text: string): number => {
+    const number = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+    if (!Number.isSafeInteger(number) || number < least) throw new InvalidArgumentError(`It must be a whole number of ${least} or more.`);
+    return number;
+  };
+
+const folder = (text: string): string => {
+  // An unset variable in a script must not mean the folder one happens to be in.
+  if (text === "") throw new InvalidArgumentError("It must name a folder.");
+  return text;
+};
+
+const dataOption = (): Option =>
+  new Option("--data <dir>", "where actors, sessions and history are kept").default(DEFAULT_DATA).argParser(folder);
 
 /** What every other command is told. */
 export interface Common {
@@ -63,9 +80,10 @@ export const addServeOptions = (command: Command): Command =>
     .option(
       "--http <address>",
       "Streamable HTTP at [host:]port (default when no other door is named: 127.0.0.1:3000); port 0 picks a free one",
+      (text: string) => parseHostPort(text, "--http"),
     )
     .option("--stdio", "MCP on standard input and output; ends with the input")
-    .option("--tcp <address>", "newline-delimited JSON at [host:]port or the path of a Unix socket")
+    .option("--tcp <address>", "newline-delimited JSON at [host:]port or the path of a Unix socket", parseTcp)
     .addOption(dataOption())
     .option("--as <name>", "who the client on stdio or a Unix socket is (default: local)")
     .addOption(

@@ -1,5 +1,3 @@
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import type { ActorId, ChainEvent, Store } from "../contract/index.ts";
 import { sqliteStore } from "../store/index.ts";
 import { DataDirectory } from "./data-directory.ts";
@@ -10,8 +8,7 @@ const PAGE = 1_000;
 /** The store, to read only: works beside a running server. */
 export const openToRead = (data: string): { readonly store: Store; readonly directory: DataDirectory } => {
   const directory = new DataDirectory(data);
-  if (!existsSync(join(directory.path, "troupe.db")))
-    throw notFound(`There are no actors in ${directory.path}: name the directory with --data, or serve something on disk first.`);
+  if (!directory.holdsActors()) throw directory.noActors();
   return { store: sqliteStore({ directory: directory.path, readOnly: true }), directory };
 };
 

@@ -16,7 +16,6 @@ import { cast, dotted, merge, prefix, strict } from "../source/index.ts";
 import { memorySessionStore, memoryStreamStore, mendedSessionStores, sqliteStore } from "../store/index.ts";
 import { type HttpDoor, serveHttp, serveStdio, serveTcp, type StdioDoor, type TcpDoor } from "../transport/index.ts";
 import { isBag, textOr } from "./bag.ts";
-import { parseHostPort, parseTcp } from "./address.ts";
 import { authOf } from "./auth.ts";
 import { serveControl } from "./control.ts";
 import { DataDirectory } from "./data-directory.ts";
@@ -198,14 +197,14 @@ export const startServer = async (
     closers.push(() => gateway[Symbol.asyncDispose]());
 
     const common = { gateway, log: forLog(log), insecure: options.insecure ?? false, ...(auth === undefined ? {} : { auth }) };
-    const wantsHttp = options.http ?? (options.stdio === true || options.tcp !== undefined ? undefined : "127.0.0.1:3000");
+    const wantsHttp = options.http ?? (options.stdio === true || options.tcp !== undefined ? undefined : { host: "127.0.0.1", port: 3000 });
     let http: HttpDoor | undefined;
     let tcp: TcpDoor | undefined;
     let stdio: StdioDoor | undefined;
     if (wantsHttp !== undefined) {
       const door = await serveHttp({
         ...common,
-        ...parseHostPort(wantsHttp, "--http"),
+        ...wantsHttp,
         ...(options.allowHost === undefined ? {} : { allowedHosts: options.allowHost }),
         ...(options.allowOrigin === undefined ? {} : { allowedOrigins: options.allowOrigin }),
       });
@@ -213,7 +212,7 @@ export const startServer = async (
       http = door;
     }
     if (options.tcp !== undefined) {
-      const door = await serveTcp({ ...common, ...parseTcp(options.tcp), ...(options.as === undefined ? {} : { as: options.as }) });
+      const door = await serveTcp({ ...common, ...options.tcp, ...(options.as === undefined ? {} : { as: options.as }) });
       doors.push((how) => door.close(how));
       tcp = door;
     }

@@ -3,7 +3,7 @@ import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import { signingKey } from "../chain/index.ts";
 import { usage } from "./exit-code.ts";
-import { whyUnreadable } from "./unreadable.ts";
+import { whyUnreadable } from "./text-file.ts";
 
 const MOST_BYTES = 65_536;
 

@@ -8,9 +8,9 @@ import type { ServerLog } from "./log.ts";
  */
 export const strayError = (log: ServerLog, inFull: boolean): Promise<"stray-error"> =>
   new Promise((resolve) => {
-    process.on("unhandledRejection", (reason) => log("error", "stray-rejection", faultFields(reason, inFull)));
+    process.on("unhandledRejection", (reason) => log("error", "stray-rejection", { ...faultFields(reason, inFull) }));
     process.on("uncaughtException", (error) => {
-      log("error", "stray-error", faultFields(error, inFull));
+      log("error", "stray-error", { ...faultFields(error, inFull) });
       resolve("stray-error");
     });
   });

@@ -1,0 +1,28 @@
+import { readFileSync } from "node:fs";
+import { usage } from "./exit-code.ts";
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: "there is no such file",
+  EACCES: "its permissions do not allow it",
+  EPERM: "its permissions do not allow it",
+  EISDIR: "it is a folder",
+  ENOTDIR: "a part of its path is no folder",
+  ELOOP: "its links lead in a circle",
+};
+
+/** The system's code for what went wrong: `ENOENT`. */
+export const systemCode = (error: unknown): string | undefined =>
+  error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
+
+/** In words, why a file cannot be read. */
+export const whyUnreadable = (error: unknown): string =>
+  REASONS[systemCode(error) ?? ""] ?? (error instanceof Error ? error.message : String(error));
+
+/** A file that an option names. */
+export const readTextFile = (path: string, option: string): string => {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    throw usage(`${option}: ${path} cannot be read: ${whyUnreadable(error)}.`);
+  }
+};

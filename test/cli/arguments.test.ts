@@ -1,0 +1,119 @@
+// What is wrong with an argument is told with code 2 and in words, before anything is done.
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { troupe } from "./run.ts";
+
+const MODULE = "examples/counter-disk";
+
+describe("arguments of commands", () => {
+  const folder = mkdtempSync(join(tmpdir(), "troupe-arguments-"));
+  const data = join(folder, "data");
+  const crash = join(folder, "crash.ts");
+  const on = (...args: readonly string[]): ReturnType<typeof troupe> => troupe(...args, "--data", data);
+
+  before(async () => {
+    writeFileSync(
+      crash,
+      `import { actor } from "troupe";
+      export const jar = actor("jar", { describe: "A jar.", initial: () => ({}), tools: { drop: { describe: "Drop it.", run() { throw new RangeError("in pieces"); } } } });`,
+    );
+    writeFileSync(join(folder, "words.txt"), "no key at all");
+    await on("call", "counter/main", "tools/add", "{}", "--start", "--module", MODULE);
+  });
+  after(() => rmSync(folder, { recursive: true, force: true }));
+
+  test("numbers, files and directories that are none are told as such", async () => {
+    const words = join(folder, "words.txt");
+    for (const [args, sentence] of [
+      [["actors", "--limit", "x"], /whole number of 1 or more/],
+      [["actors", "--limit", "0"], /whole number of 1 or more/],
+      [["chain", "counter/main", "--after", "x"], /whole number of 0 or more/],
+      [["chain", "counter/main", "--after=-3"], /whole number of 0 or more/],
+      [["verify", "--public-key", join(folder, "none.pem")], /none\.pem cannot be read: there is no such file/],
+      [["verify", "--public-key", folder], /cannot be read: it is a folder/],
+      [["verify", "--public-key", words], /words\.txt holds no public key in PEM/],
+      [["serve", MODULE, "--api-keys", join(folder, "none.json")], /none\.json cannot be read: there is no such file/],
+      [["serve", MODULE, "--api-keys", words], /words\.txt is no JSON/],
+      [["serve", MODULE, "--http", "3000x"], /\[host:\]port/],
+      [["serve", join(folder, "absent.ts"), "--http", "3000x"], /\[host:\]port/],
+      [["fork", "counter/main", "counter/copy", "--at", "0"], /from 1 on/],
+    ] as const) {
+      const ran = await on(...args);
+      assert.equal(ran.code, 2, `${args.join(" ")}: ${ran.stderr}`);
+      assert.match(ran.stderr, /^troupe: /);
+      assert.match(ran.stderr, sentence);
+      assert.equal(ran.stdout, "");
+    }
+    const nowhere = await troupe("actors", "--data", "");
+    assert.equal(nowhere.code, 2);
+    assert.match(nowhere.stderr, /--data/);
+  });
+
+  test("a directory that is not there is not made by a command that cannot begin anything", async () => {
+    const none = join(folder, "none");
+    for (const args of [
+      ["stop", "counter/main"],
+      ["restart", "counter/main"],
+      ["checkpoint", "counter/main"],
+      ["fork", "counter/main", "counter/copy"],
+      ["letters", "drop", "one"],
+      ["call", "counter/main", "tools/add"],
+    ]) {
+      const ran = await troupe(...args, "--module", MODULE, "--data", none);
+      assert.equal(ran.code, 4, `${args.join(" ")}: ${ran.stderr}`);
+      assert.match(ran.stderr, /There are no actors in .*none/);
+    }
+    assert.equal(existsSync(none), false);
+  });
+
+  test("a data directory that is a file is told as such", async () => {
+    const ran = await troupe("serve", MODULE, "--http", "127.0.0.1:0", "--data", join(folder, "words.txt"));
+    assert.equal(ran.code, 6);
+    assert.match(ran.stderr, /words\.txt is a file: name a folder with --data/);
+    const read = await troupe("actors", "--data", join(folder, "words.txt"));
+    assert.equal(read.code, 6);
+    mkdirSync(join(folder, "empty"), { recursive: true });
+    assert.equal((await troupe("actors", "--data", join(folder, "empty"))).code, 4);
+  });
+
+  test("what stops a command is told in the words of the command line", async () => {
+    for (const [args, code, sentence] of [
+      [["call", "counter/none", "tools/add"], 4, /no actor counter\/none: add --start to begin it/],
+      [["call", "counter/main", "add"], 3, /There is no add here.* tools\/add/],
+      [["call", "shelf/main", "tools/add"], 2, /kind "shelf".* --module/],
+      [["checkpoint", "counter/none"], 4, /no actor counter\/none; "troupe actors" lists them/],
+      [["stop", "counter/none"], 4, /no actor counter\/none; "troupe actors" lists them/],
+    ] as const) {
+      const ran = await on(...args, "--module", MODULE);
+      assert.equal(ran.code, code, ran.stderr);
+      assert.match(ran.stderr, sentence);
+    }
+    await on("fork", "counter/main", "counter/over", "--module", MODULE);
+    await on("stop", "counter/over", "--module", MODULE);
+    const over = await on("call", "counter/over", "tools/add", "--module", MODULE);
+    assert.match(over.stderr, /counter\/over has stopped: add --start to begin another life/);
+  });
+
+  test("a crash of a command's own turn is told with what was thrown and where", async () => {
+    for (const json of [[], ["--json"]]) {
+      const ran = await on("call", "jar/one", "tools/drop", "--start", "--module", crash, ...json);
+      assert.equal(ran.code, 1);
+      assert.match(ran.stderr, /crashed.*RangeError: in pieces \(.*crash\.ts:2:\d+\)/);
+    }
+  });
+
+  test("a checkpoint is told in words: which event, signed or not, how much was erased", async () => {
+    const told = await on("checkpoint", "counter/main", "--erase", "--module", MODULE);
+    assert.match(told.stdout, /^counter\/main has a checkpoint at event \d+, head [0-9a-f]{12}, not signed; 1 body erased\.\n$/);
+  });
+
+  test("a list that is cut says so, on standard error", async () => {
+    const all = await on("actors", "--json");
+    assert.doesNotMatch(all.stderr, /more/);
+    const cut = await on("actors", "--limit", "1");
+    assert.match(cut.stderr, /There are more: --limit/);
+  });
+});

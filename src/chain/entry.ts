@@ -96,8 +96,19 @@ export function messagesOf(plan: Plan, at: number, cause: string | undefined): M
 
 export const statusOf = (plan: Plan): Status => (plan.stop === undefined ? "live" : "stopped");
 
-function rowOf(kind: Kind, plan: Plan, { messageCount, lastMessageAt }: Place): Row {
-  const { uid, override, owner, parent, muted, wakes, pending } = plan.extra;
+/** Those this turn sets name its event: what they cause does too. */
+function wakesOf({ extra, setWakes, stop }: Plan, cause: string): Row["wakes"] {
+  if (setWakes.length === 0 || stop !== undefined) return extra.wakes;
+  const wakes = { ...extra.wakes };
+  for (const name of setWakes) {
+    const wake = wakes[name];
+    if (wake !== undefined) wakes[name] = { ...wake, cause };
+  }
+  return wakes;
+}
+
+function rowOf(kind: Kind, plan: Plan, { messageCount, lastMessageAt }: Place, eventId: string): Row {
+  const { uid, override, owner, parent, muted, pending } = plan.extra;
   return {
     uid: uid ?? plan.life,
     life: plan.life,
@@ -110,7 +121,7 @@ function rowOf(kind: Kind, plan: Plan, { messageCount, lastMessageAt }: Place): 
     ...(owner === undefined ? {} : { owner }),
     ...(parent === undefined ? {} : { parent }),
     ...(muted === undefined ? {} : { muted }),
-    wakes,
+    wakes: wakesOf(plan, eventId),
     pending,
   };
 }
@@ -123,7 +134,7 @@ export function entryOf(kind: Kind, plan: Plan, place: Place, now: number): Entr
     seq: plan.seq,
     event,
     full: place.full,
-    row: rowOf(kind, plan, place),
+    row: rowOf(kind, plan, place, event.id),
     out: plan.sends.length === 0 || plan.extra.muted ? NONE : messagesOf(plan, now, event.id),
     ...(place.consumed === undefined ? {} : { consumed: place.consumed }),
     ...(first === undefined ? {} : { remember: first }),

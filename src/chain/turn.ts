@@ -43,6 +43,8 @@ export interface Plan extends Base {
   readonly sends: readonly Outgoing[];
   readonly sent: readonly string[];
   readonly stop: string | undefined;
+  /** Names of the wakes this turn sets. */
+  readonly setWakes: readonly string[];
   /** Its wakes or its expiry are others than before. */
   readonly timed: boolean;
   /** The asker's answer is among the sends, or due. */
@@ -180,6 +182,7 @@ export function planTurn(base: Base, job: Incoming, turn: Turn<unknown>, now: Ci
     sends: out,
     sent: sends.length === 0 ? NOTHING : sends.map((_, n) => `${base.life}.${seq}.${n}`),
     stop: effects.stop,
+    setWakes: effects.wake === undefined ? NOTHING : Object.keys(effects.wake).filter((name) => effects.wake?.[name] !== null),
     timed: wakes !== base.extra.wakes || effects.stop !== undefined || (now.born && policy.expireMs !== undefined),
     answered: answersHere || reply === "later",
     record: effects.record,

@@ -33,7 +33,7 @@ export interface Message {
   /** The reply arrives at the sender as a message of this action: a durable ask that holds no mailbox. */
   readonly replyAs?: string;
   readonly from?: ActorId;
-  /** Id of the event this message was sent by. */
+  /** Id of the event this message was sent by; of a wake, that set it. */
   readonly cause?: string;
   readonly deadline?: number;
   /** W3C `traceparent`, `tracestate`, `baggage`. */

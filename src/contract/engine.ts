@@ -53,7 +53,7 @@ export interface Engine extends AsyncDisposable {
   /** By the UUID every actor has. */
   find(uid: string): Promise<ActorId | undefined>;
   event(id: string): Promise<ChainEvent | undefined>;
-  /** Events elsewhere that name this one as their cause. */
+  /** Events, there or elsewhere, that name this one as their cause: the first 1,000. */
   caused(id: string): Promise<readonly ChainEvent[]>;
   history(id: ActorId, afterSeq?: number): AsyncIterable<ChainEvent>;
   /**

@@ -6,6 +6,8 @@ import type { Bag } from "./json.ts";
 
 /** A wake as it is kept. */
 export interface SetWake extends Wake {
+  /** Id of the event that set it. Absent: of an actor in memory. */
+  readonly cause?: string;
   /** Of a repeating one: when it came last. A clock that says less has been set back since. */
   readonly rang?: number;
 }
@@ -107,6 +109,7 @@ export interface Store extends AsyncDisposable {
   /** In order; bodies absent where erased. */
   events(id: ActorId, afterSeq: number, limit: number): Promise<readonly ChainEvent[]>;
   event(eventId: string): Promise<ChainEvent | undefined>;
+  /** The first 1,000: a repeating wake has effects without end. */
   caused(eventId: string): Promise<readonly ChainEvent[]>;
   /** Bodies only, and none from the last full state on. Returns how many. */
   erase(id: ActorId, beforeSeq: number): Promise<number>;

@@ -203,6 +203,7 @@ export class Alarm {
       at: clock.now(),
       seed: entropy.hex(16),
       from: cell.id,
+      ...(wake.cause === undefined ? {} : { cause: wake.cause }),
     });
     const again = (afterMs: number, count: number, why?: string): void =>
       this.#later(`ring ${keyOf(cell.id, name)}`, clock.now() + afterMs, () => {

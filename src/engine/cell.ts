@@ -474,6 +474,8 @@ export class Cell extends Line implements Base {
     });
     this.memory = false;
     this.#take(plan);
+    // One object in every row: what has not changed is not written again.
+    if (plan.setWakes.length > 0) this.extra = { ...plan.extra, wakes: entry.row.wakes };
     tail.grow(entry);
     this.#tail = tail;
     job.phase = "commit";

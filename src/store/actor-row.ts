@@ -55,12 +55,13 @@ export function status(value: unknown): Status {
 
 function wake(value: Json): SetWake {
   if (!isBag(value) || typeof value["at"] !== "number" || typeof value["action"] !== "string") throw damaged("a wake is none");
-  const { at, action, everyMs, args, rang } = value;
+  const { at, action, everyMs, args, cause, rang } = value;
   return {
     at,
     action,
     ...(typeof everyMs === "number" ? { everyMs } : {}),
     ...(args === undefined ? {} : { args }),
+    ...(typeof cause === "string" ? { cause } : {}),
     ...(typeof rang === "number" ? { rang } : {}),
   };
 }

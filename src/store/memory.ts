@@ -39,6 +39,7 @@ interface Handed {
   readonly resolve: () => void;
 }
 
+const MOST_EFFECTS = 1_000;
 const CAUSE = /"cause":"([^"\\]*)"/u;
 const kindOf = (id: ActorId): string => id.slice(0, id.indexOf("/"));
 
@@ -205,7 +206,7 @@ class MemoryStore implements Store {
 
   async caused(eventId: string): Promise<readonly ChainEvent[]> {
     this.#open();
-    return (this.#effects.get(eventId) ?? []).flatMap((id) => this.#events.get(id) ?? []);
+    return (this.#effects.get(eventId) ?? []).slice(0, MOST_EFFECTS).flatMap((id) => this.#events.get(id) ?? []);
   }
 
   async erase(id: ActorId, beforeSeq: number): Promise<number> {

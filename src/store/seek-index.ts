@@ -5,6 +5,8 @@ import type { GroupCommit } from "./group-commit.ts";
 import { checkEvent, readEvent } from "./history.ts";
 
 const CHUNK = 2_000;
+const MOST_EFFECTS = 1_000;
+const MOST_ALIKE = 16;
 // 48 bits: exact as a number. What shares them is told apart by the id itself.
 const short = (id: string): number => Number.parseInt(id.slice(0, 12), 16);
 const isEventId = (id: string): boolean => /^[0-9a-f]{64}$/u.test(id);
@@ -37,26 +39,30 @@ export class SeekIndex {
     this.#next = database.prepare("SELECT pos, id, header FROM event WHERE pos > ? ORDER BY pos LIMIT ?");
     this.#insert = database.prepare("INSERT INTO seek VALUES(?, ?) ON CONFLICT DO NOTHING");
     this.#found = database.prepare(
-      "SELECT e.id, e.header, e.body FROM seek s JOIN event e ON e.pos = s.pos WHERE s.hash = ? ORDER BY e.pos",
+      "SELECT e.id, e.header, e.body FROM seek s JOIN event e ON e.pos = s.pos WHERE s.hash = ? ORDER BY e.pos LIMIT ?",
     );
-    this.#scan = database.prepare("SELECT id, header, body FROM event WHERE pos > ? AND (id = ? OR instr(header, ?) > 0) ORDER BY pos");
+    this.#scan = database.prepare(
+      "SELECT id, header, body FROM event WHERE pos > ? AND (id = ? OR instr(header, ?) > 0) ORDER BY pos LIMIT ?",
+    );
   }
 
   async event(id: string): Promise<ChainEvent | undefined> {
-    return (await this.#all(id)).find((event) => event.id === id);
+    // Nothing comes before its cause, but what happens to share its short name.
+    return (await this.#all(id, MOST_ALIKE)).find((event) => event.id === id);
   }
 
   async caused(id: string): Promise<readonly ChainEvent[]> {
-    return (await this.#all(id)).filter((event) => causeOf(event.header) === id);
+    const all = await this.#all(id, MOST_EFFECTS + MOST_ALIKE);
+    return all.filter((event) => causeOf(event.header) === id).slice(0, MOST_EFFECTS);
   }
 
-  async #all(id: string): Promise<readonly ChainEvent[]> {
+  async #all(id: string, limit: number): Promise<readonly ChainEvent[]> {
     if (!isEventId(id)) return [];
     if (this.#commits) {
       await (this.#building ??= this.#build(this.#commits).finally(() => (this.#building = undefined)));
     }
-    const rows = this.#found.all(short(id));
-    if (!this.#commits) rows.push(...this.#scan.all(int(this.#indexed.get()?.["value"]), id, `,"cause":"${id}"`));
+    const rows = this.#found.all(short(id), limit);
+    if (!this.#commits) rows.push(...this.#scan.all(int(this.#indexed.get()?.["value"]), id, `,"cause":"${id}"`, limit));
     return rows.map((columns) => {
       const event = readEvent(columns);
       checkEvent(event);

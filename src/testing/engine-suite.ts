@@ -513,6 +513,19 @@ export function engineSuite(name: string, open: OpenEngine): void {
       await logged(again, A, `tick beat ${at + 1_100}`);
     });
 
+    it("an event that a wake caused names the event that set it, however often it comes", async ({ engine, opened, clock }) => {
+      await engine.call(say("add", null, { to: A }));
+      await engine.call(say("wake", { name: "beat", at: clock.now() + 100, everyMs: 100 }, { to: A }));
+      await clock.advance(100);
+      await engine.call(say("wake", { name: "other", at: clock.now() + 1_000 }, { to: A }));
+      const again = await opened.reopen();
+      await clock.advance(100);
+      const [, setting, ...rest] = await chainOf(again, A);
+      const causes = rest.map(({ header }): unknown => JSON.parse(header).cause);
+      assert.deepEqual(causes, [setting?.id, undefined, setting?.id]);
+      assert.deepEqual(await again.caused(setting?.id ?? ""), [rest[0], rest[2]]);
+    });
+
     it("a wake that throws is tried three times, then taken off, and the chain says why", async ({ engine, clock }) => {
       await engine.call(say("wake", { name: "bad", at: clock.now() + 10, action: "throw" }, { to: A }));
       for (let round = 0; round < 8; round += 1) await clock.advance(1_000);

@@ -469,6 +469,16 @@ export function storeSuite(name: string, options: StoreSuiteOptions): void {
       assert.equal(await store.event("'; DROP TABLE event; --"), undefined);
     });
 
+    it("the effects of one event are told up to a bound, the first ones", async (store) => {
+      const a = new ChainWriter("room/a");
+      await store.commit(a.id, a.next());
+      const [cause] = ids(a.events);
+      assert.ok(cause !== undefined);
+      await Promise.all(Array.from({ length: 1_005 }, () => store.commit(a.id, a.next({ cause }))));
+      assert.deepEqual(ids(await store.caused(cause)), ids(a.events.slice(1, 1_001)));
+      assert.deepEqual(await store.event(cause), a.events[0]);
+    });
+
     survives(
       "C7 erasing takes bodies only, and none from the last whole state on",
       async (store) => {

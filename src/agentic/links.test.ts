@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { listed } from "../source/index.ts";
+import { listed, merge, prefix } from "../source/index.ts";
 import { SimulatedClock } from "../testing/index.ts";
 import { agenticServices, fromAgenticService } from "./index.ts";
 import { act, action, Count, flagsOf, okOf, Puppet, resourceUris, tick, toolNames, Told, viewer } from "./service.fixture.ts";
@@ -201,6 +201,26 @@ describe("observables of a service", () => {
     assert.match(String(faults), /No states/);
   });
 
+  it("that go on after they were let go are not heard", async () => {
+    let late: ((map: Readonly<Record<string, ReturnType<typeof action>>>) => void) | undefined;
+    const child = Object.assign(new Puppet(), {
+      actions: (notify: NonNullable<typeof late>) => {
+        late = notify;
+        notify({ go: action() });
+        return () => undefined;
+      },
+    });
+    const root = new Puppet({ links: { child } });
+    using source = fromAgenticService(root);
+    assert.deepEqual(await toolNames(source), ["child.go"]);
+    root.told.links.set({});
+    await tick();
+    const flags = flagsOf(source);
+    late?.({ go: action(), more: action() });
+    await tick();
+    assert.deepEqual([flags, await toolNames(source)], [[], []]);
+  });
+
   it("whose names no client could use are left out, and told as faults", async () => {
     const faults: unknown[] = [];
     const actions = { "": action(), "two words": action(), "\ud800": action(), __proto__: action(), fine: action() };
@@ -227,5 +247,20 @@ describe("observables of a service", () => {
     assert.ok("refused" in (await act(source, "tools/go")));
     assert.equal(root.calls.length, 0);
     assert.ok("ok" in (await waiting));
+  });
+});
+
+describe("several services on one server", () => {
+  it("are merged where their names differ, or put under prefixes, and each keeps its own states", async () => {
+    const named = (name: string, tool: string) =>
+      fromAgenticService(new Puppet({ states: { mark: { value: name } }, actions: { [tool]: action() } }), { name });
+    using a = named("a", "go");
+    using b = named("b", "stop");
+    const both = merge(prefix("one", a), prefix("two", b));
+    assert.deepEqual(await toolNames(both), ["one.go", "two.stop"]);
+    assert.deepEqual(await resourceUris(both), ["mcp://one/a/state/mark", "mcp://two/b/state/mark"]);
+    assert.deepEqual(okOf(await act(both, "resources/two.mark")), { "troupe/content": [{ type: "text", text: '"b"' }] });
+    using c = fromAgenticService(new Puppet({ actions: { rest: action() }, states: { other: { value: 1 } } }), { name: "c" });
+    assert.deepEqual(await toolNames(merge(a, c)), ["go", "rest"]);
   });
 });

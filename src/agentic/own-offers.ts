@@ -36,7 +36,8 @@ export const linksResource = (root: string): Offer => ({
 });
 
 export const pageTemplate = (root: string): Offer => ({
-  name: "state_page",
+  // Of several services on one server each has its own.
+  name: `state_page of ${root}`,
   action: "state_page",
   readOnly: true,
   definition: {

@@ -134,16 +134,16 @@ describe("states of a service", () => {
     assert.ok(pages.length > 10);
     const texts: string[] = [];
     for (const page of pages) {
-      const text = okOf(await act(source, "resources/state_page", { page }));
+      const text = okOf(await act(source, "resources/state_page of mcp://service", { page }));
       assert.ok(typeof text === "string" && text.length <= 102 && text.isWellFormed());
       texts.push(text);
     }
     assert.deepEqual(JSON.parse(texts.join("")), value);
     service.told.states.set({ board: { value: [...value, "more"] } });
-    const stale = await act(source, "resources/state_page", { page: pages[0] ?? "" });
+    const stale = await act(source, "resources/state_page of mcp://service", { page: pages[0] ?? "" });
     assert.ok("refused" in stale && stale.refused.code === "NOT_NOW");
     for (const page of ["board", "none-1-1", "board-1-0", `${JSON.stringify(pages[0])}9`, 7]) {
-      const reply = await act(source, "resources/state_page", { page });
+      const reply = await act(source, "resources/state_page of mcp://service", { page });
       assert.ok("refused" in reply, String(page));
     }
     assert.deepEqual(listed(await source.surface(viewer), "dynamic").resourceTemplates[0]?.["uriTemplate"], "mcp://service/page/{page}");
@@ -165,7 +165,7 @@ describe("states of a service", () => {
     assert.ok(isRecord(index) && Array.isArray(index["pages"]) && index["length"] === 1_000);
     const read: Buffer[] = [];
     for (const page of index["pages"]) {
-      const blob = okOf(await act(source, "resources/state_page", { page }));
+      const blob = okOf(await act(source, "resources/state_page of mcp://service", { page }));
       assert.ok(isRecord(blob) && typeof blob[BLOB] === "string");
       read.push(Buffer.from(blob[BLOB], "base64"));
     }

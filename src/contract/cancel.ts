@@ -12,7 +12,9 @@ export interface CancelSignal {
 /** The lightest: a flag, and whoever listens. A whole `AbortController` costs as much as a turn. */
 export class Cancellation implements CancelSignal {
   #aborted = false;
-  #listeners: (() => void)[] | undefined;
+  /** Nearly always one at most. */
+  #first: (() => void) | undefined;
+  #others: readonly (() => void)[] | undefined;
 
   get aborted(): boolean {
     return this.#aborted;
@@ -21,18 +23,21 @@ export class Cancellation implements CancelSignal {
   abort(): void {
     if (this.#aborted) return;
     this.#aborted = true;
-    const listeners = this.#listeners ?? [];
-    this.#listeners = undefined;
-    for (const listener of listeners) listener();
+    const [first, others] = [this.#first, this.#others];
+    this.#first = this.#others = undefined;
+    first?.();
+    for (const listener of others ?? []) listener();
   }
 
   addEventListener(_type: "abort", listener: () => void): void {
-    if (!this.#aborted) (this.#listeners ??= []).push(listener);
+    if (this.#aborted) return;
+    if (this.#first === undefined) this.#first = listener;
+    else this.#others = [...(this.#others ?? []), listener];
   }
 
   removeEventListener(_type: "abort", listener: () => void): void {
-    const at = this.#listeners?.indexOf(listener) ?? -1;
-    if (at >= 0) this.#listeners?.splice(at, 1);
+    if (this.#first === listener) this.#first = undefined;
+    else this.#others = this.#others?.filter((one) => one !== listener);
   }
 }
 

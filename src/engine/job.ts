@@ -27,8 +27,8 @@ export class Job {
   /** What a turn has sent, and wakes, wait elsewhere and not in the mailbox: they are not bounded there. */
   bounded = true;
   ended: Ended | undefined;
-  /** Undoes what was set up to watch over it. */
-  undo: (() => void) | undefined;
+  /** Lifted when it is over. */
+  guard: { lift(): void } | undefined;
   #reply: Reply | undefined;
   #error: EngineError | undefined;
   #resolve: ((reply: Reply) => void) | undefined;
@@ -42,7 +42,8 @@ export class Job {
   done(reply: Reply): void {
     if (this.phase === "over") return;
     this.phase = "over";
-    this.undo?.();
+    this.guard?.lift();
+    this.guard = undefined;
     if (this.#resolve) this.#resolve(reply);
     else this.#reply = reply;
     this.ended?.(reply, undefined);
@@ -51,7 +52,8 @@ export class Job {
   fail(error: EngineError): void {
     if (this.phase === "over") return;
     this.phase = "over";
-    this.undo?.();
+    this.guard?.lift();
+    this.guard = undefined;
     if (this.#reject) this.#reject(error);
     else this.#error = error;
     this.ended?.(undefined, error);

@@ -166,7 +166,7 @@ export class Keyed {
       job.fail(faults.cancelled(job.message.to, true));
     };
     signal.addEventListener("abort", left, { once: true });
-    job.undo = () => signal.removeEventListener("abort", left);
+    job.guard = { lift: () => signal.removeEventListener("abort", left) };
     return job.promise();
   }
 

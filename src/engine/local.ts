@@ -29,6 +29,7 @@ import { compareIds, faults, keyOf, type Kind, kindFrom, kindOf, stamp, stampFro
 import { Cell } from "./cell.ts";
 import { damageTo } from "./damage.ts";
 import { Family, isFarewell } from "./family.ts";
+import { Guard, type GuardHost } from "./guard.ts";
 import type { FaultContext, Host } from "./host.ts";
 import { Idle } from "./idle.ts";
 import { Job } from "./job.ts";
@@ -81,6 +82,7 @@ export class LocalEngine implements Engine {
   readonly #keyed: Keyed;
   readonly #family: Family;
   readonly #host: Host;
+  readonly #guards: GuardHost;
   readonly #damaged: Damaged;
   readonly #fault: (error: unknown, context: FaultContext) => void;
   /** Draining lets what runs end, with all it calls. */
@@ -140,6 +142,7 @@ export class LocalEngine implements Engine {
       shown: (message) => this.#shown(message),
       submit: (job, signal) => this.#submit(job, signal),
     });
+    this.#guards = { clock, laters: this.#laters, cell: ({ message }) => this.#registry.get(message.to) };
     const isDraining = (): boolean => this.#phase !== "open";
     this.#host = {
       clock,
@@ -369,7 +372,7 @@ export class LocalEngine implements Engine {
     if (signal?.aborted) return job.fail(faults.cancelled(job.message.to));
     this.#accept(job);
     // An idle actor's turn has run by now: of what is over already nothing can be taken back.
-    if (job.phase !== "over" && (signal !== undefined || job.message.deadline !== undefined)) this.#guard(job, signal);
+    if (job.phase !== "over" && (signal !== undefined || job.message.deadline !== undefined)) new Guard(this.#guards, job, signal);
   }
 
   #accept(job: Job): void {
@@ -382,28 +385,6 @@ export class LocalEngine implements Engine {
     }
     if (cell === undefined) job.fail(faults.noActor(job.message.to));
     else cell.push(job);
-  }
-
-  /** A caller may leave, or have waited long enough: that is heard up to the commit, and while "later" lasts. */
-  #guard(job: Job, signal: CancelSignal | undefined): void {
-    const { message } = job;
-    const end = (error: (applied: boolean) => Error): void => {
-      if (job.phase === "later") {
-        this.#laters.leave(message.id, job);
-        job.fail(faults.fromStore(error(true)));
-      } else this.#registry.get(message.to)?.cancel(job, faults.fromStore(error(false)));
-    };
-    const left = (): void => end((applied) => faults.cancelled(message.to, applied));
-    signal?.addEventListener("abort", left, { once: true });
-    const { deadline } = message;
-    const undo =
-      deadline === undefined
-        ? undefined
-        : this.#clock.after(Math.max(0, deadline - this.#clock.now()), () => end((applied) => faults.deadline(message.to, applied)));
-    job.undo = () => {
-      signal?.removeEventListener("abort", left);
-      undo?.();
-    };
   }
 
   /** The cell a message goes to, begun, loading or live; undefined where no such memory actor is. Throws `BAD_ID`, `UNKNOWN_KIND`, `ENGINE_MISSING`. */

@@ -1,0 +1,52 @@
+import type { CancelSignal, Clock } from "../contract/index.ts";
+import { faults } from "../chain/index.ts";
+import type { Cell } from "./cell.ts";
+import type { Job } from "./job.ts";
+import type { Laters } from "./laters.ts";
+
+export interface GuardHost {
+  readonly clock: Clock;
+  readonly laters: Laters;
+  cell(job: Job): Pick<Cell, "cancel"> | undefined;
+}
+
+/** A caller may leave, or have waited long enough: that is heard up to the commit, and while "later" lasts. */
+export class Guard {
+  readonly #host: GuardHost;
+  #job: Job | undefined;
+  readonly #signal: CancelSignal | undefined;
+  readonly #left: () => void;
+  readonly #stopClock: (() => void) | undefined;
+
+  /** Watches over a message that is not over, until it is. */
+  constructor(host: GuardHost, job: Job, signal: CancelSignal | undefined) {
+    const { to, deadline } = job.message;
+    this.#host = host;
+    this.#job = job;
+    this.#signal = signal;
+    this.#left = () => this.#end((applied) => faults.cancelled(to, applied));
+    signal?.addEventListener("abort", this.#left, { once: true });
+    if (deadline !== undefined) {
+      const late = (): void => this.#end((applied) => faults.deadline(to, applied));
+      this.#stopClock = host.clock.after(Math.max(0, deadline - host.clock.now()), late);
+    }
+    job.guard = this;
+  }
+
+  lift(): void {
+    this.#signal?.removeEventListener("abort", this.#left);
+    this.#stopClock?.();
+    // What is dead and old would keep what it points at alive until the next full collection.
+    this.#job = undefined;
+  }
+
+  #end(error: (applied: boolean) => Error): void {
+    const { laters } = this.#host;
+    const job = this.#job;
+    if (job === undefined) return;
+    if (job.phase === "later") {
+      laters.leave(job.message.id, job);
+      job.fail(faults.fromStore(error(true)));
+    } else this.#host.cell(job)?.cancel(job, faults.fromStore(error(false)));
+  }
+}

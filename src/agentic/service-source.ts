@@ -10,6 +10,7 @@ import {
   type Source,
   type Surface,
   systemClock,
+  TroupeError,
   type Viewer,
 } from "../contract/index.ts";
 import { checkJson, dotted, joinName, type Names } from "../source/index.ts";
@@ -233,7 +234,7 @@ export class ServiceSource implements Source, Disposable {
   #addState(book: Book, values: Map<OfferRef, unknown>, path: readonly string[], key: string, { schema, value }: State): void {
     const name = this.#nameOf(path, key);
     const ref: OfferRef = `resources/${name}`;
-    if (values.has(ref)) throw new EngineError("BAD_ID", `The state ${name} is there twice; the one nearer to the root is shown.`);
+    if (values.has(ref)) throw new TroupeError("NAME_COLLISION", `The state ${name} is there twice: the one nearer to the root is shown.`);
     if (this.#showsStates) {
       const { title, description, mediaType } = describeState(schema);
       const told = this.#options.stateDescriptions?.[[...path, key].join(".")] ?? description;

@@ -10,10 +10,19 @@ export interface Output {
   note(text: string): void;
 }
 
-const colours = (): boolean => process.stdout.isTTY && process.env["NO_COLOR"] === undefined;
+/** Colours where there is a terminal that has them, and NO_COLOR does not forbid it. */
+export type Painter = (style: "bold" | "dim" | "green" | "red" | "yellow" | "cyan", text: string) => string;
 
-export const paint = (style: "bold" | "dim" | "green" | "red" | "yellow" | "cyan", text: string): string =>
-  colours() ? styleText(style, text) : text;
+const painter =
+  (stream: NodeJS.WriteStream): Painter =>
+  (style, text) =>
+    styleText(style, text, { stream });
+
+/** For the standard output. */
+export const paint = painter(process.stdout);
+
+/** For the standard error. */
+export const paintError = painter(process.stderr);
 
 /** Whoever reads may stop reading, as `head` does: what is left is for nobody, and no failure. */
 const endWithReader = (error: NodeJS.ErrnoException): void => {
@@ -45,7 +54,8 @@ export const output = (json: boolean): Output => ({
   },
 });
 
-export const counted = (count: number, one: string): string => `${count} ${one}${count === 1 ? "" : "s"}`;
+/** `1 kind of actors`, `2 kinds of actors`. */
+export const counted = (count: number, one: string, rest = ""): string => `${count} ${one}${count === 1 ? "" : "s"}${rest}`;
 
 /** Columns as wide as their widest cell; the last one is left as it is. */
 export const table = (head: readonly string[], rows: readonly (readonly string[])[]): string => {

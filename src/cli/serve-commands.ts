@@ -3,18 +3,18 @@ import { dirname } from "node:path";
 import type { Command } from "commander";
 import { systemClock } from "../contract/index.ts";
 import { twice } from "../testing/index.ts";
+import { banner } from "./banner.ts";
 import { CommandError, describeFailure, EXIT } from "./exit-code.ts";
 import { type HeldOutput, holdOutput } from "./hold-output.ts";
-import { load } from "./load.ts";
+import { load, type Loaded } from "./load.ts";
 import { serverLog, type ServerLog } from "./log.ts";
 import { isModuleFile } from "./module-file.ts";
 import { addServeOptions, type ServeOptions } from "./options.ts";
-import { bearGoneReaders, counted, paint } from "./output.ts";
+import { bearGoneReaders, paintError } from "./output.ts";
 import { reloadRounds } from "./reload-hook.ts";
 import { resolveToThisTroupe } from "./resolve-hook.ts";
 import { logUnserved, type Server, startServer } from "./server.ts";
 import { strayError } from "./stray.ts";
-import { SERVE_THEM_TOO } from "./unserved.ts";
 
 const holdFor = (options: ServeOptions): HeldOutput | undefined =>
   options.stdio === true || options.json === true ? holdOutput() : undefined;
@@ -33,38 +33,20 @@ const stopSignal = (): Promise<string> =>
     process.on("SIGHUP", stop);
   });
 
-const announce = (server: Server, options: ServeOptions, name: string, log: ServerLog, held: HeldOutput | undefined): void => {
+const announce = (server: Server, options: ServeOptions, loaded: Loaded, log: ServerLog, held: HeldOutput | undefined): void => {
   const { addresses, data, unserved } = server;
-  if (options.json === true) {
-    if (unserved.length > 0) logUnserved(log, unserved);
-    const line = `${JSON.stringify({ ready: true, name, ...addresses, ...(data === undefined ? {} : { data }), pid: process.pid })}\n`;
-    // With stdio the standard output is the client's: the line goes where logs go.
-    if (options.stdio === true) process.stderr.write(line);
-    else held?.print(line);
+  const { name, parts, files } = loaded;
+  if (options.json !== true) {
+    const byKey = options.apiKeys !== undefined;
+    const byHand = process.stdin.isTTY;
+    process.stderr.write(`${banner({ name, parts, files, addresses, data, unserved, byKey, byHand }, paintError)}\n`);
     return;
   }
-  const lines = [`${paint("bold", name)} is served.`];
-  if (addresses.http !== undefined) {
-    lines.push(
-      "",
-      `  HTTP   ${paint("cyan", addresses.http)}`,
-      `         ${addresses.meta} for clients that never ask for the list again`,
-      "",
-      "Connect a client:",
-      `  ${JSON.stringify({ mcpServers: { [name]: { type: "http", url: addresses.http } } })}`,
-      "Or look at it:",
-      `  npx @modelcontextprotocol/inspector --cli ${addresses.http} --method tools/list`,
-    );
-  }
-  if (addresses.tcp !== undefined) lines.push("", `  TCP    ${paint("cyan", addresses.tcp)}`);
-  if (addresses.stdio) lines.push("", "  stdio  this process");
-  lines.push("", data === undefined ? "Nothing is kept: its actors live in memory." : `Kept in ${data}.`);
-  if (unserved.length > 0) {
-    const kinds = unserved.map(({ kind, actors }) => `${kind} (${counted(actors, "actor")})`).join(", ");
-    lines.push("", `${paint("yellow", "Not served")}: ${kinds}, kept there too.`, SERVE_THEM_TOO);
-  }
-  lines.push(paint("dim", "Ctrl-C stops it."));
-  process.stderr.write(`${lines.join("\n")}\n`);
+  if (unserved.length > 0) logUnserved(log, unserved);
+  const line = `${JSON.stringify({ ready: true, name, ...addresses, ...(data === undefined ? {} : { data }), pid: process.pid })}\n`;
+  // With stdio the standard output is the client's: the line goes where logs go.
+  if (options.stdio === true) process.stderr.write(line);
+  else held?.print(line);
 };
 
 const untilStopped = async (
@@ -94,7 +76,7 @@ export const registerServeCommands = (program: Command, version: string): void =
       const loaded = await load(modules);
       const server = await startServer(loaded, options, { version, log, beforeStdio: () => held?.release() });
       const stops = { signalled: stopSignal(), stray: strayError(log, options.log === "debug") };
-      announce(server, options, loaded.name, log, held);
+      announce(server, options, loaded, log, held);
       await untilStopped(server, stops, options, log);
     },
   );
@@ -109,7 +91,7 @@ export const registerServeCommands = (program: Command, version: string): void =
       const loaded = await load(modules);
       const server = await startServer(loaded, options, { version, log, beforeStdio: () => held?.release(), dev: twice });
       const stops = { signalled: stopSignal(), stray: strayError(log, true) };
-      announce(server, options, loaded.name, log, held);
+      announce(server, options, loaded, log, held);
 
       let reloading: Promise<void> = Promise.resolve();
       const reload = async (): Promise<void> => {

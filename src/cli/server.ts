@@ -27,7 +27,8 @@ import type { ServeOptions } from "./options.ts";
 import { switchSource } from "./switch-source.ts";
 import { type KindCount, SERVE_THEM_TOO, unservedKinds } from "./unserved.ts";
 
-interface Addresses {
+/** Where it can be reached. */
+export interface Addresses {
   readonly http?: string;
   readonly meta?: string;
   readonly tcp?: string;
@@ -91,6 +92,13 @@ const forLog =
       textOr(event ?? null, "event"),
       fields,
     );
+  };
+
+/** People read them in the banner. */
+const withoutAddresses =
+  (log: Log): Log =>
+  (level, data, logger) => {
+    if (!isBag(data) || data["event"] !== "listening") log(level, data, logger);
   };
 
 /** What signs handles: another key than the one that signs request states, and like it the same after a restart. */
@@ -196,7 +204,8 @@ export const startServer = async (
     });
     closers.push(() => gateway[Symbol.asyncDispose]());
 
-    const common = { gateway, log: forLog(log), insecure: options.insecure ?? false, ...(auth === undefined ? {} : { auth }) };
+    const doorLog = options.json === true ? forLog(log) : withoutAddresses(forLog(log));
+    const common = { gateway, log: doorLog, insecure: options.insecure ?? false, ...(auth === undefined ? {} : { auth }) };
     const wantsHttp = options.http ?? (options.stdio === true || options.tcp !== undefined ? undefined : { host: "127.0.0.1", port: 3000 });
     let http: HttpDoor | undefined;
     let tcp: TcpDoor | undefined;

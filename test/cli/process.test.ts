@@ -37,7 +37,9 @@ test("people are told how to connect, on standard error; standard output stays e
   await served.said(/Ctrl-C stops it/);
   assert.match(served.err(), /HTTP +http:\/\/127\.0\.0\.1:\d+\/mcp/);
   assert.match(served.err(), /\{"mcpServers":\{"[^"]+":\{"type":"http","url":"http:\/\/127\.0\.0\.1:\d+\/mcp"\}\}\}/);
-  assert.match(served.err(), /Kept in .*data/);
+  assert.match(served.err(), /with \d+ tools/);
+  assert.match(served.err(), /Data +\/.*data/);
+  assert.doesNotMatch(served.err(), /listening/);
   assert.equal(served.out(), "");
 });
 

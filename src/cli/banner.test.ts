@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Behaviour, DEFAULT_POLICY } from "../contract/index.ts";
+import { banner, type BannerFacts } from "./banner.ts";
+import type { Part } from "./load.ts";
+
+const plain = (_style: string, text: string): string => text;
+
+const offers = (...names: readonly string[]): readonly { name: string; definition: object; action: string; readOnly: boolean }[] =>
+  names.map((name) => ({ name, definition: {}, action: `tools/${name}`, readOnly: false }));
+
+const kind = (name: string, tools: readonly string[], persistence: "disk" | "memory" = "disk"): Behaviour =>
+  Object.assign(Object.create(null), {
+    kind: name,
+    version: 1,
+    policy: { ...DEFAULT_POLICY, persistence },
+    catalogue: { tools: offers(...tools), resources: [], prompts: offers("begin") },
+    initial: () => ({}),
+    receive: () => ({}),
+  });
+
+const part = (...kinds: readonly Behaviour[]): Part => ({ kinds, sources: [] });
+
+const facts = (more: Partial<BannerFacts>): BannerFacts => ({
+  name: "The Keep",
+  parts: [part(kind("room", ["look", "take"]), kind("player", ["wear"]))],
+  files: ["/worlds/keep.yaml"],
+  addresses: { http: "http://127.0.0.1:3000/mcp", meta: "http://127.0.0.1:3000/mcp/meta" },
+  data: "/data",
+  unserved: [],
+  byKey: false,
+  byHand: true,
+  ...more,
+});
+
+test("the banner says what is served, where, how to connect and where data lies", () => {
+  assert.equal(
+    banner(facts({}), plain),
+    `The Keep is served: 2 kinds of actors with 3 tools and 2 prompts.
+
+  HTTP   http://127.0.0.1:3000/mcp
+         http://127.0.0.1:3000/mcp/meta for clients that never ask for the list again
+  Data   /data
+
+Connect a client:
+  claude mcp add --transport http the-keep http://127.0.0.1:3000/mcp
+or write into its configuration:
+  {"mcpServers":{"the-keep":{"type":"http","url":"http://127.0.0.1:3000/mcp"}}}
+or look at it:
+  npx @modelcontextprotocol/inspector --cli http://127.0.0.1:3000/mcp --method tools/list
+
+Ctrl-C stops it.`,
+  );
+});
+
+test("the banner tells a client that needs a key where to put it", () => {
+  const told = banner(facts({ byKey: true }), plain);
+  assert.match(told, /claude mcp add --transport http the-keep \S+ --header "Authorization: Bearer YOUR-KEY"/);
+  assert.match(told, /"headers":\{"Authorization":"Bearer YOUR-KEY"\}/);
+  assert.match(told, /--method tools\/list --header "Authorization: Bearer YOUR-KEY"/);
+});
+
+test("the banner tells whoever starts stdio by hand that a client does that, and how", () => {
+  const byHand = banner(facts({ addresses: { stdio: true } }), plain);
+  assert.match(byHand, / {2}stdio {2}this process/);
+  assert.match(
+    byHand,
+    /A client starts it itself:\n {2}claude mcp add the-keep -- troupe serve \/worlds\/keep\.yaml --stdio --data \/data\n/,
+  );
+  const spaced = banner(facts({ addresses: { stdio: true }, files: ["/my worlds/it's.yaml"] }), plain);
+  assert.ok(spaced.includes("troupe serve '/my worlds/it'\\''s.yaml' --stdio"), spaced);
+  assert.doesNotMatch(banner(facts({ addresses: { stdio: true }, byHand: false }), plain), /A client starts it itself/);
+  assert.match(banner(facts({ addresses: { tcp: "tcp://127.0.0.1:4000" } }), plain), / {2}TCP {4}tcp:\/\/127\.0\.0\.1:4000/);
+});
+
+test("the banner counts in singular too, and says that memory keeps nothing", () => {
+  const told = banner(facts({ name: "bell", parts: [part(kind("bell", ["ring"], "memory"))], data: undefined }), plain);
+  assert.match(told, /^bell is served: 1 kind of actors with 1 tool and 1 prompt\.\n/);
+  assert.match(told, / {2}Data {3}none: its actors live in memory/);
+});
+
+test("a name that could be no name on a command line is written as one", () => {
+  assert.match(banner(facts({ name: "$(rm -rf) Ünïcode 'x'" }), plain), / http rm-rf-n-code-x http:/);
+  assert.match(banner(facts({ name: "???" }), plain), / http troupe http:/);
+});

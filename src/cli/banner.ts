@@ -1,0 +1,104 @@
+import type { Catalogue } from "../contract/index.ts";
+import type { Part } from "./load.ts";
+import { counted, type Painter } from "./output.ts";
+import type { Addresses } from "./server.ts";
+import { type KindCount, SERVE_THEM_TOO } from "./unserved.ts";
+
+/** What a person is told when a server is ready. */
+export interface BannerFacts {
+  readonly name: string;
+  readonly parts: readonly Part[];
+  readonly files: readonly string[];
+  readonly addresses: Addresses;
+  readonly data: string | undefined;
+  readonly unserved: readonly KindCount[];
+  /** Clients need an API key. */
+  readonly byKey: boolean;
+  /** Somebody types at its standard input, where a client is expected. */
+  readonly byHand: boolean;
+}
+
+const KEY = '--header "Authorization: Bearer YOUR-KEY"';
+
+export const banner = (facts: BannerFacts, paint: Painter): string => {
+  const { name, addresses, data, unserved } = facts;
+  const lines = [`${paint("bold", name)} is served: ${contents(facts.parts)}.`, ""];
+  const row = (what: string, value: string): void => void lines.push(`  ${what.padEnd(5)}  ${value}`);
+  if (addresses.http !== undefined) {
+    row("HTTP", paint("cyan", addresses.http));
+    row("", `${addresses.meta} for clients that never ask for the list again`);
+  }
+  if (addresses.tcp !== undefined) row("TCP", paint("cyan", addresses.tcp));
+  if (addresses.stdio) row("stdio", "this process");
+  row("Data", data ?? "none: its actors live in memory");
+  lines.push("", ...connecting(facts));
+  if (unserved.length > 0) {
+    const kinds = unserved.map(({ kind, actors }) => `${kind} (${counted(actors, "actor")})`).join(", ");
+    lines.push(`${paint("yellow", "Not served")}: ${kinds}, kept there too.`, SERVE_THEM_TOO, "");
+  }
+  return [...lines, paint("dim", "Ctrl-C stops it.")].join("\n");
+};
+
+const connecting = ({ name, files, addresses: { http, stdio }, data, byKey, byHand }: BannerFacts): readonly string[] => {
+  const short = commandName(name);
+  const lines: string[] = [];
+  if (http !== undefined) {
+    const key = byKey ? ` ${KEY}` : "";
+    const server = { type: "http", url: http, ...(byKey ? { headers: { Authorization: "Bearer YOUR-KEY" } } : {}) };
+    lines.push(
+      "Connect a client:",
+      `  claude mcp add --transport http ${short} ${http}${key}`,
+      "or write into its configuration:",
+      `  ${JSON.stringify({ mcpServers: { [short]: server } })}`,
+      "or look at it:",
+      `  npx @modelcontextprotocol/inspector --cli ${http} --method tools/list${key}`,
+      "",
+    );
+  }
+  if (stdio === true && byHand)
+    lines.push(
+      "A client starts it itself:",
+      `  claude mcp add ${short} -- troupe serve ${[...files, "--stdio", ...(data === undefined ? [] : ["--data", data])].map(shellWord).join(" ")}`,
+      "",
+    );
+  return lines;
+};
+
+/** What a shell and a client's configuration take as a name. */
+const commandName = (name: string): string =>
+  name
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-+|-+$/g, "") || "troupe";
+
+const shellWord = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+
+const contents = (parts: readonly Part[]): string => {
+  const kinds = parts.flatMap((part) => part.kinds);
+  const sources = parts.flatMap((part) => part.sources);
+  const what = [
+    ...(kinds.length > 0 ? [counted(kinds.length, "kind", " of actors")] : []),
+    ...(sources.length > 0 ? [counted(sources.length, "source")] : []),
+  ];
+  const catalogues = [...kinds.flatMap((kind) => kind.catalogue ?? []), ...sources.flatMap(catalogueAtOnce)];
+  const offers = (["tools", "resources", "prompts"] as const).flatMap((list) => {
+    const count = catalogues.reduce((sum, catalogue) => sum + catalogue[list].length, 0);
+    return count > 0 ? [counted(count, list.slice(0, -1))] : [];
+  });
+  return `${joined(what)}${offers.length > 0 ? ` with ${joined(offers)}` : ""}`;
+};
+
+/** Of a source that has it at hand: nobody waits for one that must ask elsewhere. */
+const catalogueAtOnce = (source: Part["sources"][number]): readonly Catalogue[] => {
+  try {
+    const surface = source.surface({ scopes: [] });
+    if ("catalogue" in surface) return [surface.catalogue];
+    surface.catch(() => undefined);
+  } catch {
+    // It says so itself when a client asks.
+  }
+  return [];
+};
+
+const joined = (words: readonly string[]): string =>
+  words.length > 1 ? `${words.slice(0, -1).join(", ")} and ${words.at(-1)}` : words.join("");

@@ -1,4 +1,5 @@
 // What Troupe promises, each with the tests that show it. `requirements.test.ts` fails where one of them is not there.
+import { agentic } from "./agentic/requirements.ts";
 
 export interface Requirement {
   readonly id: string;
@@ -2270,4 +2271,4 @@ const specification: readonly Requirement[] = [
   },
 ];
 
-export const requirements: readonly Requirement[] = [...product, ...specification];
+export const requirements: readonly Requirement[] = [...product, ...specification, ...agentic];

@@ -6,7 +6,7 @@ import { isBag, textOr } from "./bag.ts";
 import { DataDirectory } from "./data-directory.ts";
 import { CommandError, EXIT, notFound, usage } from "./exit-code.ts";
 import { type Common, common, moduleOption, wholeNumber, type Writing } from "./options.ts";
-import { output, table } from "./output.ts";
+import { output, table, visible } from "./output.ts";
 import { openToRead } from "./reading.ts";
 import { kindOf } from "./unserved.ts";
 import { write } from "./write.ts";
@@ -75,7 +75,7 @@ export const registerActorCommands = (program: Command): void => {
       const { state } = stateFrom(stored.tail);
       output(options.json === true).show(
         { id, seq: stored.seq, head: stored.head, status: stored.row.status, version: stored.row.version, state: state ?? null },
-        () => JSON.stringify(state, null, 2),
+        () => visible(JSON.stringify(state ?? null, null, 2)),
       );
     },
   );
@@ -109,7 +109,9 @@ export const registerActorCommands = (program: Command): void => {
       if (isBag(refused)) throw new CommandError(EXIT.refused, textOr(refused["code"], "REFUSED"), refusalText(refused, action));
       output(options.json === true).show(reply, () => {
         const value = "ok" in reply ? reply["ok"] : reply;
-        return typeof value === "string" ? value : JSON.stringify(value, null, 2);
+        const text = typeof value === "string" ? value : JSON.stringify(value, null, 2);
+        // A file or a pipe gets what the actor said, to the letter.
+        return process.stdout.isTTY ? visible(text) : text;
       });
     });
 

@@ -23,7 +23,7 @@ import { holdOutput } from "./hold-output.ts";
 import { load } from "./load.ts";
 import { checkFile } from "../store/index.ts";
 import { type Common, common, moduleOption, wholeNumber, type Writing } from "./options.ts";
-import { counted, output, paint, printLine, table } from "./output.ts";
+import { counted, oneLine, output, paint, printLine, table, visible } from "./output.ts";
 import { chainOf, eventsOf, openToRead } from "./reading.ts";
 import { resolveToThisTroupe } from "./resolve-hook.ts";
 import { readTextFile } from "./text-file.ts";
@@ -40,7 +40,7 @@ const sequence = (text: string): number => {
 
 const short = (value: unknown): string => {
   const text = JSON.stringify(value) ?? "";
-  return text.length > 100 ? `${text.slice(0, 99)}…` : text;
+  return visible(text.length > 100 ? `${text.slice(0, 99)}…` : text);
 };
 
 const describeEvent = (event: ChainEvent): string => {
@@ -48,7 +48,7 @@ const describeEvent = (event: ChainEvent): string => {
   const body = readBody(event);
   const message = isBag(body?.message) ? body.message : undefined;
   const what = body === undefined ? paint("dim", "(body erased)") : `${short(message?.["args"] ?? null)} → ${short(body.reply ?? null)}`;
-  return `${String(header.seq).padStart(6)}  ${new Date(header.at).toISOString()}  ${event.id.slice(0, 12)}  ${header.type}  ${what}`;
+  return `${String(header.seq).padStart(6)}  ${new Date(header.at).toISOString()}  ${event.id.slice(0, 12)}  ${oneLine(header.type)}  ${what}`;
 };
 
 const publicKeyIn = (path: string): KeyObject => {
@@ -97,7 +97,7 @@ const behaviourOf = async (id: ActorId, modules: readonly string[]): Promise<Beh
 };
 
 const causeLines = (cause: Cause, depth = 0): readonly string[] => [
-  `${"  ".repeat(depth)}${cause.header.actor} #${cause.header.seq} ${cause.header.type} ${paint("dim", cause.id.slice(0, 12))}`,
+  `${"  ".repeat(depth)}${cause.header.actor} #${cause.header.seq} ${oneLine(cause.header.type)} ${paint("dim", cause.id.slice(0, 12))}`,
   ...cause.effects.flatMap((effect) => causeLines(effect, depth + 1)),
   ...(cause.cut ? [`${"  ".repeat(depth + 1)}…`] : []),
 ];
@@ -105,7 +105,7 @@ const causeLines = (cause: Cause, depth = 0): readonly string[] => [
 const verdictText = (id: ActorId, verdict: Verdict): string =>
   verdict.flaw === undefined
     ? `${paint("green", "sound")}  ${id}  ${verdict.events} events, head ${(verdict.head ?? "").slice(0, 12)}${verdict.erased > 0 ? `, ${verdict.erased} bodies erased` : ""}${verdict.signedSeq === undefined ? "" : `, signed at ${verdict.signedSeq}`}`
-    : `${paint("red", "broken")} ${id}  event ${verdict.flaw.seq}: ${verdict.flaw.message} (${verdict.flaw.code})`;
+    : `${paint("red", "broken")} ${id}  event ${verdict.flaw.seq}: ${oneLine(verdict.flaw.message)} (${verdict.flaw.code})`;
 
 const checkpointText = (actor: string, done: Json): string => {
   const { seq, head, signed, erased } = isBag(done) ? done : {};
@@ -213,7 +213,7 @@ export const registerChainCommands = (program: Command): void => {
       if (options.to !== undefined && events.length < options.to) throw notFound(`${id} has ${events.length} events, not ${options.to}.`);
       const { state, version } = stateAt(events, events.length);
       if (options.module === undefined) {
-        out.show({ actor: id, seq: events.length, version, state }, () => JSON.stringify(state, null, 2));
+        out.show({ actor: id, seq: events.length, version, state }, () => visible(JSON.stringify(state, null, 2)));
         return;
       }
       const again = reexecute(await behaviourOf(id, options.module), events);

@@ -1,5 +1,5 @@
 import type { Bag } from "../contract/index.ts";
-import { paintError } from "./output.ts";
+import { oneLine, paintError } from "./output.ts";
 
 export const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
 export type ServerLogLevel = (typeof LOG_LEVELS)[number];
@@ -18,7 +18,7 @@ export const serverLog = (least: ServerLogLevel, json: boolean, now: () => numbe
       return;
     }
     const rest = Object.entries(fields ?? {})
-      .map(([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`)
+      .map(([name, value]) => `${name}=${oneLine(typeof value === "string" ? value : JSON.stringify(value))}`)
       .join(" ");
     const mark = level === "error" ? paintError("red", level) : level === "warn" ? paintError("yellow", level) : level;
     process.stderr.write(`${at.slice(11, 19)} ${mark} ${event} ${rest}`.trimEnd() + "\n");

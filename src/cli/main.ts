@@ -3,7 +3,7 @@ import { Command, CommanderError } from "commander";
 import { registerActorCommands } from "./actor-commands.ts";
 import { registerChainCommands } from "./chain-commands.ts";
 import { describeFailure, EXIT, type ExitCode } from "./exit-code.ts";
-import { bearGoneReaders, print } from "./output.ts";
+import { bearGoneReaders, print, visible } from "./output.ts";
 import { registerServeCommands } from "./serve-commands.ts";
 
 const version = (): string => {
@@ -16,7 +16,8 @@ export const main = async (argv: readonly string[]): Promise<ExitCode> => {
   bearGoneReaders(process.stderr);
   // Machines asked for JSON: the failure is JSON too, on the error stream.
   const json = argv.includes("--json");
-  const failed = (code: string, message: string): string => (json ? JSON.stringify({ error: { code, message } }) : `troupe: ${message}`);
+  const failed = (code: string, message: string): string =>
+    json ? JSON.stringify({ error: { code, message } }) : `troupe: ${visible(message)}`;
   const program = new Command("troupe")
     .description("Durable actors behind the Model Context Protocol.")
     .version(version())

@@ -54,16 +54,28 @@ export const output = (json: boolean): Output => ({
   },
 });
 
+const escaped = (sign: string): string => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`;
+
+/**
+ * What others wrote (states, arguments, replies, reasons), for people: a terminal obeys control characters, so they are
+ * shown as JSON escapes. Lines and tabs stay.
+ */
+export const visible = (text: string): string => text.replace(/(?![\t\n])\p{Cc}/gu, escaped);
+
+/** The same on one line. */
+export const oneLine = (text: string): string => visible(text).replace(/[\t\n]/g, escaped);
+
 /** `1 kind of actors`, `2 kinds of actors`. */
 export const counted = (count: number, one: string, rest = ""): string => `${count} ${one}${count === 1 ? "" : "s"}${rest}`;
 
 /** Columns as wide as their widest cell; the last one is left as it is. */
 export const table = (head: readonly string[], rows: readonly (readonly string[])[]): string => {
-  const widths = head.map((cell, column) => Math.max(cell.length, ...rows.map((row) => row[column]?.length ?? 0)));
+  const shown = rows.map((row) => row.map(oneLine));
+  const widths = head.map((cell, column) => shown.reduce((widest, row) => Math.max(widest, row[column]?.length ?? 0), cell.length));
   const line = (cells: readonly string[]): string =>
     cells
       .map((cell, column) => (column === cells.length - 1 ? cell : cell.padEnd(widths[column] ?? 0)))
       .join("  ")
       .trimEnd();
-  return [paint("dim", line(head)), ...rows.map(line)].join("\n");
+  return [paint("dim", line(head)), ...shown.map(line)].join("\n");
 };

@@ -9,6 +9,8 @@ const source = "fromAgenticService ›";
 const generated = "200 generated services: lists, calls, states and flags are those of a model, and disposals equal subscriptions";
 const overHttp = "troupe serve of an AgenticService › over HTTP, to SDK ${which.sdk} of the ${which.era} era";
 const overStdio = "troupe serve of an AgenticService › over stdio, to SDK ${which.sdk} of the ${which.era} era";
+const withOptions =
+  "an AgenticService with options › is confirmed, described and read by tools, by SDK ${which.sdk} of the ${which.era} era";
 const played =
   "tic-tac-toe › two official clients of the legacy era play whole games, and hear of each change of their own list and of nothing else";
 
@@ -50,6 +52,7 @@ const services: readonly Requirement[] = [
     tests: [
       `${actions} get by option what the service does not say of them`,
       `${actions} are confirmed by the person first, where that is wanted and the client can ask`,
+      withOptions,
     ],
   },
   {
@@ -107,7 +110,7 @@ const services: readonly Requirement[] = [
   {
     id: "agentic.states.tool",
     says: "States may be one get_state tool",
-    tests: [`${states} are one tool where that is chosen, all of them or those that are asked for`, generated],
+    tests: [`${states} are one tool where that is chosen, all of them or those that are asked for`, generated, withOptions],
   },
   {
     id: "agentic.states.violating",
@@ -159,7 +162,7 @@ const services: readonly Requirement[] = [
   {
     id: "agentic.links.list",
     says: "Links may be told out of band: a list_links tool and resource",
-    tests: [`${links} are told out of band where that is chosen, and their services not listened to`],
+    tests: [`${links} are told out of band where that is chosen, and their services not listened to`, withOptions],
   },
   {
     id: "agentic.links.change",

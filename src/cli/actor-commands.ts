@@ -1,12 +1,12 @@
 import type { Command } from "commander";
-import type { ActorId, Bag, Json } from "../contract/index.ts";
+import { type ActorId, type Bag, type Json, StoreError } from "../contract/index.ts";
 import { stateFrom } from "../chain/index.ts";
 import { actorId } from "./actor-id.ts";
 import { isBag, textOr } from "./bag.ts";
 import { DataDirectory } from "./data-directory.ts";
 import { CommandError, EXIT, notFound, usage } from "./exit-code.ts";
 import { type Common, common, moduleOption, wholeNumber, type Writing } from "./options.ts";
-import { output, table, visible } from "./output.ts";
+import { counted, output, table, visible } from "./output.ts";
 import { openToRead } from "./reading.ts";
 import { kindOf } from "./unserved.ts";
 import { write } from "./write.ts";
@@ -140,7 +140,8 @@ export const registerActorCommands = (program: Command): void => {
     const { store } = openToRead(options.data);
     await using _ = store;
     const out = output(options.json === true);
-    const found = await store.letters(10_000);
+    const damaged: StoreError[] = [];
+    const found = await store.letters(Number.MAX_SAFE_INTEGER, (error) => damaged.push(error));
     if (out.json) for (const letter of found) out.show({ ...letter }, () => "");
     else
       out.show({}, () =>
@@ -151,6 +152,8 @@ export const registerActorCommands = (program: Command): void => {
               found.map(({ message, why, at }) => [message.id, message.to, message.action, new Date(at).toISOString(), why]),
             ),
       );
+    const [first] = damaged;
+    if (first !== undefined) throw new StoreError(first.code, `${counted(damaged.length, "letter")} cannot be read. ${first.message}`);
   });
   for (const fate of ["replay", "drop"] as const)
     common(

@@ -75,13 +75,14 @@ test("the guide to doors tells the limits that hold", () => {
 
 test("the guide to actors tells the policy that holds", () => {
   const told = page("actors.md");
-  const { persistence, owner, idleMs, workMs, mailbox, maxStateBytes } = DEFAULT_POLICY;
+  const { persistence, owner, idleMs, workMs, minEveryMs, mailbox, maxStateBytes } = DEFAULT_POLICY;
   for (const [name, value] of [
     ["persistence", `\`${persistence}\``],
     ["owner", `\`${owner}\``],
     ["idleMs", `${idleMs / 60_000} min`],
-    ["expireMs", "never"],
+    ["expireMs", "never; 24 h for one of a handle, or of a session that told no name"],
     ["workMs", `${workMs / 1_000} s`],
+    ["minEveryMs", `${minEveryMs} ms`],
     ["mailbox", mailbox.toLocaleString("en-US")],
     ["maxStateBytes", `${maxStateBytes / MIB} MiB`],
     ["restart", "no bound"],

@@ -40,7 +40,8 @@ export function actor(kind: string, definition: AnyDefinition): object {
     prompts: Object.entries(definition.prompts ?? {}).map(([name, prompt]) => compilePrompt(kind, name, prompt)),
   };
   const offered = [...compiled.tools, ...compiled.resources, ...compiled.prompts].map((one) => one.act);
-  const acts = new Map<string, Act>(offered.map((act) => [act.action, act]));
+  const policy = policyOf(kind, definition);
+  const acts = Object.assign(new Map<string, Act>(offered.map((act) => [act.action, act])), { minEveryMs: policy.minEveryMs });
   for (const [name, message] of Object.entries(definition.messages ?? {})) acts.set(name, compileMessage(kind, name, message));
   const catalogue: Catalogue = freezeDeep({
     tools: compiled.tools.map((one) => one.offer),
@@ -59,7 +60,7 @@ export function actor(kind: string, definition: AnyDefinition): object {
     describe: definition.describe,
     ...(definition.title !== undefined && { title: definition.title }),
     version,
-    policy: policyOf(kind, definition),
+    policy,
     per: definition.per ?? "shared",
     ...(definition.begins === true && { begins: true }),
     catalogue,
@@ -133,10 +134,14 @@ function linkedKinds(kind: string, links: NonNullable<AnyDefinition["links"]>): 
 }
 
 function policyOf(kind: string, given: Partial<Policy>): Policy {
-  const { persistence, owner, idleMs, expireMs, workMs, mailbox, maxStateBytes, restart } = { ...DEFAULT_POLICY, ...withoutAbsent(given) };
+  const { persistence, owner, idleMs, expireMs, workMs, minEveryMs, mailbox, maxStateBytes, restart } = {
+    ...DEFAULT_POLICY,
+    ...withoutAbsent(given),
+  };
   const numbers = {
     idleMs,
     workMs,
+    minEveryMs,
     mailbox,
     maxStateBytes,
     ...(expireMs !== undefined && { expireMs }),
@@ -150,6 +155,7 @@ function policyOf(kind: string, given: Partial<Policy>): Policy {
     owner,
     idleMs,
     workMs,
+    minEveryMs,
     mailbox,
     maxStateBytes,
     ...(expireMs !== undefined && { expireMs }),

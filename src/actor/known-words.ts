@@ -50,6 +50,7 @@ const DEFINITION: Words<AnyDefinition> = {
   idleMs: "a number",
   expireMs: "a number",
   workMs: "a number",
+  minEveryMs: "a number",
   mailbox: "a number",
   maxStateBytes: "a number",
   restart: "an object",

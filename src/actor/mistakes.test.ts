@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as z from "zod";
-import { TroupeError } from "../contract/index.ts";
+import { DEFAULT_POLICY, TroupeError } from "../contract/index.ts";
 import { rehearse } from "../testing/index.ts";
-import { actor, keyOf, refuse } from "./index.ts";
+import { actor, elicit, keyOf, refuse } from "./index.ts";
 
 /** What somebody writes whose editor does not look at types. */
 const unseen = (value: unknown) => Object(value);
@@ -51,6 +51,88 @@ for (const [what, run, told, tool] of mistakes) {
     );
   });
 }
+
+const unasked: readonly (readonly [what: string, run: (ctx: Context) => unknown, told: RegExp])[] = [
+  ["a wake without a word", ({ wake }) => wake?.("w"), /^wake\("w"\): `at` or `afterMs` must be a number of milliseconds\.$/],
+  ["a wake at no time", ({ wake }) => wake?.("w", { afterMs: Number.NaN, action: "beat" }), /^wake\("w"\): `at` or `afterMs`/],
+  [
+    "a wake of an unknown message",
+    ({ wake }) => wake?.("w", { afterMs: 1, action: "nope" }),
+    /names the action "nope", which this kind does not have: declare it in `messages`\.$/,
+  ],
+  [
+    "a wake that never rests",
+    ({ wake }) => wake?.("w", { afterMs: 1, everyMs: 0, action: "beat" }),
+    /^wake\("w"\): `everyMs` must be at least 100 milliseconds, .+ or give the kind a `minEveryMs`\.$/,
+  ],
+  ["a wake that hardly rests", ({ wake }) => wake?.("w", { afterMs: 1, everyMs: 99, action: "beat" }), /at least 100 milliseconds/],
+  [
+    "a wake without a name",
+    ({ wake }) => wake?.(undefined, { afterMs: 1, action: "beat" }),
+    /^undefined is no name for a wake: use 1 to 256 characters\.$/,
+  ],
+  [
+    "a wake of arguments that are no JSON",
+    ({ wake }) => wake?.("w", { afterMs: 1, action: "beat", args: new Date(0) }),
+    /^the arguments of a wake is not JSON/,
+  ],
+  ["a message without a name", ({ send }) => send?.("clumsy/other"), /^send\(to, action, args\): `action` is the name of a message\.$/],
+  [
+    "a reply as an unknown message",
+    ({ send }) => send?.("clumsy/other", "beat", {}, { replyAs: "nope" }),
+    /^`replyAs` names the message "nope", which this kind does not have: declare it in `messages`, with `replies: true`\.$/,
+  ],
+  [
+    "questions that are none",
+    ({ ask }) => ask?.({ x: 1 }),
+    /^ask\(\): "x" is no question: make it with elicit\(\), sample\(\) or roots\(\)\.$/,
+  ],
+  ["nothing to ask", ({ ask }) => ask?.(undefined), /^ask\(\): pass questions by name\.$/],
+];
+
+for (const [what, run, told] of unasked) {
+  test(`a mistake with the context has a code and a sentence: ${what}`, () => {
+    assert.throws(
+      () => stageOf(run).turn("tools/act"),
+      (error) => error instanceof TroupeError && error.code === "BAD_TURN" && (assert.match(error.message, told), true),
+    );
+  });
+}
+
+test("a mistake with the context has a code and a sentence: the key of a tool's own question", () => {
+  const stage = stageOf(({ ask }) => ask?.({ confirm: elicit("Sure?") }), { confirm: () => undefined });
+  assert.throws(() => stage.turn("tools/act"), {
+    code: "BAD_TURN",
+    message: /^ask\(\): "confirm" is the key of the tool's own `confirm`: choose another\.$/,
+  });
+});
+
+test("what repeats does so no oftener than the kind's policy says", () => {
+  const at = (minEveryMs: number | undefined, everyMs: number) =>
+    rehearse(
+      actor("beating", {
+        describe: "Beats.",
+        ...(minEveryMs !== undefined && { minEveryMs }),
+        initial: () => ({ n: 0 }),
+        messages: { beat: { run: ({ wake }) => wake("beat", { afterMs: 1, everyMs, action: "beat" }) } },
+      }),
+    ).turn("beat");
+  assert.equal(at(undefined, 100).wake?.["beat"]?.everyMs, 100);
+  assert.equal(at(10, 10).wake?.["beat"]?.everyMs, 10);
+  assert.throws(() => at(60_000, 59_999), { code: "BAD_TURN", message: /at least 60000 milliseconds/ });
+  assert.throws(() => at(0, 1), { code: "BAD_DEFINITION", message: /minEveryMs must be a number above 0/ });
+  assert.equal(DEFAULT_POLICY.minEveryMs, 100);
+});
+
+test("once a turn is over its state is not to be had: TURN_OVER", () => {
+  let kept: { readonly state: unknown } | undefined;
+  const stage = stageOf((ctx) => {
+    ctx.state.list.push(1);
+    kept = ctx;
+  });
+  stage.turn("tools/act");
+  assert.throws(() => kept?.state, { code: "TURN_OVER" });
+});
 
 test("a message to nobody is BAD_ID, and says how ids are made", () => {
   for (const to of [undefined, null, 3, {}, "nobody"])

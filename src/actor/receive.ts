@@ -1,4 +1,4 @@
-import type { Context, Message, Reply, Turn, Viewer, Work } from "../contract/index.ts";
+import type { Context, Message, Policy, Reply, Turn, Viewer, Work } from "../contract/index.ts";
 import { badTurn, explained } from "./bad-turn.ts";
 import { unconfirmed } from "./confirm.ts";
 import { isContent } from "./content.ts";
@@ -12,7 +12,8 @@ import { describeIssues } from "./schema.ts";
 import { Needs, NOBODY, TurnContext } from "./turn-context.ts";
 import { WorkingContext } from "./work-context.ts";
 
-export type Acts = ReadonlyMap<string, Act>;
+/** The actions of a kind, and what turns need of its policy. */
+export type Acts = ReadonlyMap<string, Act> & Pick<Policy, "minEveryMs">;
 
 /** The turn of one message, as data; `state` is deeply frozen. A throw is a crash, everything else an outcome. */
 export function receive(acts: Acts, state: object, message: Message): Turn<object> | Work<object> {

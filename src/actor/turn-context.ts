@@ -10,6 +10,7 @@ import {
   type Viewer,
   type Wake,
 } from "../contract/index.ts";
+import { badTurn } from "./bad-turn.ts";
 import type { Answers, RawQuestion, RunContext, Send, SendOptions, WakeOptions } from "./context-types.ts";
 import { type Draft, openDraft } from "./draft.ts";
 import { capabilityOf, type Question } from "./elicit.ts";
@@ -18,6 +19,7 @@ import { keyOf } from "./names.ts";
 import { plain, put } from "./plain.ts";
 import { type Random, seeded } from "./random.ts";
 import { refuse } from "./refuse.ts";
+import { type Wakeful, wakeName, wakeOf } from "./wakes.ts";
 
 /** Nobody in particular: the viewer of a message that names none. */
 export const NOBODY: Viewer = Object.freeze({ scopes: Object.freeze([]) });
@@ -29,11 +31,6 @@ export class Needs {
   constructor(requests: Bag) {
     this.requests = requests;
   }
-}
-
-/** What a context needs to know of its kind. */
-export interface Actions {
-  has(action: string): boolean;
 }
 
 type Effects = {
@@ -53,26 +50,24 @@ export class TurnContext implements RunContext<object, unknown> {
   readonly message: Message;
   readonly args: unknown;
   readonly #base: object;
-  readonly #actions: Actions;
+  readonly #kind: Wakeful;
   readonly #confirms: boolean;
   #draft: Draft | undefined;
   #random: Random | undefined;
   #effects: Effects | undefined;
   #over = false;
 
-  constructor(base: object, message: Message, args: unknown, actions: Actions, confirms: boolean) {
+  constructor(base: object, message: Message, args: unknown, kind: Wakeful, confirms: boolean) {
     this.message = message;
     this.args = args;
     this.#base = base;
-    this.#actions = actions;
+    this.#kind = kind;
     this.#confirms = confirms;
   }
 
   get state(): object {
-    if (this.#draft === undefined) {
-      this.alive();
-      this.#draft = openDraft(this.#base);
-    }
+    this.alive();
+    this.#draft ??= openDraft(this.#base);
     return this.#draft.state;
   }
   get self(): ActorId {
@@ -105,12 +100,17 @@ export class TurnContext implements RunContext<object, unknown> {
   get send(): Send<void> {
     return (to: ActorId | Outgoing, given?: string | SendOptions, args?: unknown, options?: SendOptions) => {
       const message = outgoing(to, given, args, options, this.message);
+      const { replyAs } = message;
+      if (replyAs !== undefined && !this.#kind.has(replyAs))
+        throw badTurn(
+          `\`replyAs\` names the message ${JSON.stringify(replyAs)}, which this kind does not have: declare it in \`messages\`, with \`replies: true\`.`,
+        );
       (this.effects().send ??= []).push(message);
     };
   }
   get wake(): (name: string, options: WakeOptions) => void {
     return (name, options) => {
-      (this.effects().wake ??= {})[wakeName(name)] = this.#ring(name, options);
+      (this.effects().wake ??= {})[wakeName(name)] = wakeOf(name, options, this.message.at, this.#kind);
     };
   }
   get cancel(): (name: string) => void {
@@ -120,6 +120,7 @@ export class TurnContext implements RunContext<object, unknown> {
   }
   get stop(): (reason: string) => void {
     return (reason) => {
+      if (typeof reason !== "string") throw badTurn("stop(reason): say why, as text.");
       this.effects().stop = reason;
     };
   }
@@ -186,11 +187,13 @@ export class TurnContext implements RunContext<object, unknown> {
   #ask<Q extends Readonly<Record<string, Question<unknown> | RawQuestion>>>(questions: Q): Answers<Q>;
   #ask(questions: Readonly<Record<string, Question<unknown> | RawQuestion>>): object {
     this.alive();
+    if (typeof questions !== "object" || questions === null) throw badTurn("ask(): pass questions by name.");
     const answers: Record<string, unknown> = {};
     const missing: Record<string, Json> = {};
     for (const [key, question] of Object.entries(questions)) {
+      if (!isQuestion(question)) throw badTurn(`ask(): ${JSON.stringify(key)} is no question: make it with elicit(), sample() or roots().`);
       const { method, params } = "request" in question ? question.request : question;
-      if (this.#confirms && key === "confirm") throw new Error('ask(): "confirm" is the key of the tool\'s own `confirm`: choose another.');
+      if (this.#confirms && key === "confirm") throw badTurn('ask(): "confirm" is the key of the tool\'s own `confirm`: choose another.');
       if (Object.hasOwn(this.answers, key)) {
         const answer = this.answers[key] ?? null;
         answers[key] = "read" in question ? question.read(answer) : answer;
@@ -204,25 +207,6 @@ export class TurnContext implements RunContext<object, unknown> {
     // oxlint-disable-next-line typescript/only-throw-error -- an outcome, not an error: no stack is wanted
     if (Object.keys(missing).length > 0) throw new Needs(missing);
     return answers;
-  }
-
-  #ring(name: string, { at, afterMs, everyMs, action, args }: WakeOptions): Wake {
-    if (!this.#actions.has(action)) {
-      throw new Error(
-        `wake(${JSON.stringify(name)}) names the action ${JSON.stringify(action)}, which this kind does not have: declare it in \`messages\`.`,
-      );
-    }
-    const when = at ?? this.message.at + afterMs;
-    if (!Number.isFinite(when)) throw new Error(`wake(${JSON.stringify(name)}): \`at\` or \`afterMs\` must be a number of milliseconds.`);
-    if (everyMs !== undefined && !(Number.isFinite(everyMs) && everyMs > 0)) {
-      throw new Error(`wake(${JSON.stringify(name)}): \`everyMs\` must be a number of milliseconds above 0.`);
-    }
-    return {
-      at: when,
-      action,
-      ...(everyMs !== undefined && { everyMs }),
-      ...(args !== undefined && { args: plain(args, "the arguments of a wake") }),
-    };
   }
 }
 
@@ -243,7 +227,7 @@ export function outgoing(
   }
   // Throws BAD_ID here, where the author sees it, and not in the outbox.
   keyOf(to);
-  if (typeof given !== "string") throw new TypeError("send(to, action, args): `action` is the name of a message.");
+  if (typeof given !== "string") throw badTurn("send(to, action, args): `action` is the name of a message.");
   return traced({ ...options, to, action: given, args: plain(args, "the arguments of a message") }, cause);
 }
 
@@ -251,9 +235,10 @@ function traced(message: Outgoing, cause: Message): Outgoing {
   return cause.trace === undefined || message.trace !== undefined ? message : { ...message, trace: cause.trace };
 }
 
-function wakeName(name: string): string {
-  if (name !== "" && name !== "__proto__" && name.length <= 256) return name;
-  throw new Error(`${JSON.stringify(name.slice(0, 60))} is no name for a wake: use 1 to 256 characters.`);
+function isQuestion(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  const asked: unknown = "request" in value ? value.request : value;
+  return typeof asked === "object" && asked !== null && "method" in asked && typeof asked.method === "string";
 }
 
 function isReply(value: Json): value is Reply & { readonly [key: string]: Json } {

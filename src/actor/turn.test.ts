@@ -108,7 +108,7 @@ test("a turn is all it did, as data", () => {
     state.deep.a.b = 2;
     send({ to: "other/x", action: "ping", args: { n: 1 } }, { replyAs: "tick" });
     send("other/y", "pong");
-    wake("soon", { afterMs: 5, everyMs: 10, action: "tick", args: { a: 1 } });
+    wake("soon", { afterMs: 5, everyMs: 1_000, action: "tick", args: { a: 1 } });
     wake("once", { at: 99, action: "tools/act" });
     cancel("old");
     record("one");
@@ -127,7 +127,7 @@ test("a turn is all it did, as data", () => {
       { to: "other/x", action: "ping", args: { n: 1 }, replyAs: "tick", trace: { traceparent: "t" } },
       { to: "other/y", action: "pong", args: null, trace: { traceparent: "t" } },
     ],
-    wake: { soon: { at: 105, everyMs: 10, action: "tick", args: { a: 1 } }, once: { at: 99, action: "tools/act" }, old: null },
+    wake: { soon: { at: 105, everyMs: 1_000, action: "tick", args: { a: 1 } }, once: { at: 99, action: "tools/act" }, old: null },
     answer: { m0: { ok: 7 }, m1: { refused: { code: "NO", message: "no" } } },
     record: ["one", { two: 2 }],
     emit: [{ metric: 1 }],
@@ -227,7 +227,10 @@ test("a wake needs an action of its kind, a time and a name; a send needs an id"
     /"tock", which this kind does not have/,
   );
   assert.throws(() => stageOf(({ wake }) => wake("w", { afterMs: Number.NaN, action: "tick" })).turn("tools/act"), /milliseconds/);
-  assert.throws(() => stageOf(({ wake }) => wake("w", { afterMs: 1, everyMs: 0, action: "tick" })).turn("tools/act"), /above 0/);
+  assert.throws(
+    () => stageOf(({ wake }) => wake("w", { afterMs: 1, everyMs: 0, action: "tick" })).turn("tools/act"),
+    /at least 100 milliseconds/,
+  );
   assert.throws(() => stageOf(({ cancel }) => cancel("")).turn("tools/act"), /no name for a wake/);
   assert.throws(() => stageOf(({ send }) => send("other/", "ping")).turn("tools/act"), { code: "BAD_ID" });
 });

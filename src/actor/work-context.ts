@@ -1,12 +1,13 @@
 import type { ActorId, Context, Log, Message, Outgoing, Progress, Reply } from "../contract/index.ts";
 import type { Send, SendOptions, WorkContext } from "./context-types.ts";
-import { type Actions, outgoing, TurnContext } from "./turn-context.ts";
+import { outgoing, TurnContext } from "./turn-context.ts";
+import type { Wakeful } from "./wakes.ts";
 
 /** A turn in the making that may wait; its draft lives as long as the work. */
 export class WorkingContext extends TurnContext implements WorkContext<object, unknown> {
   readonly #engine: Context;
-  constructor(base: object, message: Message, args: unknown, actions: Actions, confirms: boolean, engine: Context) {
-    super(base, message, args, actions, confirms);
+  constructor(base: object, message: Message, args: unknown, kind: Wakeful, confirms: boolean, engine: Context) {
+    super(base, message, args, kind, confirms);
     this.#engine = engine;
   }
   get signal(): AbortSignal {

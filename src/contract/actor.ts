@@ -150,6 +150,8 @@ export interface Policy {
   readonly expireMs?: number;
   /** Work is aborted after this long. */
   readonly workMs: number;
+  /** A wake repeats no oftener. */
+  readonly minEveryMs: number;
   /** Bounds waiting calls; durable sends wait in the outbox. */
   readonly mailbox: number;
   readonly maxStateBytes: number;
@@ -162,6 +164,7 @@ export const DEFAULT_POLICY: Policy = {
   owner: "anyone",
   idleMs: 30 * 60_000,
   workMs: 60_000,
+  minEveryMs: 100,
   mailbox: 1_000,
   maxStateBytes: 1_048_576,
 };

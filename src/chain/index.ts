@@ -24,6 +24,7 @@ export {
   type Incoming,
   type Plan,
 } from "./turn.ts";
+export { ownId } from "./own-id.ts";
 export { wakeId } from "./wake-id.ts";
 export { understand, type Understood } from "./understand.ts";
 export * as faults from "./faults.ts";

@@ -5,6 +5,7 @@ import { readBody, readHeader } from "./event.ts";
 import { apply } from "./apply.ts";
 import { isJsonObject, isObject } from "./json-check.ts";
 import { kindFrom, type Kind } from "./kind.ts";
+import { isOwnId } from "./own-id.ts";
 import { isRedacted } from "./redact.ts";
 import { begin, planTurn, type Base, type Plan } from "./turn.ts";
 import { understand } from "./understand.ts";
@@ -25,9 +26,6 @@ export interface Reexecution {
   readonly taken: Readonly<Record<"work" | "version" | "redacted" | "erased" | "engine", number>>;
   readonly mismatches: readonly Mismatch[];
 }
-
-/** Written by the engine itself, not by `receive`. */
-const OWN = new Set(["stop", "checkpoint", "fork", "import"]);
 
 /** What is known before an event. */
 interface Before {
@@ -71,10 +69,22 @@ export function reexecute(behaviour: Behaviour, events: Iterable<ChainEvent>): R
 type Reason = keyof Reexecution["taken"];
 
 function reasonToTake(behaviour: Behaviour, header: Header, body: Body, before: Before | undefined): Reason | undefined {
-  if (OWN.has(header.type) || (isJsonObject(body.record) && "dropped" in body.record)) return "engine";
+  if (isEngines(header, body)) return "engine";
   if (body.version !== behaviour.version) return "version";
   if (isRedacted(body.message)) return "redacted";
   return before === undefined && !begins(header, before, body) ? "erased" : undefined;
+}
+
+/** Whether the engine itself wrote it, and not `receive`: a behaviour may have messages of these names. */
+function isEngines({ type, life, parent, cause }: Header, { message, state, patch, record }: Body): boolean {
+  if (!isMessage(message)) return true;
+  const { id, args } = message;
+  if (isJsonObject(record) && patch === undefined && typeof record["dropped"] === "string" && Object.keys(record).length === 1)
+    return wakeNameIn(id, life) !== undefined;
+  if (type === "stop") return isOwnId(id);
+  if (state === undefined || !isJsonObject(args)) return false;
+  if (type === "checkpoint") return args["head"] === parent && Object.keys(args).length === 1;
+  return type === "fork" && parent === null && args["head"] === cause && typeof args["life"] === "string";
 }
 
 const begins = (header: Header, before: Before | undefined, body: Body): boolean =>
@@ -91,7 +101,7 @@ function again(
   before: Before | undefined,
 ): Reason | { readonly mismatches: readonly Mismatch[]; readonly plan: Plan | undefined } {
   const { seq } = header;
-  const message: unknown = body.message;
+  const { message } = body;
   if (!isMessage(message)) return "engine";
   const born = begins(header, before, body);
   let plan: Plan | undefined;

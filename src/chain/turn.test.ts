@@ -19,7 +19,8 @@ const message: Message = {
 };
 
 const sendsOf = (turn: Turn<unknown>): readonly (readonly [string, unknown])[] => {
-  const base = begin(kindFrom(door), "door/a", message, undefined);
+  const begun = begin(kindFrom(door), "door/a", message, undefined);
+  const base = { ...begun, extra: { ...begun.extra, pending: { m: {} } } };
   const now = { id: "door/a", seq: 1, born: true, keyMs: 1_000, answersElsewhere: false, parentKnows: false } as const;
   const plan = planTurn(base, { message, key: undefined, wake: undefined }, turn, now);
   return (plan?.sends ?? []).map(({ to, trace }) => [to, trace]);
@@ -37,4 +38,37 @@ test("all that follows from a message carries its trace, its reply and the word 
     ["hand/b", message.trace],
     ["hand/b", message.trace],
   ]);
+});
+
+const cyclic: { self?: unknown } = {};
+cyclic.self = cyclic;
+let deep: unknown = null;
+for (let level = 0; level < 200; level += 1) deep = [deep];
+
+for (const [what, value, told] of [
+  ["undefined", undefined, /reply\.ok is undefined/],
+  ["a function inside", { act: () => 1 }, /reply\.ok\.act is a function/],
+  ["NaN", [1, Number.NaN], /reply\.ok\[1\] is NaN/],
+  ["what contains itself", cyclic, /contains itself/],
+  ["what is too deep", deep, /nested deeper/],
+  ["a date", new Date(0), /is a Date/],
+] as const)
+  test(`a reply, a record or a line that is no JSON is the behaviour's mistake, in words: ${what}`, () => {
+    const at = { code: "BAD_TURN", name: "TroupeError" };
+    const unchecked = (turn: object): Turn<unknown> => turn;
+    assert.throws(() => sendsOf(unchecked({ reply: { ok: value } })), { ...at, message: told });
+    assert.throws(() => sendsOf(unchecked({ reply: { refused: { code: "NO", message: "No.", data: { value } } } })), at);
+    assert.throws(() => sendsOf(unchecked({ reply: { needs: { value } } })), at);
+    assert.throws(() => sendsOf(unchecked({ answer: { m: { ok: value } } })), at);
+    assert.throws(() => sendsOf(unchecked({ emit: [1, value] })), { ...at, message: /emit\[1\]/ });
+    assert.throws(() => sendsOf(unchecked({ state: 1, record: { value } })), { ...at, message: /record/ });
+    assert.throws(() => sendsOf(unchecked({ send: [{ to: "bell/c", action: "ring", args: null, start: { value } }] })), /start/);
+  });
+
+test("a reply of another shape is the behaviour's mistake, in words", () => {
+  const at = { code: "BAD_TURN", name: "TroupeError", message: /`ok`, `refused` or `needs`/ };
+  for (const reply of [{}, "later?", 7, [], { refused: "no" }, { refused: { code: "NO" } }, { needs: 1 }])
+    assert.throws(() => sendsOf(Object({ reply })), at, JSON.stringify(reply));
+  assert.deepEqual(sendsOf({ reply: { refused: { code: "NO", message: "No." } } }), []);
+  assert.deepEqual(sendsOf({ reply: { needs: {} } }), []);
 });

@@ -2,6 +2,7 @@
  * A turn as data becomes what its commit needs, or throws and leaves no trace (C3).
  * Nothing here touches the cell.
  */
+import { checkReply, checkTold } from "./checked-turn.ts";
 import { diff } from "./diff.ts";
 import { freezeNew } from "./freeze.ts";
 import { check, isJsonObject } from "./json-check.ts";
@@ -127,11 +128,14 @@ export interface Circumstances {
 export function planTurn(base: Base, job: Incoming, turn: Turn<unknown>, now: Circumstances): Plan | undefined {
   const { message } = job;
   const reply = turn.reply ?? OK_NULL;
+  if (turn.reply !== undefined && reply !== "later") checkReply(reply, "reply");
   const vain = reply !== "later" && !("ok" in reply);
   if (vain && now.born) return undefined;
   const answersHere = message.replyAs !== undefined && message.from !== undefined && reply !== "later" && !now.answersElsewhere;
   // C3: what came with a refusal is not looked at.
   const effects: Turn<unknown> = vain ? {} : turn;
+  if (effects.emit !== undefined) for (const [index, line] of effects.emit.entries()) checkTold(line, `emit[${index}]`);
+  if (effects.record !== undefined) checkTold(effects.record, "record");
   const changed = effects.state !== undefined && effects.state !== base.state;
   if (!now.born && !changed && job.wake === undefined && !answersHere && reply !== "later" && !hasEffect(effects)) return undefined;
 
@@ -151,6 +155,7 @@ export function planTurn(base: Base, job: Incoming, turn: Turn<unknown>, now: Ci
   const sends = sendsOf(effects);
   const answers =
     effects.answer === undefined ? NOTHING : Object.entries(effects.answer).filter(([id]) => Object.hasOwn(base.extra.pending, id));
+  for (const [id, answer] of answers) checkReply(answer, `answer["${id}"]`);
   const settled = settlePending(base, job, reply, answers, effects.stop, now);
   if (settled.sends.length > 0) sends.push(...settled.sends);
   if (effects.stop !== undefined && base.extra.parent !== undefined && !now.parentKnows)
@@ -208,6 +213,7 @@ function sendsOf(turn: Turn<unknown>): Outgoing[] {
   return turn.send.map((outgoing, index) => {
     keyOf(outgoing.to);
     check(outgoing.args, `send[${index}].args`);
+    if (outgoing.start !== undefined) checkTold(outgoing.start, `send[${index}].start`);
     return outgoing;
   });
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as turnOfLoop } from "node:timers/promises";
 import { StoreError, type ActorId, type Outgoing } from "../contract/index.ts";
-import { reexecute } from "../chain/index.ts";
+import { checkpointEntry, reexecute } from "../chain/index.ts";
 import { memoryStore } from "../store/index.ts";
 import { chainOf, FaultyStore, SimulatedClock, tallyKind, until } from "../testing/index.ts";
 import { LocalEngine } from "./index.ts";
@@ -111,4 +111,24 @@ test("actors on disk and in memory are listed in pages, each once, whatever thei
     if (page.length < 3) break;
   }
   assert.deepEqual(paged, all);
+});
+
+test("law 4: a behaviour's own stop, fork and checkpoint are run again; the engine's are taken from the record", async () => {
+  const clock = new SimulatedClock();
+  const store = memoryStore({ clock });
+  const own = tallyKind("tally");
+  const receive: typeof own.receive = (state, message) =>
+    ["stop", "fork", "checkpoint", "import"].includes(message.action)
+      ? { state: { ...state, n: state.n + 1 }, reply: { ok: message.action } }
+      : own.receive(state, message);
+  const behaviour = { ...own, receive };
+  await using engine = await LocalEngine.start({ kinds: [behaviour], store, clock });
+  for (const action of ["add", "stop", "fork", "checkpoint", "import"]) await engine.call(say(action, { args: { reason: "mine" } }));
+  await engine.append(A, (stored) => checkpointEntry(A, stored, { messageId: "m", at: clock.now(), seed: "00".repeat(16) }));
+  await engine.stop(A, "the engine's");
+  const again = reexecute(behaviour, await chainOf(engine, A));
+  assert.deepEqual([again.run, again.taken.engine, again.mismatches], [5, 2, []]);
+  const other: typeof own = { ...own, receive: (state) => ({ state: { ...state, n: state.n + 7 } }) };
+  const changed = reexecute(other, await chainOf(engine, A));
+  assert.deepEqual([...new Set(changed.mismatches.map(({ seq }) => seq))], [1, 2, 3, 4, 5]);
 });

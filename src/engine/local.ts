@@ -25,7 +25,7 @@ import {
   type Viewer,
 } from "../contract/index.ts";
 import { Alarm } from "./alarm.ts";
-import { compareIds, faults, keyOf, type Kind, kindFrom, kindOf, stamp, stampFrom } from "../chain/index.ts";
+import { compareIds, faults, keyOf, type Kind, kindFrom, kindOf, ownId, stamp, stampFrom } from "../chain/index.ts";
 import { Cell } from "./cell.ts";
 import { damageTo } from "./damage.ts";
 import { Family, isFarewell } from "./family.ts";
@@ -470,7 +470,7 @@ export class LocalEngine implements Engine {
   }
 
   #own(to: ActorId, action: string, args: Message["args"]): Message {
-    return { id: this.#entropy.hex(16), to, action, args, at: this.#clock.now(), seed: this.#entropy.hex(16) };
+    return { id: ownId(this.#entropy.hex(16)), to, action, args, at: this.#clock.now(), seed: this.#entropy.hex(16) };
   }
 
   #callFrom(work: Job, n: number, outgoing: Outgoing, endsAt: number, signal: AbortSignal): Promise<Reply> {

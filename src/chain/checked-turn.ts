@@ -1,0 +1,37 @@
+/** What a turn says beside its state, held to be what it must be: a behaviour may be written without types, or run foreign code. */
+import { TroupeError, type Json, type Reply } from "../contract/index.ts";
+import { DEFAULT_BOUND, isJson, isJsonObject, isObject, notJson, type Allowance } from "./json-check.ts";
+
+// One for all: a walk ends before the next begins, and every turn would pay for its own.
+const allowance: Allowance = { left: 0 };
+
+function fits(value: unknown): value is Json {
+  allowance.left = DEFAULT_BOUND;
+  return isJson(value, 0, allowance);
+}
+
+const notFit = (value: unknown, name: string): TroupeError<"BAD_TURN"> =>
+  new TroupeError("BAD_TURN", `A turn's ${notJson(value, name, allowance).message}`);
+
+/** Throws `BAD_TURN`, naming the place (as `name.…`), unless it is JSON that text can carry unchanged. */
+export function checkTold(value: unknown, name: string): asserts value is Json {
+  if (!fits(value)) throw notFit(value, name);
+}
+
+/** Throws `BAD_TURN` unless it is one of the three replies, and JSON. */
+export function checkReply(reply: unknown, name: string): asserts reply is Reply {
+  if (!isObject(reply)) throw noReply(name);
+  if ("ok" in reply) {
+    for (const key in reply) if (key !== "ok") throw noReply(name);
+    const { ok } = reply;
+    if (!fits(ok)) throw notFit(ok, `${name}.ok`);
+    return;
+  }
+  checkTold(reply, name);
+  const { refused, needs } = reply;
+  const isRefusal = isJsonObject(refused) && typeof refused["code"] === "string" && typeof refused["message"] === "string";
+  if (!isRefusal && !isJsonObject(needs)) throw noReply(name);
+}
+
+const noReply = (name: string): TroupeError<"BAD_TURN"> =>
+  new TroupeError("BAD_TURN", `A turn's ${name} is no reply: give \`ok\`, \`refused\` or \`needs\`.`);

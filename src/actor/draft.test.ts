@@ -145,6 +145,7 @@ test("a late write to a draft does not reach the committed state", () => {
   const flatNext = flat.finish();
   Object.assign(flat.state, { n: 3 });
   assert.deepEqual(flatNext, { n: 2 });
+  assertFrozen(flatNext);
 
   const deep = openDraft(freezeDeep({ list: [1], rows: [{ id: 1 }] }));
   const inner: unknown = Reflect.get(deep.state, "list");

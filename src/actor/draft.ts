@@ -24,9 +24,20 @@ class FlatDraft implements Draft {
   finish(): object {
     const base = this.#base;
     const draft = this.state;
-    if (sameRow(base, draft)) return base;
+    let known = 0;
+    let changed = false;
+    // One walk answers both questions: what stayed flat needs no second one to be frozen.
+    let flat = true;
+    for (const key in draft) {
+      const value = draft[key];
+      if (typeof value === "object" && value !== null) flat = false;
+      if (!changed && (!Object.is(value, base[key]) || !Object.hasOwn(base, key))) changed = true;
+      known += 1;
+    }
+    if (!changed && known === Object.keys(base).length) return base;
     // Copied once more: whoever kept the draft writes to the draft.
-    return freezeNew({ ...draft }, base);
+    const next = { ...draft };
+    return flat ? Object.freeze(next) : freezeNew(next, base);
   }
 }
 
@@ -45,21 +56,16 @@ class DeepDraft implements Draft {
 }
 
 function isFlat(state: object): state is Row {
-  if (Array.isArray(state)) return false;
+  if (!isRow(state)) return false;
   for (const key in state) {
-    const value: unknown = Reflect.get(state, key);
+    const value = state[key];
     if (typeof value === "object" && value !== null) return false;
   }
   return true;
 }
 
-function sameRow(base: Row, draft: Row): boolean {
-  let known = 0;
-  for (const key in draft) {
-    if (!Object.is(draft[key], base[key]) || !Object.hasOwn(base, key)) return false;
-    known += 1;
-  }
-  return known === Object.keys(base).length;
+function isRow(state: object): state is Row {
+  return !Array.isArray(state);
 }
 
 /** Freezes deeply, in place, and returns the same object. */

@@ -62,7 +62,8 @@ function copiedObject(object: object, depth: number): Json | typeof NOT_JSON {
   if (!isPlain(object)) return NOT_JSON;
   const copy: Record<string, Json> = {};
   let same = true;
-  for (const [key, item] of Object.entries(object)) {
+  for (const key of Object.keys(object)) {
+    const item: unknown = Reflect.get(object, key);
     if (item === undefined) {
       same = false;
       continue;

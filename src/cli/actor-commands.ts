@@ -1,20 +1,14 @@
 import type { Command } from "commander";
-import { type ActorId, type Bag, type Json, StoreError } from "../contract/index.ts";
+import { type Bag, type Json, StoreError } from "../contract/index.ts";
 import { stateFrom } from "../chain/index.ts";
 import { actorId } from "./actor-id.ts";
 import { isBag, textOr } from "./bag.ts";
 import { DataDirectory } from "./data-directory.ts";
 import { CommandError, EXIT, notFound, usage } from "./exit-code.ts";
-import { type Common, common, moduleOption, wholeNumber, type Writing } from "./options.ts";
+import { type Common, common, moduleOption, type Writing } from "./options.ts";
 import { counted, output, table, visible } from "./output.ts";
 import { openToRead } from "./reading.ts";
-import { kindOf } from "./unserved.ts";
 import { write } from "./write.ts";
-
-const PAGE = 500;
-
-/** A table is held in memory until its columns are known. */
-const TABLE_ROWS = 10_000;
 
 const parseJson = (text: string, what: string): Json => {
   try {
@@ -30,41 +24,6 @@ const refusalText = (refused: Bag, action: string): string => {
 };
 
 export const registerActorCommands = (program: Command): void => {
-  common(program.command("actors").description("List the actors in a data directory."))
-    .option("--kind <kind>", "of this kind only")
-    .option("--limit <n>", `at most so many (default: ${TABLE_ROWS}; with --json all)`, wholeNumber(1))
-    .action(async (options: Common & { kind?: string; limit?: number }) => {
-      const { store, directory } = openToRead(options.data);
-      await using _ = store;
-      const out = output(options.json === true);
-      const kinds = directory.readNote()?.kinds;
-      const served = kinds === undefined ? undefined : new Set(kinds);
-      const rows: string[][] = [];
-      const list = (limit: number, from: ActorId | undefined): ReturnType<typeof store.list> =>
-        store.list({
-          limit,
-          ...(options.kind === undefined ? {} : { kind: options.kind }),
-          ...(from === undefined ? {} : { after: from }),
-        });
-      let after: ActorId | undefined;
-      let left = options.limit ?? (out.json ? Number.POSITIVE_INFINITY : TABLE_ROWS);
-      while (left > 0) {
-        const page = await list(Math.min(PAGE, left), after);
-        for (const { id, seq, head, status } of page) {
-          const isServed = served?.has(kindOf(id));
-          if (out.json) out.show({ id, seq, head, status, ...(isServed === undefined ? {} : { served: isServed }) }, () => "");
-          else
-            rows.push([id, String(seq), isServed === false && status !== "stopped" ? `${status}, not served` : status, head.slice(0, 12)]);
-        }
-        left -= page.length;
-        after = page.at(-1)?.id;
-        if (page.length < PAGE) break;
-      }
-      if (left === 0 && after !== undefined && (await list(1, after)).length > 0)
-        out.note("There are more: --limit says how many to list.");
-      if (!out.json) out.show({}, () => (rows.length === 0 ? "No actors." : table(["actor", "events", "status", "head"], rows)));
-    });
-
   common(program.command("state").description("Print an actor's last durable state.").argument("<actor>", "kind/key")).action(
     async (actor: string, options: Common) => {
       const id = actorId(actor);
@@ -73,8 +32,10 @@ export const registerActorCommands = (program: Command): void => {
       const stored = await store.load(id);
       if (stored === undefined) throw notFound(`There is no actor ${id}; "troupe actors" lists them.`);
       const { state } = stateFrom(stored.tail);
+      const stateBytes = Buffer.byteLength(JSON.stringify(state ?? null));
+      const { seq, head, row } = stored;
       output(options.json === true).show(
-        { id, seq: stored.seq, head: stored.head, status: stored.row.status, version: stored.row.version, state: state ?? null },
+        { id, seq, head, status: row.status, version: row.version, stateBytes, state: state ?? null },
         () => visible(JSON.stringify(state ?? null, null, 2)),
       );
     },

@@ -14,7 +14,7 @@ import {
   stateAt,
   type Verdict,
 } from "../chain/index.ts";
-import type { ActorId, Behaviour, ChainEvent, Json, Receipt, Store } from "../contract/index.ts";
+import type { ActorId, Behaviour, ChainEvent, Json, Receipt } from "../contract/index.ts";
 import { actorId } from "./actor-id.ts";
 import { isBag, textOr } from "./bag.ts";
 import { DataDirectory } from "./data-directory.ts";
@@ -24,7 +24,7 @@ import { load } from "./load.ts";
 import { checkFile } from "../store/index.ts";
 import { type Common, common, moduleOption, wholeNumber, type Writing } from "./options.ts";
 import { counted, oneLine, output, paint, printLine, table, visible } from "./output.ts";
-import { chainOf, eventsOf, openToRead } from "./reading.ts";
+import { actorsOf, chainOf, eventsOf, openToRead } from "./reading.ts";
 import { resolveToThisTroupe } from "./resolve-hook.ts";
 import { readTextFile } from "./text-file.ts";
 import { isThere, verdictOn } from "./verdict.ts";
@@ -71,16 +71,6 @@ const readReceipt = (text: string): Receipt => {
     throw usage('A receipt is the JSON of a result\'s _meta["troupe/receipt"]: {"actor":…,"seq":…,"head":…}.');
   return { actor: parsed["actor"], seq: parsed["seq"], head: parsed["head"] };
 };
-
-async function* allActors(store: Store): AsyncGenerator<ActorId> {
-  let after: ActorId | undefined;
-  for (;;) {
-    const page = await store.list({ limit: 500, ...(after === undefined ? {} : { after }) });
-    for (const { id } of page) yield id;
-    after = page.at(-1)?.id;
-    if (page.length < 500) return;
-  }
-}
 
 const behaviourOf = async (id: ActorId, modules: readonly string[]): Promise<Behaviour> => {
   const unhook = resolveToThisTroupe();
@@ -179,7 +169,7 @@ export const registerChainCommands = (program: Command): void => {
         for (const what of damage)
           out.show({ file: directory.path, damage: what }, () => `${paint("red", "broken")} ${directory.path}  ${what}`);
         broken += damage.length;
-        for await (const id of allActors(store)) await check(id);
+        for await (const { id } of actorsOf(store)) await check(id);
         for (const receipt of options.receipt) if (!(await isThere(store, actorId(receipt.actor)))) await check(actorId(receipt.actor));
         if (!out.json) out.show({}, () => `${counted(actors, "actor")}, ${counted(events, "event")}, ${broken} broken.`);
       } else {

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { CommandError, EXIT, notFound } from "./exit-code.ts";
 import { systemCode, whyUnreadable } from "./text-file.ts";
 
@@ -69,6 +69,15 @@ export class DataDirectory {
 
   get control(): string {
     return join(this.path, "control.sock");
+  }
+
+  /** Bytes of each of its files that grows. */
+  sizes(): Readonly<Record<string, number>> {
+    const sizes = [this.actors, `${this.actors}-wal`, this.sessions, `${this.sessions}-wal`].map((file): [string, number] => [
+      basename(file),
+      statSync(file, { throwIfNoEntry: false })?.size ?? 0,
+    ]);
+    return Object.fromEntries(sizes.filter(([, size]) => size > 0));
   }
 
   /**

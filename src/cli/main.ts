@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
 import { registerActorCommands } from "./actor-commands.ts";
+import { registerActorsCommand } from "./actors-command.ts";
 import { registerChainCommands } from "./chain-commands.ts";
 import { describeFailure, EXIT, type ExitCode } from "./exit-code.ts";
 import { bearGoneReaders, print, visible } from "./output.ts";
@@ -31,6 +32,7 @@ export const main = async (argv: readonly string[]): Promise<ExitCode> => {
     .exitOverride()
     .configureHelp({ showGlobalOptions: true });
   registerServeCommands(program, version());
+  registerActorsCommand(program);
   registerActorCommands(program);
   registerChainCommands(program);
   for (const command of program.commands) command.exitOverride();

@@ -1,4 +1,4 @@
-import type { ActorId, ChainEvent, Store } from "../contract/index.ts";
+import type { ActorId, Change, ChainEvent, Store } from "../contract/index.ts";
 import { sqliteStore } from "../store/index.ts";
 import { DataDirectory } from "./data-directory.ts";
 import { notFound } from "./exit-code.ts";
@@ -11,6 +11,21 @@ export const openToRead = (data: string): { readonly store: Store; readonly dire
   if (!directory.holdsActors()) throw directory.noActors();
   return { store: sqliteStore({ directory: directory.path, readOnly: true }), directory };
 };
+
+/** Every actor, page by page, in the order of kinds, then of keys. */
+export async function* actorsOf(store: Store, kind?: string): AsyncGenerator<Change> {
+  let after: ActorId | undefined;
+  for (;;) {
+    const page = await store.list({
+      limit: PAGE,
+      ...(kind === undefined ? {} : { kind }),
+      ...(after === undefined ? {} : { after }),
+    });
+    yield* page;
+    after = page.at(-1)?.id;
+    if (page.length < PAGE) return;
+  }
+}
 
 /** Every event after `afterSeq`, page by page. */
 export async function* eventsOf(store: Store, id: ActorId, afterSeq = 0): AsyncGenerator<ChainEvent> {

@@ -1,0 +1,177 @@
+import { type Command, Option } from "commander";
+import type { ActorId, Change, Store } from "../contract/index.ts";
+import type { DataDirectory } from "./data-directory.ts";
+import { type Common, common, wholeNumber } from "./options.ts";
+import { type Output, output, table } from "./output.ts";
+import { actorsOf, eventsOf, openToRead } from "./reading.ts";
+import { kindOf } from "./unserved.ts";
+
+/** A table is held in memory until its columns are known. */
+const TABLE_ROWS = 10_000;
+
+const ORDERS = ["name", "events", "bytes"] as const;
+type Order = (typeof ORDERS)[number];
+
+interface Options extends Common {
+  readonly kind?: string;
+  readonly byKind?: boolean;
+  readonly bytes?: boolean;
+  readonly sort: Order;
+  readonly limit?: number;
+}
+
+/** What a row is sorted by. */
+interface Sized {
+  readonly events: number;
+  /** Of the texts of its events. Absent: nobody asked to read them. */
+  readonly bytes?: number;
+  /** Absent: it is not known what is served. */
+  readonly served?: boolean;
+}
+
+interface ActorRow extends Sized {
+  readonly actor: Change;
+}
+
+interface KindRow extends Sized {
+  readonly kind: string;
+  readonly actors: number;
+}
+
+export const registerActorsCommand = (program: Command): void => {
+  common(program.command("actors").description("List the actors in a data directory."))
+    .option("--kind <kind>", "of this kind only")
+    .option("--by-kind", "one line per kind, and the size of the files")
+    .option("--bytes", "how much history each keeps; reads all of it")
+    .addOption(new Option("--sort <order>", "events or bytes: most first").choices(ORDERS).default("name"))
+    .option("--limit <n>", `at most so many lines (default: ${TABLE_ROWS}; with --json all)`, wholeNumber(1))
+    .action(async (options: Options) => {
+      const { store, directory } = openToRead(options.data);
+      await using _ = store;
+      const out = output(options.json === true);
+      if (options.byKind === true) await listKinds(store, directory, options, out);
+      else await listActors(store, directory, options, out);
+    });
+};
+
+const listActors = async (store: Store, directory: DataDirectory, options: Options, out: Output): Promise<void> => {
+  const rows: ActorRow[] = [];
+  const keep = (row: ActorRow): void => {
+    if (out.json) out.show(actorJson(row), () => "");
+    else rows.push(row);
+  };
+  const isMore = await select(actorRows(store, directory, options), options, out, keep);
+  if (out.json) return;
+  out.show({}, () => (rows.length === 0 ? "No actors." : actorTable(rows)));
+  if (isMore) out.note("There are more: --limit says how many to list.");
+};
+
+const listKinds = async (store: Store, directory: DataDirectory, options: Options, out: Output): Promise<void> => {
+  const kinds = new Map<string, KindRow>();
+  for await (const { actor, events, bytes, served } of actorRows(store, directory, options)) {
+    const kind = kindOf(actor.id);
+    const sum = kinds.get(kind) ?? { kind, actors: 0, events: 0, ...(bytes === undefined ? {} : { bytes: 0 }) };
+    kinds.set(kind, {
+      kind,
+      actors: sum.actors + 1,
+      events: sum.events + events,
+      ...(bytes === undefined ? {} : { bytes: (sum.bytes ?? 0) + bytes }),
+      ...(served === undefined ? {} : { served }),
+    });
+  }
+  const rows: KindRow[] = [];
+  await select(kinds.values(), options, out, (row) => rows.push(row));
+  const files = directory.sizes();
+  if (out.json) {
+    for (const row of rows) out.show(row, () => "");
+    out.show({ directory: directory.path, files }, () => "");
+    return;
+  }
+  out.show({}, () => (rows.length === 0 ? "No actors." : kindTable(rows)));
+  const sizes = Object.entries(files).map(([name, size]) => `${name} ${grouped(size)} bytes`);
+  out.note(`Files in ${directory.path}: ${sizes.join(", ")}.`);
+};
+
+async function* actorRows(store: Store, directory: DataDirectory, options: Options): AsyncGenerator<ActorRow> {
+  const kinds = directory.readNote()?.kinds;
+  const served = kinds === undefined ? undefined : new Set(kinds);
+  const withBytes = options.bytes === true || options.sort === "bytes";
+  for await (const actor of actorsOf(store, options.kind))
+    yield {
+      actor,
+      events: actor.seq,
+      ...(withBytes ? { bytes: await historyBytes(store, actor.id) } : {}),
+      ...(served === undefined ? {} : { served: served.has(kindOf(actor.id)) }),
+    };
+}
+
+const historyBytes = async (store: Store, id: ActorId): Promise<number> => {
+  let bytes = 0;
+  for await (const { header, body = "" } of eventsOf(store, id)) bytes += Buffer.byteLength(header) + Buffer.byteLength(body);
+  return bytes;
+};
+
+/** Hands over as many as are wanted, in order. True where there were more. By size, all are seen, and about twice as many as are wanted held. */
+const select = async <R extends Sized>(
+  rows: AsyncIterable<R> | Iterable<R>,
+  { sort, limit }: Options,
+  { json }: Output,
+  keep: (row: R) => void,
+): Promise<boolean> => {
+  const most = limit ?? (json ? Number.POSITIVE_INFINITY : TABLE_ROWS);
+  let seen = 0;
+  if (sort === "name") {
+    for await (const row of rows) {
+      if (seen === most) return true;
+      keep(row);
+      seen += 1;
+    }
+    return false;
+  }
+  const bySize = (one: R, other: R): number => (other[sort] ?? 0) - (one[sort] ?? 0);
+  let largest: R[] = [];
+  for await (const row of rows) {
+    seen += 1;
+    largest.push(row);
+    if (largest.length > 2 * most + TABLE_ROWS) largest = largest.toSorted(bySize).slice(0, most);
+  }
+  for (const row of largest.toSorted(bySize).slice(0, most)) keep(row);
+  return seen > most;
+};
+
+const actorJson = ({ actor, bytes, served }: ActorRow): object => ({
+  id: actor.id,
+  seq: actor.seq,
+  head: actor.head,
+  status: actor.status,
+  ...(bytes === undefined ? {} : { bytes }),
+  ...(served === undefined ? {} : { served }),
+});
+
+const actorTable = (rows: readonly ActorRow[]): string =>
+  table(
+    ["actor", "events", ...bytesHead(rows), "status", "head"],
+    rows.map(({ actor, bytes, served }) => [
+      actor.id,
+      String(actor.seq),
+      ...bytesCell(bytes),
+      served === false && actor.status !== "stopped" ? `${actor.status}, not served` : actor.status,
+      actor.head.slice(0, 12),
+    ]),
+  );
+
+const kindTable = (rows: readonly KindRow[]): string =>
+  table(
+    ["kind", "actors", "events", ...bytesHead(rows), ...(rows.some(({ served }) => served === false) ? [""] : [])],
+    rows.map(({ kind, actors, events, bytes, served }) => [
+      kind,
+      String(actors),
+      String(events),
+      ...bytesCell(bytes),
+      served === false ? "not served" : "",
+    ]),
+  );
+
+const bytesHead = (rows: readonly Sized[]): readonly string[] => (rows.some(({ bytes }) => bytes !== undefined) ? ["bytes"] : []);
+const bytesCell = (bytes: number | undefined): readonly string[] => (bytes === undefined ? [] : [grouped(bytes)]);
+const grouped = (bytes: number): string => bytes.toLocaleString("en-US");

@@ -115,6 +115,15 @@ describe("actions of a service", () => {
     assert.deepEqual(okOf(await act(source, "tools/go")), { result: { score: 3 }, changed: {} });
   });
 
+  it("law 3: that are taken away while a call is on its way are not done", async () => {
+    const service = new Puppet({ actions: { go: action() } });
+    using source = fromAgenticService(service);
+    const reply = act(source, "tools/go");
+    service.told.actions.set({});
+    assert.ok("refused" in (await reply));
+    assert.equal(service.calls.length, 0);
+  });
+
   it("that throw anything are told with its words, bounded, and go on", async () => {
     const service = new Puppet({ actions: { go: action(), both: action([{}, {}], () => Promise.reject(new Error("Both failed."))) } });
     using source = fromAgenticService(service);

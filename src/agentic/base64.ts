@@ -10,8 +10,13 @@ export function toBase64(bytes: Uint8Array): string {
 /** A value that is nothing but bytes; undefined: it is something else. */
 export function bytesOf(value: unknown): Uint8Array | undefined {
   if (value instanceof Uint8Array) return value;
-  if (value instanceof ArrayBuffer || value instanceof SharedArrayBuffer) return new Uint8Array(value);
+  if (value instanceof ArrayBuffer || isShared(value)) return new Uint8Array(value);
   if (value instanceof DataView || value instanceof Uint8ClampedArray)
     return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
   return undefined;
+}
+
+// A page that is not isolated from others has no such thing.
+function isShared(value: unknown): value is SharedArrayBuffer {
+  return typeof SharedArrayBuffer !== "undefined" && value instanceof SharedArrayBuffer;
 }

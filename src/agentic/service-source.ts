@@ -95,6 +95,7 @@ export class ServiceSource implements Source, Disposable {
     await this.#late();
     if (options.signal?.aborted === true) throw new EngineError("CANCELLED", `${ref} was cancelled before it began.`);
     // Of now: an action that was taken away since the list was read would still run, and the service would not say so.
+    this.#refresh();
     const entry = this.#book.get(ref);
     if (entry === undefined) return NOTHING;
     const given = isBag(args) ? args : {};

@@ -155,12 +155,16 @@ describe("states of a service", () => {
       icon: { schema: { type: "blob", mediaType: "image/png" }, value: bytes.slice(0, 3) },
       file: { value: new Blob([bytes.slice(0, 3)], { type: "text/css" }) },
       raw: { value: bytes.slice(0, 3).buffer },
+      shared: { value: new SharedArrayBuffer(3) },
+      view: { value: new DataView(bytes.buffer, 1, 2) },
       many: { value: bytes },
     };
     using source = fromAgenticService(new Puppet({ states }), { pageLength: 101 });
     assert.deepEqual(okOf(await act(source, "resources/icon")), { [BLOB]: "AAEC", mimeType: "image/png" });
     assert.deepEqual(okOf(await act(source, "resources/file")), { [BLOB]: "AAEC", mimeType: "text/css" });
     assert.deepEqual(okOf(await act(source, "resources/raw")), { [BLOB]: "AAEC", mimeType: "application/octet-stream" });
+    assert.deepEqual(okOf(await act(source, "resources/shared")), { [BLOB]: "AAAA", mimeType: "application/octet-stream" });
+    assert.deepEqual(okOf(await act(source, "resources/view")), { [BLOB]: "AQI=", mimeType: "application/octet-stream" });
     const index = okOf(await act(source, "resources/many"));
     assert.ok(isRecord(index) && Array.isArray(index["pages"]) && index["length"] === 1_000);
     const read: Buffer[] = [];

@@ -169,7 +169,11 @@ export class StreamConnection implements Connection {
       this.#core.admit();
       this.#core.limit(this.#caller);
       const row = newSession(this.#core, request, this.#caller, undefined);
-      const session = new Session(row, this.#core.settings, this.#core.settings.source, { ready: false, kept: false });
+      const session = new Session(row, this.#core.settings, this.#core.settings.source, {
+        ready: false,
+        kept: false,
+        closing: this.#core.work.closing,
+      });
       this.#session = session;
       return wholeText(legacyReply(request.id, { members: initializeMembers(this.#core, session.revision) }));
     } catch (error) {

@@ -288,6 +288,22 @@ describe("a legacy reply", () => {
     assert.equal(made.calls, 1);
   });
 
+  test("waits for nobody once the server closes: what waits is told, and nothing was applied", async () => {
+    const made = world();
+    // Time stands still: only the drain itself can end the wait.
+    const clock = steppedClock();
+    await using gateway = gatewayOf(made.source, { clock });
+    const session = await open(gateway, { capabilities: { elicitation: {} } });
+    const asked = session.sent(call("confirm"));
+    await until(() => asked.sent.channel.messages.length === 1);
+    await gateway.drain(60_000);
+    await asked.answer;
+    const [, cancelled, reply] = asked.sent.channel.messages;
+    assert.equal(cancelled?.["method"], "notifications/cancelled");
+    assert.match(JSON.stringify(reply), /The server is closing: call again in a moment\. Nothing was applied\..*"isError":true/);
+    assert.equal(made.calls, 0);
+  });
+
   test("says that the client refused, answered nonsense or never answered, and nothing was applied", async () => {
     const made = world();
     const clock = steppedClock();

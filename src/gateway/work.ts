@@ -1,18 +1,19 @@
-import type { Clock } from "../contract/index.ts";
+import { Cancellation, type Clock } from "../contract/index.ts";
 
 /** Counts what runs, so that a drain knows when it has ended. */
 export class Work {
   #running = 0;
-  #closed = false;
+  /** Aborted once no new work is taken. */
+  readonly closing = new Cancellation();
   readonly #idle = new Set<() => void>();
 
   /** No new work is taken. */
   get closed(): boolean {
-    return this.#closed;
+    return this.closing.aborted;
   }
 
   close(): void {
-    this.#closed = true;
+    this.closing.abort();
   }
 
   /** Counts in what runs until it has settled, and passes it on. */

@@ -8,6 +8,8 @@ export class NoAnswer extends Error {
   override readonly name = "NoAnswer";
 }
 
+const CLOSING = "The server is closing: call again in a moment.";
+
 interface Waiting {
   readonly settle: (response: Response) => void;
   readonly fail: (why: NoAnswer) => void;
@@ -17,21 +19,26 @@ interface Waiting {
 export class ClientRequests {
   readonly #settings: Settings;
   readonly #waiting = new Map<string, Waiting>();
+  readonly #closing: CancelSignal;
   #closed = false;
 
-  constructor(settings: Settings) {
+  /** Once it is `closing`, the server waits for nobody's answer: a person may take longer than any drain. */
+  constructor(settings: Settings, closing: CancelSignal) {
     this.#settings = settings;
+    this.#closing = closing;
   }
 
   /** Sends one and waits for its answer. Throws `NoAnswer`; a wait that ends so is told to the client. */
   ask(method: string, params: Bag, send: (message: Bag) => void, signal: CancelSignal | undefined): Promise<Json> {
     if (this.#closed) return Promise.reject(new NoAnswer("The client has gone."));
+    if (this.#closing.aborted) return Promise.reject(new NoAnswer(CLOSING));
     const id = `ask-${this.#settings.entropy.hex(8)}`;
     return new Promise<Json>((resolve, reject) => {
       const end = (): void => {
         this.#waiting.delete(id);
         undo();
         signal?.removeEventListener("abort", aborted);
+        this.#closing.removeEventListener("abort", closing);
       };
       const fail = (why: NoAnswer): void => {
         end();
@@ -43,7 +50,9 @@ export class ClientRequests {
       };
       const aborted = (): void => giveUp("The call was cancelled.");
       const undo = this.#settings.clock.after(this.#settings.limits.answerMs, () => giveUp("The client did not answer in time."));
+      const closing = (): void => giveUp(CLOSING);
       signal?.addEventListener("abort", aborted, { once: true });
+      this.#closing.addEventListener("abort", closing, { once: true });
       const settle = (response: Response): void => {
         if (response.result === undefined) return fail(new NoAnswer(refusalOf(method, response.error)));
         end();

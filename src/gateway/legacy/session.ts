@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Bag, Caller, Channel, ListName, Log, LogLevel, SessionRow, Source, Viewer } from "../../contract/index.ts";
+import type { Bag, CancelSignal, Caller, Channel, ListName, Log, LogLevel, SessionRow, Source, Viewer } from "../../contract/index.ts";
 import type { Posture } from "../../source/index.ts";
 import { isLogLevel } from "../aside.ts";
 import { Audience, type AudienceHost } from "../audience.ts";
@@ -15,6 +15,13 @@ import type { ResumableStream } from "./resumable-stream.ts";
 
 const ALL_LISTS = ["tools", "resources", "prompts"] as const;
 const NOTHING: readonly string[] = Object.freeze([]);
+
+interface Begun {
+  readonly ready: boolean;
+  readonly kept: boolean;
+  /** The server takes no more work. */
+  readonly closing: CancelSignal;
+}
 
 /**
  * One legacy client, from initialize on: its row, and what lives only while this
@@ -44,8 +51,9 @@ export class Session implements AudienceHost {
   /** Begun in another process, and not listened to in this one yet. */
   #revived: boolean;
   readonly #settings: Settings;
+  readonly #closing: CancelSignal;
 
-  constructor(row: SessionRow, settings: Settings, source: Source, how: { readonly ready: boolean; readonly kept: boolean }) {
+  constructor(row: SessionRow, settings: Settings, source: Source, how: Begun) {
     this.row = row;
     this.ready = how.ready;
     this.kept = how.kept;
@@ -59,6 +67,7 @@ export class Session implements AudienceHost {
     });
     this.can = can.length === 0 ? NOTHING : can;
     this.#settings = settings;
+    this.#closing = how.closing;
   }
 
   get wanted(): typeof ALL_LISTS {
@@ -75,7 +84,7 @@ export class Session implements AudienceHost {
 
   /** What the client is asked, and who waits for its answers. */
   get requests(): ClientRequests {
-    this.#requests ??= new ClientRequests(this.#settings);
+    this.#requests ??= new ClientRequests(this.#settings, this.#closing);
     return this.#requests;
   }
 

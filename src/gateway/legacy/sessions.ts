@@ -57,7 +57,8 @@ export class Sessions {
   }
 
   #revive(row: SessionRow, ready: boolean): Session {
-    return new Session(row, this.#core.settings, this.#sourceFor(row.posture), { ready, kept: true });
+    const { settings, work } = this.#core;
+    return new Session(row, settings, this.#sourceFor(row.posture), { ready, kept: true, closing: work.closing });
   }
 
   #keep(session: Session): Session {

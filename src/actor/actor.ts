@@ -66,7 +66,7 @@ export function actor(kind: string, definition: AnyDefinition): object {
     catalogue,
     initial: (key: string, first: Message) => initialState(definition, fits, key, first),
     ...(migrate !== undefined && { migrate: (state: Json, from: number) => fits(migrate(state, from)) }),
-    receive: (state: object, message: Message) => receive(acts, frozen(state), message),
+    receive: (state: object, message: Message, life?: string, seq?: number) => receive(acts, frozen(state), message, life, seq),
     view: (state, action, args, viewer, self) => view(acts, frozen(state), action, args, viewer, self === undefined ? "" : keyOf(self)),
     surface: (state, viewer, onFault) => surface(frozen(state), viewer, onFault),
     redact: (message: Message) => redacted(acts.get(message.action), message),

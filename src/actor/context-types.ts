@@ -80,8 +80,8 @@ export interface RunContext<S, A> {
   readonly answers: Bag;
   /** Whether the client can be asked: `elicitation`, `sampling`, `roots`. */
   readonly can: (name: string) => boolean;
-  /** Leaves with the commit, first in, first out per receiver (C5). */
-  readonly send: Send<void>;
+  /** Leaves with the commit, first in, first out per receiver (C5). Returns its id: `of` in the reply, where `replyAs` asks for one. */
+  readonly send: Send<string>;
   /** Durable and named: the same name again replaces it. */
   readonly wake: (name: string, options: WakeOptions) => void;
   readonly cancel: (name: string) => void;

@@ -1,4 +1,4 @@
-import type { Context, Message, Policy, Reply, Turn, Viewer, Work } from "../contract/index.ts";
+import type { Message, Policy, Reply, Turn, Viewer, Work } from "../contract/index.ts";
 import { badTurn, explained } from "./bad-turn.ts";
 import { unconfirmed } from "./confirm.ts";
 import { isContent } from "./content.ts";
@@ -15,8 +15,11 @@ import { WorkingContext } from "./work-context.ts";
 /** The actions of a kind, and what turns need of its policy. */
 export type Acts = ReadonlyMap<string, Act> & Pick<Policy, "minEveryMs">;
 
-/** The turn of one message, as data; `state` is deeply frozen. A throw is a crash, everything else an outcome. */
-export function receive(acts: Acts, state: object, message: Message): Turn<object> | Work<object> {
+/**
+ * The turn of one message, as data; `state` is deeply frozen. A throw is a crash, everything else an outcome. Who does not
+ * say what event the turn would leave gets ids of what it sends that are as good, and no engine's.
+ */
+export function receive(acts: Acts, state: object, message: Message, life = message.id, seq = 0): Turn<object> | Work<object> {
   const act = acts.get(message.action);
   if (act === undefined) return { reply: isBegin(message) ? { ok: null } : unknownAction(message.action) };
   const viewer = message.viewer ?? NOBODY;
@@ -33,9 +36,9 @@ export function receive(acts: Acts, state: object, message: Message): Turn<objec
     return { reply: outcome(act, error) };
   }
   const { does } = act;
-  if (does.how === "run") return run(act, does.run, new TurnContext(state, message, args, acts, act.confirm !== undefined));
+  if (does.how === "run") return run(act, does.run, new TurnContext(state, message, args, acts, act.confirm !== undefined, life, seq));
   if (does.how === "view") return { reply: read(act, state, args, viewer, keyOf(message.to)) };
-  return (engine) => work(act, does.work, state, message, args, acts, engine);
+  return (engine) => work(act, does.work, new WorkingContext(state, message, args, acts, act.confirm !== undefined, life, seq, engine));
 }
 
 /** Only to begin: its initial state is committed, nothing else happens. */
@@ -65,16 +68,7 @@ function run(act: Act, does: (context: TurnContext) => unknown, context: TurnCon
   }
 }
 
-async function work(
-  act: Act,
-  does: (context: WorkingContext) => Promise<unknown>,
-  state: object,
-  message: Message,
-  args: unknown,
-  acts: Acts,
-  engine: Context,
-): Promise<Turn<object>> {
-  const context = new WorkingContext(state, message, args, acts, act.confirm !== undefined, engine);
+async function work(act: Act, does: (context: WorkingContext) => Promise<unknown>, context: WorkingContext): Promise<Turn<object>> {
   try {
     const reply = replyOf(act, await does(context));
     return context.close(reply);

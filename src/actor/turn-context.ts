@@ -52,17 +52,21 @@ export class TurnContext implements RunContext<object, unknown> {
   readonly #base: object;
   readonly #kind: Wakeful;
   readonly #confirms: boolean;
+  readonly #life: string;
+  readonly #seq: number;
   #draft: Draft | undefined;
   #random: Random | undefined;
   #effects: Effects | undefined;
   #over = false;
 
-  constructor(base: object, message: Message, args: unknown, kind: Wakeful, confirms: boolean) {
+  constructor(base: object, message: Message, args: unknown, kind: Wakeful, confirms: boolean, life: string, seq: number) {
     this.message = message;
     this.args = args;
     this.#base = base;
     this.#kind = kind;
     this.#confirms = confirms;
+    this.#life = life;
+    this.#seq = seq;
   }
 
   get state(): object {
@@ -97,7 +101,7 @@ export class TurnContext implements RunContext<object, unknown> {
   get can(): (name: string) => boolean {
     return (name) => this.message.can?.includes(name) ?? false;
   }
-  get send(): Send<void> {
+  get send(): Send<string> {
     return (to: ActorId | Outgoing, given?: string | SendOptions, args?: unknown, options?: SendOptions) => {
       const message = outgoing(to, given, args, options, this.message);
       const { replyAs } = message;
@@ -105,7 +109,9 @@ export class TurnContext implements RunContext<object, unknown> {
         throw badTurn(
           `\`replyAs\` names the message ${JSON.stringify(replyAs)}, which this kind does not have: declare it in \`messages\`, with \`replies: true\`.`,
         );
-      (this.effects().send ??= []).push(message);
+      const sends = (this.effects().send ??= []);
+      sends.push(message);
+      return `${this.#life}.${this.#seq}.${sends.length - 1}`;
     };
   }
   get wake(): (name: string, options: WakeOptions) => void {

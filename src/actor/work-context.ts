@@ -6,8 +6,8 @@ import type { Wakeful } from "./wakes.ts";
 /** A turn in the making that may wait; its draft lives as long as the work. */
 export class WorkingContext extends TurnContext implements WorkContext<object, unknown> {
   readonly #engine: Context;
-  constructor(base: object, message: Message, args: unknown, kind: Wakeful, confirms: boolean, engine: Context) {
-    super(base, message, args, kind, confirms);
+  constructor(base: object, message: Message, args: unknown, kind: Wakeful, confirms: boolean, life: string, seq: number, engine: Context) {
+    super(base, message, args, kind, confirms, life, seq);
     this.#engine = engine;
   }
   get signal(): AbortSignal {

@@ -81,8 +81,8 @@ export function begin(kind: Kind, id: ActorId, message: Message, uid: string | u
 export const hasParent = ({ behaviour: { per, begins } }: Kind): boolean => (per === undefined || per === "link") && begins !== true;
 
 /** What the behaviour gives, where it is a turn or work. Throws what it throws. */
-export function received({ behaviour }: Kind, state: Json, message: Message): Turn<unknown> | Work<unknown> {
-  const effect: unknown = behaviour.receive(state, message);
+export function received({ behaviour }: Kind, state: Json, message: Message, life: string, seq: number): Turn<unknown> | Work<unknown> {
+  const effect: unknown = behaviour.receive(state, message, life, seq);
   if (isEffect(effect)) return effect;
   throw new TypeError("`receive` gave neither a turn nor work: what waits is returned as a function.");
 }

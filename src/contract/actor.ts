@@ -127,8 +127,10 @@ export interface Behaviour<S = unknown> {
    * Replies `UNKNOWN` to an action it does not know; but to `begin` with `start`, should there be no such action of its
    * own, `{ ok: null }`: a cast sends it to a viewer's actor that has not begun before it acts through its links, since
    * what these send back must find somebody.
+   *
+   * `life` and `seq` are of the event the turn would leave: the nth of its sends, from 0, has the id `${life}.${seq}.${n}`.
    */
-  receive(state: S, message: Message): Turn<S> | Work<S>;
+  receive(state: S, message: Message, life?: string, seq?: number): Turn<S> | Work<S>;
   /** Read-only tools, resources, prompts, completion: no mailbox, no event. `self` is the actor viewed, where the caller knows it. */
   view?(state: S, action: string, args: Json, viewer: Viewer, self?: ActorId): Reply;
   /**

@@ -172,7 +172,7 @@ export class Cell extends Line implements Base {
     this.lastAt = this.host.clock.now();
     let effect: Turn<unknown> | Work<unknown>;
     try {
-      effect = received(this.kind, base.state, job.message);
+      effect = received(this.kind, base.state, job.message, base.life, this.seq + 1);
     } catch (error) {
       return this.#crash(job, error, "turn");
     }

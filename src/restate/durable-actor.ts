@@ -67,7 +67,8 @@ export class DurableActor {
     const entered = this.#guarded(message, value, () => {
       if (late) throw faults.deadline(message.to);
       const place = this.#place(message, readKept(value));
-      return { place, effect: received(this.#kind, place.base.state, message) };
+      const { base, kept } = place;
+      return { place, effect: received(this.#kind, base.state, message, base.life, (kept?.seq ?? 0) + 1) };
     });
     if ("fault" in entered) return { of, fault: entered.fault };
     const { place, effect } = entered.value;

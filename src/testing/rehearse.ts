@@ -35,6 +35,7 @@ export interface Rehearsal<S> {
 
 const NEW_YEAR_2024 = 1_704_067_200_000;
 const A_SECOND_MS = 1_000;
+const LIFE = "rehearsal";
 const NOBODY: Viewer = { scopes: [] };
 
 /** Puts one actor on a stage. Deterministic: the same calls give the same states, ids and dice. */
@@ -53,7 +54,7 @@ export function rehearse<S>(behaviour: Behaviour<S>, options: RehearsalOptions<S
     count += 1;
     const at = (options.at ?? NEW_YEAR_2024) + (count - 1) * A_SECOND_MS;
     const seed = (count * 0x9e3779b1).toString(16).padStart(32, "0").slice(-32);
-    return { id: `rehearsal.${count}`, to: id, action, args, at, seed, viewer: options.viewer ?? NOBODY, ...more };
+    return { id: `${LIFE}.${count}`, to: id, action, args, at, seed, viewer: options.viewer ?? NOBODY, ...more };
   };
   let state = options.state ?? pure.initial(key, envelope("start", null, { start: options.start ?? null }));
 
@@ -90,12 +91,12 @@ export function rehearse<S>(behaviour: Behaviour<S>, options: RehearsalOptions<S
       return stopped;
     },
     turn(action, args = {}, more = {}) {
-      const turn = pure.receive(state, envelope(action, args, more));
+      const turn = pure.receive(state, envelope(action, args, more), LIFE, count);
       if (typeof turn === "function") throw new Error(`${action} is work: use \`await work(…)\`.`);
       return apply(turn);
     },
     async work(action, args = {}, more = {}) {
-      const turn = pure.receive(state, envelope(action, args, more));
+      const turn = pure.receive(state, envelope(action, args, more), LIFE, count);
       return apply(typeof turn === "function" ? await turn(context) : turn);
     },
     view: (action, args = {}, viewer = options.viewer ?? NOBODY) =>

@@ -18,7 +18,7 @@ export class Guard {
   readonly #left: () => void;
   readonly #stopClock: (() => void) | undefined;
 
-  /** Watches over a message that is not over, until it is. */
+  /** Watches over a message that is not over, until it is lifted. */
   constructor(host: GuardHost, job: Job, signal: CancelSignal | undefined) {
     const { to, deadline } = job.message;
     this.#host = host;
@@ -30,7 +30,6 @@ export class Guard {
       const late = (): void => this.#end((applied) => faults.deadline(to, applied));
       this.#stopClock = host.clock.after(Math.max(0, deadline - host.clock.now()), late);
     }
-    job.guard = this;
   }
 
   lift(): void {

@@ -49,7 +49,8 @@ export class LateChange implements Change {
   }
 
   toJSON(): Change {
-    return { ...this, head: this.head };
+    const { id, seq, head, status, emit } = this;
+    return { id, seq, head, status, ...(emit === undefined ? undefined : { emit }) };
   }
 }
 
@@ -61,5 +62,10 @@ export class LateSnapshot extends LateChange implements Snapshot {
     super(id, seq, status, of);
     this.state = state;
     if (owner !== undefined) this.owner = owner;
+  }
+
+  override toJSON(): Snapshot {
+    const { state, owner } = this;
+    return { ...super.toJSON(), state, ...(owner === undefined ? undefined : { owner }) };
   }
 }

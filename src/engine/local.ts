@@ -372,7 +372,8 @@ export class LocalEngine implements Engine {
     if (signal?.aborted) return job.fail(faults.cancelled(job.message.to));
     this.#accept(job);
     // An idle actor's turn has run by now: of what is over already nothing can be taken back.
-    if (job.phase !== "over" && (signal !== undefined || job.message.deadline !== undefined)) new Guard(this.#guards, job, signal);
+    if (job.phase !== "over" && (signal !== undefined || job.message.deadline !== undefined))
+      job.guard = new Guard(this.#guards, job, signal);
   }
 
   #accept(job: Job): void {

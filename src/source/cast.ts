@@ -106,7 +106,7 @@ class Cast implements Source {
   }
 
   async surface(viewer: Viewer): Promise<Surface> {
-    const { plan, closures } = this.#for(viewer);
+    const { closures } = this.#for(viewer);
     return (await closures.of(viewer, this.#rootsOf(viewer))).surface;
   }
 
@@ -178,7 +178,7 @@ class Cast implements Source {
   }
 
   async #findOpen(viewer: Viewer, ref: OfferRef): Promise<Planned | undefined> {
-    const { plan, closures } = this.#for(viewer);
+    const { closures } = this.#for(viewer);
     return (await closures.of(viewer, this.#rootsOf(viewer))).offers.get(ref);
   }
 

@@ -12,8 +12,6 @@ import { openRequest, performModern } from "./perform.ts";
 export function modernExchange(core: Core, source: Source, exchange: Exchange, request: Request): Answer | Promise<Answer> {
   const header = (name: string): string | undefined => exchange.header(name);
   const failed = (error: unknown): Answer => faultAnswer(faultOf(error), "modern", request.id);
-  // Without a reply, nobody is there to read it.
-  const answer = (reply: ReplyText | undefined): Answer => (reply === undefined ? GONE : { status: 200, body: pieces(reply) });
   try {
     if (request.method === "subscriptions/listen") return subscribe(core, source, exchange, request).catch(failed);
     const asking = { caller: exchange.caller, source, aside: new StreamAside(exchange), signal: exchange.gone, header };
@@ -25,6 +23,9 @@ export function modernExchange(core: Core, source: Source, exchange: Exchange, r
 }
 
 const GONE: Answer = Object.freeze({ status: 499 });
+
+/** Without a reply, nobody is there to read it. */
+const answer = (reply: ReplyText | undefined): Answer => (reply === undefined ? GONE : { status: 200, body: pieces(reply) });
 
 /** The core protocol has no notification over HTTP; what a client sends all the same is taken and ignored. */
 export function modernNotification(core: Core, exchange: Exchange, _notification: Notification): Answer {

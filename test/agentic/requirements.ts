@@ -265,6 +265,7 @@ const services: readonly Requirement[] = [
     tests: [
       played,
       "tic-tac-toe › a client of the modern era plays one of the legacy era, and lists of the modern one follow its turn too",
+      "whatever two players try, each is offered what the rules allow, and told of the changes of its own list alone",
     ],
   },
   {

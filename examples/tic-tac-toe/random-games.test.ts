@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as fc from "fast-check";
+import type { Viewer } from "troupe/contract";
+import { listed } from "troupe/source";
+import { ticTacToe } from "./index.ts";
+import { type Board, EMPTY, type Mark, outcomeOf, turnOf } from "./rules.ts";
+
+const seat = (principal: string): Viewer => ({ principal, scopes: [] });
+const MARKS = ["X", "O"] as const;
+const VIEWERS: Readonly<Record<Mark, Viewer>> = { X: seat("xenia"), O: seat("otto") };
+
+const act = fc.record({
+  mark: fc.constantFrom(...MARKS),
+  tool: fc.constantFrom("play", "play", "play", "again"),
+  cell: fc.integer({ min: -1, max: 9 }),
+});
+
+const toolsNow = (board: Board, mark: Mark): readonly string[] =>
+  outcomeOf(board) === undefined ? (turnOf(board) === mark ? ["play"] : []) : ["again"];
+
+test("whatever two players try, each is offered what the rules allow, and told of the changes of its own list alone", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(act, { minLength: 20, maxLength: 80 }), async (acts) => {
+      using source = ticTacToe();
+      const told = { X: 0, O: 0 };
+      const toolsOf = async (mark: Mark): Promise<readonly string[]> =>
+        listed(await source.surface(VIEWERS[mark]), "dynamic")
+          .tools.map(({ name }) => name)
+          .filter((name) => name !== "wait_for_change");
+      for (const mark of MARKS) {
+        await toolsOf(mark);
+        source.watch(VIEWERS[mark], (ref) => (told[mark] += ref === undefined ? 1 : 0));
+      }
+      let board: Board = EMPTY;
+      const changes = { X: 0, O: 0 };
+      for (const { mark, tool, cell } of acts) {
+        const before = board;
+        const isOffered = toolsNow(board, mark).includes(tool);
+        const reply = await source.act(VIEWERS[mark], `tools/${tool}`, tool === "play" ? { cell } : {}, {});
+        if (isOffered && tool === "again") board = EMPTY;
+        if (isOffered && tool === "play" && board[cell] === " ") board = board.with(cell, mark);
+        assert.equal("ok" in reply, board !== before, JSON.stringify(reply));
+        await new Promise((resolve) => setImmediate(resolve));
+        for (const side of MARKS) {
+          assert.deepEqual(await toolsOf(side), toolsNow(board, side));
+          if (toolsNow(before, side).join() !== toolsNow(board, side).join()) changes[side] += 1;
+        }
+        assert.deepEqual(told, changes);
+      }
+    }),
+    { numRuns: 50 },
+  );
+});

@@ -2,7 +2,17 @@ import { TroupeError } from "../contract/index.ts";
 
 /** An author's turn did what cannot work: the message says what to do instead. */
 export function badTurn(message: string, cause?: unknown): TroupeError<"BAD_TURN"> {
-  return new TroupeError("BAD_TURN", message, { cause });
+  return whereMade(new TroupeError("BAD_TURN", message, { cause }));
+}
+
+const PACKAGE = new URL("..", import.meta.url).href;
+
+/** The same error, whose frames begin where Troupe was called: what a log tells of the place is the author's own line. */
+export function whereMade<E extends Error>(error: E): E {
+  const frames = framesOf(error).split("\n");
+  const first = frames.findIndex((frame) => frame.includes("file:") && !frame.includes(PACKAGE));
+  if (first > 0) error.stack = `${error.name}: ${error.message}\n${frames.slice(first).join("\n")}`;
+  return error;
 }
 
 /**
@@ -25,8 +35,10 @@ function reasonFor(message: string): string | undefined {
 
 /** `error`, with the frames of what it stands for. */
 export function withFramesOf<E extends Error>(cause: Error, error: E): E {
-  const { stack = "", message } = cause;
-  const frames = stack.slice(stack.indexOf(message) + message.length).replace(/^[^\n]*\n/, "");
-  error.stack = `${error.name}: ${error.message}\n${frames}`;
+  error.stack = `${error.name}: ${error.message}\n${framesOf(cause)}`;
   return error;
+}
+
+function framesOf({ stack = "", message }: Error): string {
+  return stack.slice(stack.indexOf(message) + message.length).replace(/^[^\n]*\n/, "");
 }

@@ -1,4 +1,5 @@
 import { TroupeError } from "../contract/index.ts";
+import { whereMade } from "./bad-turn.ts";
 
 const KIND = /^[a-z][a-z0-9-]{0,63}$/;
 const OFFER = /^[A-Za-z0-9_.-]{1,128}$/;
@@ -53,5 +54,5 @@ export function keyOf(id: string): string {
       throw new TroupeError("BAD_ID", `${JSON.stringify(id)} is not percent-encoded rightly: make ids with \`kind.id(key)\`.`, { cause });
     }
   }
-  throw new TroupeError("BAD_ID", `${JSON.stringify(id)} is no actor id: make ids with \`kind.id(key)\`.`);
+  throw whereMade(new TroupeError("BAD_ID", `${JSON.stringify(id)} is no actor id: make ids with \`kind.id(key)\`.`));
 }

@@ -1,4 +1,5 @@
 import { type Bag, type Json, TroupeError } from "../contract/index.ts";
+import { whereMade } from "./bad-turn.ts";
 
 type Mistake = "BAD_TURN" | "BAD_DEFINITION";
 
@@ -14,9 +15,11 @@ export function plain(value: unknown, where: string, code: Mistake = "BAD_TURN")
   try {
     copy = copied(value, 0);
   } catch (cause) {
-    throw new TroupeError(code, `${where} cannot be read: it throws, or is a draft of a turn that is over. Pass plain values.`, { cause });
+    throw whereMade(
+      new TroupeError(code, `${where} cannot be read: it throws, or is a draft of a turn that is over. Pass plain values.`, { cause }),
+    );
   }
-  if (copy === NOT_JSON) throw new TroupeError(code, `${where} is not JSON: ${whyNot(value, "", 0)}.`);
+  if (copy === NOT_JSON) throw whereMade(new TroupeError(code, `${where} is not JSON: ${whyNot(value, "", 0)}.`));
   return copy;
 }
 

@@ -9,14 +9,16 @@ export interface ForkOptions extends Stamped {
   readonly to: ActorId;
   /** UUID of its life. */
   readonly life: string;
+  /** What it sends is recorded and never delivered, in this life and all after it. Default true. */
+  readonly muted?: boolean;
 }
 
 /**
  * The first entry of a chain that begins with the state after the last of `events` (from a
- * whole state on). It names its origin, in its message and as its cause. The fork is muted:
- * what it sends is recorded, not delivered; wakes and unanswered messages stay with the origin.
+ * whole state on). It names its origin, in its message and as its cause. Wakes and
+ * unanswered messages stay with the origin.
  */
-export function forkEntry(events: readonly ChainEvent[], { to, life, messageId, at, seed }: ForkOptions): Entry {
+export function forkEntry(events: readonly ChainEvent[], { to, life, messageId, at, seed, muted = true }: ForkOptions): Entry {
   const last = events.at(-1);
   if (last === undefined) throw new StoreError("STORE_CORRUPT", "There is nothing to fork: the chain is empty.");
   const { state, version } = stateFrom(events);
@@ -51,7 +53,7 @@ export function forkEntry(events: readonly ChainEvent[], { to, life, messageId, 
       lastMessageAt: at,
       messageCount: 1,
       status: "live",
-      muted: true,
+      ...(muted ? { muted } : {}),
       wakes: {},
       pending: {},
     },

@@ -106,7 +106,7 @@ function again(
   const born = begins(header, before, body);
   let plan: Plan | undefined;
   try {
-    const base = born || before === undefined ? begin(kind, header.actor, message, undefined) : understood(kind, header.actor, before);
+    const base = born || before === undefined ? begin(kind, header.actor, message) : understood(kind, header.actor, before);
     const turn = kind.behaviour.receive(base.state, message, header.life, seq);
     if (typeof turn === "function") return "work";
     plan = planTurn(base, { message, key: undefined, wake: wakeNameIn(message.id, header.life) }, turn, {

@@ -54,8 +54,11 @@ export interface Plan extends Base {
   readonly emit: readonly Json[] | undefined;
 }
 
+/** What goes over into another life: the actor's name for others, and that it is a fork nobody shall hear. */
+export type Before = Pick<Extra, "uid" | "muted">;
+
 /** The actor's first state. Throws what `initial` throws, or that it is no JSON. */
-export function begin(kind: Kind, id: ActorId, message: Message, uid: string | undefined): Base {
+export function begin(kind: Kind, id: ActorId, message: Message, { uid, muted }: Before = {}): Base {
   const override = overrideOf(kind, message.start === undefined ? undefined : message.policy);
   const policy = policyWith(kind, override);
   const state: unknown = kind.behaviour.initial(keyOf(id), message);
@@ -64,12 +67,13 @@ export function begin(kind: Kind, id: ActorId, message: Message, uid: string | u
   const owner = policy.owner === "starter" ? message.viewer?.principal : undefined;
   const parent = hasParent(kind) ? message.from : undefined;
   const extra =
-    override === undefined && owner === undefined && parent === undefined && uid === undefined
+    override === undefined && owner === undefined && parent === undefined && uid === undefined && muted === undefined
       ? kind.plain
       : {
           ...kind.plain,
           policy,
           ...(uid === undefined ? {} : { uid }),
+          ...(muted === undefined ? {} : { muted }),
           ...(override === undefined ? {} : { override }),
           ...(owner === undefined ? {} : { owner }),
           ...(parent === undefined ? {} : { parent }),

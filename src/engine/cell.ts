@@ -227,8 +227,8 @@ export class Cell extends Line implements Base {
   #begin(job: Job): Base | undefined {
     const { message } = job;
     try {
-      const uid = this.life === "" ? undefined : (this.extra.uid ?? this.life);
-      const base = begin(this.kind, this.id, message, uid);
+      const { uid = this.life, muted } = this.extra;
+      const base = begin(this.kind, this.id, message, this.life === "" ? undefined : { uid, ...(muted && { muted }) });
       const { persistence } = base.extra.policy;
       if (persistence === "distributed") throw faults.engineMissing(this.kind.name, "engine");
       if (persistence === "disk" && this.host.store === undefined) throw faults.engineMissing(this.kind.name, "store");

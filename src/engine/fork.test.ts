@@ -42,3 +42,33 @@ test("a fork is muted: what it sends stands in its events and reaches nobody, it
   await clock.advance(250);
   assert.equal((await engine.read(FORK))?.seq, before, "wakes stay with the origin");
 });
+
+for (const persistence of ["kept", "dropped"] as const)
+  test(`a fork is muted in all its lives (its cell ${persistence} in between), unless it was forked to be heard`, async () => {
+    const clock = new SimulatedClock();
+    const store = memoryStore({ clock });
+    const kinds = [tallyKind("tally")];
+    const engine = await LocalEngine.start({ kinds, store, clock });
+    await engine.call({ to: ORIGIN, action: "add", args: { by: 5 }, start: null });
+    const entropy = new SimulatedEntropy();
+    const origin = await chainOf(engine, ORIGIN);
+    const HEARD: ActorId = "tally/heard";
+    for (const [to, muted] of [
+      [FORK, true],
+      [HEARD, false],
+    ] as const)
+      await store.commit(to, forkEntry(origin, { to, life: entropy.uuid(), messageId: to, at: clock.now(), seed: entropy.hex(16), muted }));
+    for (const to of [FORK, HEARD]) await engine.stop(to, "enough");
+    if (persistence === "dropped") await engine[Symbol.asyncDispose]();
+    await using now = persistence === "dropped" ? await LocalEngine.start({ kinds, store, clock }) : engine;
+    for (const to of [FORK, HEARD]) {
+      assert.deepEqual(await now.call({ to, action: "add", args: { by: 1 }, start: null }), { ok: 1 }, "another life");
+      await now.call(note(to));
+    }
+    await until("the other is heard", async () => (await now.read(OTHER)) !== undefined);
+    await settle(20);
+    const heard = JSON.stringify((await now.read(OTHER))?.state);
+    assert.match(heard, /from tally\/heard/);
+    assert.doesNotMatch(heard, /from tally\/fork/);
+    assert.deepEqual((await store.load(FORK))?.row.muted, true);
+  });

@@ -139,7 +139,17 @@ export class DurableActor {
     const { to } = message;
     if (kept === undefined || kept.row.status === "stopped") {
       if (message.start === undefined) throw kept === undefined ? faults.noActor(to) : faults.stopped(to);
-      return { base: begin(this.#kind, to, message, kept?.row.uid), born: true, kept, stale: false };
+      return {
+        base: begin(
+          this.#kind,
+          to,
+          message,
+          kept === undefined ? undefined : { uid: kept.row.uid, ...(kept.row.muted && { muted: true }) },
+        ),
+        born: true,
+        kept,
+        stale: false,
+      };
     }
     const { row, state, bytes } = kept;
     if (row.owner !== undefined && message.viewer !== undefined && message.viewer.principal !== row.owner) throw faults.noActor(to);

@@ -79,6 +79,8 @@ export function fields(inner: Readonly<Record<string, Shape<unknown>>>): Shape<o
 
 /** The arguments of a message that brings a reply. */
 export interface Brought<T> {
+  /** Id of the message that was answered. */
+  of: string;
   /** Null where it was refused. */
   back: T | null;
   /** Refused because whom it was sent to is no more. */
@@ -94,7 +96,8 @@ export function brought<T>(inner: Shape<T>): Shape<Brought<T>> {
     const reply = inside(value, "reply");
     const ok = inside(reply, "ok") ?? null;
     const code = inside(inside(reply, "refused"), "code");
-    return { back: ok === null ? null : inner.read(ok, `${path}.reply.ok`), gone: code === "ACTOR_STOPPED" || code === "NO_ACTOR" };
+    const of = text.read(inside(value, "of"), `${path}.of`);
+    return { of, back: ok === null ? null : inner.read(ok, `${path}.reply.ok`), gone: code === "ACTOR_STOPPED" || code === "NO_ACTOR" };
   });
 }
 

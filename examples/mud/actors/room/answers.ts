@@ -16,12 +16,10 @@ export function answers<T extends { ticket: Ticket }>(world: World, what: What, 
     run: (turn: RunContext<RoomState, Brought<T>>): void => {
       const { from, args, state } = turn;
       const { back } = args;
-      const index = state.asked.findIndex(
-        (one) => one.of === from && one.what === what && (back === null || one.ticket.call === back.ticket.call),
-      );
+      const index = state.asked.findIndex(({ id }) => id === args.of);
       const [asked] = index === -1 ? [] : state.asked.splice(index, 1);
       if (back !== null) {
-        if (!state.undone.includes(back.ticket.call)) return then(turn, back);
+        if (!state.undone.includes(args.of)) return then(turn, back);
         // Given up, and tried again by hand since: what lies here already cannot be there as well.
         if (isPlayer(from) && (what === "gained" || what === "received")) turn.send(from, "lapse", { item: back.ticket.item });
         return;
@@ -33,13 +31,13 @@ export function answers<T extends { ticket: Ticket }>(world: World, what: What, 
 }
 
 /** No turn of that player took it: what was on its way to it is here, and whoever waits is told. */
-function undo(turn: RoomTurn, world: World, { what, ticket, of }: Asked, gone: boolean): void {
+function undo(turn: RoomTurn, world: World, { id, what, ticket, of }: Asked, gone: boolean): void {
   const { state } = turn;
   const { call, me, item } = ticket;
   const mine = state.occupants[me];
   if (mine !== undefined && (what === "suffered" || what === "praised")) mine.busy = 0;
   if (what === "gained" || what === "received") {
-    state.undone = [...state.undone, call].slice(-UNDONE_KEPT);
+    state.undone = [...state.undone, id].slice(-UNDONE_KEPT);
     if (mine !== undefined) mine.items = mine.items.filter((one) => one !== item);
     putDown(turn, world, item);
     tellAll(turn, what === "received" ? me : "", `The ${itemOf(world, item).name} falls to the floor.`);

@@ -17,6 +17,8 @@ export type What = keyof typeof ASKS;
 
 /** Asked, and not answered yet. An answer that brings nothing back does not say whose call it ends and what was on its way. */
 export interface Asked {
+  /** Of the message that asks. */
+  id: string;
   of: ActorId;
   what: What;
   ticket: Ticket;
@@ -24,6 +26,6 @@ export interface Asked {
 
 /** Has a player's own turn decide; the answer comes back to this room. */
 export function ask(turn: RoomTurn, of: ActorId, what: What, ticket: Ticket, args: Bag = {}): void {
-  turn.state.asked.push({ of, what, ticket });
-  turn.send(of, ASKS[what], { ticket, ...args }, { replyAs: what, ...(what === "admitted" && { start: null }) });
+  const id = turn.send(of, ASKS[what], { ticket, ...args }, { replyAs: what, ...(what === "admitted" && { start: null }) });
+  turn.state.asked.push({ id, of, what, ticket });
 }

@@ -48,7 +48,7 @@ export interface RoomState {
   next: number;
   /** What players were asked and have not answered. */
   asked: Asked[];
-  /** Calls that were given up while something was on its way: the last ones. */
+  /** Messages that nobody took while they had something on its way: the last ones. */
   undone: string[];
   /** Used up, growing again. */
   resting: string[];

@@ -1,6 +1,5 @@
 import type { Command } from "commander";
 import { type Bag, type Json, StoreError } from "../contract/index.ts";
-import { stateFrom } from "../chain/index.ts";
 import { actorId } from "./actor-id.ts";
 import { isBag, textOr } from "./bag.ts";
 import { DataDirectory } from "./data-directory.ts";
@@ -27,10 +26,11 @@ export const registerActorCommands = (program: Command): void => {
   common(program.command("state").description("Print an actor's last durable state.").argument("<actor>", "kind/key")).action(
     async (actor: string, options: Common) => {
       const id = actorId(actor);
-      const { store } = openToRead(options.data);
+      const { store } = await openToRead(options.data);
       await using _ = store;
       const stored = await store.load(id);
       if (stored === undefined) throw notFound(`There is no actor ${id}; "troupe actors" lists them.`);
+      const { stateFrom } = await import("../chain/index.ts");
       const { state } = stateFrom(stored.tail);
       const stateBytes = Buffer.byteLength(JSON.stringify(state ?? null));
       const { seq, head, row } = stored;
@@ -98,7 +98,7 @@ export const registerActorCommands = (program: Command): void => {
 
   const letters = program.command("letters").description("Sends that failed three times: list, replay, drop.");
   common(letters.command("list", { isDefault: true }).description("List them.")).action(async (options: Common) => {
-    const { store } = openToRead(options.data);
+    const { store } = await openToRead(options.data);
     await using _ = store;
     const out = output(options.json === true);
     const damaged: StoreError[] = [];

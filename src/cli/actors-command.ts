@@ -46,7 +46,7 @@ export const registerActorsCommand = (program: Command): void => {
     .addOption(new Option("--sort <order>", "events or bytes: most first").choices(ORDERS).default("name"))
     .option("--limit <n>", `at most so many lines (default: ${TABLE_ROWS}; with --json all)`, wholeNumber(1))
     .action(async (options: Options) => {
-      const { store, directory } = openToRead(options.data);
+      const { store, directory } = await openToRead(options.data);
       await using _ = store;
       const out = output(options.json === true);
       if (options.byKind === true) await listKinds(store, directory, options, out);

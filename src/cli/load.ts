@@ -1,7 +1,6 @@
 import { existsSync, statSync } from "node:fs";
 import { basename, extname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { fromAgenticService, isAgenticService } from "../agentic/index.ts";
 import { type Behaviour, type Source, TroupeError } from "../contract/index.ts";
 import { CommandError, describeFailure, EXIT, usage } from "./exit-code.ts";
 
@@ -114,6 +113,13 @@ const values = (module: Readonly<Record<string, unknown>>): readonly unknown[] =
   ...new Set(Object.values(module).flatMap((value) => (Array.isArray(value) ? value : [value]))),
 ];
 
+/** Few modules export a service, so what makes a source of one is loaded for those alone. */
+const agenticSource = async (value: unknown): Promise<readonly Source[]> => {
+  if (!isObject(value)) return [];
+  const { fromAgenticService, isAgenticService } = await import("../agentic/index.ts");
+  return isAgenticService(value) ? [fromAgenticService(value)] : [];
+};
+
 /** `shop=./shop.ts`; a path that has an equals sign needs a slash before it. */
 const splitPrefix = (module: string): { readonly prefix?: string; readonly path: string } => {
   const match = /^([A-Za-z][\w-]*)=(.+)$/.exec(module);
@@ -136,7 +142,7 @@ export const load = async (modules: readonly string[], round = 0): Promise<Loade
     for (const value of values(module)) {
       if (isBehaviour(value)) kinds.push(value);
       else if (isSource(value)) sources.push(value);
-      else if (isAgenticService(value)) sources.push(fromAgenticService(value));
+      else sources.push(...(await agenticSource(value)));
     }
     if (kinds.length + sources.length === 0)
       throw usage(`${path} exports nothing to serve: export an actor (actor("name", {…})), a source, or an AgenticService.`);

@@ -65,6 +65,12 @@ export const visible = (text: string): string => text.replace(/(?![\t\n])\p{Cc}/
 /** The same on one line. */
 export const oneLine = (text: string): string => visible(text).replace(/[\t\n]/g, escaped);
 
+/** A value as one short line. */
+export const short = (value: unknown): string => {
+  const text = JSON.stringify(value) ?? "";
+  return visible(text.length > 100 ? `${text.slice(0, 99)}…` : text);
+};
+
 /** `1 kind of actors`, `2 kinds of actors`. */
 export const counted = (count: number, one: string, rest = ""): string => `${count} ${one}${count === 1 ? "" : "s"}${rest}`;
 

@@ -1,14 +1,14 @@
 import type { ActorId, Change, ChainEvent, Store } from "../contract/index.ts";
-import { sqliteStore } from "../store/index.ts";
 import { DataDirectory } from "./data-directory.ts";
 import { notFound } from "./exit-code.ts";
 
 const PAGE = 1_000;
 
 /** The store, to read only: works beside a running server. */
-export const openToRead = (data: string): { readonly store: Store; readonly directory: DataDirectory } => {
+export const openToRead = async (data: string): Promise<{ readonly store: Store; readonly directory: DataDirectory }> => {
   const directory = new DataDirectory(data);
   if (!directory.holdsActors()) throw directory.noActors();
+  const { sqliteStore } = await import("../store/index.ts");
   return { store: sqliteStore({ directory: directory.path, readOnly: true }), directory };
 };
 

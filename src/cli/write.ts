@@ -1,22 +1,7 @@
-import { LocalEngine } from "../engine/index.ts";
-import { sqliteStore } from "../store/index.ts";
-import type { DataDirectory } from "./data-directory.ts";
-import { holdOutput } from "./hold-output.ts";
-import { load } from "./load.ts";
-import { CommandError, describeFailure, usage } from "./exit-code.ts";
-import { faultFields } from "./fault-fields.ts";
-import { resolveToThisTroupe } from "./resolve-hook.ts";
-import { operate } from "./operate.ts";
-import { askControl } from "./control.ts";
 import type { Json } from "../contract/index.ts";
-
-/** Of a server its log says what a turn threw; here whoever called is the only one to be told. */
-const withCause = (error: unknown, thrown: unknown): unknown => {
-  const { exit, code, message } = describeFailure(error);
-  if ((code !== "CRASHED" && code !== "ACTOR_FAILED") || thrown === undefined) return error;
-  const { error: name, why = "", place } = faultFields(thrown, true);
-  return new CommandError(exit, code, `${message} It threw ${name}: ${why}${place === undefined ? "" : ` (${place})`}`);
-};
+import { askControl } from "./control.ts";
+import type { DataDirectory } from "./data-directory.ts";
+import { usage } from "./exit-code.ts";
 
 /**
  * One operation that writes: by the running server through its socket, or, where
@@ -36,26 +21,6 @@ export const write = async (
   const served = modules.length > 0 ? modules : (directory.readNote()?.modules ?? []);
   if (served.length === 0)
     throw usage(`No server runs on ${directory.path}, and it does not say which modules its actors are of: name them with --module.`);
-  const unhook = resolveToThisTroupe();
-  const held = holdOutput();
-  try {
-    const loaded = await load(served);
-    await using store = sqliteStore({ directory: directory.path });
-    let thrown: unknown;
-    await using engine = await LocalEngine.start({
-      kinds: loaded.parts.flatMap((part) => part.kinds),
-      store,
-      onFault: (error) => {
-        thrown ??= error;
-      },
-    });
-    try {
-      return await operate({ engine, store })(op, args);
-    } catch (error) {
-      throw withCause(error, thrown);
-    }
-  } finally {
-    held.release();
-    unhook();
-  }
+  const { writeHere } = await import("./write-here.ts");
+  return await writeHere(directory, served, op, args);
 };

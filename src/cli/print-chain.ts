@@ -1,0 +1,52 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { exportLine, readBody, readHeader } from "../chain/index.ts";
+import type { ChainEvent } from "../contract/index.ts";
+import { actorId } from "./actor-id.ts";
+import { isBag } from "./bag.ts";
+import { notFound } from "./exit-code.ts";
+import type { Common } from "./options.ts";
+import { oneLine, paint, printLine, short } from "./output.ts";
+import { eventsOf, openToRead } from "./reading.ts";
+
+const FOLLOW_MS = 250;
+
+const describeEvent = (event: ChainEvent): string => {
+  const header = readHeader(event);
+  const body = readBody(event);
+  const message = isBag(body?.message) ? body.message : undefined;
+  const what = body === undefined ? paint("dim", "(body erased)") : `${short(message?.["args"] ?? null)} → ${short(body.reply ?? null)}`;
+  return `${String(header.seq).padStart(6)}  ${new Date(header.at).toISOString()}  ${event.id.slice(0, 12)}  ${oneLine(header.type)}  ${what}`;
+};
+
+export const printChain = async (
+  actor: string,
+  options: Common & { readonly after: number; readonly follow?: boolean; readonly export?: boolean },
+): Promise<void> => {
+  const id = actorId(actor);
+  const { store } = await openToRead(options.data);
+  await using _ = store;
+  let after = options.after;
+  const print = async (): Promise<void> => {
+    for await (const event of eventsOf(store, id, after)) {
+      after = readHeader(event).seq;
+      const body = options.json === true ? readBody(event) : undefined;
+      const line =
+        options.export === true
+          ? exportLine(event)
+          : options.json === true
+            ? JSON.stringify({ id: event.id, header: readHeader(event), ...(body === undefined ? {} : { body }) })
+            : describeEvent(event);
+      printLine(line);
+    }
+  };
+  if ((await store.load(id)) === undefined) throw notFound(`There is no actor ${id}; "troupe actors" lists them.`);
+  await print();
+  if (options.follow !== true) return;
+  const stopped = new AbortController();
+  process.once("SIGINT", () => stopped.abort());
+  process.once("SIGTERM", () => stopped.abort());
+  while (!stopped.signal.aborted) {
+    await sleep(FOLLOW_MS, undefined, { signal: stopped.signal }).catch(() => undefined);
+    await print();
+  }
+};

@@ -1,0 +1,81 @@
+import { diffStates, reexecute, stateAt } from "../chain/index.ts";
+import type { ActorId, Behaviour } from "../contract/index.ts";
+import { actorId } from "./actor-id.ts";
+import { CommandError, EXIT, notFound, usage } from "./exit-code.ts";
+import { holdOutput } from "./hold-output.ts";
+import { load } from "./load.ts";
+import type { Common } from "./options.ts";
+import { output, short, table, visible } from "./output.ts";
+import { chainOf, openToRead } from "./reading.ts";
+import { resolveToThisTroupe } from "./resolve-hook.ts";
+
+const behaviourOf = async (id: ActorId, modules: readonly string[]): Promise<Behaviour> => {
+  const unhook = resolveToThisTroupe();
+  const held = holdOutput();
+  try {
+    const kind = id.split("/")[0];
+    const found = (await load(modules)).parts.flatMap((part) => part.kinds).find((behaviour) => behaviour.kind === kind);
+    if (found === undefined) throw usage(`None of ${modules.join(", ")} exports the kind ${kind}.`);
+    return found;
+  } finally {
+    held.release();
+    unhook();
+  }
+};
+
+export const replay = async (
+  actor: string,
+  options: Common & { readonly to?: number; readonly module?: readonly string[] },
+): Promise<void> => {
+  const id = actorId(actor);
+  const { store } = await openToRead(options.data);
+  await using _ = store;
+  const out = output(options.json === true);
+  const events = await chainOf(store, id, options.to);
+  if (options.to !== undefined && events.length < options.to) throw notFound(`${id} has ${events.length} events, not ${options.to}.`);
+  const { state, version } = stateAt(events, events.length);
+  if (options.module === undefined) {
+    out.show({ actor: id, seq: events.length, version, state }, () => visible(JSON.stringify(state, null, 2)));
+    return;
+  }
+  const again = reexecute(await behaviourOf(id, options.module), events);
+  out.show({ actor: id, seq: events.length, version, state, ...again }, () =>
+    [
+      `${again.run} turns run again, ${again.mismatches.length} differ; taken from the record: ${
+        Object.entries(again.taken)
+          .filter(([, count]) => count > 0)
+          .map(([why, count]) => `${count} ${why}`)
+          .join(", ") || "none"
+      }.`,
+      ...again.mismatches
+        .slice(0, 50)
+        .map(({ seq, what, recorded, now }) => `  event ${seq}: ${what} was ${short(recorded)}, is ${short(now)}`),
+    ].join("\n"),
+  );
+  if (again.mismatches.length > 0)
+    throw new CommandError(
+      EXIT.unverified,
+      "NOT_REPRODUCED",
+      `${again.mismatches.length} turns differ from what was recorded: the code has changed, or a turn is not pure.`,
+    );
+};
+
+export const diff = async (actor: string, from: number, to: number, options: Common): Promise<void> => {
+  const id = actorId(actor);
+  const { store } = await openToRead(options.data);
+  await using _ = store;
+  const events = await chainOf(store, id, Math.max(from, to));
+  if (events.length < Math.max(from, to)) throw notFound(`${id} has ${events.length} events, not ${Math.max(from, to)}.`);
+  const differences = diffStates(stateAt(events, from).state, stateAt(events, to).state);
+  const out = output(options.json === true);
+  if (out.json) out.show({ actor: id, from, to, differences: [...differences] }, () => "");
+  else
+    out.show({}, () =>
+      differences.length === 0
+        ? "No difference."
+        : table(
+            ["where", "before", "after"],
+            differences.map(({ path, before, after }) => [path === "" ? "/" : path, short(before), short(after)]),
+          ),
+    );
+};

@@ -1,0 +1,98 @@
+import { type Behaviour, systemClock } from "../contract/index.ts";
+import { banner } from "./banner.ts";
+import { CommandError, EXIT } from "./exit-code.ts";
+import { type HeldOutput, holdOutput } from "./hold-output.ts";
+import { load, type Loaded } from "./load.ts";
+import { serverLog, type ServerLog } from "./log.ts";
+import type { ServeOptions } from "./options.ts";
+import { bearGoneReaders, paintError } from "./output.ts";
+import { resolveToThisTroupe } from "./resolve-hook.ts";
+import { logUnserved, type Server, startServer } from "./server.ts";
+import { strayError } from "./stray.ts";
+
+const holdFor = (options: ServeOptions): HeldOutput | undefined =>
+  options.stdio === true || options.json === true ? holdOutput() : undefined;
+
+/** Settles on the first SIGTERM, SIGINT or SIGHUP; a second one ends the process at once. */
+const stopSignal = (): Promise<string> =>
+  new Promise((resolve) => {
+    let seen = false;
+    const stop = (signal: string): void => {
+      if (seen) process.exit(130);
+      seen = true;
+      resolve(signal);
+    };
+    process.on("SIGTERM", stop);
+    process.on("SIGINT", stop);
+    process.on("SIGHUP", stop);
+  });
+
+const announce = (server: Server, options: ServeOptions, loaded: Loaded, log: ServerLog, held: HeldOutput | undefined): void => {
+  const { addresses, data, unserved } = server;
+  const { name, parts, files } = loaded;
+  if (options.json !== true) {
+    const byKey = options.apiKeys !== undefined;
+    const byHand = process.stdin.isTTY;
+    process.stderr.write(`${banner({ name, parts, files, addresses, data, unserved, byKey, byHand }, paintError)}\n`);
+    return;
+  }
+  if (unserved.length > 0) logUnserved(log, unserved);
+  const line = `${JSON.stringify({ ready: true, name, ...addresses, ...(data === undefined ? {} : { data }), pid: process.pid })}\n`;
+  // With stdio the standard output is the client's: the line goes where logs go.
+  if (options.stdio === true) process.stderr.write(line);
+  else held?.print(line);
+};
+
+const untilStopped = async (
+  server: Server,
+  stops: { readonly signalled: Promise<string>; readonly stray: Promise<string> },
+  options: ServeOptions,
+  log: ServerLog,
+): Promise<void> => {
+  const why = await Promise.race([stops.signalled, stops.stray, server.stdioEnded.then(() => "end of input")]);
+  log("info", "stopping", { why });
+  await server.close(options.grace);
+  if (why === "stray-error")
+    throw new CommandError(
+      EXIT.failed,
+      "STRAY_ERROR",
+      "A served module threw outside of every turn, so the server has stopped: the log says where.",
+    );
+};
+
+/** A server that has said it is ready. */
+export interface Serving {
+  readonly server: Server;
+  readonly loaded: Loaded;
+  readonly log: ServerLog;
+  /** Settles when it was told to stop and has. */
+  readonly stopped: Promise<void>;
+}
+
+/** Loads the modules and serves them, each kind as `dev` makes it in development. */
+export const begin = async (
+  modules: readonly string[],
+  options: ServeOptions,
+  version: string,
+  dev?: (kind: Behaviour) => Behaviour,
+): Promise<Serving> => {
+  bearGoneReaders(process.stdout);
+  const held = holdFor(options);
+  const log = serverLog(options.log, options.json === true, () => systemClock.now());
+  const loaded = await load(modules);
+  const server = await startServer(loaded, options, {
+    version,
+    log,
+    beforeStdio: () => held?.release(),
+    ...(dev === undefined ? {} : { dev }),
+  });
+  const stops = { signalled: stopSignal(), stray: strayError(log, dev !== undefined || options.log === "debug") };
+  announce(server, options, loaded, log, held);
+  return { server, loaded, log, stopped: untilStopped(server, stops, options, log) };
+};
+
+export const serve = async (modules: readonly string[], options: ServeOptions, version: string): Promise<void> => {
+  resolveToThisTroupe();
+  const { stopped } = await begin(modules, options, version);
+  await stopped;
+};

@@ -1,0 +1,67 @@
+import { createPublicKey, type KeyObject } from "node:crypto";
+import type { Verdict } from "../chain/index.ts";
+import type { ActorId, Receipt } from "../contract/index.ts";
+import { checkFile } from "../store/index.ts";
+import { actorId } from "./actor-id.ts";
+import { CommandError, EXIT, notFound, usage } from "./exit-code.ts";
+import type { Common } from "./options.ts";
+import { counted, oneLine, output, paint } from "./output.ts";
+import { actorsOf, openToRead } from "./reading.ts";
+import { readTextFile } from "./text-file.ts";
+import { isThere, verdictOn } from "./verdict.ts";
+
+const publicKeyIn = (path: string): KeyObject => {
+  const pem = readTextFile(path, "--public-key");
+  try {
+    return createPublicKey(pem);
+  } catch {
+    throw usage(`--public-key: ${path} holds no public key in PEM.`);
+  }
+};
+
+const verdictText = (id: ActorId, verdict: Verdict): string =>
+  verdict.flaw === undefined
+    ? `${paint("green", "sound")}  ${id}  ${verdict.events} events, head ${(verdict.head ?? "").slice(0, 12)}${verdict.erased > 0 ? `, ${verdict.erased} bodies erased` : ""}${verdict.signedSeq === undefined ? "" : `, signed at ${verdict.signedSeq}`}`
+    : `${paint("red", "broken")} ${id}  event ${verdict.flaw.seq}: ${oneLine(verdict.flaw.message)} (${verdict.flaw.code})`;
+
+export const verifyChains = async (
+  actor: string | undefined,
+  options: Common & { readonly receipt: readonly Receipt[]; readonly publicKey?: string },
+): Promise<void> => {
+  const { store, directory } = await openToRead(options.data);
+  await using _ = store;
+  const out = output(options.json === true);
+  const publicKey = options.publicKey === undefined ? undefined : publicKeyIn(options.publicKey);
+  let broken = 0;
+  let events = 0;
+  let actors = 0;
+  const check = async (id: ActorId): Promise<void> => {
+    const receipts = options.receipt.filter((receipt) => receipt.actor === id || actor !== undefined);
+    const verdict = await verdictOn(store, id, { receipts, ...(publicKey === undefined ? {} : { publicKey }) });
+    actors += 1;
+    events += verdict.events;
+    if (verdict.flaw !== undefined) broken += 1;
+    if (out.json) out.show({ ...verdict, actor: id, flaw: verdict.flaw ?? null, signedSeq: verdict.signedSeq ?? null }, () => "");
+    else if (actor !== undefined || verdict.flaw !== undefined) out.show({}, () => verdictText(id, verdict));
+  };
+  if (actor === undefined) {
+    // A damaged index can hide an actor from the list below.
+    const damage = checkFile({ directory: directory.path });
+    for (const what of damage)
+      out.show({ file: directory.path, damage: what }, () => `${paint("red", "broken")} ${directory.path}  ${what}`);
+    broken += damage.length;
+    for await (const { id } of actorsOf(store)) await check(id);
+    for (const receipt of options.receipt) if (!(await isThere(store, actorId(receipt.actor)))) await check(actorId(receipt.actor));
+    if (!out.json) out.show({}, () => `${counted(actors, "actor")}, ${counted(events, "event")}, ${broken} broken.`);
+  } else {
+    const id = actorId(actor);
+    if (options.receipt.length === 0 && !(await isThere(store, id))) throw notFound(`There is no actor ${id}; "troupe actors" lists them.`);
+    await check(id);
+  }
+  if (broken > 0)
+    throw new CommandError(
+      EXIT.unverified,
+      "UNVERIFIED",
+      `${counted(broken, "flaw")} in ${counted(actors, "chain")}: restore them from a copy.`,
+    );
+};

@@ -1,0 +1,49 @@
+import type { Json } from "../contract/index.ts";
+import { LocalEngine } from "../engine/index.ts";
+import { sqliteStore } from "../store/index.ts";
+import type { DataDirectory } from "./data-directory.ts";
+import { CommandError, describeFailure } from "./exit-code.ts";
+import { faultFields } from "./fault-fields.ts";
+import { holdOutput } from "./hold-output.ts";
+import { load } from "./load.ts";
+import { operate } from "./operate.ts";
+import { resolveToThisTroupe } from "./resolve-hook.ts";
+
+/** Of a server its log says what a turn threw; here whoever called is the only one to be told. */
+const withCause = (error: unknown, thrown: unknown): unknown => {
+  const { exit, code, message } = describeFailure(error);
+  if ((code !== "CRASHED" && code !== "ACTOR_FAILED") || thrown === undefined) return error;
+  const { error: name, why = "", place } = faultFields(thrown, true);
+  return new CommandError(exit, code, `${message} It threw ${name}: ${why}${place === undefined ? "" : ` (${place})`}`);
+};
+
+/** One operation that writes, by an engine opened on the directory for just this. */
+export const writeHere = async (
+  directory: DataDirectory,
+  modules: readonly string[],
+  op: string,
+  args: Readonly<Record<string, Json>>,
+): Promise<Json> => {
+  const unhook = resolveToThisTroupe();
+  const held = holdOutput();
+  try {
+    const loaded = await load(modules);
+    await using store = sqliteStore({ directory: directory.path });
+    let thrown: unknown;
+    await using engine = await LocalEngine.start({
+      kinds: loaded.parts.flatMap((part) => part.kinds),
+      store,
+      onFault: (error) => {
+        thrown ??= error;
+      },
+    });
+    try {
+      return await operate({ engine, store })(op, args);
+    } catch (error) {
+      throw withCause(error, thrown);
+    }
+  } finally {
+    held.release();
+    unhook();
+  }
+};

@@ -8,8 +8,18 @@ if (major < 24) {
   process.exit(1);
 }
 const { enableCompileCache } = await import("node:module");
-enableCompileCache();
-const { existsSync } = await import("node:fs");
+const { existsSync, mkdirSync, statSync } = await import("node:fs");
+const { homedir } = await import("node:os");
+const { join } = await import("node:path");
+// Node's own place for compiled code is in the temporary folder, under a name that anybody could take first, and what lies there is run.
+try {
+  const folder = join(process.env["XDG_CACHE_HOME"] || join(homedir(), ".cache"), "troupe");
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const { uid, mode } = statSync(folder);
+  if (uid === process.geteuid?.() && (mode & 0o022) === 0) enableCompileCache(folder);
+} catch {
+  // Without a home it starts somewhat slower.
+}
 // A checkout has the sources and may have no build; a package has the build only.
 const source = new URL("../src/cli/main.ts", import.meta.url);
 const { main } = await import(existsSync(source) ? source.href : new URL("../dist/cli/main.js", import.meta.url).href);

@@ -1,6 +1,6 @@
 // A command loads what it needs: most of the time a short one takes goes into loading.
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -53,5 +53,26 @@ describe("a command loads what it needs", () => {
       loaded.filter((part) => ["testing", "agentic", "restate", "yaml", "zod"].includes(part)),
       [],
     );
+  });
+
+  test("compiled code is kept where nobody else can put any: in a folder of the user's own, not in the temporary one", async () => {
+    const cache = join(folder, "cache");
+    const temporary = join(folder, "tmp");
+    mkdirSync(temporary);
+    const run = async (XDG_CACHE_HOME: string): Promise<void> => {
+      await using command = runningIn({ XDG_CACHE_HOME, TMPDIR: temporary, NODE_COMPILE_CACHE: "" }, "--version");
+      assert.equal(await command.ended, 0, command.err());
+    };
+    await run(cache);
+    assert.ok(readdirSync(join(cache, "troupe")).length > 0);
+    assert.equal(statSync(join(cache, "troupe")).mode & 0o777, 0o700);
+    // A folder that others may write to is not used, and one that cannot be made is no failure.
+    const open = join(folder, "open");
+    mkdirSync(join(open, "troupe"), { recursive: true });
+    chmodSync(join(open, "troupe"), 0o777);
+    await run(open);
+    assert.deepEqual(readdirSync(join(open, "troupe")), []);
+    await run(module);
+    assert.deepEqual(readdirSync(temporary), []);
   });
 });

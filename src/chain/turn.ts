@@ -157,9 +157,7 @@ export function planTurn(base: Base, job: Incoming, turn: Turn<unknown>, now: Ci
     }
   }
   const sends = sendsOf(effects);
-  const answers =
-    effects.answer === undefined ? NOTHING : Object.entries(effects.answer).filter(([id]) => Object.hasOwn(base.extra.pending, id));
-  for (const [id, answer] of answers) checkReply(answer, `answer["${id}"]`);
+  const answers = effects.answer === undefined ? NOTHING : answersIn(effects.answer, base.extra.pending);
   const settled = settlePending(base, job, reply, answers, effects.stop, now);
   if (settled.sends.length > 0) sends.push(...settled.sends);
   if (effects.stop !== undefined && base.extra.parent !== undefined && !now.parentKnows)
@@ -169,7 +167,7 @@ export function planTurn(base: Base, job: Incoming, turn: Turn<unknown>, now: Ci
   const wakes = effects.stop === undefined ? wakesAfter(base, job, effects) : {};
   const { seq } = now;
   const { trace } = message;
-  const out = trace === undefined ? sends : sends.map((outgoing) => (outgoing.trace === undefined ? { ...outgoing, trace } : outgoing));
+  const out = trace === undefined || sends.length === 0 ? sends : traced(sends, trace);
   return {
     id: now.id,
     message,
@@ -189,14 +187,29 @@ export function planTurn(base: Base, job: Incoming, turn: Turn<unknown>, now: Ci
     remembered: settled.remembered,
     claimed: reply === "later" && job.key !== undefined ? { ...job.key, until: message.at + now.keyMs } : undefined,
     sends: out,
-    sent: sends.length === 0 ? NOTHING : sends.map((_, n) => `${base.life}.${seq}.${n}`),
+    sent: sends.length === 0 ? NOTHING : idsOf(sends, base.life, seq),
     stop: effects.stop,
-    setWakes: effects.wake === undefined ? NOTHING : Object.keys(effects.wake).filter((name) => effects.wake?.[name] !== null),
+    setWakes: effects.wake === undefined ? NOTHING : namesSet(effects.wake),
     timed: wakes !== base.extra.wakes || effects.stop !== undefined || (now.born && policy.expireMs !== undefined),
     answered: answersHere || reply === "later",
     record: effects.record,
     emit: effects.emit,
   };
+}
+
+// Apart from the turn: what a function closes over it puts on the heap each time it is entered.
+const idsOf = (sends: readonly Outgoing[], life: string, seq: number): readonly string[] => sends.map((_, n) => `${life}.${seq}.${n}`);
+
+const traced = (sends: readonly Outgoing[], trace: Bag): readonly Outgoing[] =>
+  sends.map((outgoing) => (outgoing.trace === undefined ? { ...outgoing, trace } : outgoing));
+
+const namesSet = (wakes: NonNullable<Turn<unknown>["wake"]>): readonly string[] =>
+  Object.keys(wakes).filter((name) => wakes[name] !== null);
+
+function answersIn(given: NonNullable<Turn<unknown>["answer"]>, pending: Bag): readonly (readonly [id: string, reply: Reply])[] {
+  const answers = Object.entries(given).filter(([id]) => Object.hasOwn(pending, id));
+  for (const [id, answer] of answers) checkReply(answer, `answer["${id}"]`);
+  return answers;
 }
 
 /** The message that carries a reply to whoever asked with `replyAs`. */

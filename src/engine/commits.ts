@@ -1,0 +1,240 @@
+/**
+ * From a planned turn to the disk and back.
+ *
+ * C2: a turn's effects are let out by `#land` alone: commit, announce, reply.
+ */
+import { entryOf, faults, messagesOf, OK_NULL, type Plan } from "../chain/index.ts";
+import type { ActorId, EngineError, Entry, Message, Stored } from "../contract/index.ts";
+import { tellDropped } from "./dropped.ts";
+import { farewell } from "./family.ts";
+import type { Job, Task } from "./job.ts";
+import { LastEvent } from "./last-event.ts";
+import { Flight, Lead } from "./lead.ts";
+import { type Place, Standing } from "./standing.ts";
+import { Tail, wake } from "./stored.ts";
+
+/** Turns handed over and not yet durable: more would only wait in another queue. */
+const LONGEST_LEAD = 512;
+const NOTHING: readonly Message[] = [];
+
+/** The part of a cell between a plan and its reply: in memory, or on the disk with a lead. */
+export abstract class Commits extends Standing {
+  /** While the store is asked what the actor is. */
+  loading: Promise<void> | undefined;
+  /** The store could not say: this cell has been forgotten, another will ask again. */
+  lost: EngineError | undefined;
+  /** While its children are stopped. */
+  #ending: Promise<void> | undefined;
+
+  /** A memory actor has begun. */
+  protected abstract began(): void;
+  /** A memory actor has ended. */
+  protected abstract ended(): void;
+  /** Its wakes or its expiry are others now. */
+  protected abstract timed(): void;
+  /** Another cell shall stand for the actor. */
+  protected abstract forget(): void;
+
+  /** Settles when the store has answered for all that was handed to it. */
+  async settled(): Promise<void> {
+    while (this.lead !== undefined || this.loading !== undefined || this.#ending !== undefined) {
+      await this.loading;
+      await this.lead?.over();
+      await this.#ending;
+    }
+  }
+
+  /** Settles when the store has answered for the lead; undefined: there is none. */
+  landing(): Promise<void> | undefined {
+    return this.lead?.over();
+  }
+
+  /** A reply to a call of that key that is on its way to the disk: settles when it is there, or will not be. */
+  answering(key: string): Promise<void> | undefined {
+    return this.lead?.answering(key);
+  }
+
+  protected commit(job: Job, plan: Plan, above: ReadonlySet<ActorId>): void {
+    if (plan.born ? plan.extra.policy.persistence === "memory" : this.memory) this.#commitHere(job, plan, above);
+    else this.#handOver(job, plan, above);
+  }
+
+  #commitHere(job: Job, plan: Plan, above: ReadonlySet<ActorId>): void {
+    const last = new LastEvent(this.kind, plan, this.last);
+    this.memory = true;
+    this.tail = undefined;
+    this.take(plan);
+    this.last = last;
+    if (plan.born) this.began();
+    const out = plan.sends.length === 0 ? NOTHING : messagesOf(plan, this.host.clock.now(), undefined);
+    if (plan.stop === undefined) this.#land(job, plan, last, out);
+    else this.#leaveHere(job, plan, last, out, above);
+  }
+
+  // What a function closes over it puts on the heap each time it is entered, closed over or not: those of turns close over nothing.
+  #leaveHere(job: Job, plan: Plan, last: LastEvent, out: readonly Message[], above: ReadonlySet<ActorId>): void {
+    this.ended();
+    this.#leave(job, farewell(plan, this.host.clock.now(), undefined), above, () => this.#land(job, plan, last, out));
+  }
+
+  /** A stop that is kept is told of once the actor's children have stopped, or could not be for now. */
+  #leave(job: Job, message: Message, above: ReadonlySet<ActorId>, land: () => void): void {
+    const leaving = this.host.family.leave(message, !this.memory, above);
+    if (leaving === undefined) return land();
+    this.hold = "stop";
+    this.#ending = this.#left(leaving, job, land);
+  }
+
+  async #left(leaving: Promise<void>, job: Job, land: () => void): Promise<void> {
+    await leaving;
+    this.#ending = undefined;
+    this.resume(job, land);
+  }
+
+  /** The next turn may run before the store has answered. */
+  #handOver(job: Job, plan: Plan, above: ReadonlySet<ActorId>): void {
+    const { store } = this.host;
+    if (store === undefined) throw faults.engineMissing(this.kind.name, "store");
+    const tail = this.tail ?? new Tail();
+    const place = {
+      parent: tail.head,
+      full: plan.born || tail.wantsFull,
+      messageCount: this.messageCount + 1,
+      lastMessageAt: this.lastAt,
+      consumed: job.consumed,
+    };
+    const now = this.host.clock.now();
+    const turn = entryOf(this.kind, plan, place, now);
+    const leave = plan.stop === undefined ? undefined : { message: farewell(plan, now, turn.event.id), above };
+    const entry = leave === undefined ? turn : { ...turn, out: [...turn.out, leave.message] };
+    this.lead ??= this.#newLead();
+    this.memory = false;
+    this.take(plan);
+    // One object in every row: what has not changed is not written again.
+    if (plan.setWakes.length > 0) this.extra = { ...plan.extra, wakes: entry.row.wakes };
+    tail.grow(entry);
+    this.tail = tail;
+    job.phase = "commit";
+    this.lead.add(new Flight(job, plan, entry, leave), store);
+    // Another life must not begin on a stop that may be dropped.
+    if (plan.stop !== undefined) this.hold = "quiet";
+    else if (this.lead.length >= LONGEST_LEAD) this.hold = "full";
+  }
+
+  #newLead(): Lead {
+    return new Lead(this.id, this.now(), {
+      landed: (flight) => this.#landed(flight),
+      shorter: () => this.#shorter(),
+      failing: () => (this.hold = "load"),
+      dropped: (flights) => this.#recover(flights),
+    });
+  }
+
+  #landed(flight: Flight): void {
+    const { job, leave } = flight;
+    job.kept = job.consumed !== undefined;
+    if (leave === undefined) this.#touchDown(flight, flight.entry.out);
+    else this.#leaveFlight(flight, leave);
+  }
+
+  #leaveFlight(flight: Flight, { message, above }: NonNullable<Flight["leave"]>): void {
+    this.#leave(flight.job, message, above, () => this.#touchDown(flight, flight.entry.out.slice(0, -1)));
+  }
+
+  #touchDown({ job, plan, entry, riders }: Flight, out: readonly Message[]): void {
+    this.#land(job, plan, { seq: plan.seq, head: entry.event.id, status: entry.row.status }, out);
+    for (const rider of riders) rider.done();
+  }
+
+  #shorter(): void {
+    const left = this.lead?.length ?? 0;
+    if (left === 0) this.lead = undefined;
+    if ((this.hold === "quiet" && left === 0) || (this.hold === "full" && left < LONGEST_LEAD / 2)) this.hold = undefined;
+    if (this.free) this.pump();
+  }
+
+  /** C2: the commit has been; now announce, then reply. */
+  #land(job: Job, plan: Plan, place: Place, out: readonly Message[]): void {
+    const { host } = this;
+    job.answered = plan.answered;
+    this.announce(place, plan.emit);
+    for (const [of, reply] of plan.answers) host.laters.answer(of, reply, (waiting) => this.receipt(waiting, place));
+    if (plan.reply !== "later") {
+      this.receipt(job, place);
+      job.done(plan.reply);
+    } else if (job.ended === undefined) host.laters.add(plan.message.id, job);
+    else job.done(OK_NULL);
+    if (out.length > 0) host.deliver(out, !this.memory);
+    if (plan.timed) this.timed();
+    if (this.memory && plan.remembered.length > 0) host.remember(this.id, plan.remembered);
+  }
+
+  // ── the store ─────────────────────────────────────────────────────────────
+
+  /**
+   * Puts an event into the chain that is no message's: made of what the store has,
+   * when nothing is on its way there. What the cell knows is read anew after it.
+   */
+  append(make: (stored: Stored) => Entry): Promise<Entry> {
+    const { promise, resolve, reject } = Promise.withResolvers<Entry>();
+    const task: Task = {
+      run: () => {
+        if (this.memory) return reject(faults.noActor(this.id));
+        if (this.lead !== undefined) return this.park(task);
+        this.hold = "load";
+        this.loading = this.#appended(make)
+          .then(resolve, reject)
+          .then(() => this.#reload([], () => this.announceNow()));
+      },
+      abandon: reject,
+    };
+    this.push(task);
+    return promise;
+  }
+
+  async #appended(make: (stored: Stored) => Entry): Promise<Entry> {
+    const { store } = this.host;
+    try {
+      const stored = await store?.load(this.id);
+      if (store === undefined || stored === undefined) throw faults.noActor(this.id);
+      const entry = make(stored);
+      await store.commit(this.id, entry);
+      return entry;
+    } catch (error) {
+      throw faults.fromStore(error);
+    }
+  }
+
+  /** Asks the store what the actor is; what waits is refused where it cannot say. */
+  load(): Promise<void> {
+    this.hold = "load";
+    return (this.loading = this.#reload([]));
+  }
+
+  /** C2: the whole lead is dropped, and the actor is what the store says it is. */
+  #recover(flights: readonly Flight[]): void {
+    this.lead = undefined;
+    this.loading = this.#reload(flights);
+  }
+
+  async #reload(flights: readonly Flight[], before?: () => void): Promise<void> {
+    let lost: EngineError | undefined;
+    try {
+      this.become(await wake(this.host.store, this.kind, this.id));
+    } catch (error) {
+      this.host.fault(error, { where: "store", actor: this.id });
+      lost = faults.fromStore(error);
+    }
+    if (flights.length > 0) await tellDropped(this.id, this.host.store, flights, (flight) => this.#landed(flight));
+    this.loading = undefined;
+    before?.();
+    if (lost === undefined) {
+      // Held until the children of an actor that stopped have: that ends by itself.
+      if (this.#ending === undefined) this.release();
+      return;
+    }
+    this.lost = lost;
+    this.forget();
+    this.refuseAll(lost);
+  }
+}

@@ -1,0 +1,146 @@
+/** What one actor is in this process, and who is told of it. C3: it changes in `take` and `become` alone. */
+import { type Base, type Extra, type Kind, type Plan, statusOf } from "../chain/index.ts";
+import type { ActorId, EngineError, Json, Snapshot, Status } from "../contract/index.ts";
+import type { Host } from "./host.ts";
+import type { Job } from "./job.ts";
+import { LastEvent } from "./last-event.ts";
+import { LateChange, LateReceipt, LateSnapshot } from "./late-head.ts";
+import type { Durable, Lead } from "./lead.ts";
+import { Line } from "./line.ts";
+import type { Tail, Woken } from "./stored.ts";
+
+const NEVER: readonly number[] = [];
+
+/** What is told of an event. */
+export type Place = Pick<Snapshot, "seq" | "head" | "status">;
+
+export abstract class Standing extends Line implements Base {
+  readonly kind: Kind;
+  memory: boolean;
+  status: Status | "unborn" = "unborn";
+  state: Json = null;
+  life = "";
+  createdAt = 0;
+  extra: Extra;
+  bytes = 0;
+  seq = 0;
+  lastAt = 0;
+  messageCount = 0;
+  /** Times of crashes within the window. */
+  crashes: readonly number[] = NEVER;
+  /** A memory actor's only event. */
+  last: LastEvent | undefined;
+  /** Out of the registry: another cell may stand for the actor. */
+  forgotten = false;
+  /** Passivation looks at it. */
+  watchedOver = false;
+  protected tail: Tail | undefined;
+  protected lead: Lead | undefined;
+  protected why: EngineError | undefined;
+
+  constructor(host: Host, kind: Kind, id: ActorId, memory: boolean) {
+    super(host, id);
+    this.kind = kind;
+    this.memory = memory;
+    this.extra = kind.plain;
+  }
+
+  /** Nothing runs, waits or is on its way to the disk. */
+  get quiet(): boolean {
+    return this.free && this.lead === undefined && this.waiting === 0;
+  }
+
+  /** Another look at the store would tell the same: not so where crashes have failed it. */
+  get mayBeForgotten(): boolean {
+    return this.status !== "failed" || this.crashes.length === 0;
+  }
+
+  get failure(): EngineError | undefined {
+    return this.status === "failed" ? this.why : undefined;
+  }
+
+  protected get room(): number {
+    return this.extra.policy.mailbox;
+  }
+
+  protected get nextEvent(): number {
+    return this.seq + 1;
+  }
+
+  /** The last durable state (law 2); undefined before there is one. */
+  snapshot(): Snapshot | undefined {
+    if (this.seq === 0) return undefined;
+    const { id, last } = this;
+    const { state, seq, head, status, owner } = this.lead?.durable ?? this.now();
+    if (seq === 0) return undefined;
+    const now = this.status === "failed" ? "failed" : status;
+    if (head === null && last !== undefined) return new LateSnapshot(id, seq, now, last, state, owner);
+    return { id, seq, head: head ?? "", status: now, state, ...(owner === undefined ? undefined : { owner }) };
+  }
+
+  protected now(): Durable {
+    const status = this.status === "unborn" ? "live" : this.status;
+    return { state: this.state, seq: this.seq, head: this.tail?.head ?? null, status, owner: this.extra.owner };
+  }
+
+  /** A turn has been planned, and nothing of it can throw any more. */
+  protected take(plan: Plan): void {
+    this.state = plan.state;
+    this.bytes = plan.bytes;
+    this.extra = plan.extra;
+    this.seq = plan.seq;
+    this.messageCount = plan.born ? 1 : this.messageCount + 1;
+    if (plan.born) this.crashes = NEVER;
+    this.life = plan.life;
+    this.createdAt = plan.createdAt;
+    this.status = statusOf(plan);
+  }
+
+  /** It is what the store says. */
+  protected become(woken: Woken | undefined): void {
+    this.tail = woken?.tail;
+    this.seq = woken?.seq ?? 0;
+    this.status = woken?.row.status ?? "unborn";
+    if (woken === undefined) return;
+    const { row } = woken;
+    this.life = row.life;
+    this.createdAt = row.createdAt;
+    this.lastAt = Math.max(this.lastAt, row.lastMessageAt);
+    this.messageCount = row.messageCount;
+    this.extra = woken.extra;
+    this.state = woken.state;
+    this.bytes = woken.bytes;
+    if (woken.failure && row.status !== "stopped") {
+      this.host.fault(woken.failure, { where: "load", actor: this.id });
+      this.failWith(woken.failure);
+    }
+  }
+
+  protected failWith(why: EngineError): EngineError {
+    this.status = "failed";
+    this.why = why;
+    this.announceNow();
+    return why;
+  }
+
+  protected announce(at: Place, emit: readonly Json[] | undefined): void {
+    const { watchers } = this.host;
+    if (!watchers.hears(this.id, this.kind.topic)) return;
+    watchers.tell(new LateChange(this.id, at.seq, at.status, at, emit?.length === 0 ? undefined : emit), this.kind.topic);
+  }
+
+  protected announceNow(): void {
+    const now = this.snapshot();
+    if (now) this.announce(now, undefined);
+  }
+
+  protected receipt(job: Job, place: Place): void {
+    const tell = job.options?.onReceipt;
+    if (tell === undefined || job.phase === "over") return;
+    try {
+      tell(place instanceof LastEvent ? new LateReceipt(this.id, place.seq, place) : { actor: this.id, seq: place.seq, head: place.head });
+    } catch (error) {
+      this.host.fault(error, { where: "receipt", actor: this.id });
+    }
+  }
+}

@@ -1,2 +1,3 @@
 export type { FaultContext } from "./host.ts";
-export { LocalEngine, type Health, type LocalOptions } from "./local.ts";
+export { LocalEngine, type LocalOptions } from "./local.ts";
+export type { Health } from "./queries.ts";

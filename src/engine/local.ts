@@ -1,7 +1,6 @@
 import {
   systemClock,
   systemEntropy,
-  TroupeError,
   type ActorId,
   type Behaviour,
   type CallOptions,
@@ -25,19 +24,20 @@ import {
   type Viewer,
 } from "../contract/index.ts";
 import { Alarm } from "./alarm.ts";
-import { compareIds, faults, keyOf, type Kind, kindFrom, kindOf, ownId, stamp, stampFrom } from "../chain/index.ts";
+import { faults, ownId, stamp, stampFrom } from "../chain/index.ts";
 import { Cell } from "./cell.ts";
+import { Cells } from "./cells.ts";
 import { damageTo } from "./damage.ts";
 import { Family, isFarewell } from "./family.ts";
 import { Guard, type GuardHost } from "./guard.ts";
 import type { FaultContext, Host } from "./host.ts";
 import { Idle } from "./idle.ts";
 import { Job } from "./job.ts";
-import { innerKey, Keyed, scopedKey } from "./keyed.ts";
+import { innerKey, Keyed } from "./keyed.ts";
 import { Laters } from "./laters.ts";
 import { Outbox } from "./outbox.ts";
+import { asked, type Health, Queries } from "./queries.ts";
 import { Registry } from "./registry.ts";
-import { rawState } from "./stored.ts";
 import { Waits } from "./waits.ts";
 import { Watchers } from "./watchers.ts";
 
@@ -55,14 +55,7 @@ export interface LocalOptions {
   readonly onFault?: (error: unknown, context: FaultContext) => void;
 }
 
-/** What an actor's crashes and failure are, for people. */
-export interface Health {
-  readonly crashes: readonly number[];
-  readonly failure?: string;
-}
-
 const TRAITS: ReadonlySet<Trait> = new Set(["mailbox-bound", "cycle-check", "progress", "memory-actors"]);
-const PAGE = 256;
 
 /** Actors in this process, on disk where a store is given. */
 export class LocalEngine implements Engine {
@@ -70,10 +63,9 @@ export class LocalEngine implements Engine {
   readonly #clock: Clock;
   readonly #entropy: Entropy;
   readonly #store: Store | undefined;
-  readonly #kinds = new Map<string, Kind>();
-  /** Memory kinds of which some actor was begun on disk. */
-  readonly #strays = new Set<string>();
   readonly #registry = new Registry();
+  readonly #cells: Cells;
+  readonly #queries: Queries;
   readonly #watchers: Watchers;
   readonly #laters = new Laters();
   readonly #idle: Idle;
@@ -101,12 +93,15 @@ export class LocalEngine implements Engine {
         // Whoever listens to faults must not make more of them.
       }
     };
-    for (const behaviour of options.kinds) {
-      if (this.#kinds.has(behaviour.kind)) throw twoOfAKind(behaviour.kind);
-      this.#kinds.set(behaviour.kind, kindFrom(behaviour));
-    }
     this.#watchers = new Watchers((error, actor) => this.#fault(error, { where: "watcher", actor }));
     this.#idle = new Idle(clock, (cell) => this.#registry.forget(cell));
+    this.#cells = new Cells(options.kinds, {
+      store,
+      registry: this.#registry,
+      idle: this.#idle,
+      make: (kind, id, memory) => new Cell(this.#host, kind, id, memory),
+    });
+    this.#queries = new Queries(store, this.#registry, this.#cells);
     const fault = this.#fault;
     this.#damaged = damageTo(fault, "outbox");
     this.#outbox = new Outbox({
@@ -119,7 +114,7 @@ export class LocalEngine implements Engine {
     this.#family = new Family({
       store,
       registry: this.#registry,
-      sleeps: (kind) => this.#sleepsAs(kind),
+      sleeps: (kind) => this.#cells.maySleep(kind),
       stop: (id, reason, above) => this.#stop(id, reason, above),
       deliver: (message, kept) => this.#outbox.add([message], kept),
       done: (messageId) => this.#outbox.done(messageId),
@@ -131,15 +126,15 @@ export class LocalEngine implements Engine {
       store,
       retryMs,
       fault,
-      cell: (id) => this.#cell(id),
+      cell: (id) => this.#cells.at(id),
       expire: (cell, ended) => this.#expire(cell, ended),
     });
     this.#keyed = new Keyed({
       clock,
       store,
       laters: this.#laters,
-      cellFor: (message) => this.#cellFor(message),
-      shown: (message) => this.#shown(message),
+      cellFor: (message) => this.#cells.reachedBy(message),
+      shown: (message) => this.#cells.shown(message),
       submit: (job, signal) => this.#submit(job, signal),
     });
     this.#guards = { clock, laters: this.#laters, cell: ({ message }) => this.#registry.get(message.to) };
@@ -182,8 +177,7 @@ export class LocalEngine implements Engine {
   async #open(): Promise<void> {
     const store = this.#store;
     if (store === undefined) return;
-    for (const { name, plain } of this.#kinds.values())
-      if (plain.policy.persistence === "memory" && (await store.count({ kind: name })) > 0) this.#strays.add(name);
+    await this.#cells.findStrays(store);
     await this.#outbox.catchUp();
     this.#alarm.start();
   }
@@ -200,7 +194,7 @@ export class LocalEngine implements Engine {
   async send(outgoing: Outgoing): Promise<void> {
     if (this.#phase !== "open") throw faults.draining();
     const message = stamp(outgoing, undefined, this.#clock.now(), this.#entropy);
-    const cell = this.#cellFor(message);
+    const cell = this.#cells.reachedBy(message);
     if (cell === undefined) throw faults.noActor(message.to);
     await cell.loading;
     if (cell.lost) throw cell.lost;
@@ -217,71 +211,36 @@ export class LocalEngine implements Engine {
     this.#outbox.add([message], true);
   }
 
-  async read(id: ActorId): Promise<Snapshot | undefined> {
-    const known = this.#registry.get(id);
-    if (known !== undefined && known.loading === undefined) return known.snapshot();
-    keyOf(id);
-    if (!this.#kinds.has(kindOf(id))) return this.#readRaw(id);
-    const cell = known ?? this.#cell(id);
-    await cell?.loading;
-    if (cell?.lost) throw cell.lost;
-    return cell?.snapshot();
+  read(id: ActorId): Promise<Snapshot | undefined> {
+    return this.#queries.read(id);
   }
 
-  async #readRaw(id: ActorId): Promise<Snapshot | undefined> {
-    const stored = await asked(this.#store?.load(id));
-    if (stored === undefined) return undefined;
-    const { row, seq, head } = stored;
-    const state = rawState(stored);
-    return { id, seq, head, status: row.status, state, ...(row.owner === undefined ? {} : { owner: row.owner }) };
+  list(query: ListQuery): Promise<readonly Change[]> {
+    return this.#queries.list(query);
   }
 
-  async list(query: ListQuery): Promise<readonly Change[]> {
-    const kept = (await asked(this.#store?.list(query))) ?? [];
-    const here = this.#registry.list(query);
-    const told = kept.map((change): Change => {
-      const cell = this.#registry.get(change.id);
-      return cell?.status === "failed" ? { ...change, status: "failed" } : change;
-    });
-    const seen = new Set(here.map(({ id }) => id));
-    return [...told.filter(({ id }) => !seen.has(id)), ...here]
-      .toSorted((one, other) => compareIds(one.id, other.id))
-      .slice(0, query.limit);
+  count(query: Omit<ListQuery, "after" | "limit">): Promise<number> {
+    return this.#queries.count(query);
   }
 
-  async count(query: Omit<ListQuery, "after" | "limit">): Promise<number> {
-    return ((await asked(this.#store?.count(query))) ?? 0) + this.#registry.count(query);
+  find(uid: string): Promise<ActorId | undefined> {
+    return this.#queries.find(uid);
   }
 
-  async find(uid: string): Promise<ActorId | undefined> {
-    return this.#registry.find(uid) ?? (await asked(this.#store?.find(uid)));
+  event(id: string): Promise<ChainEvent | undefined> {
+    return this.#queries.event(id);
   }
 
-  async event(id: string): Promise<ChainEvent | undefined> {
-    return asked(this.#store?.event(id));
+  caused(id: string): Promise<readonly ChainEvent[]> {
+    return this.#queries.caused(id);
   }
 
-  async caused(id: string): Promise<readonly ChainEvent[]> {
-    return (await asked(this.#store?.caused(id))) ?? [];
+  keyed(kind: string, viewer: Viewer, key: string): Promise<ActorId | undefined> {
+    return this.#queries.keyed(kind, viewer, key);
   }
 
-  async keyed(kind: string, viewer: Viewer, key: string): Promise<ActorId | undefined> {
-    const claimants = (await asked(this.#store?.claimants(scopedKey(viewer, undefined, key)))) ?? [];
-    return claimants.find((id) => kindOf(id) === kind);
-  }
-
-  async *history(id: ActorId, afterSeq = 0): AsyncGenerator<ChainEvent, void, undefined> {
-    keyOf(id);
-    const cell = this.#registry.get(id);
-    if (cell?.memory) {
-      if (cell.last !== undefined && cell.last.seq > afterSeq) yield cell.last.event;
-      return;
-    }
-    for (let after = afterSeq; ; after += PAGE) {
-      const page = (await asked(this.#store?.events(id, after, PAGE))) ?? [];
-      yield* page;
-      if (page.length < PAGE) return;
-    }
+  history(id: ActorId, afterSeq = 0): AsyncGenerator<ChainEvent, void, undefined> {
+    return this.#queries.history(id, afterSeq);
   }
 
   /**
@@ -289,9 +248,7 @@ export class LocalEngine implements Engine {
    * store has then. Running work goes on before it. Throws `NO_ACTOR` where none is stored.
    */
   async append(id: ActorId, make: (stored: Stored) => Entry): Promise<Entry> {
-    const cell = this.#known(id);
-    if (cell === undefined) throw faults.noActor(id);
-    return cell.append(make);
+    return this.#cells.existing(id).append(make);
   }
 
   async stop(id: ActorId, reason: string): Promise<void> {
@@ -299,8 +256,7 @@ export class LocalEngine implements Engine {
   }
 
   async restart(id: ActorId): Promise<void> {
-    const cell = this.#known(id);
-    if (cell === undefined) throw faults.noActor(id);
+    const cell = this.#cells.existing(id);
     const job = new Job(this.#own(id, "restart", null));
     await cell.loading;
     cell.restart(job);
@@ -313,8 +269,7 @@ export class LocalEngine implements Engine {
 
   /** Crashes within the window and why the actor has failed; undefined while it is not in this process. */
   health(id: ActorId): Health | undefined {
-    const cell = this.#registry.get(id);
-    return cell && { crashes: cell.crashes, ...(cell.failure === undefined ? {} : { failure: cell.failure.message }) };
+    return this.#queries.health(id);
   }
 
   /** Sends that failed three times, oldest first. */
@@ -334,7 +289,7 @@ export class LocalEngine implements Engine {
   async drain(graceMs: number): Promise<void> {
     if (this.#phase === "open") this.#phase = "draining";
     this.#alarm.close();
-    const out = this.#outbox.close();
+    this.#outbox.close();
     if (graceMs > 0 && !this.#allQuiet()) {
       await new Promise<void>((resolve) => {
         const undo = this.#clock.after(graceMs, resolve);
@@ -354,7 +309,8 @@ export class LocalEngine implements Engine {
     await Promise.all(cells.map((cell) => cell.settled()));
     this.#laters.failAll(faults.draining(true));
     this.#idle.close();
-    await out;
+    // Last: actors that have ended meanwhile had it settle something too.
+    await this.#outbox.settled();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -380,70 +336,12 @@ export class LocalEngine implements Engine {
     if (job.phase === "over") return;
     let cell: Cell | undefined;
     try {
-      cell = this.#cellFor(job.message);
+      cell = this.#cells.reachedBy(job.message);
     } catch (error) {
       return job.fail(faults.fromStore(error));
     }
     if (cell === undefined) job.fail(faults.noActor(job.message.to));
     else cell.push(job);
-  }
-
-  /** The cell a message goes to, begun, loading or live; undefined where no such memory actor is. Throws `BAD_ID`, `UNKNOWN_KIND`, `ENGINE_MISSING`. */
-  #cellFor(message: Message): Cell | undefined {
-    const known = this.#registry.get(message.to);
-    if (known !== undefined) return known;
-    const kind = this.#kindOf(message.to);
-    const persistence = message.policy?.persistence ?? kind.plain.policy.persistence;
-    if (persistence === "disk" && this.#store === undefined) throw faults.engineMissing(kind.name, "store");
-    if (message.policy?.persistence === "disk") this.#strays.add(kind.name);
-    if (this.#sleeps(kind)) return this.#cell(message.to);
-    return message.start === undefined ? undefined : this.#create(kind, message.to, true);
-  }
-
-  /** Whether actors of this kind may be in the store. */
-  #sleeps({ name, plain }: Kind): boolean {
-    return this.#store !== undefined && (plain.policy.persistence !== "memory" || this.#strays.has(name));
-  }
-
-  /** An actor of a kind that is not served here may be there all the same. */
-  #sleepsAs(name: string): boolean {
-    const kind = this.#kinds.get(name);
-    return this.#store !== undefined && (kind === undefined || this.#sleeps(kind));
-  }
-
-  /** The cell of an actor that may be in the store; undefined where its kind is not known or lives in memory only. */
-  #cell(id: ActorId): Cell | undefined {
-    const known = this.#registry.get(id);
-    if (known !== undefined) return known;
-    const kind = this.#kinds.get(kindOf(id));
-    if (kind === undefined || !this.#sleeps(kind)) return undefined;
-    const cell = this.#create(kind, id, false);
-    void this.#load(cell);
-    return cell;
-  }
-
-  async #load(cell: Cell): Promise<void> {
-    await cell.load();
-    // Not before: whoever asks for actors that are not there must not fill the memory.
-    if (!cell.forgotten) this.#idle.add(cell);
-  }
-
-  #create(kind: Kind, id: ActorId, memory: boolean): Cell {
-    const cell = new Cell(this.#host, kind, id, memory);
-    this.#registry.add(cell);
-    return cell;
-  }
-
-  #kindOf(id: ActorId): Kind {
-    keyOf(id);
-    const kind = this.#kinds.get(kindOf(id));
-    if (kind === undefined) throw faults.unknownKind(kindOf(id));
-    return kind;
-  }
-
-  #known(id: ActorId): Cell | undefined {
-    this.#kindOf(id);
-    return this.#cell(id);
   }
 
   #began(cell: Cell): void {
@@ -466,10 +364,6 @@ export class LocalEngine implements Engine {
 
   // ── on the engine's own account ───────────────────────────────────────────
 
-  #shown(message: Message): Message["args"] {
-    return this.#kinds.get(kindOf(message.to))?.behaviour.redact?.(message) ?? message.args;
-  }
-
   #own(to: ActorId, action: string, args: Message["args"]): Message {
     return { id: ownId(this.#entropy.hex(16)), to, action, args, at: this.#clock.now(), seed: this.#entropy.hex(16) };
   }
@@ -479,15 +373,14 @@ export class LocalEngine implements Engine {
     const message = stampFrom(work.message, n, outgoing, endsAt, this.#clock.now(), this.#entropy);
     // Only work that may run again, from the outbox or by a repeated call, need find its answers again.
     if (work.consumed !== undefined || work.key !== undefined)
-      return this.#keyed.call(message, innerKey(work, n, message.action, this.#shown(message)), { signal });
+      return this.#keyed.call(message, innerKey(work, n, message.action, this.#cells.shown(message)), { signal });
     const job = new Job(message);
     this.#submit(job, signal);
     return job.promise();
   }
 
   async #stop(id: ActorId, reason: string, above: ReadonlySet<ActorId>): Promise<void> {
-    const cell = this.#known(id);
-    if (cell === undefined) throw faults.noActor(id);
+    const cell = this.#cells.existing(id);
     await cell.loading;
     if (cell.lost) throw cell.lost;
     const job = new Job(this.#own(id, "stop", { reason }));
@@ -500,16 +393,5 @@ export class LocalEngine implements Engine {
     const job = new Job(this.#own(cell.id, "stop", { reason: "expired" }));
     job.ended = (_, error) => ended(error !== undefined);
     cell.stop(job, "expired", new Set());
-  }
-}
-
-const twoOfAKind = (kind: string): TroupeError<"NAME_COLLISION"> =>
-  new TroupeError("NAME_COLLISION", `Two behaviours are of the kind "${kind}": name one of them otherwise.`);
-
-async function asked<T>(answer: Promise<T> | undefined): Promise<T | undefined> {
-  try {
-    return await answer;
-  } catch (error) {
-    throw faults.fromStore(error);
   }
 }

@@ -127,12 +127,16 @@ export class Outbox {
     return true;
   }
 
-  /** No more deliveries. Settles when what the store was asked has been answered. */
-  async close(): Promise<void> {
+  /** No more deliveries. */
+  close(): void {
     this.#closed = true;
     for (const undo of this.#undos) undo();
     this.#undos.clear();
-    await Promise.all(this.#settling);
+  }
+
+  /** Settles when what the store was asked has been answered. */
+  async settled(): Promise<void> {
+    while (this.#settling.size > 0) await Promise.all(this.#settling);
   }
 
   #put(parcel: Parcel): void {

@@ -48,7 +48,7 @@ async function playSome(directory: string, world: World, random: Seeded, acts: n
     if (who === undefined) continue;
     const { choices } = await source.surface(who);
     const { tool, args } = restless(random, world, names, (name) => choices?.[`tools/${name}`]?.["item"] ?? []);
-    await source.act(who, `tools/${tool}`, args, { key: `act ${act}` });
+    await source.act(who, `tools/${tool}`, args, { key: `act ${act} of ${acts}` });
   }
   while ((await store.undelivered(1)).length > 0) await new Promise((resolve) => void setImmediate(resolve));
   atEnd();

@@ -2,7 +2,6 @@ import type { Command } from "commander";
 import { type Bag, type Json, StoreError } from "../contract/index.ts";
 import { actorId } from "./actor-id.ts";
 import { isBag, textOr } from "./bag.ts";
-import { DataDirectory } from "./data-directory.ts";
 import { CommandError, EXIT, notFound, usage } from "./exit-code.ts";
 import { type Common, common, moduleOption, type Writing } from "./options.ts";
 import { counted, output, table, visible } from "./output.ts";
@@ -53,7 +52,7 @@ export const registerActorCommands = (program: Command): void => {
     .option("--start", "begin the actor if it is not there yet")
     .addOption(moduleOption())
     .action(async (actor: string, action: string, args: string, options: Writing & { as: string; start?: boolean }) => {
-      const reply = await write(new DataDirectory(options.data), options.module ?? [], "call", {
+      const reply = await write(options, "call", {
         actor: actorId(actor),
         action,
         args: parseJson(args, "The arguments"),
@@ -80,7 +79,7 @@ export const registerActorCommands = (program: Command): void => {
     .option("--reason <text>", "kept in its last event", "stopped by command")
     .addOption(moduleOption())
     .action(async (actor: string, options: Writing & { reason: string }) => {
-      await write(new DataDirectory(options.data), options.module ?? [], "stop", { actor: actorId(actor), reason: options.reason });
+      await write(options, "stop", { actor: actorId(actor), reason: options.reason });
       output(options.json === true).show({ ok: true }, () => "Done.");
     });
 
@@ -92,7 +91,7 @@ export const registerActorCommands = (program: Command): void => {
   )
     .addOption(moduleOption())
     .action(async (actor: string, options: Writing) => {
-      await write(new DataDirectory(options.data), options.module ?? [], "restart", { actor: actorId(actor) });
+      await write(options, "restart", { actor: actorId(actor) });
       output(options.json === true).show({ ok: true }, () => "Done.");
     });
 
@@ -125,7 +124,7 @@ export const registerActorCommands = (program: Command): void => {
     )
       .addOption(moduleOption())
       .action(async (id: string, options: Writing) => {
-        await write(new DataDirectory(options.data), options.module ?? [], "letter", { id, fate });
+        await write(options, "letter", { id, fate });
         output(options.json === true).show({ ok: true }, () => "Done.");
       });
 };

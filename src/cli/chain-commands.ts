@@ -3,7 +3,6 @@ import type { Command } from "commander";
 import type { Json, Receipt } from "../contract/index.ts";
 import { actorId } from "./actor-id.ts";
 import { isBag, textOr } from "./bag.ts";
-import { DataDirectory } from "./data-directory.ts";
 import { usage } from "./exit-code.ts";
 import { type Common, common, moduleOption, wholeNumber, type Writing } from "./options.ts";
 import { output } from "./output.ts";
@@ -89,7 +88,7 @@ export const registerChainCommands = (program: Command): void => {
     .option("--at <seq>", "as it was at this event", sequence)
     .addOption(moduleOption())
     .action(async (actor: string, to: string, options: Writing & { at?: number }) => {
-      const forked = await write(new DataDirectory(options.data), options.module ?? [], "fork", {
+      const forked = await write(options, "fork", {
         actor: actorId(actor),
         to: actorId(to),
         ...(options.at === undefined ? {} : { at: options.at }),
@@ -107,7 +106,7 @@ export const registerChainCommands = (program: Command): void => {
     .option("--erase", "erase the bodies before it; headers stay, and the chain still verifies")
     .addOption(moduleOption())
     .action(async (actor: string, options: Writing & { key?: string; erase?: boolean }) => {
-      const done = await write(new DataDirectory(options.data), options.module ?? [], "checkpoint", {
+      const done = await write(options, "checkpoint", {
         actor: actorId(actor),
         erase: options.erase === true,
         ...(options.key === undefined ? {} : { keyFile: resolve(options.key) }),

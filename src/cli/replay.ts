@@ -2,25 +2,18 @@ import { diffStates, reexecute, stateAt } from "../chain/index.ts";
 import type { ActorId, Behaviour } from "../contract/index.ts";
 import { actorId } from "./actor-id.ts";
 import { CommandError, EXIT, notFound, usage } from "./exit-code.ts";
-import { holdOutput } from "./hold-output.ts";
-import { load } from "./load.ts";
+import type { Loaded } from "./load.ts";
 import type { Common } from "./options.ts";
 import { output, short, table, visible } from "./output.ts";
 import { chainOf, openToRead } from "./reading.ts";
-import { resolveToThisTroupe } from "./resolve-hook.ts";
+import { kindOf } from "./unserved.ts";
+import { withModules } from "./with-modules.ts";
 
-const behaviourOf = async (id: ActorId, modules: readonly string[]): Promise<Behaviour> => {
-  const unhook = resolveToThisTroupe();
-  const held = holdOutput();
-  try {
-    const kind = id.split("/")[0];
-    const found = (await load(modules)).parts.flatMap((part) => part.kinds).find((behaviour) => behaviour.kind === kind);
-    if (found === undefined) throw usage(`None of ${modules.join(", ")} exports the kind ${kind}.`);
-    return found;
-  } finally {
-    held.release();
-    unhook();
-  }
+const behaviourIn = (loaded: Loaded, id: ActorId, modules: readonly string[]): Behaviour => {
+  const kind = kindOf(id);
+  const found = loaded.parts.flatMap((part) => part.kinds).find((behaviour) => behaviour.kind === kind);
+  if (found === undefined) throw usage(`None of ${modules.join(", ")} exports the kind ${kind}.`);
+  return found;
 };
 
 export const replay = async (
@@ -34,11 +27,12 @@ export const replay = async (
   const events = await chainOf(store, id, options.to);
   if (options.to !== undefined && events.length < options.to) throw notFound(`${id} has ${events.length} events, not ${options.to}.`);
   const { state, version } = stateAt(events, events.length);
-  if (options.module === undefined) {
+  const { module } = options;
+  if (module === undefined) {
     out.show({ actor: id, seq: events.length, version, state }, () => visible(JSON.stringify(state, null, 2)));
     return;
   }
-  const again = reexecute(await behaviourOf(id, options.module), events);
+  const again = await withModules(module, options, async (loaded) => reexecute(behaviourIn(loaded, id, module), events));
   out.show({ actor: id, seq: events.length, version, state, ...again }, () =>
     [
       `${again.run} turns run again, ${again.mismatches.length} differ; taken from the record: ${

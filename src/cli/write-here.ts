@@ -4,10 +4,9 @@ import { sqliteStore } from "../store/index.ts";
 import type { DataDirectory } from "./data-directory.ts";
 import { CommandError, describeFailure } from "./exit-code.ts";
 import { faultFields } from "./fault-fields.ts";
-import { holdOutput } from "./hold-output.ts";
-import { load } from "./load.ts";
 import { operate } from "./operate.ts";
-import { resolveToThisTroupe } from "./resolve-hook.ts";
+import type { Common } from "./options.ts";
+import { withModules } from "./with-modules.ts";
 
 /** Of a server its log says what a turn threw; here whoever called is the only one to be told. */
 const withCause = (error: unknown, thrown: unknown): unknown => {
@@ -18,16 +17,14 @@ const withCause = (error: unknown, thrown: unknown): unknown => {
 };
 
 /** One operation that writes, by an engine opened on the directory for just this. */
-export const writeHere = async (
+export const writeHere = (
   directory: DataDirectory,
   modules: readonly string[],
+  options: Common,
   op: string,
   args: Readonly<Record<string, Json>>,
-): Promise<Json> => {
-  const unhook = resolveToThisTroupe();
-  const held = holdOutput();
-  try {
-    const loaded = await load(modules);
+): Promise<Json> =>
+  withModules(modules, options, async (loaded) => {
     await using store = sqliteStore({ directory: directory.path });
     let thrown: unknown;
     await using engine = await LocalEngine.start({
@@ -42,8 +39,4 @@ export const writeHere = async (
     } catch (error) {
       throw withCause(error, thrown);
     }
-  } finally {
-    held.release();
-    unhook();
-  }
-};
+  });

@@ -1,26 +1,23 @@
 import type { Json } from "../contract/index.ts";
 import { askControl } from "./control.ts";
-import type { DataDirectory } from "./data-directory.ts";
+import { DataDirectory } from "./data-directory.ts";
 import { usage } from "./exit-code.ts";
+import type { Writing } from "./options.ts";
 
 /**
  * One operation that writes: by the running server through its socket, or, where
  * none runs, by an engine opened on the directory for just this.
  */
-export const write = async (
-  directory: DataDirectory,
-  modules: readonly string[],
-  op: string,
-  args: Readonly<Record<string, Json>>,
-): Promise<Json> => {
+export const write = async (options: Writing, op: string, args: Readonly<Record<string, Json>>): Promise<Json> => {
+  const directory = new DataDirectory(options.data);
   const isThere = directory.holdsActors();
   const running = await askControl(directory.control, op, args);
   if (running !== undefined) return running.ok;
   // Only what may begin an actor may make the directory.
   if (!isThere && args["start"] === undefined) throw directory.noActors();
-  const served = modules.length > 0 ? modules : (directory.readNote()?.modules ?? []);
+  const served = options.module ?? directory.readNote()?.modules ?? [];
   if (served.length === 0)
     throw usage(`No server runs on ${directory.path}, and it does not say which modules its actors are of: name them with --module.`);
   const { writeHere } = await import("./write-here.ts");
-  return await writeHere(directory, served, op, args);
+  return await writeHere(directory, served, options, op, args);
 };

@@ -1,0 +1,33 @@
+import { systemClock } from "../contract/index.ts";
+import { CommandError, EXIT } from "./exit-code.ts";
+import { holdOutput } from "./hold-output.ts";
+import { load, type Loaded } from "./load.ts";
+import { serverLog } from "./log.ts";
+import { resolveToThisTroupe } from "./resolve-hook.ts";
+import { strayError } from "./stray.ts";
+
+/** Loads modules for as long as one command uses them: what they print and let go of goes to the standard error, as with a server. */
+export const withModules = async <T>(
+  modules: readonly string[],
+  { json }: { readonly json?: boolean },
+  use: (loaded: Loaded) => Promise<T>,
+): Promise<T> => {
+  const unhook = resolveToThisTroupe();
+  const held = holdOutput();
+  const stray = strayError(
+    serverLog("info", json === true, () => systemClock.now()),
+    true,
+  ).then(() => {
+    throw new CommandError(
+      EXIT.failed,
+      "STRAY_ERROR",
+      "A module threw outside of every turn, so the command has ended before it was done: what was committed stays.",
+    );
+  });
+  try {
+    return await Promise.race([load(modules).then(use), stray]);
+  } finally {
+    held.release();
+    unhook();
+  }
+};

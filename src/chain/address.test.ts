@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { keyOf } from "./index.ts";
+import { keyOf } from "./address.ts";
 
 test("a key has one id, and the id gives it back", () => {
   fc.assert(

@@ -16,7 +16,7 @@ export function headerText(header: Header): string {
 }
 
 /** A body's text: fixed keys in fixed order, no space, absent ones left away. */
-export function bodyText(body: Body): string {
+function bodyText(body: Body): string {
   let text = `{"message":${JSON.stringify(body.message)}`;
   if (body.patch !== undefined) text += `,"patch":${JSON.stringify(body.patch)}`;
   if (body.state !== undefined) text += `,"state":${JSON.stringify(body.state)}`;

@@ -2,7 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { EngineError, type Json } from "../contract/index.ts";
-import { apply, check, diff, freezeNew, seal, sha256, readBody, readHeader, stateFrom } from "./index.ts";
+import { seal } from "./event.ts";
+import { freezeNew } from "./freeze.ts";
+import { apply, diff, readBody, readHeader, sha256, stateFrom } from "./index.ts";
+import { check } from "./json-check.ts";
 
 const json = (value: unknown): Json => JSON.parse(JSON.stringify(value));
 const words = fc.string({ unit: "grapheme" }).filter((value) => value.isWellFormed());

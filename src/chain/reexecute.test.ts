@@ -2,19 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ChainEvent } from "../contract/index.ts";
 import { counter, richChain, Scribe } from "./chain.fixture.ts";
-import {
-  diffStates,
-  readBody,
-  reexecute,
-  stateAt,
-  secretsIn,
-  withoutSecrets,
-  causeTree,
-  rootCause,
-  seal,
-  sha256,
-  readHeader,
-} from "./index.ts";
+import { seal } from "./event.ts";
+import { diffStates, readBody, reexecute, stateAt, secretsIn, withoutSecrets, causeTree, rootCause, sha256, readHeader } from "./index.ts";
 
 const chain = await richChain();
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DEFAULT_POLICY, type Behaviour, type Message, type Turn } from "../contract/index.ts";
-import { begin, kindFrom, planTurn } from "./index.ts";
+import { begin, kindFrom, planTurn } from "./internal.ts";
 
 const door: Behaviour<null> = { kind: "door", version: 1, policy: DEFAULT_POLICY, initial: () => null, receive: () => ({}) };
 

@@ -3,15 +3,14 @@ import { generateKeyPairSync } from "node:crypto";
 import { test } from "node:test";
 import type { ActorId, ChainEvent, Row, Stored } from "../contract/index.ts";
 import { counter, richChain, Scribe } from "./chain.fixture.ts";
+import { headerText, seal } from "./event.ts";
 import {
   checkpointEntry,
   forkEntry,
-  headerText,
   importLine,
   exportLine,
   readBody,
   readHeader,
-  seal,
   sha256,
   signingKey,
   stateFrom,

@@ -4,7 +4,7 @@
  */
 import type { ActorId, Clock, Damaged, Entropy, Message, SetWake, Store } from "../contract/index.ts";
 import type { Cell } from "./cell.ts";
-import { faults, wakeId } from "../chain/index.ts";
+import { faults, wakeId } from "../chain/internal.ts";
 import { damageTo } from "./damage.ts";
 import type { Host } from "./host.ts";
 

@@ -1,4 +1,4 @@
-import { faults, keyOf, type Kind, kindFrom, kindOf } from "../chain/index.ts";
+import { faults, keyOf, type Kind, kindFrom, kindOf } from "../chain/internal.ts";
 import { TroupeError, type ActorId, type Behaviour, type Json, type Message, type Store } from "../contract/index.ts";
 import type { Cell } from "./cell.ts";
 import type { Idle } from "./idle.ts";

@@ -3,7 +3,7 @@
  *
  * C2: a turn's effects are let out by `#land` alone: commit, announce, reply.
  */
-import { entryOf, faults, messagesOf, OK_NULL, type Plan } from "../chain/index.ts";
+import { entryOf, faults, messagesOf, OK_NULL, type Plan } from "../chain/internal.ts";
 import type { ActorId, EngineError, Entry, Message, Stored } from "../contract/index.ts";
 import { tellDropped } from "./dropped.ts";
 import { farewell } from "./family.ts";

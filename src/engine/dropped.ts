@@ -1,4 +1,4 @@
-import { faults } from "../chain/index.ts";
+import { faults } from "../chain/internal.ts";
 import type { ActorId, Store } from "../contract/index.ts";
 import type { Flight } from "./lead.ts";
 

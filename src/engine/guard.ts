@@ -1,5 +1,5 @@
 import type { CancelSignal, Clock } from "../contract/index.ts";
-import { faults } from "../chain/index.ts";
+import { faults } from "../chain/internal.ts";
 import type { Cell } from "./cell.ts";
 import type { Job } from "./job.ts";
 import type { Laters } from "./laters.ts";

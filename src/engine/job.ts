@@ -1,4 +1,4 @@
-import type { CallKey } from "../chain/index.ts";
+import type { CallKey } from "../chain/internal.ts";
 import type { CallOptions, EngineError, Message, Reply, SetWake } from "../contract/index.ts";
 
 /** Where a message is: `commit` is where cancelling ends. */

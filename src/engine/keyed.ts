@@ -2,7 +2,8 @@
 import { EngineError } from "../contract/index.ts";
 import type { ActorId, CallOptions, Clock, Json, Message, Remembered, Reply, Store, Viewer } from "../contract/index.ts";
 import type { Cell } from "./cell.ts";
-import { callHash, type CallKey, faults, keptFor, sha256 } from "../chain/index.ts";
+import { sha256 } from "../chain/index.ts";
+import { callHash, type CallKey, faults, keptFor } from "../chain/internal.ts";
 import { Job } from "./job.ts";
 import type { Laters } from "./laters.ts";
 

@@ -1,4 +1,4 @@
-import { eventOf, type Kind, type Plan, statusOf } from "../chain/index.ts";
+import { eventOf, type Kind, type Plan, statusOf } from "../chain/internal.ts";
 import type { ChainEvent, Json, Message, Reply, Status } from "../contract/index.ts";
 
 /**

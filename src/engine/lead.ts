@@ -6,7 +6,7 @@
  */
 import type { ActorId, EngineError, Entry, Json, Message, Status, Store } from "../contract/index.ts";
 import type { Job } from "./job.ts";
-import type { Plan } from "../chain/index.ts";
+import type { Plan } from "../chain/internal.ts";
 
 /** What readers see meanwhile (law 2). */
 export interface Durable {

@@ -1,5 +1,5 @@
 import type { ActorId, EngineError } from "../contract/index.ts";
-import { faults } from "../chain/index.ts";
+import { faults } from "../chain/internal.ts";
 import type { Host } from "./host.ts";
 import { Job, type Task } from "./job.ts";
 import { Mailbox } from "./mailbox.ts";

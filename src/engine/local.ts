@@ -24,7 +24,7 @@ import {
   type Viewer,
 } from "../contract/index.ts";
 import { Alarm } from "./alarm.ts";
-import { faults, ownId, stamp, stampFrom } from "../chain/index.ts";
+import { faults, ownId, stamp, stampFrom } from "../chain/internal.ts";
 import { Cell } from "./cell.ts";
 import { Cells } from "./cells.ts";
 import { damageTo } from "./damage.ts";

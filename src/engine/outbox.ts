@@ -6,7 +6,8 @@
  * where it causes none; the lane waits for either. Three failures make a dead letter.
  */
 import type { ActorId, Clock, Damaged, EngineError, Letter, Message, Reply, Settling, Store } from "../contract/index.ts";
-import { answerTo, faults, sha256 } from "../chain/index.ts";
+import { sha256 } from "../chain/index.ts";
+import { answerTo, faults } from "../chain/internal.ts";
 import { damageTo } from "./damage.ts";
 import type { Host } from "./host.ts";
 import { Job } from "./job.ts";

@@ -1,4 +1,4 @@
-import { compareIds, faults, keyOf, kindOf } from "../chain/index.ts";
+import { compareIds, faults, keyOf, kindOf } from "../chain/internal.ts";
 import type { ActorId, Change, ChainEvent, ListQuery, Snapshot, Store, Viewer } from "../contract/index.ts";
 import type { Cells } from "./cells.ts";
 import { scopedKey } from "./keyed.ts";

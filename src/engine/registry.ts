@@ -1,4 +1,4 @@
-import { compareIds } from "../chain/index.ts";
+import { compareIds } from "../chain/internal.ts";
 import type { ActorId, Change, ListQuery } from "../contract/index.ts";
 import type { Cell } from "./cell.ts";
 

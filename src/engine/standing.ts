@@ -1,5 +1,5 @@
 /** What one actor is in this process, and who is told of it. C3: it changes in `take` and `become` alone. */
-import { type Base, type Extra, type Kind, type Plan, statusOf } from "../chain/index.ts";
+import { type Base, type Extra, type Kind, type Plan, statusOf } from "../chain/internal.ts";
 import type { ActorId, EngineError, Json, Snapshot, Status } from "../contract/index.ts";
 import type { Host } from "./host.ts";
 import type { Job } from "./job.ts";

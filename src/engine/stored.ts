@@ -1,3 +1,4 @@
+import { stateFrom } from "../chain/index.ts";
 import {
   atMostBytes,
   type Extra,
@@ -7,11 +8,10 @@ import {
   NOTHING_SINCE,
   sinceAfter,
   type SinceFull,
-  stateFrom,
   understand,
   type Understood,
   wantsFull,
-} from "../chain/index.ts";
+} from "../chain/internal.ts";
 import type { ActorId, EngineError, Entry, Json, Row, Store, Stored } from "../contract/index.ts";
 
 /** Where an actor's chain ends, its lead included, and how far back its last whole state is. */

@@ -1,5 +1,5 @@
 import type { ActorId } from "../contract/index.ts";
-import { faults } from "../chain/index.ts";
+import { faults } from "../chain/internal.ts";
 
 /** Which actor's work waits for which: a call that would close a ring is refused (`CYCLE`) before it waits. */
 export class Waits {

@@ -1,5 +1,5 @@
 import type { ActorId, Context, EngineError, Json, LogLevel, Outgoing, Reply, Turn, Work } from "../contract/index.ts";
-import { faults } from "../chain/index.ts";
+import { faults } from "../chain/internal.ts";
 import type { Host } from "./host.ts";
 import type { Job } from "./job.ts";
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readBody, reexecute, sha256, stamp, verify } from "../chain/index.ts";
+import { readBody, reexecute, sha256, verify } from "../chain/index.ts";
+import { stamp } from "../chain/internal.ts";
 import { DEFAULT_POLICY, type Behaviour, type ChainEvent, type Clock, type Entropy, type Json, type Message } from "../contract/index.ts";
 import { LocalEngine } from "../engine/index.ts";
 import { memoryStore } from "../store/index.ts";

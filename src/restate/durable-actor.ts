@@ -25,7 +25,7 @@ import {
   type Base,
   type Kind,
   type Plan,
-} from "../chain/index.ts";
+} from "../chain/internal.ts";
 import {
   EngineError,
   StoreError,

@@ -2,7 +2,7 @@
  * Work on something durable: all of it in one journalled step. A crash before the step
  * is kept runs it again, so what it does outside happens at least once.
  */
-import { faults } from "../chain/index.ts";
+import { faults } from "../chain/internal.ts";
 import type { Context, Message, Outgoing, Reply, Turn, Work } from "../contract/index.ts";
 import type { DurableContext } from "./durable-context.ts";
 import { isGuardedTurn, type Guarded } from "./outcome.ts";

@@ -7,7 +7,7 @@
  * C7: nothing is kept beside the chain but what follows from it: `state` is what its
  * events tell.
  */
-import type { SinceFull } from "../chain/index.ts";
+import type { SinceFull } from "../chain/internal.ts";
 import { StoreError, type ChainEvent, type Json, type Row } from "../contract/index.ts";
 import { isObject } from "./is-object.ts";
 

@@ -1,4 +1,4 @@
-import { faults } from "../chain/index.ts";
+import { faults } from "../chain/internal.ts";
 import {
   EngineError,
   TroupeError,

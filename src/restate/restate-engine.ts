@@ -6,7 +6,7 @@
  * its outcome is known. An invocation that applied nothing answers for itself only.
  */
 import { hash } from "node:crypto";
-import { keyOf, stamp, stampFrom } from "../chain/index.ts";
+import { keyOf, stamp, stampFrom } from "../chain/internal.ts";
 import {
   abortSignalOf,
   EngineError,

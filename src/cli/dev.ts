@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { systemClock } from "../contract/index.ts";
 import { twice } from "../testing/index.ts";
 import { describeFailure } from "./exit-code.ts";
-import { load } from "./load.ts";
+import { load, type Loaded } from "./load.ts";
 import { isModuleFile } from "./module-file.ts";
 import type { ServeOptions } from "./options.ts";
 import { reloadRounds } from "./reload-hook.ts";
@@ -15,15 +15,28 @@ export const dev = async (modules: readonly string[], options: ServeOptions, ver
   const rounds = reloadRounds();
   const { server, loaded, log, stopped } = await begin(modules, options, version, twice);
 
-  let reloading: Promise<void> = Promise.resolve();
-  const reload = async (): Promise<void> => {
+  let newest = 0;
+  let swapping: Promise<void> = Promise.resolve();
+  // The last good modules go on being served.
+  const failed = (error: unknown): void => log("error", "reload-failed", { why: describeFailure(error).message });
+  const swap = async (next: Loaded): Promise<void> => {
     try {
-      const next = await load(modules, rounds.next());
       await server.reload(next);
       log("info", "reloaded", { modules });
     } catch (error) {
-      // The last good modules go on being served.
-      log("error", "reload-failed", { why: describeFailure(error).message });
+      failed(error);
+    }
+  };
+  const reload = async (): Promise<void> => {
+    const round = rounds.next();
+    newest = round;
+    log("info", "reloading", { modules });
+    try {
+      const next = await load(modules, round);
+      // A module may never finish loading, so one that changes meanwhile does not wait for it.
+      if (round === newest) swapping = swapping.then(() => swap(next));
+    } catch (error) {
+      failed(error);
     }
   };
   let cancel: (() => void) | undefined;
@@ -32,9 +45,7 @@ export const dev = async (modules: readonly string[], options: ServeOptions, ver
       if (file !== null && !isModuleFile(file)) return;
       cancel?.();
       // An editor writes a file in several steps.
-      cancel = systemClock.after(100, () => {
-        reloading = reloading.then(reload);
-      });
+      cancel = systemClock.after(100, () => void reload());
     }),
   );
   await stopped;

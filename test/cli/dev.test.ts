@@ -76,6 +76,13 @@ void test(
       await logged("reload-failed");
       assert.match(await light(), /"shines 4"/);
 
+      // One that never finishes loading holds up none that come after it.
+      writeFileSync(join(folder, "index.ts"), `await new Promise(() => {});${lamp("Never")}`);
+      await logged("reloading");
+      writeFileSync(join(folder, "index.ts"), lamp("Make it shine again"));
+      await logged("reloaded");
+      assert.equal((await client.listTools()).tools[0]?.description, "Make it shine again");
+
       // Law 4: a turn that looks at the clock of the machine differs from its second run.
       writeFileSync(join(folder, "index.ts"), lamp("Make it shine", "state.lit += Math.random();"));
       await logged("reloaded");

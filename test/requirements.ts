@@ -211,7 +211,10 @@ const product: readonly Requirement[] = [
   {
     id: "actors.wakes.repeat",
     says: "Wakes can repeat",
-    tests: ["${name}: time › a repeating wake comes again and again until it is cancelled"],
+    tests: [
+      "${name}: time › a repeating wake comes again and again until it is cancelled",
+      '${name}: time › a repeating wake goes on when the clock is set back${restarted ? ", after a restart too" : ""}; one that was set for a time waits for it',
+    ],
   },
   {
     id: "actors.reply-as",
@@ -232,8 +235,12 @@ const product: readonly Requirement[] = [
   },
   {
     id: "actors.children",
-    says: "A child knows its parent, its end is a message; stopping a parent stops its children first",
+    says: "A child knows its parent, its end is a message; a parent that stops takes its children with it, once its stop is kept",
     tests: [
+      "C2 a parent whose stop could not be kept keeps its children",
+      "children of a parent that has stopped end, also where the process dies before they do",
+      "another life of a parent begins without the children of the last, and keeps its own",
+      "a child whose parent has stopped meanwhile is not born, and the send is a dead letter (${persistence})",
       "${name}: actors that talk to each other › a child knows its parent, and its end is a message to it",
       "${name}: actors that talk to each other › stopping a parent stops its children first, and theirs before them",
     ],
@@ -379,6 +386,8 @@ const product: readonly Requirement[] = [
       "${name}: one actor › C4 a keyed call that was not applied is tried again",
       "${name}: callers › C4 keys expire",
       "C4 the first reply to a key is remembered, by actor and key",
+      "${name}: callers › C4 a key that was used for another call is refused, while the first runs, is due and is remembered",
+      'C4 work that a repeated keyed call runs again asks the same again, and is answered as the first time${restarted ? ", after a restart too" : ""}',
     ],
   },
   {
@@ -389,6 +398,9 @@ const product: readonly Requirement[] = [
       "${name}: actors that talk to each other › C5 a refused turn sends nothing",
       "${name}: actors that talk to each other › C5 what was sent and not delivered is delivered after a restart, once",
       "C5 a message is applied once: a turn that consumes it again is refused",
+      "C5 an answer goes into the outbox as its message goes out of it, and never again",
+      "C5 the reply to a send that had no effect (${action}) is applied once, where the process dies ${place} too",
+      "C5 `send` returns the id its reply names, in first turns, in later ones and in work (${persistence})",
     ],
   },
   {
@@ -469,8 +481,11 @@ const product: readonly Requirement[] = [
   },
   {
     id: "store.corrupt",
-    says: "A corrupt file is found, never read as something else",
-    tests: ["a flipped bit anywhere in the file is an error or changes nothing that is read"],
+    says: "A corrupt file is found, never read as something else, and stops nobody whose rows are whole",
+    tests: [
+      "a flipped bit anywhere in the file is an error or changes nothing that is read",
+      "a damaged row stops nobody else's wakes and deliveries: it is passed over, told once, and found by the file's check",
+    ],
   },
   {
     id: "store.crashes",
@@ -536,6 +551,7 @@ const product: readonly Requirement[] = [
     tests: [
       "law 4: pure turns run again leave what was recorded; work and secrets are taken from the record",
       "another program is found out, turn by turn, each from the recorded state",
+      "law 4: a behaviour's own stop, fork and checkpoint are run again; the engine's are taken from the record",
       "the chain from the command line › replay names the turn that another code would have run otherwise",
     ],
   },
@@ -545,6 +561,7 @@ const product: readonly Requirement[] = [
     tests: [
       "a fork is a chain of its own that names its origin, with the state it had there",
       "a fork is muted: what it sends stands in its events and reaches nobody, its own state goes on, its origin's stays",
+      "a fork is muted in all its lives (its cell ${persistence} in between), unless it was forked to be heard",
       "the chain from the command line › fork begins a muted copy at any event, and its cause is found",
     ],
   },
@@ -554,6 +571,7 @@ const product: readonly Requirement[] = [
     tests: [
       "causes are followed across actors, up to the root and down as a tree, in bounds",
       "${name}: actors that talk to each other › an event names its cause, across actors",
+      "${name}: time › an event that a wake caused names the event that set it, however often it comes",
       "the chain from the command line › fork begins a muted copy at any event, and its cause is found",
     ],
   },

@@ -1,3 +1,4 @@
+import { soon } from "#platform";
 import type { Channel, Json, ListName, Log, OfferRef, Source, Surface, Viewer } from "../contract/index.ts";
 import { type Entry, listed, type Lists, type Posture } from "../source/index.ts";
 import { postureFor } from "./call.ts";
@@ -169,7 +170,7 @@ export class Audience {
   #schedule(): void {
     if (this.#scheduled || this.#channel?.ready !== true || !this.pending) return;
     this.#scheduled = true;
-    setImmediate(() => {
+    soon(() => {
       this.#scheduled = false;
       if (this.#channel?.ready === true && this.#flushing === undefined) void this.#flush();
     });

@@ -1,4 +1,4 @@
-import { isAscii, isUtf8 } from "node:buffer";
+import { textOf } from "#platform";
 import type { Bag, Json } from "../contract/index.ts";
 import { Fault, wireError } from "./errors.ts";
 import { deeperThan, EMPTY, isArray, isBag } from "./json.ts";
@@ -65,12 +65,6 @@ export function decode(frame: Uint8Array | string, limits: Limits): Incoming | B
   }
   if (deeperThan(value, limits.depth)) return malformed("INVALID_REQUEST", `A message may nest ${limits.depth} levels deep.`);
   return isArray(value) ? { kind: "batch", items: value } : classify(value);
-}
-
-function textOf(bytes: Uint8Array): string | undefined {
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (isAscii(bytes)) return buffer.toString("latin1");
-  return isUtf8(bytes) ? buffer.toString("utf8") : undefined;
 }
 
 /** One JSON-RPC message of a revision of MCP: an id is text or a whole number, params are an object. */

@@ -1,3 +1,4 @@
+import { fromHex } from "#platform";
 import {
   type Bag,
   type Clock,
@@ -122,7 +123,7 @@ const DEFAULT_LIMITS: Limits = {
 
 export function settle(options: GatewayOptions): Settings {
   const entropy = options.entropy ?? systemEntropy;
-  const key = options.requestStateKey ?? Buffer.from(entropy.hex(32), "hex");
+  const key = options.requestStateKey ?? fromHex(entropy.hex(32));
   if (key.byteLength < 32) throw new TroupeError("DOOR_OPTION", "requestStateKey needs at least 32 bytes.");
   const said = [options.instructions, options.source.instructions].filter((text) => text !== undefined && text !== "");
   return {

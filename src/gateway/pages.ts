@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { sha256Base64url, utf8Of } from "#platform";
 import type { Entry } from "../source/index.ts";
 import { shapeEntry, type WireList } from "./definition.ts";
 import { Fault } from "./errors.ts";
@@ -48,12 +48,12 @@ export class Pages {
     const texts = entries.map((entry) => JSON.stringify(shapeEntry(list, entry, revision)));
     const count = Math.max(1, Math.ceil(texts.length / this.#size));
     // The same list has the same cursors in every process, and a changed one has others.
-    const digest = createHash("sha256").update(list).update(texts.join("\n")).digest("base64url").slice(0, 16);
+    const digest = sha256Base64url(list + texts.join("\n")).slice(0, 16);
     return Array.from({ length: count }, (_, at) => {
       const here = texts.slice(at * this.#size, (at + 1) * this.#size).join(",");
       const next = at + 1 < count ? `,"nextCursor":"${digest}.${at + 1}"` : "";
       const text = `"${list}":[${here}]${next}`;
-      return { cursor: at === 0 ? undefined : `${digest}.${at}`, text, bytes: Buffer.from(text) };
+      return { cursor: at === 0 ? undefined : `${digest}.${at}`, text, bytes: utf8Of(text) };
     });
   }
 }

@@ -1,4 +1,4 @@
-import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+import { base64urlOf, fromBase64, fromHex, hmacSha256, sameBytes, sha256Hex } from "#platform";
 import type { ActorId, Bag, Json, Offer } from "../contract/index.ts";
 import { TroupeError } from "../contract/index.ts";
 import { isObject } from "./same-json.ts";
@@ -14,18 +14,16 @@ const HANDLE = /^h_[A-Za-z0-9_-]{43}$/;
 const MINUTE = 60_000;
 
 function proofOf(secret: Uint8Array, kind: string, principal: string | undefined, body: Uint8Array): Uint8Array {
-  const hmac = createHmac("sha256", secret)
-    .update(JSON.stringify([kind, principal ?? null]))
-    .update(body);
-  return hmac.digest().subarray(0, 12);
+  return hmacSha256(secret, JSON.stringify([kind, principal ?? null]), body).subarray(0, 12);
 }
 
 /** Mints a handle for a kind, bound to the principal where there is one. `random` is 16 bytes in hex. */
 export function mintHandle(secret: Uint8Array, kind: string, principal: string | undefined, now: number, random: string): string {
-  const body = Buffer.alloc(20);
-  body.write(random, 0, 16, "hex");
-  body.writeUInt32BE(Math.floor(now / MINUTE), 16);
-  return `h_${Buffer.concat([body, proofOf(secret, kind, principal, body)]).toString("base64url")}`;
+  const bytes = new Uint8Array(32);
+  bytes.set(fromHex(random).subarray(0, 16));
+  new DataView(bytes.buffer).setUint32(16, Math.floor(now / MINUTE));
+  bytes.set(proofOf(secret, kind, principal, bytes.subarray(0, 20)), 20);
+  return `h_${base64urlOf(bytes)}`;
 }
 
 export function isHandle(text: unknown): text is string {
@@ -34,15 +32,15 @@ export function isHandle(text: unknown): text is string {
 
 /** Whether a handle without an actor was minted here for this principal, and when, in milliseconds since 1970. */
 export function mintedAt(secret: Uint8Array, kind: string, principal: string | undefined, handle: string): number | undefined {
-  const bytes = Buffer.from(handle.slice(2), "base64url");
+  const bytes = fromBase64(handle.slice(2));
   const body = bytes.subarray(0, 20);
-  const proof = proofOf(secret, kind, principal, body);
-  return bytes.length === 32 && timingSafeEqual(bytes.subarray(20), proof) ? body.readUInt32BE(16) * MINUTE : undefined;
+  if (!sameBytes(bytes.subarray(20), proofOf(secret, kind, principal, body))) return undefined;
+  return new DataView(bytes.buffer, bytes.byteOffset).getUint32(16) * MINUTE;
 }
 
 /** The actor behind a handle. Its id is a hash: who reads ids (a log, a chain) cannot act. */
 export function handleActor(kind: string, handle: string): ActorId {
-  return `${kind}/${createHash("sha256").update(handle).digest("hex").slice(0, 32)}`;
+  return `${kind}/${sha256Hex(handle).slice(0, 32)}`;
 }
 
 /** 90 minutes, 24 hours, 7 days: the largest unit of which it is at least two. */

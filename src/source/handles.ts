@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { secretBytes } from "#platform";
 import type { ActorId, Behaviour, Clock, Engine, Entropy, Json, Policy, Reply, Viewer } from "../contract/index.ts";
 import { handleActor, isHandle, mintedAt, mintHandle, sayDuration } from "./handle.ts";
 import { Lru } from "./lru.ts";
@@ -28,7 +28,7 @@ export class Handles {
 
   constructor(options: HandlesOptions) {
     this.#options = options;
-    this.#secret = options.secret ?? randomBytes(32);
+    this.#secret = options.secret ?? secretBytes(32);
   }
 
   start({ kind, policy }: Behaviour, viewer: Viewer): Reply {

@@ -1,12 +1,12 @@
-import { createHash } from "node:crypto";
+import { sha256Hex, utf8Length } from "#platform";
 import type { ActorId, Behaviour, Viewer } from "../contract/index.ts";
 
 const MAX_KEY_BYTES = 256;
 
 /** The key of a principal's own actor: itself, or its SHA-256 where it is too long or no well-formed text. */
 function keyOfPrincipal(principal: string): string {
-  const fits = principal.isWellFormed() && principal !== "" && Buffer.byteLength(principal) <= MAX_KEY_BYTES;
-  return encodeURIComponent(fits ? principal : createHash("sha256").update(JSON.stringify(principal)).digest("hex"));
+  const fits = principal.isWellFormed() && principal !== "" && utf8Length(principal) <= MAX_KEY_BYTES;
+  return encodeURIComponent(fits ? principal : sha256Hex(JSON.stringify(principal)));
 }
 
 /** The actor of a root kind that stands for this viewer; undefined where only a handle could say which. */

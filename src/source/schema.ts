@@ -1,6 +1,6 @@
-import { createRequire } from "node:module";
+import { loadAjv } from "#platform";
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
-import type { Ajv2020, ErrorObject, ValidateFunction } from "ajv/dist/2020.js";
+import type { ErrorObject, ValidateFunction } from "ajv/dist/2020.js";
 import { type Bag, type Json, TroupeError } from "../contract/index.ts";
 import { isObject } from "./same-json.ts";
 
@@ -43,9 +43,9 @@ const compiled = new WeakMap<object, ValidateFunction>();
 function validatorOf(schema: Bag): ValidateFunction {
   let validate = compiled.get(schema);
   if (validate === undefined) {
-    const load: { readonly Ajv2020: typeof Ajv2020 } = createRequire(import.meta.url)("ajv/dist/2020.js");
+    const Ajv = loadAjv();
     // An instance of its own: one for all would keep every schema that was ever added, and their `$id`s would meet.
-    const ajv = new load.Ajv2020({ strict: false, validateFormats: false, meta: false, validateSchema: false, logger: false });
+    const ajv = new Ajv({ strict: false, validateFormats: false, meta: false, validateSchema: false, logger: false });
     const { $schema: _dialect, ...rest } = schema;
     try {
       validate = ajv.compile(rest);

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { sha256Hex } from "#platform";
 import type { ActorId, Behaviour, Clock, Engine, Message, OfferRef, Surface, Viewer } from "../contract/index.ts";
 import { rootActor, viewerKey } from "./identity.ts";
 import { Lru } from "./lru.ts";
@@ -96,7 +96,7 @@ export class Sights {
       action: "preview",
       args: null,
       at: this.#options.clock.now(),
-      seed: createHash("sha256").update(id).digest("hex").slice(0, 32),
+      seed: sha256Hex(id).slice(0, 32),
       viewer,
       start: null,
     };

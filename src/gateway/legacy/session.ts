@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { sha256Hex } from "#platform";
 import type { Bag, CancelSignal, Caller, Channel, ListName, Log, LogLevel, SessionRow, Source, Viewer } from "../../contract/index.ts";
 import type { Posture } from "../../source/index.ts";
 import { isLogLevel } from "../aside.ts";
@@ -184,7 +184,7 @@ export class Session implements AudienceHost {
 
 // The id is a secret of the client's; what stands for it in actors and chains is not.
 function standIn(id: string): string {
-  return `session|${createHash("sha256").update(id).digest("hex").slice(0, 32)}`;
+  return `session|${sha256Hex(id).slice(0, 32)}`;
 }
 
 function sameScopes(one: readonly string[], other: readonly string[]): boolean {

@@ -1,3 +1,4 @@
+import { fromBase64, textOf } from "#platform";
 import type { Bag, Exchange, Json, Offer } from "../../contract/index.ts";
 import { Fault } from "../errors.ts";
 import { isBag } from "../json.ts";
@@ -102,9 +103,5 @@ function decodeValue(text: string): string | undefined {
   const encoded = SENTINEL.exec(text)?.[1];
   if (encoded === undefined) return /^[\t\x20-\x7e]*$/.test(text) ? text : undefined;
   if (encoded.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(encoded)) return undefined;
-  try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(Buffer.from(encoded, "base64"));
-  } catch {
-    return undefined;
-  }
+  return textOf(fromBase64(encoded));
 }

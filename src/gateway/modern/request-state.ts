@@ -1,4 +1,4 @@
-import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+import { base64urlOf, fromBase64, hmacSha256, sameBytes, sha256Base64url, textOf, utf8Of } from "#platform";
 import type { Bag, Json } from "../../contract/index.ts";
 import type { Call } from "../call.ts";
 import { Fault } from "../errors.ts";
@@ -20,14 +20,9 @@ export interface Remembered {
  * once, so what must happen once has a key.
  */
 export function sealState(settings: Settings, call: Call, remembered: Remembered): string {
-  const payload = Buffer.from(
-    JSON.stringify({
-      until: settings.clock.now() + settings.limits.stateMs,
-      of: boundTo(call),
-      answers: remembered.answers,
-      asked: remembered.asked,
-    }),
-  ).toString("base64url");
+  const { answers, asked } = remembered;
+  const until = settings.clock.now() + settings.limits.stateMs;
+  const payload = base64urlOf(utf8Of(JSON.stringify({ until, of: boundTo(call), answers, asked })));
   return `${payload}.${sign(settings, payload)}`;
 }
 
@@ -37,10 +32,9 @@ const rejected = (why: string): Fault => new Fault("STATE", `This requestState $
 export function openState(settings: Settings, call: Call, state: string): Remembered {
   const dot = state.indexOf(".");
   const payload = state.slice(0, dot);
-  const given = Buffer.from(state.slice(dot + 1));
-  const right = Buffer.from(sign(settings, payload));
-  if (dot === -1 || given.length !== right.length || !timingSafeEqual(given, right)) throw rejected("is not one of this server");
-  const content: unknown = JSON.parse(Buffer.from(payload, "base64url").toString());
+  const signature = utf8Of(sign(settings, payload));
+  if (dot === -1 || !sameBytes(utf8Of(state.slice(dot + 1)), signature)) throw rejected("is not one of this server");
+  const content: unknown = JSON.parse(textOf(fromBase64(payload)) ?? "null");
   if (!isBag(content)) throw rejected("is not one of this server");
   const { until, of, answers, asked } = content;
   if (typeof until !== "number" || until < settings.clock.now()) throw rejected("has expired");
@@ -58,9 +52,9 @@ function askedIn(asked: Json | undefined): Record<string, AskMethod> {
 function boundTo(call: Call): string {
   const { name, uri, arguments: args } = call.params;
   const about = [call.viewer.principal ?? null, call.method, name ?? uri ?? null, canonical(args ?? EMPTY)];
-  return createHash("sha256").update(JSON.stringify(about)).digest("base64url");
+  return sha256Base64url(JSON.stringify(about));
 }
 
 function sign(settings: Settings, payload: string): string {
-  return createHmac("sha256", settings.requestStateKey).update("troupe requestState\n").update(payload).digest("base64url");
+  return base64urlOf(hmacSha256(settings.requestStateKey, "troupe requestState\n", payload));
 }

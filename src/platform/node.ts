@@ -1,0 +1,51 @@
+/** What Node gives. `browser.ts` has the same names: package.json's `imports` chooses. */
+import { isAscii, isUtf8 } from "node:buffer";
+import { createHmac, hash, randomBytes, timingSafeEqual } from "node:crypto";
+import { createRequire } from "node:module";
+import type { Ajv2020 } from "ajv/dist/2020.js";
+
+/** In lower-case hex. */
+export const sha256Hex = (text: string): string => hash("sha256", text, "hex");
+
+export const sha256Base64url = (text: string): string => hash("sha256", text, "base64url");
+
+/** HMAC-SHA-256 over the parts, one after the other. */
+export function hmacSha256(key: Uint8Array, ...parts: readonly (string | Uint8Array)[]): Uint8Array {
+  const hmac = createHmac("sha256", key);
+  for (const part of parts) hmac.update(part);
+  return hmac.digest();
+}
+
+/** Takes as long for any two of one length. */
+export const sameBytes = (one: Uint8Array, other: Uint8Array): boolean => one.length === other.length && timingSafeEqual(one, other);
+
+/** For keys: not injected, since nothing that is tested may follow from them. */
+export const secretBytes = (count: number): Uint8Array => randomBytes(count);
+
+export const base64urlOf = (bytes: Uint8Array): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64url");
+
+/** Of base64 or base64url; what is neither is passed over. */
+export const fromBase64 = (text: string): Uint8Array => Buffer.from(text, "base64");
+
+export const fromHex = (text: string): Uint8Array => Buffer.from(text, "hex");
+
+export const utf8Of = (text: string): Uint8Array => Buffer.from(text);
+
+export const utf8Length = (text: string): number => Buffer.byteLength(text);
+
+/** Undefined: it is not UTF-8. */
+export function textOf(bytes: Uint8Array): string | undefined {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (isAscii(bytes)) return buffer.toString("latin1");
+  return isUtf8(bytes) ? buffer.toString("utf8") : undefined;
+}
+
+/** After what is ready now. */
+export const soon = (run: () => void): void => void setImmediate(run);
+
+/** Loaded when the first plain JSON Schema is: most sources have none, and it costs a third of a start. */
+export function loadAjv(): typeof Ajv2020 {
+  const { Ajv2020: loaded }: { readonly Ajv2020: typeof Ajv2020 } = createRequire(import.meta.url)("ajv/dist/2020.js");
+  return loaded;
+}

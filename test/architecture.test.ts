@@ -14,14 +14,16 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   engine: ["contract", "chain"],
   store: ["contract"],
   restate: ["contract", "chain"],
-  source: ["contract"],
-  gateway: ["contract", "source"],
+  platform: [],
+  source: ["contract", "platform"],
+  gateway: ["contract", "platform", "source"],
   transport: ["contract", "gateway"],
   server: ["contract", "source", "gateway", "transport"],
   packet: ["contract", "source"],
   theater: ["contract", "source"],
   wasm: ["contract", "source"],
   agentic: ["contract", "source"],
+  embed: ["contract", "source", "gateway", "agentic"],
   testing: ["contract"],
 };
 
@@ -35,9 +37,10 @@ const files = globSync("**/*.ts", { cwd: src }).filter((file) => !/\.(test|fixtu
 
 const imports = (file: string): readonly string[] => {
   const text = readFileSync(join(src, file), "utf8");
-  return [...text.matchAll(/(?:^|\n)\s*(?:import|export)\b[^;]*?from\s+"(\.[^"]+)"|import\(\s*"(\.[^"]+)"\s*\)/g)].map((match) =>
+  const relatives = [...text.matchAll(/(?:^|\n)\s*(?:import|export)\b[^;]*?from\s+"(\.[^"]+)"|import\(\s*"(\.[^"]+)"\s*\)/g)].map((match) =>
     relative(src, resolve(join(src, dirname(file)), match[1] ?? match[2] ?? "")),
   );
+  return /from "#platform"/.test(text) ? [...relatives, "platform/index.ts"] : relatives;
 };
 
 const folderOf = (file: string): string => file.split("/")[0] ?? file;

@@ -10,6 +10,8 @@ export const CONTENT = "troupe/content";
 export interface Content {
   readonly [CONTENT]: readonly Bag[];
   readonly structured?: Json;
+  /** Said to the client as it is; absent, nothing is. */
+  readonly isError?: boolean;
 }
 
 /** A resource's bytes, written by `blob()`. */

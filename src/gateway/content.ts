@@ -16,14 +16,15 @@ export function toolMembers(value: Json, definition: Bag, revision: Revision): s
     const promised = definition["outputSchema"] !== undefined && has(revision, "anyStructured");
     return promised ? '"content":[],"structuredContent":null' : '"content":[]';
   }
-  if (isBag(value) && isArray(value[CONTENT])) return contentMembers(value[CONTENT], value["structured"], revision);
+  if (isBag(value) && isArray(value[CONTENT])) return contentMembers(value[CONTENT], value, revision);
   const text = JSON.stringify(value);
   const members = `${TEXT_HEAD}${JSON.stringify(text)}}]`;
   return mayStructure(value, revision) ? `${members},"structuredContent":${text}` : members;
 }
 
-function contentMembers(blocks: readonly Json[], structured: Json | undefined, revision: Revision): string {
-  const members = `"content":${JSON.stringify(blocks.map((block) => shapeBlock(block, revision)))}`;
+function contentMembers(blocks: readonly Json[], { structured, isError }: Bag, revision: Revision): string {
+  const said = typeof isError === "boolean" ? `,"isError":${isError}` : "";
+  const members = `"content":${JSON.stringify(blocks.map((block) => shapeBlock(block, revision)))}${said}`;
   return structured === undefined || !mayStructure(structured, revision)
     ? members
     : `${members},"structuredContent":${JSON.stringify(structured)}`;

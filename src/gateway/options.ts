@@ -11,6 +11,7 @@ import {
   systemEntropy,
   TroupeError,
 } from "../contract/index.ts";
+import { noSessions, noStreams } from "./no-sessions.ts";
 import type { Posture } from "../source/index.ts";
 
 /** How the server names itself: MCP's `Implementation`. */
@@ -62,8 +63,10 @@ export interface GatewayOptions {
   readonly info: ServerInfo;
   /** Before the source's own. */
   readonly instructions?: string;
-  readonly sessions: SessionStore;
-  readonly streams: StreamStore;
+  /** Legacy sessions over HTTP. Absent: none begins; connections (stdio, TCP, in a page) need none. */
+  readonly sessions?: SessionStore;
+  /** What such sessions resume replies from. */
+  readonly streams?: StreamStore;
   readonly clock?: Clock;
   readonly entropy?: Entropy;
   /** `modern: "dynamic"` holds where the request carries a principal: lists may vary by authorization and by nothing else. */
@@ -130,8 +133,8 @@ export function settle(options: GatewayOptions): Settings {
     source: options.source,
     info: options.info,
     instructions: said.length === 0 ? undefined : said.join("\n\n"),
-    sessions: options.sessions,
-    streams: options.streams,
+    sessions: options.sessions ?? noSessions,
+    streams: options.streams ?? noStreams,
     clock: options.clock ?? systemClock,
     entropy,
     legacyPosture: options.posture?.legacy ?? "dynamic",

@@ -1,5 +1,5 @@
 import type { ActorId, CallOptions, Clock, Engine, Json, Outgoing, Receipt, Reply, Viewer } from "../contract/index.ts";
-import { EngineError, TroupeError } from "../contract/index.ts";
+import { EngineError } from "../contract/index.ts";
 import { offNow } from "./closure.ts";
 import type { Handles } from "./handles.ts";
 import { isPassing, kindOf, rootActor } from "./identity.ts";
@@ -107,7 +107,7 @@ export class Acts {
     try {
       return behaviour.view(sight.state, way.offer.action, args, { ...viewer, self }, id);
     } catch (cause) {
-      if (cause instanceof TroupeError) throw cause;
+      if (cause instanceof EngineError) throw cause;
       this.#options.onFault?.(cause, id);
       throw new EngineError("CRASHED", `Looking at ${way.inner} of ${behaviour.kind} failed; nothing was changed.`, { cause });
     }

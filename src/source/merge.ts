@@ -100,11 +100,13 @@ class Merged implements Source {
     const off = Object.assign({}, ...parts.map((part) => part.off));
     const choices = Object.assign({}, ...parts.map((part) => part.choices ?? {}));
     const links = Object.assign({}, ...parts.map((part) => part.links ?? {}));
+    // Also an empty one says something: that this part's catalogue is not known ahead.
+    const open = parts.some((part) => part.links !== undefined);
     return {
       catalogue,
       off,
       ...(Object.keys(choices).length === 0 ? {} : { choices }),
-      ...(Object.keys(links).length === 0 ? {} : { links }),
+      ...(open ? { links } : {}),
     };
   }
 

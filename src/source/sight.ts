@@ -82,7 +82,7 @@ export class Sights {
   #compute(behaviour: Behaviour, id: ActorId, state: unknown, viewer: Viewer): Surface {
     if (behaviour.surface === undefined) return { catalogue: behaviour.catalogue ?? EMPTY.catalogue, off: {} };
     try {
-      return behaviour.surface(state, viewer);
+      return behaviour.surface(state, viewer, (error) => this.#options.onFault?.(error, id));
     } catch (error) {
       this.#options.onFault?.(error, id);
       return brokenSurface(behaviour);

@@ -1,0 +1,84 @@
+import { type AgenticService, fromAgenticService, isAgenticService } from "../agentic/index.ts";
+import type { Channel, Log, Source } from "../contract/index.ts";
+import { createGateway, type ServerInfo } from "../gateway/index.ts";
+import type { MessageTransport } from "./message-transport.ts";
+
+export interface EmbedOptions {
+  /** To one client; `serve` starts it. For several clients, serve a source several times. */
+  readonly transport: MessageTransport;
+  /** How the server names itself. Default: `embedded`, version 0.0.0. */
+  readonly info?: ServerInfo;
+  readonly instructions?: string;
+  /** Who the client is to the source. Default `local`. */
+  readonly principal?: string;
+  /** Codes, ids and sizes; never arguments or state. */
+  readonly log?: Log;
+}
+
+export interface Embedded extends AsyncDisposable {
+  /** Settles when the client has gone or `close` was called, and nothing runs any more. */
+  readonly closed: Promise<void>;
+  /** Ends the connection, and lets go of the service. */
+  close(): Promise<void>;
+}
+
+/**
+ * Serves an AgenticService, or any source, to a client inside the same application: no engine, no command line, no disk;
+ * in browsers too. Given a service, it is listened to until the connection ends; a source stays its owner's.
+ */
+export async function serve(served: AgenticService | Source, options: EmbedOptions): Promise<Embedded> {
+  const { transport, info = { name: "embedded", version: "0.0.0" }, instructions, principal = "local", log } = options;
+  const { source, release } = sourceOf(served);
+  const gateway = createGateway({
+    source,
+    info,
+    // The application calls itself: nobody floods it from outside.
+    rateLimit: false,
+    posture: { modern: "dynamic" },
+    ...(instructions === undefined ? {} : { instructions }),
+    ...(log === undefined ? {} : { log }),
+  });
+  const gone = new AbortController();
+  const channel: Channel = {
+    ready: true,
+    gone: gone.signal,
+    onReady: () => () => undefined,
+    send(text) {
+      const message: object = JSON.parse(text);
+      Promise.resolve(transport.send(message)).catch(() => void close());
+    },
+    close: () => void close(),
+  };
+  const connection = gateway.connect(channel, { principal, scopes: [] });
+  const { promise: closed, resolve } = Promise.withResolvers<void>();
+  let closing: Promise<void> | undefined;
+  const end = async (): Promise<void> => {
+    await connection.close();
+    gone.abort();
+    await gateway[Symbol.asyncDispose]();
+    release();
+    await transport.close?.();
+    resolve();
+  };
+  const close = (): Promise<void> => (closing ??= end());
+
+  transport.onmessage = (message: unknown) => connection.receive(textOf(message));
+  transport.onclose = () => void close();
+  await transport.start?.();
+  return { closed, close, [Symbol.asyncDispose]: close };
+}
+
+function sourceOf(served: AgenticService | Source): { readonly source: Source; readonly release: () => void } {
+  if (!isAgenticService(served)) return { source: served, release: () => undefined };
+  const source = fromAgenticService(served);
+  return { source, release: () => source[Symbol.dispose]() };
+}
+
+// A port hands over what JSON cannot hold, too: that is answered as what cannot be read.
+function textOf(message: unknown): string {
+  try {
+    return JSON.stringify(message) ?? "null";
+  } catch {
+    return "{";
+  }
+}

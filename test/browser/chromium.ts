@@ -1,0 +1,123 @@
+import { execFileSync, spawn } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+
+const here = import.meta.dirname;
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === "object" && value !== null;
+const isFunction = (value: unknown): value is (...given: readonly unknown[]) => Promise<unknown> => typeof value === "function";
+
+/** Installs the bundler and the browser where they are absent. Throws when that fails: nothing here may be skipped. */
+export const install = (): void => {
+  if (
+    !existsSync(join(here, "node_modules/@sparticuz/chromium/package.json")) ||
+    !existsSync(join(here, "node_modules/esbuild/package.json"))
+  )
+    execFileSync("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], { cwd: here, stdio: ["ignore", "ignore", "inherit"] });
+};
+
+/** One script that a page can run, made of a module as an application's own bundler would. */
+export const bundle = async (entry: string): Promise<string> => {
+  const esbuild: unknown = await import(pathToFileURL(join(here, "node_modules/esbuild/lib/main.js")).href);
+  if (!isRecord(esbuild) || !isFunction(esbuild["build"])) throw new Error("esbuild has no build");
+  const built = await esbuild["build"]({
+    entryPoints: [join(here, entry)],
+    bundle: true,
+    write: false,
+    format: "iife",
+    platform: "browser",
+    conditions: ["troupe-source"],
+    logLevel: "silent",
+  });
+  const files = isRecord(built) ? built["outputFiles"] : undefined;
+  const file: unknown = Array.isArray(files) ? files[0] : undefined;
+  if (!isRecord(file) || typeof file["text"] !== "string") throw new Error("esbuild made no file");
+  return file["text"];
+};
+
+async function executable(): Promise<string> {
+  const module: unknown = await import(pathToFileURL(join(here, "node_modules/@sparticuz/chromium/build/index.js")).href);
+  const chromium = isRecord(module) ? module["default"] : undefined;
+  const path = typeof chromium === "function" && "executablePath" in chromium ? chromium.executablePath : undefined;
+  if (!isFunction(path)) throw new Error("chromium has no executablePath");
+  const found = await path();
+  if (typeof found !== "string") throw new Error("chromium has no path");
+  return found;
+}
+
+/** A tab of a real browser, spoken to over its own debugging protocol. */
+export class Page implements AsyncDisposable {
+  readonly #close: () => Promise<void>;
+  readonly #socket: WebSocket;
+  readonly #waiting = new Map<number, (answer: Readonly<Record<string, unknown>>) => void>();
+  #count = 0;
+
+  private constructor(socket: WebSocket, close: () => Promise<void>) {
+    this.#socket = socket;
+    this.#close = close;
+    socket.addEventListener("message", ({ data }) => {
+      const answer: unknown = JSON.parse(String(data));
+      if (isRecord(answer)) this.#waiting.get(Number(answer["id"]))?.(answer);
+    });
+  }
+
+  static async open(): Promise<Page> {
+    const profile = mkdtempSync(join(tmpdir(), "troupe-browser-"));
+    const flags = [
+      "--headless=shell",
+      "--no-sandbox",
+      "--disable-gpu",
+      "--no-zygote",
+      "--remote-debugging-port=0",
+      `--user-data-dir=${profile}`,
+    ];
+    const child = spawn(await executable(), [...flags, "about:blank"], { stdio: ["ignore", "ignore", "pipe"] });
+    const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+    const close = async (): Promise<void> => {
+      child.kill("SIGKILL");
+      await exited;
+      rmSync(profile, { recursive: true, force: true, maxRetries: 10 });
+    };
+    try {
+      const port = await new Promise<string>((resolve, reject) => {
+        let said = "";
+        child.stderr.on("data", (chunk: Buffer) => {
+          said += chunk.toString();
+          const found = /DevTools listening on ws:\/\/[^:]+:(\d+)/.exec(said)?.[1];
+          if (found !== undefined) resolve(found);
+        });
+        child.once("exit", () => reject(new Error(`The browser ended: ${said}`)));
+      });
+      const made: unknown = await (await fetch(`http://127.0.0.1:${port}/json/new?about:blank`, { method: "PUT" })).json();
+      const url = isRecord(made) ? String(made["webSocketDebuggerUrl"]) : "";
+      const socket = new WebSocket(url);
+      await new Promise<void>((resolve, reject) => {
+        socket.addEventListener("open", () => resolve());
+        socket.addEventListener("error", () => reject(new Error(`The page at ${url} cannot be spoken to.`)));
+      });
+      return new Page(socket, close);
+    } catch (error) {
+      await close();
+      throw error;
+    }
+  }
+
+  /** The value of an expression, awaited. Throws what it threw. */
+  async evaluate(expression: string): Promise<unknown> {
+    this.#count += 1;
+    const id = this.#count;
+    const answered = new Promise<Readonly<Record<string, unknown>>>((resolve) => this.#waiting.set(id, resolve));
+    const params = { expression, awaitPromise: true, returnByValue: true };
+    this.#socket.send(JSON.stringify({ id, method: "Runtime.evaluate", params }));
+    const { result } = await answered;
+    if (!isRecord(result) || "exceptionDetails" in result) throw new Error(`The page threw: ${JSON.stringify(result)}`);
+    return isRecord(result["result"]) ? result["result"]["value"] : undefined;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#socket.close();
+    await this.#close();
+  }
+}

@@ -19,9 +19,9 @@ export const dev = async (modules: readonly string[], options: ServeOptions, ver
   let swapping: Promise<void> = Promise.resolve();
   // The last good modules go on being served.
   const failed = (error: unknown): void => log("error", "reload-failed", { why: describeFailure(error).message });
-  const swap = async (next: Loaded): Promise<void> => {
+  const swap = async (changed: Loaded): Promise<void> => {
     try {
-      await server.reload(next);
+      await server.reload(changed);
       log("info", "reloaded", { modules });
     } catch (error) {
       failed(error);
@@ -32,9 +32,9 @@ export const dev = async (modules: readonly string[], options: ServeOptions, ver
     newest = round;
     log("info", "reloading", { modules });
     try {
-      const next = await load(modules, round);
+      const changed = await load(modules, round);
       // A module may never finish loading, so one that changes meanwhile does not wait for it.
-      if (round === newest) swapping = swapping.then(() => swap(next));
+      if (round === newest) swapping = swapping.then(() => swap(changed));
     } catch (error) {
       failed(error);
     }

@@ -37,10 +37,9 @@ const files = globSync("**/*.ts", { cwd: src }).filter((file) => !/\.(test|fixtu
 
 const imports = (file: string): readonly string[] => {
   const text = readFileSync(join(src, file), "utf8");
-  const relatives = [...text.matchAll(/(?:^|\n)\s*(?:import|export)\b[^;]*?from\s+"(\.[^"]+)"|import\(\s*"(\.[^"]+)"\s*\)/g)].map((match) =>
+  return [...text.matchAll(/(?:^|\n)\s*(?:import|export)\b[^;]*?from\s+"(\.[^"]+)"|import\(\s*"(\.[^"]+)"\s*\)/g)].map((match) =>
     relative(src, resolve(join(src, dirname(file)), match[1] ?? match[2] ?? "")),
   );
-  return /from "#platform"/.test(text) ? [...relatives, "platform/index.ts"] : relatives;
 };
 
 const folderOf = (file: string): string => file.split("/")[0] ?? file;

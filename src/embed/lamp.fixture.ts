@@ -19,7 +19,7 @@ export function lamp(): Lamp {
     };
   const turn = (to: boolean) => async (): Promise<undefined> => {
     on = to;
-    for (const tell of [...heard]) tell();
+    for (const tell of Array.from(heard)) tell();
     return undefined;
   };
   const actions = (): Readonly<Record<string, Action>> =>

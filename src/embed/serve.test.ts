@@ -53,7 +53,7 @@ describe("an AgenticService served inside an application", () => {
     await using served = await serve(lamp(), { transport: overPort(port1) });
     const heard: unknown[] = [];
     const client = overPort(port2);
-    client.onmessage = (message) => void heard.push(message);
+    Object.assign(client, { onmessage: (message: unknown) => void heard.push(message) });
     await client.start();
     const round: { self?: unknown } = {};
     round.self = round;

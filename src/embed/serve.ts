@@ -62,8 +62,10 @@ export async function serve(served: AgenticService | Source, options: EmbedOptio
   };
   const close = (): Promise<void> => (closing ??= end());
 
-  transport.onmessage = (message: unknown) => connection.receive(textOf(message));
-  transport.onclose = () => void close();
+  Object.assign(transport, {
+    onmessage: (message: unknown) => connection.receive(textOf(message)),
+    onclose: () => void close(),
+  } satisfies Partial<MessageTransport>);
   await transport.start?.();
   return { closed, close, [Symbol.asyncDispose]: close };
 }

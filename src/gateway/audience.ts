@@ -1,4 +1,4 @@
-import { soon } from "#platform";
+import { soon } from "../platform/index.ts";
 import type { Channel, Json, ListName, Log, OfferRef, Source, Surface, Viewer } from "../contract/index.ts";
 import { type Entry, listed, type Lists, type Posture } from "../source/index.ts";
 import { postureFor } from "./call.ts";

@@ -1,4 +1,4 @@
-import { textOf } from "#platform";
+import { textOf } from "../platform/index.ts";
 import type { Bag, Json } from "../contract/index.ts";
 import { Fault, wireError } from "./errors.ts";
 import { deeperThan, EMPTY, isArray, isBag } from "./json.ts";

@@ -1,4 +1,4 @@
-import { fromHex } from "#platform";
+import { fromHex } from "../platform/index.ts";
 import {
   type Bag,
   type Clock,

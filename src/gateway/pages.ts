@@ -1,4 +1,4 @@
-import { sha256Base64url, utf8Of } from "#platform";
+import { sha256Base64url, utf8Of } from "../platform/index.ts";
 import type { Entry } from "../source/index.ts";
 import { shapeEntry, type WireList } from "./definition.ts";
 import { Fault } from "./errors.ts";

@@ -1,4 +1,4 @@
-/** What Node gives. `browser.ts` has the same names: package.json's `imports` chooses. */
+/** What Node gives. `browser.ts` has the same names: package.json's `browser` chooses. */
 import { isAscii, isUtf8 } from "node:buffer";
 import { createHmac, hash, randomBytes, timingSafeEqual } from "node:crypto";
 import { createRequire } from "node:module";

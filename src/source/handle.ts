@@ -1,4 +1,4 @@
-import { base64urlOf, fromBase64, fromHex, hmacSha256, sameBytes, sha256Hex } from "#platform";
+import { base64urlOf, fromBase64, fromHex, hmacSha256, sameBytes, sha256Hex } from "../platform/index.ts";
 import type { ActorId, Bag, Json, Offer } from "../contract/index.ts";
 import { TroupeError } from "../contract/index.ts";
 import { isObject } from "./same-json.ts";

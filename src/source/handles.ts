@@ -1,4 +1,4 @@
-import { secretBytes } from "#platform";
+import { secretBytes } from "../platform/index.ts";
 import type { ActorId, Behaviour, Clock, Engine, Entropy, Json, Policy, Reply, Viewer } from "../contract/index.ts";
 import { handleActor, isHandle, mintedAt, mintHandle, sayDuration } from "./handle.ts";
 import { Lru } from "./lru.ts";

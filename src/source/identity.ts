@@ -1,4 +1,4 @@
-import { sha256Hex, utf8Length } from "#platform";
+import { sha256Hex, utf8Length } from "../platform/index.ts";
 import type { ActorId, Behaviour, Viewer } from "../contract/index.ts";
 
 const MAX_KEY_BYTES = 256;

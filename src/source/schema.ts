@@ -1,4 +1,4 @@
-import { loadAjv } from "#platform";
+import { loadAjv } from "../platform/index.ts";
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
 import type { ErrorObject, ValidateFunction } from "ajv/dist/2020.js";
 import { type Bag, type Json, TroupeError } from "../contract/index.ts";

@@ -1,4 +1,4 @@
-import { sha256Hex } from "#platform";
+import { sha256Hex } from "../platform/index.ts";
 import type { ActorId, Behaviour, Clock, Engine, Message, OfferRef, Surface, Viewer } from "../contract/index.ts";
 import { rootActor, viewerKey } from "./identity.ts";
 import { Lru } from "./lru.ts";

@@ -1,4 +1,4 @@
-import { sha256Hex } from "#platform";
+import { sha256Hex } from "../../platform/index.ts";
 import type { Bag, CancelSignal, Caller, Channel, ListName, Log, LogLevel, SessionRow, Source, Viewer } from "../../contract/index.ts";
 import type { Posture } from "../../source/index.ts";
 import { isLogLevel } from "../aside.ts";

@@ -1,4 +1,4 @@
-import { fromBase64, textOf } from "#platform";
+import { fromBase64, textOf } from "../../platform/index.ts";
 import type { Bag, Exchange, Json, Offer } from "../../contract/index.ts";
 import { Fault } from "../errors.ts";
 import { isBag } from "../json.ts";

@@ -1,4 +1,4 @@
-import { base64urlOf, fromBase64, hmacSha256, sameBytes, sha256Base64url, textOf, utf8Of } from "#platform";
+import { base64urlOf, fromBase64, hmacSha256, sameBytes, sha256Base64url, textOf, utf8Of } from "../../platform/index.ts";
 import type { Bag, Json } from "../../contract/index.ts";
 import type { Call } from "../call.ts";
 import { Fault } from "../errors.ts";

@@ -7,7 +7,7 @@ if (major < 24) {
   );
   process.exit(1);
 }
-const { enableCompileCache, registerHooks } = await import("node:module");
+const { enableCompileCache } = await import("node:module");
 const { existsSync, mkdirSync, statSync } = await import("node:fs");
 const { homedir } = await import("node:os");
 const { join } = await import("node:path");
@@ -22,14 +22,7 @@ try {
 }
 // A checkout has the sources and may have no build; a package has the build only.
 const source = new URL("../src/cli/main.ts", import.meta.url);
-const isCheckout = existsSync(source);
-if (isCheckout)
-  registerHooks({
-    // Of what package.json gives two places, the sources' own.
-    resolve: (specifier, context, next) =>
-      next(specifier, specifier.startsWith("#") ? { ...context, conditions: [...context.conditions, "troupe-source"] } : context),
-  });
-const { main } = await import(isCheckout ? source.href : new URL("../dist/cli/main.js", import.meta.url).href);
+const { main } = await import(existsSync(source) ? source.href : new URL("../dist/cli/main.js", import.meta.url).href);
 const code = await main(process.argv.slice(2));
 // What a module leaves running must not hold up a command that is done, nor a server that was told to stop; what was written to a pipe must arrive.
 for (const stream of [process.stdout, process.stderr]) await new Promise((written) => stream.write("", () => written()));

@@ -145,7 +145,9 @@ export class Acts {
         return flagged === undefined ? reply : flagged.then(() => reply);
       },
       (error: unknown) => {
-        if (route !== undefined && error instanceof EngineError && error.applied === false) this.#routes.delete(route);
+        // A key that is another call's keeps the route of that call.
+        const notApplied = error instanceof EngineError && error.applied === false && error.code !== "KEY_REUSED";
+        if (route !== undefined && notApplied) this.#routes.delete(route);
         // Of somebody else, or ended since the link was read: for this viewer there is none.
         if (error instanceof EngineError && (error.code === "NO_ACTOR" || (error.code === "ACTOR_STOPPED" && !mayBegin)))
           return unknownOffer;

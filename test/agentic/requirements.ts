@@ -22,6 +22,25 @@ const services: readonly Requirement[] = [
     tests: [overHttp, overStdio],
   },
   {
+    id: "agentic.embed",
+    says: "serve(service, { transport }) needs no engine, command line or disk",
+    tests: [
+      "an AgenticService served inside an application › is spoken to by an official client of version 1 over the SDK's own transport",
+      "an AgenticService served inside an application › is spoken to by an official client of version 2 over a port",
+      "an AgenticService served inside an application › is let go when its client goes",
+      "a source is served the same way, and stays its owner's",
+    ],
+  },
+  {
+    id: "agentic.browser",
+    says: "The browser build is loaded in Chromium and spoken to over its in-page transport",
+    tests: [
+      "a service lives inside a page, and official clients of both versions and eras speak to it there",
+      "Node and browsers hash, sign and write alike",
+      "Node and browsers read alike, also what is neither base64 nor UTF-8",
+    ],
+  },
+  {
     id: "agentic.source",
     says: "fromAgenticService(service, options) is a source by the service's shape alone",
     tests: [

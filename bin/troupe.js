@@ -23,7 +23,5 @@ try {
 // A checkout has the sources and may have no build; a package has the build only.
 const source = new URL("../src/cli/main.ts", import.meta.url);
 const { main } = await import(existsSync(source) ? source.href : new URL("../dist/cli/main.js", import.meta.url).href);
-const code = await main(process.argv.slice(2));
-// What a module leaves running must not hold up a command that is done, nor a server that was told to stop; what was written to a pipe must arrive.
-for (const stream of [process.stdout, process.stderr]) await new Promise((written) => stream.write("", () => written()));
-process.exit(code);
+// What a module leaves running must not hold up a command that is done, nor a server that was told to stop.
+process.exit(await main(process.argv.slice(2)));

@@ -4,7 +4,7 @@ import { registerActorCommands } from "./actor-commands.ts";
 import { registerActorsCommand } from "./actors-command.ts";
 import { registerChainCommands } from "./chain-commands.ts";
 import { describeFailure, EXIT, type ExitCode } from "./exit-code.ts";
-import { bearGoneReaders, print, visible } from "./output.ts";
+import { bearGoneReaders, print, printed, visible } from "./output.ts";
 import { registerServeCommands } from "./serve-commands.ts";
 
 const version = (): string => {
@@ -12,8 +12,14 @@ const version = (): string => {
   return typeof manifest === "object" && manifest !== null && "version" in manifest ? String(manifest.version) : "0";
 };
 
-/** The whole command line. Settles with the exit code (docs/guide/cli.md). */
+/** The whole command line. Settles with the exit code (docs/guide/cli.md) when its result has left this process. */
 export const main = async (argv: readonly string[]): Promise<ExitCode> => {
+  const code = await run(argv);
+  await printed();
+  return code;
+};
+
+const run = async (argv: readonly string[]): Promise<ExitCode> => {
   bearGoneReaders(process.stderr);
   // Machines asked for JSON: the failure is JSON too, on the error stream.
   const json = argv.includes("--json");

@@ -30,10 +30,18 @@ const endWithReader = (error: NodeJS.ErrnoException): void => {
   process.exit(process.exitCode ?? 0);
 };
 
+let hasPrinted = false;
+
 /** A command's result on the standard output. */
 export const print = (text: string): void => {
+  hasPrinted = true;
   if (!process.stdout.listeners("error").includes(endWithReader)) process.stdout.on("error", endWithReader);
   process.stdout.write(text);
+};
+
+/** Settles when a command's result has left: a pipe takes no more than its reader, and what it did not take would end with the process. */
+export const printed = async (): Promise<void> => {
+  if (hasPrinted) await new Promise<void>((left) => process.stdout.write("", () => left()));
 };
 
 /** One line of it. */

@@ -250,7 +250,12 @@ export const startServer = async (
     // Last: from here on the standard output is the client's.
     if (options.stdio === true) {
       about.beforeStdio();
-      const door = serveStdio({ gateway, log: forLog(log), ...(options.as === undefined ? {} : { as: options.as }) });
+      const door = serveStdio({
+        gateway,
+        log: forLog(log),
+        graceMs: options.grace,
+        ...(options.as === undefined ? {} : { as: options.as }),
+      });
       doors.push(() => door.close());
       stdio = door;
     }

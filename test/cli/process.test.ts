@@ -16,6 +16,7 @@ export const bell = actor("bell", {
   tools: {
     ring: { describe: "Ring.", run({ state }) { console.log("noise of a turn"); state.rung += 1; return state.rung; } },
     crack: { describe: "Break.", input: { type: "object", properties: { word: { type: "string" } } }, run({ args }) { throw new RangeError("cannot take " + args.word); } },
+    flood: { describe: "Ring and ring.", run() { console.log("the bell is flooding"); return "ding".repeat(250_000); } },
     toll: { describe: "Ring slowly.", async work({ state }) { console.log("the bell is tolling"); await new Promise((done) => setTimeout(done, 400)); state.rung += 1; return "tolled"; } },
   },
 });
@@ -144,4 +145,20 @@ test("a hang-up ends a server as SIGTERM does", async () => {
   served.child.kill("SIGHUP");
   assert.equal(await served.ended, 0);
   assert.match(served.err(), /"event":"stopping","why":"SIGHUP"/);
+});
+
+test("a client on stdio that reads nothing does not hold up a server that is told to stop", async () => {
+  using place = folder();
+  await using served = running("serve", place.module, "--stdio", "--json", "--grace", "100", "--data", join(place.path, "data"));
+  const { child } = served;
+  child.stdin?.write(hello);
+  await served.said(/"id":0/);
+  child.stdout?.removeAllListeners("data").pause();
+  // More than a pipe holds.
+  child.stdin?.write(request(1, "tools/call", { name: "flood", arguments: {} }));
+  await served.said(/the bell is flooding/);
+  const exited = new Promise<number | null>((done) => void child.once("exit", done));
+  child.kill("SIGTERM");
+  assert.equal(await exited, 0);
+  child.stdout?.resume();
 });

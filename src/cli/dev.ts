@@ -8,7 +8,7 @@ import { isModuleFile } from "./module-file.ts";
 import type { ServeOptions } from "./options.ts";
 import { reloadRounds } from "./reload-hook.ts";
 import { resolveToThisTroupe } from "./resolve-hook.ts";
-import { begin } from "./serve.ts";
+import { begin, serviceFault } from "./serve.ts";
 
 export const dev = async (modules: readonly string[], options: ServeOptions, version: string): Promise<void> => {
   resolveToThisTroupe();
@@ -32,7 +32,7 @@ export const dev = async (modules: readonly string[], options: ServeOptions, ver
     newest = round;
     log("info", "reloading", { modules });
     try {
-      const changed = await load(modules, round);
+      const changed = await load(modules, round, serviceFault(log, true));
       // A module may never finish loading, so one that changes meanwhile does not wait for it.
       if (round === newest) swapping = swapping.then(() => swap(changed));
     } catch (error) {

@@ -108,17 +108,35 @@ const importWorld = async (file: string): Promise<Readonly<Record<string, unknow
   return isObject(served) ? { ...served } : {};
 };
 
-/** Two exports of one value (a default beside a name) count once. */
-const values = (module: Readonly<Record<string, unknown>>): readonly unknown[] => [
-  ...new Set(Object.values(module).flatMap((value) => (Array.isArray(value) ? value : [value]))),
-];
+/** By value, each with the name it is exported under: two exports of one value (a default beside a name) count once. */
+const exported = (module: Readonly<Record<string, unknown>>): ReadonlyMap<unknown, string | undefined> => {
+  const names = new Map<unknown, string | undefined>();
+  for (const [name, value] of Object.entries(module)) {
+    if (Array.isArray(value)) for (const one of value) names.set(one, names.get(one));
+    else names.set(value, name === "default" ? names.get(value) : name);
+  }
+  return names;
+};
 
 /** Few modules export a service, so what makes a source of one is loaded for those alone. */
-const agenticSource = async (value: unknown): Promise<readonly Source[]> => {
+const agenticSource = async (
+  value: unknown,
+  name: string | undefined,
+  onFault: ((error: unknown) => void) | undefined,
+): Promise<readonly Source[]> => {
   if (!isObject(value)) return [];
   const { fromAgenticService, isAgenticService } = await import("../agentic/index.ts");
-  return isAgenticService(value) ? [fromAgenticService(value)] : [];
+  if (!isAgenticService(value)) return [];
+  return [fromAgenticService(value, { ...(name === undefined ? {} : { name }), ...(onFault === undefined ? {} : { onFault }) })];
 };
+
+/** Lets go of what its sources listen to. A file that has not changed gives the same source again: what is `kept` stays. */
+export const release = ({ parts }: Loaded, kept?: Loaded): void => {
+  const stay = new Set(kept?.parts.flatMap(({ sources }) => sources));
+  for (const { sources } of parts) for (const source of sources) if (!stay.has(source) && isDisposable(source)) source[Symbol.dispose]();
+};
+
+const isDisposable = (value: object): value is Disposable => Symbol.dispose in value && typeof value[Symbol.dispose] === "function";
 
 /** `shop=./shop.ts`; a path that has an equals sign needs a slash before it. */
 const splitPrefix = (module: string): { readonly prefix?: string; readonly path: string } => {
@@ -126,8 +144,8 @@ const splitPrefix = (module: string): { readonly prefix?: string; readonly path:
   return match?.[1] !== undefined && match[2] !== undefined ? { prefix: match[1], path: match[2] } : { path: module };
 };
 
-/** Imports the modules; a `round` above 0 imports them anew. */
-export const load = async (modules: readonly string[], round = 0): Promise<Loaded> => {
+/** Imports the modules; a `round` above 0 imports them anew. `onFault` hears of what fails inside a service. */
+export const load = async (modules: readonly string[], round = 0, onFault?: (error: unknown) => void): Promise<Loaded> => {
   const parts: Part[] = [];
   const files: string[] = [];
   const instructions: string[] = [];
@@ -139,10 +157,10 @@ export const load = async (modules: readonly string[], round = 0): Promise<Loade
     const module = /\.ya?ml$/.test(extname(file)) ? await importWorld(file) : await importModule(file, round);
     const kinds: Behaviour[] = [];
     const sources: Source[] = [];
-    for (const value of values(module)) {
+    for (const [value, exportedAs] of exported(module)) {
       if (isBehaviour(value)) kinds.push(value);
       else if (isSource(value)) sources.push(value);
-      else sources.push(...(await agenticSource(value)));
+      else sources.push(...(await agenticSource(value, exportedAs, onFault)));
     }
     if (kinds.length + sources.length === 0)
       throw usage(`${path} exports nothing to serve: export an actor (actor("name", {…})), a source, or an AgenticService.`);

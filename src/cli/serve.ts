@@ -1,6 +1,7 @@
 import { type Behaviour, systemClock } from "../contract/index.ts";
 import { banner } from "./banner.ts";
 import { CommandError, EXIT } from "./exit-code.ts";
+import { faultFields } from "./fault-fields.ts";
 import { type HeldOutput, holdOutput } from "./hold-output.ts";
 import { load, type Loaded } from "./load.ts";
 import { serverLog, type ServerLog } from "./log.ts";
@@ -69,6 +70,12 @@ export interface Serving {
   readonly stopped: Promise<void>;
 }
 
+/** What fails inside a service that is no actor. */
+export const serviceFault =
+  (log: ServerLog, inFull: boolean) =>
+  (error: unknown): void =>
+    log("error", "service-fault", { ...faultFields(error, inFull) });
+
 /** Loads the modules and serves them, each kind as `dev` makes it in development. */
 export const begin = async (
   modules: readonly string[],
@@ -79,7 +86,7 @@ export const begin = async (
   bearGoneReaders(process.stdout);
   const held = holdFor(options);
   const log = serverLog(options.log, options.json === true, () => systemClock.now());
-  const loaded = await load(modules);
+  const loaded = await load(modules, 0, serviceFault(log, dev !== undefined || options.log === "debug"));
   const server = await startServer(loaded, options, {
     version,
     log,

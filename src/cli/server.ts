@@ -20,7 +20,7 @@ import { authOf } from "./auth.ts";
 import { serveControl } from "./control.ts";
 import { DataDirectory } from "./data-directory.ts";
 import { faultFields } from "./fault-fields.ts";
-import { type Loaded, type Part } from "./load.ts";
+import { type Loaded, type Part, release } from "./load.ts";
 import type { ServerLog } from "./log.ts";
 import { operate } from "./operate.ts";
 import type { ServeOptions } from "./options.ts";
@@ -184,6 +184,7 @@ export const startServer = async (
     );
     const switched = switchSource(assemble(loaded, engine, options, log, { inFull, key }));
     let served = loaded;
+    closers.push(() => release(served));
     const serve = async (next: Loaded): Promise<void> => {
       engine = await startEngine(next);
       switched.replace(assemble(next, engine, options, log, { inFull, key }));
@@ -273,6 +274,7 @@ export const startServer = async (
         await engine[Symbol.asyncDispose]();
         try {
           await serve(next);
+          release(served, next);
           served = next;
           const before = JSON.stringify(unserved);
           unserved = await note(next);
@@ -280,6 +282,7 @@ export const startServer = async (
         } catch (error) {
           await engine[Symbol.asyncDispose]();
           await serve(served);
+          release(next, served);
           throw error;
         }
       },

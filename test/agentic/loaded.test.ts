@@ -12,7 +12,7 @@ test("a service that a module exports is named as its export is, counts once, an
   const { catalogue } = await source.surface({ principal: "ann", scopes: [] });
   assert.deepEqual(
     catalogue.resources.map(({ definition }) => definition["uri"] ?? definition["uriTemplate"]),
-    ["mcp://desk/state/on", "mcp://desk/page/{page}"],
+    ["mcp://desk/page/{page}", "mcp://desk/state/on"],
   );
   assert.ok(desk.listeners() > 0);
   release(loaded, loaded);

@@ -1,6 +1,6 @@
-import { Ajv } from "ajv";
-import { Ajv2020, type ErrorObject, type Options, type ValidateFunction } from "ajv/dist/2020.js";
+import type { ErrorObject, Options, ValidateFunction } from "ajv/dist/2020.js";
 import type { Bag, Offer } from "../contract/index.ts";
+import { loadAjv, loadAjvDraft7 } from "../platform/index.ts";
 import { isBag } from "./json.ts";
 
 /** What is wrong with a tool's arguments, by path and expectation; undefined: nothing. */
@@ -10,8 +10,8 @@ export type Complaint = string | undefined;
 const OPTIONS: Options = { strict: false, validateFormats: false, meta: false, validateSchema: false, logger: false, addUsedSchema: false };
 const DRAFT_7 = /draft-0[467]/;
 
-let newest: Ajv2020 | undefined;
-let draft7: Ajv | undefined;
+let newest: InstanceType<ReturnType<typeof loadAjv>> | undefined;
+let draft7: InstanceType<ReturnType<typeof loadAjvDraft7>> | undefined;
 
 const compiled = new WeakMap<Offer, ValidateFunction | string>();
 
@@ -20,8 +20,8 @@ function compile(offer: Offer): ValidateFunction | string {
   if (!isBag(schema)) return "";
   try {
     const dialect = schema["$schema"];
-    if (typeof dialect === "string" && DRAFT_7.test(dialect)) return (draft7 ??= new Ajv(OPTIONS)).compile(schema);
-    return (newest ??= new Ajv2020(OPTIONS)).compile(schema);
+    if (typeof dialect === "string" && DRAFT_7.test(dialect)) return (draft7 ??= new (loadAjvDraft7())(OPTIONS)).compile(schema);
+    return (newest ??= new (loadAjv())(OPTIONS)).compile(schema);
   } catch (error) {
     return `The input schema of this tool cannot be used (${error instanceof Error ? error.message.slice(0, 200) : "unknown reason"}); its author has to correct it.`;
   }

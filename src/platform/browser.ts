@@ -1,6 +1,7 @@
 /** What browsers give, and two small libraries: the names of `node.ts`. Synchronous, as a turn and a reply are, so not WebCrypto's. */
 import { hmac } from "@noble/hashes/hmac.js";
 import { sha256 } from "@noble/hashes/sha2.js";
+import { Ajv } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 
 const encoder = new TextEncoder();
@@ -57,3 +58,5 @@ export function textOf(bytes: Uint8Array): string | undefined {
 export const soon = (run: () => void): void => void setTimeout(run);
 
 export const loadAjv = (): typeof Ajv2020 => Ajv2020;
+
+export const loadAjvDraft7 = (): typeof Ajv => Ajv;

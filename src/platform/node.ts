@@ -2,6 +2,7 @@
 import { isAscii, isUtf8 } from "node:buffer";
 import { createHmac, hash, randomBytes, timingSafeEqual } from "node:crypto";
 import { createRequire } from "node:module";
+import type { Ajv } from "ajv";
 import type { Ajv2020 } from "ajv/dist/2020.js";
 
 /** In lower-case hex. */
@@ -47,5 +48,11 @@ export const soon = (run: () => void): void => void setImmediate(run);
 /** Loaded when the first plain JSON Schema is: most sources have none, and it costs a third of a start. */
 export function loadAjv(): typeof Ajv2020 {
   const { Ajv2020: loaded }: { readonly Ajv2020: typeof Ajv2020 } = createRequire(import.meta.url)("ajv/dist/2020.js");
+  return loaded;
+}
+
+/** The same for draft 7. */
+export function loadAjvDraft7(): typeof Ajv {
+  const { Ajv: loaded }: { readonly Ajv: typeof Ajv } = createRequire(import.meta.url)("ajv");
   return loaded;
 }

@@ -80,6 +80,10 @@ describe("the package", () => {
     return project;
   };
 
+  test("names only what it holds", async () => {
+    await run(process.execPath, [join(root, "node_modules/publint/src/cli.js"), tarball, "--level", "error"], { cwd: root });
+  });
+
   test("an empty TypeScript project compiles and serves the README's example", async () => {
     const project = await install("typescript", { type: "module" }, `typescript@${version("typescript")}`, `zod@${version("zod")}`);
     writeFileSync(join(project, "door.ts"), readmeExample());

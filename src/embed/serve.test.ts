@@ -7,7 +7,7 @@ import { ToolListChangedNotificationSchema } from "@modelcontextprotocol/sdk/typ
 import { registry } from "../source/index.ts";
 import { until } from "../testing/index.ts";
 import { lamp } from "./lamp.fixture.ts";
-import { overPort, serve } from "./index.ts";
+import { type MessageTransport, overPort, serve } from "./index.ts";
 
 const named = (client: ClientV1 | ClientV2) => async (): Promise<readonly string[]> =>
   (await client.listTools()).tools.map(({ name }) => name);
@@ -76,6 +76,44 @@ describe("an AgenticService served inside an application", () => {
     await named(client)();
     assert.ok(service.listeners() > 0);
     await client.close();
+    await served.closed;
+    assert.equal(service.listeners(), 0);
+  });
+});
+
+describe("a transport that fails", () => {
+  const failing = (at: "start" | "send" | "close"): MessageTransport & { readonly calls: string[] } => {
+    const calls: string[] = [];
+    const method = (name: string) => (): void => {
+      calls.push(name);
+      if (name === at) throw new Error(`no ${name}`);
+    };
+    return { calls, start: method("start"), send: method("send"), close: method("close") };
+  };
+
+  test("to start leaves nothing behind", async () => {
+    const service = lamp();
+    await assert.rejects(serve(service, { transport: failing("start") }), /no start/);
+    assert.equal(service.listeners(), 0);
+  });
+
+  test("to send ends the connection", async () => {
+    const service = lamp();
+    const transport = failing("send");
+    const served = await serve(service, { transport });
+    const { onmessage } = transport;
+    assert.ok(onmessage);
+    Reflect.apply(onmessage, transport, [{ jsonrpc: "2.0", id: 1, method: "ping" }]);
+    await served.closed;
+    assert.deepEqual(transport.calls, ["start", "send", "close"]);
+    assert.equal(service.listeners(), 0);
+  });
+
+  test("to close is closed all the same", async () => {
+    const service = lamp();
+    const transport = failing("close");
+    const served = await serve(service, { transport });
+    transport.onclose?.();
     await served.closed;
     assert.equal(service.listeners(), 0);
   });

@@ -45,7 +45,9 @@ export async function serve(served: AgenticService | Source, options: EmbedOptio
     onReady: () => () => undefined,
     send(text) {
       const message: object = JSON.parse(text);
-      Promise.resolve(transport.send(message)).catch(() => void close());
+      // A transport may throw at once, or later: either way its client hears nothing more.
+      const sent = async (): Promise<void> => transport.send(message);
+      sent().catch(() => void close());
     },
     close: () => void close(),
   };
@@ -57,7 +59,11 @@ export async function serve(served: AgenticService | Source, options: EmbedOptio
     gone.abort();
     await gateway[Symbol.asyncDispose]();
     release();
-    await transport.close?.();
+    try {
+      await transport.close?.();
+    } catch (error) {
+      log?.("notice", { event: "transport-close-failed", name: error instanceof Error ? error.name : typeof error });
+    }
     resolve();
   };
   const close = (): Promise<void> => (closing ??= end());
@@ -66,7 +72,12 @@ export async function serve(served: AgenticService | Source, options: EmbedOptio
     onmessage: (message: unknown) => connection.receive(textOf(message)),
     onclose: () => void close(),
   } satisfies Partial<MessageTransport>);
-  await transport.start?.();
+  try {
+    await transport.start?.();
+  } catch (error) {
+    await close();
+    throw error;
+  }
   return { closed, close, [Symbol.asyncDispose]: close };
 }
 

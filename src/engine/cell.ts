@@ -10,6 +10,7 @@ import { Commits } from "./commits.ts";
 import { afterCrash } from "./crash.ts";
 import { Job, type Ring, type Task } from "./job.ts";
 import type { Lead } from "./lead.ts";
+import type { Hold } from "./line.ts";
 import { WorkRun } from "./work.ts";
 
 const NEVER: readonly number[] = [];
@@ -103,12 +104,8 @@ export class Cell extends Commits {
     const go = (lives: boolean): void => (lives ? act() : job.fail(faults.parentStopped(this.id, from)));
     const sure = family.senderLives(message);
     if (sure !== undefined) return go(sure);
-    this.hold = "parent";
-    family.whenSure(message).then(
-      // A moment later it may have stopped after all; nobody has changed it where that would have to be asked again.
-      (lives) => this.resume(job, () => go(family.senderLives(message) ?? lives)),
-      (error: unknown) => this.resume(job, () => job.fail(faults.fromStore(error))),
-    );
+    // A moment later it may have stopped after all; nobody has changed it where that would have to be asked again.
+    this.#wait("parent", job, family.whenSure(message), (lives) => go(family.senderLives(message) ?? lives));
   }
 
   /** Another life begins without the children of the last. */
@@ -119,10 +116,21 @@ export class Cell extends Commits {
     };
     const stopping = this.life === "" ? undefined : this.host.family.stopChildren(this.id, NOBODY);
     if (stopping === undefined) return live();
-    this.hold = "stop";
-    stopping.then(
-      () => this.resume(job, live),
-      (error: unknown) => this.resume(job, () => job.fail(faults.fromStore(error))),
+    this.#wait("stop", job, stopping, live);
+  }
+
+  /** Holds the line for an answer, and goes on with it unless the caller has left meanwhile: it was told "not applied". */
+  #wait<T>(hold: Hold, job: Job, answer: Promise<T>, act: (value: T) => void): void {
+    this.hold = hold;
+    const goOn = (run: () => void): void => {
+      this.awaited = undefined;
+      this.resume(job, () => {
+        if (job.phase !== "over") run();
+      });
+    };
+    this.awaited = answer.then(
+      (value) => goOn(() => act(value)),
+      (error: unknown) => goOn(() => job.fail(faults.fromStore(error))),
     );
   }
 

@@ -23,6 +23,8 @@ export abstract class Commits extends Standing {
   loading: Promise<void> | undefined;
   /** The store could not say: this cell has been forgotten, another will ask again. */
   lost: EngineError | undefined;
+  /** What has to be known before the actor's next life begins. */
+  protected awaited: Promise<void> | undefined;
   /** While its children are stopped. */
   #ending: Promise<void> | undefined;
 
@@ -37,7 +39,8 @@ export abstract class Commits extends Standing {
 
   /** Settles when the store has answered for all that was handed to it. */
   async settled(): Promise<void> {
-    while (this.lead !== undefined || this.loading !== undefined || this.#ending !== undefined) {
+    while (this.lead !== undefined || this.loading !== undefined || this.awaited !== undefined || this.#ending !== undefined) {
+      await this.awaited;
       await this.loading;
       await this.lead?.over();
       await this.#ending;
@@ -67,8 +70,9 @@ export abstract class Commits extends Standing {
     this.last = last;
     if (plan.born) this.began();
     const out = plan.sends.length === 0 ? NOTHING : messagesOf(plan, this.host.clock.now(), undefined);
-    if (plan.stop === undefined) this.#land(job, plan, last, out);
-    else this.#leaveHere(job, plan, last, out, above);
+    if (plan.stop === undefined) return this.#land(job, plan, last, out);
+    job.phase = "commit";
+    this.#leaveHere(job, plan, last, out, above);
   }
 
   // What a function closes over it puts on the heap each time it is entered, closed over or not: those of turns close over nothing.

@@ -17,6 +17,8 @@ export class Guard {
   readonly #signal: CancelSignal | undefined;
   readonly #left: () => void;
   readonly #stopClock: (() => void) | undefined;
+  /** Heard during the commit, when nothing can be taken back any more. */
+  #heard: ((applied: boolean) => Error) | undefined;
 
   /** Watches over a message that is not over, until it is lifted. */
   constructor(host: GuardHost, job: Job, signal: CancelSignal | undefined) {
@@ -39,11 +41,17 @@ export class Guard {
     this.#job = undefined;
   }
 
+  /** It is told "later" now: whoever has left during the commit does not wait for that. */
+  recheck(): void {
+    if (this.#heard !== undefined) this.#end(this.#heard);
+  }
+
   #end(error: (applied: boolean) => Error): void {
     const { laters } = this.#host;
     const job = this.#job;
     if (job === undefined) return;
-    if (job.phase === "later") {
+    if (job.phase === "commit") this.#heard = error;
+    else if (job.phase === "later") {
       laters.leave(job.message.id, job);
       job.fail(faults.fromStore(error(true)));
     } else this.#host.cell(job)?.cancel(job, faults.fromStore(error(false)));

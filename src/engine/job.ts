@@ -28,7 +28,7 @@ export class Job {
   bounded = true;
   ended: Ended | undefined;
   /** Lifted when it is over. */
-  guard: { lift(): void } | undefined;
+  guard: { lift(): void; recheck?(): void } | undefined;
   #reply: Reply | undefined;
   #error: EngineError | undefined;
   #resolve: ((reply: Reply) => void) | undefined;

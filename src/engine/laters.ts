@@ -11,6 +11,7 @@ export class Laters {
     this.#waiting.set(messageId, jobs);
     jobs.add(job);
     job.phase = "later";
+    job.guard?.recheck?.();
   }
 
   /** A caller who does not wait any longer; the answer stays due. */

@@ -33,8 +33,9 @@ export class InFlight<R extends { readonly id: RequestId } = Running> {
 
   delete(one: R): void {
     const at = this.#running.indexOf(one);
+    if (at < 0) return;
     const last = this.#running.pop();
-    if (last !== undefined && at >= 0 && at < this.#running.length) this.#running[at] = last;
+    if (last !== undefined && at < this.#running.length) this.#running[at] = last;
   }
 
   /** As they are now: what ends meanwhile changes nothing in it. */

@@ -18,6 +18,17 @@ export const install = (): void => {
     execFileSync("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], { cwd: here, stdio: ["ignore", "ignore", "inherit"] });
 };
 
+/** In the sources what package.json's `browser` does in the package. */
+const browserPlatform = {
+  name: "browser-platform",
+  setup: (build: {
+    onResolve(filter: { readonly filter: RegExp }, run: (args: { readonly importer: string }) => object | undefined): void;
+  }) =>
+    build.onResolve({ filter: /^\.\/node\.ts$/ }, ({ importer }) =>
+      importer === join(here, "../../src/platform/index.ts") ? { path: join(here, "../../src/platform/browser.ts") } : undefined,
+    ),
+};
+
 /** One script that a page can run, made of a module as an application's own bundler would. */
 export const bundle = async (entry: string): Promise<string> => {
   const esbuild: unknown = await import(pathToFileURL(join(here, "node_modules/esbuild/lib/main.js")).href);
@@ -29,6 +40,7 @@ export const bundle = async (entry: string): Promise<string> => {
     format: "iife",
     platform: "browser",
     conditions: ["troupe-source"],
+    plugins: [browserPlatform],
     logLevel: "silent",
   });
   const files = isRecord(built) ? built["outputFiles"] : undefined;

@@ -31,6 +31,7 @@ export class ClientRequests {
   /** Sends one and waits for its answer. Throws `NoAnswer`; a wait that ends so is told to the client. */
   ask(method: string, params: Bag, send: (message: Bag) => void, signal: CancelSignal | undefined): Promise<Json> {
     if (this.#closed) return Promise.reject(new NoAnswer("The client has gone."));
+    if (signal?.aborted) return Promise.reject(new NoAnswer("The call was cancelled."));
     if (this.#closing.aborted) return Promise.reject(new NoAnswer(CLOSING));
     const id = `ask-${this.#settings.entropy.hex(8)}`;
     return new Promise<Json>((resolve, reject) => {

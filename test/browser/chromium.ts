@@ -49,7 +49,19 @@ export const bundle = async (entry: string): Promise<string> => {
   return file["text"];
 };
 
-async function executable(): Promise<string> {
+/** The browser, unpacked into a folder: the package would leave it in the machine's temporary one. */
+async function executable(folder: string): Promise<string> {
+  const before = process.env["TMPDIR"];
+  process.env["TMPDIR"] = folder;
+  try {
+    return await unpacked();
+  } finally {
+    if (before === undefined) delete process.env["TMPDIR"];
+    else process.env["TMPDIR"] = before;
+  }
+}
+
+async function unpacked(): Promise<string> {
   const module: unknown = await import(pathToFileURL(join(here, "node_modules/@sparticuz/chromium/build/index.js")).href);
   const chromium = isRecord(module) ? module["default"] : undefined;
   const path = typeof chromium === "function" && "executablePath" in chromium ? chromium.executablePath : undefined;
@@ -85,7 +97,7 @@ export class Page implements AsyncDisposable {
       "--remote-debugging-port=0",
       `--user-data-dir=${profile}`,
     ];
-    const child = spawn(await executable(), [...flags, "about:blank"], { stdio: ["ignore", "ignore", "pipe"] });
+    const child = spawn(await executable(profile), [...flags, "about:blank"], { stdio: ["ignore", "ignore", "pipe"] });
     const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));
     const close = async (): Promise<void> => {
       child.kill("SIGKILL");

@@ -75,7 +75,7 @@ export const registerActorCommands = (program: Command): void => {
       });
     });
 
-  common(program.command("stop").description("End an actor; its children first.").argument("<actor>", "kind/key"))
+  common(program.command("stop").description("End an actor, and its children with it.").argument("<actor>", "kind/key"))
     .option("--reason <text>", "kept in its last event", "stopped by command")
     .addOption(moduleOption())
     .action(async (actor: string, options: Writing & { reason: string }) => {

@@ -14,6 +14,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   engine: ["contract", "chain"],
   store: ["contract"],
   restate: ["contract", "chain"],
+  cluster: ["contract"],
   platform: [],
   source: ["contract", "platform"],
   gateway: ["contract", "platform", "source"],

@@ -9,6 +9,7 @@ export type * from "./door.ts";
 export type * from "./engine.ts";
 export * from "./errors.ts";
 export type * from "./json.ts";
+export type * from "./peers.ts";
 export type * from "./session.ts";
 export type * from "./source.ts";
 export type * from "./store.ts";

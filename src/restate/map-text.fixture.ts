@@ -1,0 +1,63 @@
+import type { PageWrites } from "./pages-draft.ts";
+
+/** One `set`, or with undefined one `clear`. */
+export type Write = readonly [name: string, text: string | undefined];
+
+/** Values under names, as text, and what was asked and written. */
+export class MapText implements PageWrites {
+  readonly kept: Map<string, string>;
+  /** In order. */
+  writes: Write[] = [];
+  reads: string[] = [];
+
+  constructor(kept: ReadonlyMap<string, string> = new Map()) {
+    this.kept = new Map(kept);
+  }
+
+  async get(name: string): Promise<unknown> {
+    this.reads.push(name);
+    const text = this.kept.get(name);
+    return text === undefined ? null : JSON.parse(text);
+  }
+
+  set(name: string, value: unknown): void {
+    this.write([name, JSON.stringify(value)]);
+  }
+
+  clear(name: string): void {
+    this.write([name, undefined]);
+  }
+
+  write([name, text]: Write): void {
+    this.writes.push([name, text]);
+    if (text === undefined) this.kept.delete(name);
+    else this.kept.set(name, text);
+  }
+
+  forget(): void {
+    this.writes = [];
+    this.reads = [];
+  }
+}
+
+/** Reads what is there while writes of another go on: before each read, some of them have been done. */
+export class BetweenWrites {
+  readonly #text: MapText;
+  readonly #writes: Write[];
+  readonly #steps: () => number;
+
+  constructor(before: ReadonlyMap<string, string>, writes: readonly Write[], steps: () => number) {
+    this.#text = new MapText(before);
+    this.#writes = [...writes];
+    this.#steps = steps;
+  }
+
+  get over(): boolean {
+    return this.#writes.length === 0;
+  }
+
+  get(name: string): Promise<unknown> {
+    for (const write of this.#writes.splice(0, this.#steps())) this.#text.write(write);
+    return this.#text.get(name);
+  }
+}

@@ -58,6 +58,11 @@ export const engineMissing = (kind: string, what: "store" | "engine"): EngineErr
       ? `Actors of kind "${kind}" live on disk: give the engine a store, or make them "memory".`
       : `Actors of kind "${kind}" are distributed: serve them with an engine that is.`,
   );
+export const secretMissing = (kind: string): EngineError =>
+  fault(
+    "ENGINE_MISSING",
+    `Actors of kind "${kind}" have secret arguments: give the engine a secret of 32 bytes or more, the same on every node.`,
+  );
 export const stateTooLarge = (id: ActorId, bytes: number, most: number): EngineError =>
   fault(
     "STATE_TOO_LARGE",

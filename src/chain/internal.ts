@@ -1,13 +1,16 @@
 /** The pure half of a turn, for engines only: message and state in, entry out. No public subpath leads here. */
 export { compareIds, keyOf, kindOf } from "./address.ts";
-export { callHash } from "./call-hash.ts";
+export { answerMessage, askerOf } from "./answer.ts";
+export { callHash, innerKey, scopedKey } from "./call-hash.ts";
+export { afterCrash } from "./crash.ts";
 export { entryOf, eventOf, messagesOf, statusOf } from "./entry.ts";
 export * as faults from "./faults.ts";
+export { freezeNew } from "./freeze.ts";
 export { extraOf, kindFrom, type Extra, type Kind } from "./kind.ts";
 export { ownId } from "./own-id.ts";
 export { NOTHING_SINCE, sinceAfter, type SinceFull, wantsFull } from "./since-full.ts";
 export { atMostBytes } from "./size.ts";
 export { stamp, stampFrom } from "./stamp.ts";
-export { answerTo, begin, hasParent, keptFor, OK_NULL, planTurn, received, type Base, type CallKey, type Plan } from "./turn.ts";
+export { begin, hasParent, keptFor, OK_NULL, planTurn, received, type Base, type CallKey, type Plan } from "./turn.ts";
 export { understand, type Understood } from "./understand.ts";
 export { wakeId } from "./wake-id.ts";

@@ -35,7 +35,16 @@ export interface ListQuery {
   readonly limit: number;
 }
 
-export type Trait = "mailbox-bound" | "cycle-check" | "progress" | "memory-actors";
+/**
+ * | trait | |
+ * |---|---|
+ * | mailbox-bound | `Policy.mailbox` bounds the calls that wait |
+ * | cycle-check | work that waits for each other, however it came to that, is refused |
+ * | progress | what work says while it runs reaches its caller |
+ * | memory-actors | actors that live as long as the process |
+ * | call-order | calls of one caller are applied in the order they were made, unawaited ones too |
+ */
+export type Trait = "mailbox-bound" | "cycle-check" | "progress" | "memory-actors" | "call-order";
 
 /** The one way to actors. */
 export interface Engine extends AsyncDisposable {

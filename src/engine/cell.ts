@@ -5,9 +5,8 @@
  */
 import { EngineError } from "../contract/index.ts";
 import type { ActorId, Json, Reply, Turn, Work } from "../contract/index.ts";
-import { type Base, begin, faults, hasParent, OK_NULL, type Plan, planTurn, received } from "../chain/internal.ts";
+import { afterCrash, type Base, begin, faults, hasParent, OK_NULL, type Plan, planTurn, received } from "../chain/internal.ts";
 import { Commits } from "./commits.ts";
-import { afterCrash } from "./crash.ts";
 import { Job, type Ring, type Task } from "./job.ts";
 import type { Lead } from "./lead.ts";
 import type { Hold } from "./line.ts";

@@ -1,10 +1,9 @@
-import type { ActorId, Clock, Entropy, Message, Outgoing, Remembered, Reply, Store } from "../contract/index.ts";
+import type { ActorId, Clock, Entropy, Message, Outgoing, Remembered, Reply, Store, Watchers } from "../contract/index.ts";
 import type { Cell } from "./cell.ts";
 import type { Family } from "./family.ts";
 import type { Job } from "./job.ts";
 import type { Laters } from "./laters.ts";
 import type { Waits } from "./waits.ts";
-import type { Watchers } from "./watchers.ts";
 
 /** Where a fault was noticed that no caller can be told of in full. */
 export interface FaultContext {

@@ -2,8 +2,7 @@
 import { EngineError } from "../contract/index.ts";
 import type { ActorId, CallOptions, Clock, Json, Message, Remembered, Reply, Store, Viewer } from "../contract/index.ts";
 import type { Cell } from "./cell.ts";
-import { sha256 } from "../chain/index.ts";
-import { callHash, type CallKey, faults, keptFor } from "../chain/internal.ts";
+import { callHash, type CallKey, faults, keptFor, scopedKey } from "../chain/internal.ts";
 import { Job } from "./job.ts";
 import type { Laters } from "./laters.ts";
 
@@ -20,19 +19,6 @@ export interface KeyedHost {
   shown(message: Message): Json;
   /** Puts it before its actor, cancelled by `signal` up to the commit. */
   submit(job: Job, signal: AbortSignal): void;
-}
-
-/** A viewer without a principal is known by the actor that stands for it. */
-export const scopedKey = (viewer: Viewer | undefined, from: ActorId | undefined, key: string): string =>
-  `${viewer?.principal ?? viewer?.self ?? from ?? ""}\n${key}`;
-
-/**
- * C4: the nth call of work, the same whenever that work runs again. A repeated keyed call is another message each time, so its
- * own key is what stays. Work that decides otherwise then asks for something else, and is not answered as if it had not.
- */
-export function innerKey({ message, key }: Job, n: number, action: string, shown: Json): string {
-  const outer = key === undefined ? message.id : sha256(`${message.to}\n${key.key}`).slice(0, 32);
-  return `work ${outer}.${n} ${callHash(action, shown)}`;
 }
 
 interface First {

@@ -22,9 +22,10 @@ import {
   type Stored,
   type Trait,
   type Viewer,
+  Watchers,
 } from "../contract/index.ts";
 import { Alarm } from "./alarm.ts";
-import { faults, ownId, stamp, stampFrom } from "../chain/internal.ts";
+import { faults, innerKey, ownId, stamp, stampFrom } from "../chain/internal.ts";
 import { Cell } from "./cell.ts";
 import { Cells } from "./cells.ts";
 import { damageTo } from "./damage.ts";
@@ -33,13 +34,12 @@ import { Guard, type GuardHost } from "./guard.ts";
 import type { FaultContext, Host } from "./host.ts";
 import { Idle } from "./idle.ts";
 import { Job } from "./job.ts";
-import { innerKey, Keyed } from "./keyed.ts";
+import { Keyed } from "./keyed.ts";
 import { Laters } from "./laters.ts";
 import { Outbox } from "./outbox.ts";
 import { asked, type Health, Queries } from "./queries.ts";
 import { Registry } from "./registry.ts";
 import { Waits } from "./waits.ts";
-import { Watchers } from "./watchers.ts";
 
 export interface LocalOptions {
   readonly kinds: readonly Behaviour[];
@@ -55,7 +55,7 @@ export interface LocalOptions {
   readonly onFault?: (error: unknown, context: FaultContext) => void;
 }
 
-const TRAITS: ReadonlySet<Trait> = new Set(["mailbox-bound", "cycle-check", "progress", "memory-actors"]);
+const TRAITS: ReadonlySet<Trait> = new Set(["mailbox-bound", "cycle-check", "progress", "memory-actors", "call-order"]);
 
 /** Actors in this process, on disk where a store is given. */
 export class LocalEngine implements Engine {
@@ -373,7 +373,7 @@ export class LocalEngine implements Engine {
     const message = stampFrom(work.message, n, outgoing, endsAt, this.#clock.now(), this.#entropy);
     // Only work that may run again, from the outbox or by a repeated call, need find its answers again.
     if (work.consumed !== undefined || work.key !== undefined)
-      return this.#keyed.call(message, innerKey(work, n, message.action, this.#cells.shown(message)), { signal });
+      return this.#keyed.call(message, innerKey(work.message, work.key, n, message.action, this.#cells.shown(message)), { signal });
     const job = new Job(message);
     this.#submit(job, signal);
     return job.promise();

@@ -5,9 +5,8 @@
  * store's leaves the store in the transaction of the turn it causes, or by `settle`
  * where it causes none; the lane waits for either. Three failures make a dead letter.
  */
-import type { ActorId, Clock, Damaged, EngineError, Letter, Message, Reply, Settling, Store } from "../contract/index.ts";
-import { sha256 } from "../chain/index.ts";
-import { answerTo, faults } from "../chain/internal.ts";
+import type { Clock, Damaged, EngineError, Letter, Message, Reply, Settling, Store } from "../contract/index.ts";
+import { answerMessage, askerOf, faults } from "../chain/internal.ts";
 import { damageTo } from "./damage.ts";
 import type { Host } from "./host.ts";
 import { Job } from "./job.ts";
@@ -192,7 +191,7 @@ export class Outbox {
       parcel.failures += 1;
       return this.#track(this.#failed(lane, parcel, error));
     }
-    const unanswered = asker(parcel.message) !== undefined && !job.answered;
+    const unanswered = askerOf(parcel.message) !== undefined && !job.answered;
     if (job.kept || (!parcel.kept && !unanswered)) return this.#next(lane, parcel);
     this.#track(this.#finish(lane, parcel, unanswered ? reply : undefined));
   }
@@ -244,17 +243,7 @@ export class Outbox {
   }
 
   #answerTo(message: Message, reply: Reply): Message | undefined {
-    const to = asker(message);
-    if (to === undefined || message.replyAs === undefined) return undefined;
-    return {
-      ...answerTo(to, message.replyAs, message.to, message.id, reply),
-      id: `${message.id}.r`,
-      at: this.#host.clock.now(),
-      seed: sha256(`${message.seed}:r`).slice(0, 32),
-      from: message.to,
-      ...(message.cause === undefined ? {} : { cause: message.cause }),
-      ...(message.trace === undefined ? {} : { trace: message.trace }),
-    };
+    return answerMessage(message, reply, this.#host.clock.now());
   }
 
   #next(lane: Lane, { message, kept }: Parcel): void {
@@ -313,5 +302,3 @@ export class Outbox {
     this.#settling.add(tracked);
   }
 }
-
-const asker = ({ from, replyAs }: Message): ActorId | undefined => (replyAs === undefined ? undefined : from);

@@ -1,7 +1,7 @@
-import { compareIds, faults, keyOf, kindOf } from "../chain/internal.ts";
+import { compareIds, faults, keyOf, kindOf, scopedKey } from "../chain/internal.ts";
 import type { ActorId, Change, ChainEvent, ListQuery, Snapshot, Store, Viewer } from "../contract/index.ts";
 import type { Cells } from "./cells.ts";
-import { scopedKey } from "./keyed.ts";
+
 import type { Registry } from "./registry.ts";
 import { rawState } from "./stored.ts";
 

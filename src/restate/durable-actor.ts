@@ -2,222 +2,350 @@
  * One kind of actor on something that makes its turns durable. No SDK here: a turn is
  * tested without a server.
  *
- * C1: whoever calls `turn` runs one at a time per actor, work included.
- * C2: nothing is told before `turn` ends, and its end is durable before the reply.
+ * C1: whoever calls these handlers runs one at a time per actor, work included.
+ * C2: nothing is told before a turn ends, and its end is durable before the reply.
  * C3: a throw, a refusal or "needs" sets nothing.
+ * C4: a reply is kept in the same write as the state it came with.
  * Law 4: a turn may run many times before its end is durable; what is not pure comes
  * from the context.
  */
 import {
-  begin,
-  entryOf,
-  extraOf,
+  afterCrash,
   faults,
-  NOTHING_SINCE,
-  sinceAfter,
-  understand,
-  atMostBytes,
   kindFrom,
+  keptFor,
   OK_NULL,
   planTurn,
   received,
-  wantsFull,
-  type Base,
+  wakeId,
+  type CallKey,
   type Kind,
   type Plan,
 } from "../chain/internal.ts";
-import {
-  EngineError,
-  StoreError,
-  type ActorId,
-  type Behaviour,
-  type ChainEvent,
-  type Message,
-  type Snapshot,
-  type Turn,
-} from "../contract/index.ts";
-import type { DurableContext, DurableReader } from "./durable-context.ts";
-import { runWork, type WorkHost } from "./durable-work.ts";
-import { ACTOR_KEY, readKept, readSegment, SEGMENT_EVENTS, segmentKey, type Kept } from "./kept.ts";
-import { faultOf, type Guarded, type Outcome } from "./outcome.ts";
+import { EngineError, StoreError, TroupeError, type Behaviour, type Message, type Turn } from "../contract/index.ts";
+import { commit, type Parting } from "./commit.ts";
+import { type DurableContext, Withdrawn } from "./durable-context.ts";
+import { runWork } from "./durable-work.ts";
+import type { ExpireInput, RestartInput, RingInput, StopInput, TurnInput } from "./inputs.ts";
+import { ACTOR_KEY, HEALTH_KEY, readHealth, readKept, SEEN_KEY, WORK_KEY, type Health, type Kept, type KeptReply } from "./kept.ts";
+import type { NodeHost } from "./node-host.ts";
+import { faultOf, type Failed, type Guarded, type Outcome } from "./outcome.ts";
+import { living, NoBeginning, placeFor, type Place } from "./place.ts";
+import { isReplyOf } from "./remembered.ts";
 
-/** A base, and where in the chain its turn goes. */
-interface Place {
-  readonly base: Base;
-  readonly born: boolean;
-  /** Absent before the first life. */
-  readonly kept: Kept | undefined;
-  readonly stale: boolean;
+/** What a message led to, and whether whoever asked with `replyAs` has its answer in the commit. */
+export interface Done {
+  readonly outcome: Outcome;
+  readonly answered: boolean;
 }
 
-export class DurableActor {
-  readonly #kind: Kind;
-  readonly #host: WorkHost;
+/** How a message is run beyond its own content. */
+interface Manner {
+  readonly key: CallKey | undefined;
+  readonly wake: string | undefined;
+  /** A turn sent it: its sender must live if it is to be its parent. */
+  readonly sent: boolean;
+}
 
-  constructor(behaviour: Behaviour, host: WorkHost) {
-    this.#kind = kindFrom(behaviour);
+/** What is known of the actor when a message comes. */
+interface Known {
+  readonly kept: Kept | undefined;
+  readonly health: Health;
+}
+
+const PLAIN: Parting = { above: [], parentKnows: false };
+
+export class DurableActor {
+  readonly kind: Kind;
+  readonly #host: NodeHost;
+
+  constructor(behaviour: Behaviour, host: NodeHost) {
+    this.kind = kindFrom(behaviour);
     this.#host = host;
   }
 
-  /** Exclusive per actor. Ends in a value whatever the behaviour does; what it throws comes from the context and asks for another run. */
-  async turn(context: DurableContext, message: Message): Promise<Outcome> {
-    const of = message.id;
-    const value = await context.get(ACTOR_KEY);
-    const late = message.deadline !== undefined && message.deadline <= (await context.now());
-    const entered = this.#guarded(message, value, () => {
+  /** A caller's message. Ends in a value whatever the behaviour does; what it throws comes from the context and asks for another run. */
+  async turn(context: DurableContext, input: TurnInput): Promise<Outcome> {
+    return (await this.run(context, input, { key: input.key, wake: undefined, sent: false })).outcome;
+  }
+
+  /** A message of any origin, once. */
+  async run(context: DurableContext, input: TurnInput, manner: Manner): Promise<Done> {
+    const { message } = input;
+    try {
+      const known = await this.#known(context, message);
+      if ("fault" in known) return failed(known);
+      return await this.#run(context, input, manner, known.value);
+    } catch (error) {
+      if (error instanceof Withdrawn) return failed({ fault: faultOf(faults.cancelled(message.to)) });
+      throw error;
+    }
+  }
+
+  async #run(context: DurableContext, input: TurnInput, manner: Manner, known: Known): Promise<Done> {
+    const { message } = input;
+    const { kept, health } = known;
+    const { key } = manner;
+    if (key !== undefined) {
+      const again = await this.#again(context, kept, message, key);
+      if (again !== undefined) return { outcome: again, answered: true };
+    }
+    const late = message.deadline !== undefined && message.deadline <= (await this.#now(context));
+    const entered = this.#guarded(message, known, "turn", () => {
       if (late) throw faults.deadline(message.to);
-      const place = this.#place(message, readKept(value));
-      const { base, kept } = place;
-      return { place, effect: received(this.#kind, base.state, message, base.life, (kept?.seq ?? 0) + 1) };
+      const place = placeFor(this.kind, message, kept, health.why);
+      return { place, effect: received(this.kind, place.base.state, message, place.base.life, (kept?.seq ?? 0) + 1) };
     });
-    if ("fault" in entered) return { of, fault: entered.fault };
+    if ("fault" in entered) return this.#failed(context, message, known, entered);
     const { place, effect } = entered.value;
     let turn: Turn<unknown>;
     if (typeof effect === "function") {
-      const planned = (done: Turn<unknown>): unknown => this.#plan(place, message, done);
-      const guarded = <T>(step: () => T): Guarded<T> => this.#guarded(message, value, step);
-      const worked = await runWork(context, this.#host, {
-        work: effect,
-        message,
-        workMs: place.base.extra.policy.workMs,
-        planned,
-        guarded,
-      });
-      if ("fault" in worked) return { of, fault: worked.fault };
+      context.set(WORK_KEY, context.invocation);
+      const worked = await this.#worked(context, input, manner, known, place, effect);
+      context.clear(WORK_KEY);
+      if ("fault" in worked) return this.#failed(context, message, known, worked);
       turn = worked.value;
     } else turn = effect;
-    const planned = this.#guarded(message, value, () => {
-      const reply = turn.reply ?? OK_NULL;
-      if (reply === "later") throw notCarried(message.to, "an answer that comes later");
-      asText(reply);
-      return { plan: this.#plan(place, message, turn), reply };
+    const planned = this.#guarded(message, known, "turn", () => ({ plan: this.#plan(place, message, manner, turn), turn }));
+    if ("fault" in planned) return this.#failed(context, message, known, planned);
+    return this.#conclude(context, place, manner, planned.value);
+  }
+
+  async #conclude(
+    context: DurableContext,
+    place: Place,
+    manner: Manner,
+    { plan, turn }: { readonly plan: Plan | undefined; readonly turn: Turn<unknown> },
+    parting = PLAIN,
+  ): Promise<Done> {
+    const { kept } = place;
+    if (plan === undefined) {
+      const reply = turn.reply === undefined || turn.reply === "later" ? OK_NULL : turn.reply;
+      if (kept?.row.policy?.expireMs !== undefined) context.set(SEEN_KEY, { at: await this.#now(context) });
+      const emit = turn.emit !== undefined && turn.emit.length > 0 && "ok" in reply ? turn.emit : undefined;
+      const change =
+        emit === undefined || kept === undefined ? undefined : { seq: kept.seq, head: kept.head, status: kept.row.status, emit };
+      return { outcome: { reply, ...(change === undefined ? {} : { change }) }, answered: false };
+    }
+    const committed = await commit({
+      context,
+      host: this.#host,
+      kind: this.kind,
+      place,
+      plan,
+      claim: manner.key,
+      sent: manner.sent,
+      parting,
     });
-    if ("fault" in planned) return { of, fault: planned.fault };
-    const { plan, reply } = planned.value;
-    if (plan === undefined) return { of, reply };
-    // Journalled, so that another run sends the same.
-    const now = plan.sends.length === 0 ? message.at : await context.now();
-    const written = this.#guarded(message, value, () => this.#written(place, plan, now));
-    if ("fault" in written) return { of, fault: written.fault };
-    const { keys, out, committed } = written.value;
-    for (const [name, kept] of keys) context.set(name, kept);
-    for (const sent of out) context.send(sent);
-    return { of, reply, committed };
+    if ("fault" in committed) return failed(committed);
+    const { change } = committed.value;
+    const reply = plan.reply === "later" ? { later: plan.message.id } : { reply: plan.reply };
+    return { outcome: { ...reply, change, committed: true }, answered: plan.answered };
   }
 
-  /** Shared: beside a running turn, what that one began from (law 2). */
-  async read(context: DurableReader, id: ActorId): Promise<Snapshot | undefined> {
+  // ── on the engine's account ───────────────────────────────────────────────
+
+  /** A wake has come: unless it was cancelled or put off meanwhile, it runs like any message. Returns why it must come again. */
+  async ring(context: DurableContext, { name, life, at, dropped }: RingInput, id: Message["to"]): Promise<Rung> {
     const kept = readKept(await context.get(ACTOR_KEY));
+    const wake = kept?.row.life === life && kept.row.status === "live" ? kept.row.wakes[name] : undefined;
+    if (wake === undefined || wake.at !== at) return {};
+    const stamped = await context.run("stamp", async () => ({ now: this.#host.now(), seed: this.#host.seed() }));
+    const { now, seed } = stampOf(stamped);
+    // A repeating one that came last at a time that is not yet: the clock was set back, and its timer alone knows.
+    const setBack = wake.rang !== undefined && wake.rang > now;
+    if (wake.at > now && !setBack) return { againAfterMs: wake.at - now };
+    const message: Message = {
+      id: wakeId(life, name, at),
+      to: id,
+      action: wake.action,
+      args: wake.args ?? null,
+      at: now,
+      seed,
+      from: id,
+      ...(wake.cause === undefined ? {} : { cause: wake.cause }),
+    };
+    const manner: Manner = { key: undefined, wake: name, sent: false };
+    if (dropped === undefined) return { done: await this.run(context, { message }, manner), message };
+    const health = kept?.health ?? { times: [] };
+    const planned = this.#guarded(message, { kept, health }, "turn", () => {
+      if (kept === undefined) throw faults.noActor(id);
+      const place = living(this.kind, id, kept, true);
+      const turn: Turn<unknown> = { record: { dropped } };
+      return { place, plan: this.#plan(place, message, manner, turn), turn };
+    });
+    if ("fault" in planned) return { done: failed(planned), message };
+    return { done: await this.#conclude(context, planned.value.place, manner, planned.value), message };
+  }
+
+  async stop(context: DurableContext, { message, reason, above }: StopInput): Promise<Outcome> {
+    const known = await this.#known(context, message);
+    if ("fault" in known) return known;
+    const { kept, health } = known.value;
+    if (kept === undefined) return { fault: faultOf(faults.noActor(message.to)) };
+    if (kept.row.status === "stopped") return { reply: OK_NULL };
+    const manner: Manner = { key: undefined, wake: undefined, sent: false };
+    const parentKnows = kept.row.parent !== undefined && above.includes(kept.row.parent);
+    const planned = this.#guarded(message, { kept, health }, "turn", () => {
+      const place = living(this.kind, message.to, kept, false);
+      const turn: Turn<unknown> = { stop: reason };
+      return { place, plan: this.#plan(place, message, manner, turn, parentKnows), turn };
+    });
+    if ("fault" in planned) return planned;
+    return (await this.#conclude(context, planned.value.place, manner, planned.value, { above, parentKnows })).outcome;
+  }
+
+  /** How long until it may have to end; undefined: it will not, or has. */
+  async expiresAfter(context: DurableContext, { life }: ExpireInput): Promise<number | undefined> {
+    const kept = readKept(await context.get(ACTOR_KEY));
+    if (kept === undefined || kept.row.life !== life || kept.row.status !== "live") return undefined;
+    const expireMs = kept.row.policy?.expireMs;
+    if (expireMs === undefined) return undefined;
+    const seen: unknown = await context.get(SEEN_KEY);
+    const seenAt = typeof seen === "object" && seen !== null && "at" in seen && typeof seen.at === "number" ? seen.at : 0;
+    return Math.max(kept.row.lastMessageAt, seenAt) + expireMs - (await this.#now(context));
+  }
+
+  /** Forgets crashes and failures. The state stays. */
+  async restart(context: DurableContext, { ifUnborn }: RestartInput, id: Message["to"]): Promise<Outcome> {
+    const kept = readKept(await context.get(ACTOR_KEY));
+    if (kept === undefined) {
+      const health = readHealth(await context.get(HEALTH_KEY));
+      if (health.why === undefined && ifUnborn !== true) return { fault: faultOf(faults.noActor(id)) };
+      context.clear(HEALTH_KEY);
+      return { reply: OK_NULL };
+    }
+    if (ifUnborn !== true && kept.health !== undefined) {
+      const { health: _, ...rest } = kept;
+      context.set(ACTOR_KEY, rest);
+    }
+    return { reply: OK_NULL, change: { seq: kept.seq, head: kept.head, status: kept.row.status } };
+  }
+
+  // ── steps ─────────────────────────────────────────────────────────────────
+
+  async #known(context: DurableContext, message: Message): Promise<Guarded<Known>> {
+    const value = await context.get(ACTOR_KEY);
+    const read = this.#guarded(message, undefined, "load", () => readKept(value));
+    if ("fault" in read) return read;
+    const kept = read.value;
+    const health = kept === undefined ? readHealth(await context.get(HEALTH_KEY)) : (kept.health ?? { times: [] });
+    return { value: { kept, health } };
+  }
+
+  /** C4: the reply that call has had already, or that it is due. */
+  async #again(context: DurableContext, kept: Kept | undefined, message: Message, key: CallKey): Promise<Outcome | undefined> {
     if (kept === undefined) return undefined;
-    const { row, state, seq, head } = kept;
-    return { id, seq, head, status: row.status, state, ...(row.owner === undefined ? {} : { owner: row.owner }) };
+    const reused: Outcome = { fault: faultOf(faults.keyReused(message.to)) };
+    for (const [id, pending] of Object.entries(kept.row.pending)) {
+      const due = keptFor(pending);
+      if (due.key === key.key) return due.call === key.call ? { later: id } : reused;
+    }
+    const found = kept.replies.findLast((reply) => reply.key === key.key) ?? (await this.#archived(context, kept, message, key));
+    if (found === undefined || found.until <= message.at) return undefined;
+    return found.call === "" || found.call === key.call ? { reply: found.reply } : reused;
   }
 
-  /** Shared: in order, at least one event after `afterSeq` where there is one. For more, ask again after the last. */
-  async events(context: DurableReader, afterSeq: number): Promise<readonly ChainEvent[]> {
-    const kept = readKept(await context.get(ACTOR_KEY));
-    if (kept === undefined || afterSeq >= kept.seq) return [];
-    const sealed = kept.seq - kept.last.length;
-    if (afterSeq >= sealed) return kept.last.slice(afterSeq - sealed);
-    const segment = readSegment(await context.get(segmentKey(Math.floor(afterSeq / SEGMENT_EVENTS))));
-    return segment.slice(afterSeq % SEGMENT_EVENTS);
+  async #archived(context: DurableContext, kept: Kept, { to }: Message, { key }: CallKey): Promise<KeptReply | undefined> {
+    if (!kept.archived) return undefined;
+    const answer = await context.call(this.#host.names.archive(to, "reply"), key);
+    return isReplyOf(answer) ? answer.value : undefined;
+  }
+
+  async #worked(
+    context: DurableContext,
+    { message, node, waiting = [] }: TurnInput,
+    manner: Manner,
+    known: Known,
+    place: Place,
+    work: Parameters<typeof runWork>[2]["work"],
+  ): Promise<Guarded<Turn<unknown>>> {
+    try {
+      return await runWork(context, this.#host, {
+        work,
+        message,
+        key: manner.key,
+        node,
+        waiting,
+        workMs: place.base.extra.policy.workMs,
+        planned: (turn) => this.#plan(place, message, manner, turn),
+        guarded: (step) => this.#guarded(message, known, "work", step),
+        sealer: this.#host.sealerFor(this.kind.name),
+      });
+    } catch (error) {
+      if (error instanceof Withdrawn) return { fault: faultOf(faults.cancelled(message.to)) };
+      throw error;
+    }
+  }
+
+  #plan({ base, born, kept }: Place, message: Message, { key, wake }: Manner, turn: Turn<unknown>, parentKnows = false): Plan | undefined {
+    return planTurn(base, { message, key, wake }, turn, {
+      id: message.to,
+      seq: (kept?.seq ?? 0) + 1,
+      born,
+      keyMs: this.#host.keyMs,
+      answersElsewhere: false,
+      parentKnows,
+    });
   }
 
   /** C3: whatever the behaviour throws becomes a value that says nothing was applied. */
-  #guarded<T>(message: Message, value: unknown, step: () => T): Guarded<T> {
+  #guarded<T>(message: Message, known: Known | undefined, where: "turn" | "work" | "load", step: () => T): Guarded<T> {
     try {
       return { value: step() };
     } catch (error) {
       if (error instanceof EngineError) return { fault: faultOf(error) };
       if (error instanceof StoreError) return { fault: faultOf(faults.fromStore(error)) };
-      this.#host.fault(error, message);
-      return { fault: faultOf(faults.crashed(message.to, (readKept(value)?.seq ?? 0) + 1, error)) };
+      if (error instanceof NoBeginning) {
+        this.#host.fault(error.cause, { where: "load", message });
+        return { fault: faultOf(faults.failed(message.to, NO_BEGINNING, error.cause)) };
+      }
+      this.#host.fault(error, { where, message });
+      return { fault: faultOf(faults.crashed(message.to, (known?.kept?.seq ?? 0) + 1, error)) };
     }
   }
 
-  #place(message: Message, kept: Kept | undefined): Place {
-    const { to } = message;
-    if (kept === undefined || kept.row.status === "stopped") {
-      if (message.start === undefined) throw kept === undefined ? faults.noActor(to) : faults.stopped(to);
-      return {
-        base: begin(
-          this.#kind,
-          to,
-          message,
-          kept === undefined ? undefined : { uid: kept.row.uid, ...(kept.row.muted && { muted: true }) },
-        ),
-        born: true,
-        kept,
-        stale: false,
-      };
+  /** What a failure leaves behind: a crash counts where its kind bounds them, a beginning that failed fails the actor. */
+  async #failed(context: DurableContext, message: Message, { kept, health }: Known, failure: Failed): Promise<Done> {
+    const { code } = failure.fault;
+    if (kept === undefined && code === "ACTOR_FAILED" && health.why === undefined) {
+      context.set(HEALTH_KEY, { times: [], why: NO_BEGINNING });
+      // Whoever makes up keys and beginnings that throw must not fill the disk.
+      const forgive: RestartInput = { ifUnborn: true };
+      context.send(this.#host.names.actor(message.to, "restart"), forgive, this.kind.plain.policy.idleMs);
     }
-    const { row, state, bytes } = kept;
-    if (row.owner !== undefined && message.viewer !== undefined && message.viewer.principal !== row.owner) throw faults.noActor(to);
-    const understood = understand(this.#kind, to, { state, version: row.version });
-    if (understood.failure) throw understood.failure;
-    const { stale } = understood;
-    const { life, createdAt } = row;
-    const base: Base = {
-      state: understood.state,
-      bytes: stale ? atMostBytes(understood.state) : bytes,
-      life,
-      createdAt,
-      extra: extraOf(this.#kind, row),
-    };
-    return { base, born: false, kept, stale };
+    if (kept !== undefined && code === "CRASHED") {
+      const { restart } = living(this.kind, message.to, kept, false).base.extra.policy;
+      if (restart !== undefined) {
+        const { times, fails } = afterCrash(health.times, await this.#now(context), restart);
+        const why = `it crashed ${times.length} times within ${restart.withinMs} ms`;
+        const next: Kept = { ...kept, health: { times, ...(fails ? { why } : {}) } };
+        context.set(ACTOR_KEY, next);
+        const { seq, head } = kept;
+        if (fails) this.#host.hint({ id: message.to, seq, head, status: "failed" }, message);
+      }
+    }
+    return failed(failure);
   }
 
-  #plan({ base, born, kept }: Place, message: Message, turn: Turn<unknown>): Plan | undefined {
-    const plan = planTurn(
-      base,
-      // C4: keyed replies are kept by whoever made the call durable.
-      { message, key: undefined, wake: undefined },
-      turn,
-      { id: message.to, seq: (kept?.seq ?? 0) + 1, born, keyMs: 0, answersElsewhere: false, parentKnows: false },
-    );
-    if (plan !== undefined && plan.stop === undefined && plan.timed) throw notCarried(message.to, "wakes and expiry");
-    return plan;
-  }
-
-  /** One state key, and a segment every `SEGMENT_EVENTS` turns. */
-  #written({ born, kept, stale }: Place, plan: Plan, now: number): Written {
-    const since = kept?.since ?? NOTHING_SINCE;
-    const full = born || stale || wantsFull(since);
-    const messageCount = born ? 1 : (kept?.row.messageCount ?? 0) + 1;
-    const lastMessageAt = Math.max(kept?.row.lastMessageAt ?? 0, plan.message.at);
-    const place = { parent: kept?.head ?? null, full, messageCount, lastMessageAt, consumed: undefined };
-    const entry = entryOf(this.#kind, plan, place, now);
-    const { event, seq, row, out } = entry;
-    const keys: [string, unknown][] = [];
-    let last = kept?.last ?? [];
-    if (last.length === SEGMENT_EVENTS) {
-      keys.push([segmentKey((seq - 1) / SEGMENT_EVENTS - 1), last]);
-      last = [];
-    }
-    const next: Kept = {
-      row,
-      state: plan.state,
-      bytes: plan.bytes,
-      seq,
-      head: event.id,
-      since: sinceAfter(since, entry),
-      last: [...last, event],
-    };
-    keys.push([ACTOR_KEY, next]);
-    asText(out);
-    return { keys, out, committed: { seq, head: event.id } };
+  async #now(context: DurableContext): Promise<number> {
+    return Number(await context.run("now", async () => this.#host.now()));
   }
 }
 
-/** What a turn leaves, ready to be set and sent: from here on nothing throws. */
-interface Written {
-  readonly keys: readonly (readonly [name: string, value: unknown])[];
-  readonly out: readonly Message[];
-  readonly committed: { readonly seq: number; readonly head: string };
+/** What became of a wake. */
+export interface Rung {
+  readonly done?: Done;
+  readonly message?: Message;
+  readonly againAfterMs?: number;
 }
 
-/** Throws where it has no text: once it is with the context, that would ask for another run, for ever. */
-const asText = (value: unknown): string => JSON.stringify(value);
+const NO_BEGINNING = "its first state could not be made";
 
-const notCarried = (id: ActorId, what: string): EngineError =>
-  new EngineError("NOT_APPLIED", `${id} asked for ${what}, which this engine does not carry yet: serve its kind with the local engine.`);
+const failed = ({ fault }: Failed): Done => ({ outcome: { fault }, answered: false });
+
+function stampOf(value: unknown): { readonly now: number; readonly seed: string } {
+  if (typeof value === "object" && value !== null && "now" in value && "seed" in value)
+    if (typeof value.now === "number" && typeof value.seed === "string") return { now: value.now, seed: value.seed };
+  throw new TroupeError("STORE_CORRUPT", "The journal holds something else where a wake's time should be.");
+}

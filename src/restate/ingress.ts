@@ -1,11 +1,10 @@
 import { request } from "node:http";
-import { EngineError } from "../contract/index.ts";
+import { EngineError, type Clock } from "../contract/index.ts";
+import type { Handler } from "./durable-context.ts";
+import { isObject } from "./is-object.ts";
 
-/** One call of one handler of one virtual object. */
-export interface Invocation {
-  readonly object: string;
-  readonly key: string;
-  readonly handler: string;
+/** One call of one handler of one virtual object, or of a service. */
+export interface Invocation extends Handler {
   /** JSON. */
   readonly input: unknown;
   /** The server runs a call once for each key, and answers later ones with the first one's outcome, while its retention lasts. */
@@ -14,9 +13,65 @@ export interface Invocation {
 
 const MAX_ANSWER_BYTES = 64 * 1_048_576;
 
+const pathOf = ({ object, key, handler }: Handler): string =>
+  key === undefined ? `/${object}/${handler}` : `/${object}/${encodeURIComponent(key)}/${handler}`;
+
 /** Calls a handler through Restate's HTTP ingress at `base`. Throws `OUTCOME_UNKNOWN` where it cannot be known what became of it. */
-export function invoke(base: string, { object, key, handler, input, idempotencyKey }: Invocation, signal?: AbortSignal): Promise<unknown> {
-  const url = new URL(`/${object}/${encodeURIComponent(key)}/${handler}`, base);
+export const invoke = (base: string, invocation: Invocation, signal?: AbortSignal): Promise<unknown> =>
+  post(new URL(pathOf(invocation), base), invocation, signal);
+
+/** Settles when the server has durably taken the call, with the invocation's name: the one of that idempotency key, where there is one. */
+export async function begin(base: string, invocation: Invocation, afterMs = 0): Promise<string> {
+  const url = new URL(`${pathOf(invocation)}/send`, base);
+  if (afterMs > 0) url.searchParams.set("delay", `${Math.ceil(afterMs)}ms`);
+  const answer = await post(url, invocation, undefined);
+  if (isObject(answer) && typeof answer["invocationId"] === "string") return answer["invocationId"];
+  throw unanswered(undefined);
+}
+
+export interface IngressOptions {
+  readonly base: string;
+  /** By which the server is tried again. */
+  readonly clock: Clock;
+  /** For how long. */
+  readonly patienceMs: number;
+}
+
+const FIRST_PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 1_000;
+
+/** Calls handlers, again while the server is away: only those that may be called twice, by their idempotency key or by what they do. */
+export class Ingress {
+  readonly #options: IngressOptions;
+
+  constructor(options: IngressOptions) {
+    this.#options = options;
+  }
+
+  invoke(invocation: Invocation): Promise<unknown> {
+    return this.#again(() => invoke(this.#options.base, invocation));
+  }
+
+  begin(invocation: Invocation, afterMs?: number): Promise<string> {
+    return this.#again(() => begin(this.#options.base, invocation, afterMs));
+  }
+
+  async #again<T>(send: () => Promise<T>): Promise<T> {
+    const { clock, patienceMs } = this.#options;
+    const givesUpAt = clock.now() + patienceMs;
+    for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
+      try {
+        return await send();
+      } catch (error) {
+        const unknown = error instanceof EngineError && error.code === "OUTCOME_UNKNOWN";
+        if (!unknown || clock.now() + pauseMs > givesUpAt) throw error;
+      }
+      await new Promise<void>((resolve) => clock.after(pauseMs, resolve));
+    }
+  }
+}
+
+function post(url: URL, { input, idempotencyKey }: Invocation, signal: AbortSignal | undefined): Promise<unknown> {
   const body = JSON.stringify(input);
   return new Promise((resolve, reject) => {
     const outgoing = request(
@@ -43,7 +98,7 @@ export function invoke(base: string, { object, key, handler, input, idempotencyK
           const text = Buffer.concat(chunks).toString("utf8");
           const status = response.statusCode ?? 0;
           try {
-            if (status === 200) resolve(text === "" ? undefined : JSON.parse(text));
+            if (status === 200 || status === 202) resolve(text === "" ? undefined : JSON.parse(text));
             else reject(refused(status, text));
           } catch (error) {
             reject(unanswered(error));
@@ -74,6 +129,7 @@ const left = (cause: unknown): EngineError =>
 
 function refused(status: number, text: string): EngineError {
   const said = text.slice(0, 500);
+  if (status === 409) return new EngineError("CANCELLED", "The invocation was cancelled before it was applied.");
   if (status === 404)
     return new EngineError("ENGINE_MISSING", `The Restate server knows no such handler: register the deployment first. It said: ${said}`);
   // Not told apart further: a handler's own outcome always arrives with status 200.

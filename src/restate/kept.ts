@@ -1,6 +1,5 @@
 /**
- * What an actor is on Restate: one state key written once per turn, and sealed
- * segments of older events.
+ * What an actor is on Restate: one state key written once per turn; older events and replies are in its archive.
  *
  * C6: the server runs one turn per key at a time and drops the writes of an attempt
  * that was superseded, so a head is never extended twice.
@@ -8,17 +7,17 @@
  * events tell.
  */
 import type { SinceFull } from "../chain/internal.ts";
-import { StoreError, type ChainEvent, type Json, type Row } from "../contract/index.ts";
+import { StoreError, type ChainEvent, type Json, type Remembered, type Row } from "../contract/index.ts";
 import { isObject } from "./is-object.ts";
 
-/** Events in the state key, at most, and in each segment, exactly. */
-export const SEGMENT_EVENTS = 32;
-
-/** Name of the state key. */
+/** Name of the state key. All of an actor's keys travel with each of its turns, so it has few and they are short. */
 export const ACTOR_KEY = "actor";
-
-/** Name of the segment that holds the events from `index * SEGMENT_EVENTS + 1` on. */
-export const segmentKey = (index: number): string => `events/${index}`;
+/** Set while work runs: the invocation to cancel. */
+export const WORK_KEY = "work";
+/** Why an actor that never began has failed. */
+export const HEALTH_KEY = "health";
+/** Of an actor that expires: when a message came that left no event. */
+export const SEEN_KEY = "seen";
 
 export interface Kept {
   readonly row: Row;
@@ -29,8 +28,27 @@ export interface Kept {
   readonly head: string;
   /** What decides when the next whole state is written. */
   readonly since: SinceFull;
-  /** The newest events; those before them are in segments. */
+  /** The newest events; those before them are in the archive. */
   readonly last: readonly ChainEvent[];
+  /** The newest replies to keyed calls, and to calls that were told "later" (C4). */
+  readonly replies: readonly KeptReply[];
+  /** The archive has replies too. */
+  readonly archived?: true;
+  /** Of this life, where its kind bounds crashes. */
+  readonly health?: Health;
+}
+
+/** A reply that is given again, and the event it came with. */
+export interface KeptReply extends Remembered {
+  readonly seq: number;
+  readonly head: string;
+}
+
+export interface Health {
+  /** Of crashes, in milliseconds since 1970. */
+  readonly times: readonly number[];
+  /** Why the actor has failed. */
+  readonly why?: string;
 }
 
 /** Throws `STORE_CORRUPT` where something else wrote under the name. */
@@ -40,13 +58,13 @@ export function readKept(value: unknown): Kept | undefined {
   throw new StoreError("STORE_CORRUPT", `The state key "${ACTOR_KEY}" holds no actor: let nothing else write to these virtual objects.`);
 }
 
-/** Likewise. */
-export function readSegment(value: unknown): readonly ChainEvent[] {
-  if (isEvents(value)) return value;
-  throw new StoreError(
-    "STORE_CORRUPT",
-    "A sealed segment of events is missing or is none: let nothing else write to these virtual objects.",
-  );
+export function readHealth(value: unknown): Health {
+  if (!isObject(value)) return { times: [] };
+  const { times, why } = value;
+  return {
+    times: Array.isArray(times) ? times.filter((time) => typeof time === "number") : [],
+    ...(typeof why === "string" ? { why } : {}),
+  };
 }
 
 const isEvent = (value: unknown): value is ChainEvent =>
@@ -54,9 +72,22 @@ const isEvent = (value: unknown): value is ChainEvent =>
 
 export const isEvents = (value: unknown): value is readonly ChainEvent[] => Array.isArray(value) && value.every(isEvent);
 
+export function isReply(value: unknown): value is KeptReply {
+  if (!isObject(value)) return false;
+  const { key, call, until, reply, seq, head } = value;
+  return (
+    typeof key === "string" &&
+    typeof call === "string" &&
+    typeof until === "number" &&
+    isObject(reply) &&
+    typeof seq === "number" &&
+    typeof head === "string"
+  );
+}
+
 function isKept(value: unknown): value is Kept {
   if (!isObject(value)) return false;
-  const { row, state, bytes, seq, head, since, last } = value;
+  const { row, state, bytes, seq, head, since, last, replies } = value;
   return (
     isObject(row) &&
     typeof row["life"] === "string" &&
@@ -68,6 +99,8 @@ function isKept(value: unknown): value is Kept {
     typeof seq === "number" &&
     typeof head === "string" &&
     isObject(since) &&
-    isEvents(last)
+    isEvents(last) &&
+    Array.isArray(replies) &&
+    replies.every(isReply)
   );
 }

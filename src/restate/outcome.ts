@@ -2,23 +2,36 @@ import { faults } from "../chain/internal.ts";
 import {
   EngineError,
   TroupeError,
+  type Change,
   type EngineCode,
   type Json,
-  type Message,
   type Reply,
   type Snapshot,
+  type Status,
   type StoreCode,
   type Turn,
 } from "../contract/index.ts";
 import { isObject } from "./is-object.ts";
 
-/**
- * How a turn ended, as a value: an error would make the server try again. `of` is the
- * message that was run, which is an earlier one where the call's key was known.
- */
-export type Outcome =
-  | { readonly of: string; readonly reply: Reply; readonly committed?: { readonly seq: number; readonly head: string } }
-  | { readonly of: string; readonly fault: Fault };
+/** How a turn ended, as a value: an error would make the server try again. */
+export type Outcome = Applied | Failed;
+
+export interface Applied {
+  /** Absent: the reply to this message, which an earlier call of that key may have been, comes later. */
+  readonly reply?: Reply;
+  readonly later?: string;
+  /** Where the actor is now, if this turn left an event or has lines to tell. */
+  readonly change?: Told;
+  /** It left that event. */
+  readonly committed?: true;
+}
+
+export interface Failed {
+  readonly fault: Fault;
+}
+
+/** A change without its actor. */
+export type Told = Omit<Change, "id">;
 
 /** An `EngineError` that says nothing was applied. */
 export interface Fault {
@@ -58,36 +71,21 @@ const isFault = (value: unknown): value is Fault =>
 export const isGuardedTurn = (value: unknown): value is Guarded<Turn<unknown>> =>
   isObject(value) && (isFault(value["fault"]) || isObject(value["value"]));
 
+export const isFailed = (value: unknown): value is Failed => isObject(value) && isFault(value["fault"]);
+
 export function isOutcome(value: unknown): value is Outcome {
-  if (!isObject(value) || typeof value["of"] !== "string") return false;
-  const { reply, fault, committed } = value;
-  if (fault !== undefined) return isFault(fault);
-  if (committed !== undefined && !(isObject(committed) && typeof committed["seq"] === "number" && typeof committed["head"] === "string"))
-    return false;
+  if (!isObject(value)) return false;
+  if (value["fault"] !== undefined) return isFault(value["fault"]);
+  const { reply, later, change } = value;
+  if (change !== undefined && !isTold(change)) return false;
+  if (later !== undefined) return typeof later === "string";
   return isObject(reply) && ("ok" in reply || "refused" in reply || "needs" in reply);
 }
 
-/** What `turn` is called with. */
-export interface TurnInput {
-  readonly message: Message;
-}
+const isStatus = (value: unknown): value is Status => value === "live" || value === "failed" || value === "stopped";
 
-export function isTurnInput(value: unknown): value is TurnInput {
-  if (!isObject(value) || !isObject(value["message"])) return false;
-  const { id, to, action, args, at, seed } = value["message"];
-  return (
-    typeof id === "string" &&
-    typeof to === "string" &&
-    typeof action === "string" &&
-    args !== undefined &&
-    typeof at === "number" &&
-    typeof seed === "string" &&
-    /^[0-9a-f]{32}$/.test(seed)
-  );
-}
+export const isTold = <T>(value: T): value is T & Told =>
+  isObject(value) && typeof value["seq"] === "number" && typeof value["head"] === "string" && isStatus(value["status"]);
 
-export function isSnapshot(value: unknown): value is Snapshot {
-  if (!isObject(value)) return false;
-  const { id, seq, head, status, state } = value;
-  return typeof id === "string" && typeof seq === "number" && typeof head === "string" && typeof status === "string" && state !== undefined;
-}
+export const isSnapshot = (value: unknown): value is Snapshot =>
+  isObject(value) && isTold(value) && typeof value["id"] === "string" && value["state"] !== undefined;

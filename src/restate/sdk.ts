@@ -7,7 +7,9 @@ import { isObject } from "./is-object.ts";
 
 export interface RestateSdk {
   object(definition: { readonly name: string; readonly handlers: Readonly<Record<string, unknown>> }): unknown;
+  service(definition: { readonly name: string; readonly handlers: Readonly<Record<string, unknown>> }): unknown;
   readonly handlers: {
+    readonly handler: (options: HandlerOptions, run: (context: SdkContext, input: unknown) => Promise<unknown>) => unknown;
     readonly object: {
       exclusive(options: HandlerOptions, run: (context: ExclusiveContext, input: unknown) => Promise<unknown>): unknown;
       shared(options: HandlerOptions, run: (context: SharedContext, input: unknown) => Promise<unknown>): unknown;
@@ -18,6 +20,8 @@ export interface RestateSdk {
     readonly services: readonly unknown[];
     /** Both ways on one stream, which HTTP/2 is needed for. */
     readonly bidirectional: boolean;
+    /** Public keys (`publickeyv1_…`): requests that are not signed by one of them are refused. */
+    readonly identityKeys?: readonly string[];
     readonly logger: () => void;
   }): (request: Http2ServerRequest, response: Http2ServerResponse) => void;
 }
@@ -25,14 +29,32 @@ export interface RestateSdk {
 /** Durations are milliseconds. */
 interface HandlerOptions {
   /** State is fetched key by key, instead of all of it travelling with each call. */
-  readonly enableLazyState: boolean;
+  readonly enableLazyState?: boolean;
   readonly journalRetention: number;
   readonly idempotencyRetention?: number;
   /** Of silence, before the server asks a handler to pause. */
   readonly inactivityTimeout?: number;
+  /** After that, before it is cut off. */
+  readonly abortTimeout?: number;
+  readonly retryPolicy?: { readonly initialInterval?: number; readonly maxInterval?: number; readonly exponentiationFactor?: number };
 }
 
-interface SharedContext {
+interface Called {
+  readonly service: string;
+  readonly method: string;
+  readonly key?: string;
+  readonly parameter: unknown;
+  readonly inputSerde: unknown;
+}
+
+export interface SdkContext {
+  genericCall(call: Called & { readonly outputSerde: unknown }): PromiseLike<unknown>;
+  genericSend(send: Called & { readonly delay?: number }): unknown;
+  cancel(invocation: string): void;
+  request(): { readonly id: string; readonly attemptCompletedSignal: AbortSignal };
+}
+
+export interface SharedContext extends SdkContext {
   readonly key: string;
   /** Null where nothing is kept under that name. */
   get(name: string): Promise<unknown>;
@@ -40,21 +62,17 @@ interface SharedContext {
 
 export interface ExclusiveContext extends SharedContext {
   set(name: string, value: unknown): void;
-  run(name: string, action: () => Promise<unknown>): PromiseLike<unknown>;
-  readonly date: { now(): Promise<number> };
-  genericSend(send: {
-    readonly service: string;
-    readonly method: string;
-    readonly key: string;
-    readonly parameter: unknown;
-    readonly inputSerde: unknown;
-  }): unknown;
+  clear(name: string): void;
+  clearAll(): void;
+  run(name: string, action: () => Promise<unknown>, options?: { readonly initialRetryInterval?: number }): PromiseLike<unknown>;
+  sleep(ms: number): PromiseLike<void>;
 }
 
 /** Whether a module that was loaded by its name is the SDK. */
 export function isRestateSdk(loaded: unknown): loaded is RestateSdk {
-  if (!isObject(loaded) || typeof loaded["object"] !== "function" || typeof loaded["createEndpointHandler"] !== "function") return false;
+  if (!isObject(loaded)) return false;
+  if (["object", "service", "createEndpointHandler"].some((name) => typeof loaded[name] !== "function")) return false;
   const { handlers, serde } = loaded;
-  if (!isObject(serde) || !isObject(handlers) || !isObject(handlers["object"])) return false;
+  if (!isObject(serde) || !isObject(handlers) || !isObject(handlers["object"]) || typeof handlers["handler"] !== "function") return false;
   return typeof handlers["object"]["exclusive"] === "function" && typeof handlers["object"]["shared"] === "function";
 }

@@ -1,64 +1,117 @@
+import { faults } from "../chain/internal.ts";
 import { EngineError, type ActorId, type Behaviour } from "../contract/index.ts";
+import { eventsAfter, put, replyTo } from "./archive.ts";
+import { deliver, expire, ring } from "./delivery.ts";
 import { DurableActor } from "./durable-actor.ts";
-import type { WorkHost } from "./durable-work.ts";
-import type { DurableContext } from "./durable-context.ts";
-import { faultOf, isTurnInput, settled, type Outcome, type TurnInput } from "./outcome.ts";
-import type { ExclusiveContext, RestateSdk } from "./sdk.ts";
-
-/** The virtual object a kind of actor is; its keys are the actors' keys as their ids write them. */
-export const objectName = (kind: string): string => `actor-${kind}`;
-
-/** The two halves of an id. */
-export function partsOf(id: ActorId): { readonly kind: string; readonly key: string } {
-  const at = id.indexOf("/");
-  return { kind: id.slice(0, at), key: id.slice(at + 1) };
-}
+import { isExpireInput, isRingInput, isStopInput, isTurnInput, type TurnInput } from "./inputs.ts";
+import { isObject } from "./is-object.ts";
+import { WORK_KEY } from "./kept.ts";
+import type { NodeHost } from "./node-host.ts";
+import { faultOf, settled } from "./outcome.ts";
+import * as reading from "./reading.ts";
+import { calling, durable, type SendLater } from "./sdk-context.ts";
+import type { ExclusiveContext, RestateSdk, SharedContext } from "./sdk.ts";
 
 export interface ObjectOptions {
-  /** How long a keyed call gets its first reply again (C4). */
-  readonly keyMs: number;
+  readonly sdk: RestateSdk;
+  readonly host: NodeHost;
+  readonly later?: SendLater | undefined;
 }
 
 /** Longer than any work takes to be told that its time is over. */
 const WORK_GRACE_MS = 30_000;
+/** For as long a caller's node sends a call again whose answer it did not get. */
+const RESEND_MS = 10 * 60_000;
+// Journals hold arguments: none outlives its turn. Whatever has to be tried again is, until it is done.
+const COMMON = { journalRetention: 0, retryPolicy: { initialInterval: 50, maxInterval: 5_000, exponentiationFactor: 2 } };
 
-/** A kind of actor as the SDK serves it: `turn` exclusive, `read` and `events` shared. */
-export function virtualObject(sdk: RestateSdk, behaviour: Behaviour, host: WorkHost, { keyMs }: ObjectOptions): unknown {
+/**
+ * A kind of actor as the SDK serves it. Its state travels with each of its turns, since one that had to be fetched would cost
+ * every turn another round trip: it is one short key, what is older is in the archive.
+ */
+export function actorObject({ sdk, host, later }: ObjectOptions, behaviour: Behaviour): unknown {
   const { kind, policy } = behaviour;
   const actor = new DurableActor(behaviour, host);
+  const { names } = host;
+  const sealer = host.sealerFor(kind);
   const idOf = (key: string): ActorId => `${kind}/${key}`;
-  // Journals hold arguments: none outlives its turn.
-  const options = { enableLazyState: true, journalRetention: 0 };
-  const whileWork = { idempotencyRetention: keyMs, inactivityTimeout: policy.workMs + WORK_GRACE_MS };
-  const { object } = sdk.handlers;
+  const options = {
+    ...COMMON,
+    idempotencyRetention: RESEND_MS,
+    inactivityTimeout: policy.workMs + WORK_GRACE_MS,
+    abortTimeout: WORK_GRACE_MS,
+  };
+  const { exclusive, shared } = sdk.handlers.object;
+  /** Runs a message to this very actor; what anybody else sends is answered, not tried again. */
+  const acting = (act: (context: ExclusiveContext, input: TurnInput) => Promise<unknown>): unknown =>
+    exclusive(options, async (context, value) => {
+      let input: unknown;
+      try {
+        input = sealer.open(value);
+      } catch (error) {
+        return { fault: faultOf(faults.fromStore(error)) };
+      }
+      return isTurnInput(input) && input.message.to === idOf(context.key) ? act(context, input) : { fault: faultOf(misdirected(kind)) };
+    });
+  const within = (context: ExclusiveContext) => durable(sdk, context, later);
+  const asking = (ask: (context: SharedContext, input: unknown) => Promise<unknown>): unknown =>
+    shared(COMMON, (context, input) => settled(ask(context, input)));
+  const plain = <T>(is: (input: unknown) => input is T, act: (context: ExclusiveContext, input: T) => Promise<unknown>): unknown =>
+    exclusive(options, async (context, input) => (is(input) ? act(context, input) : { fault: faultOf(misdirected(kind)) }));
   return sdk.object({
-    name: objectName(kind),
+    name: names.actors(kind),
     handlers: {
-      turn: object.exclusive({ ...options, ...whileWork }, async (context, input): Promise<Outcome> => {
-        if (isTurnInput(input) && input.message.to === idOf(context.key)) return actor.turn(durable(sdk, context), input.message);
-        return { of: "", fault: faultOf(misdirected(kind)) };
-      }),
-      read: object.shared(options, (context) => settled(actor.read(context, idOf(context.key)))),
-      events: object.shared(options, (context, input) =>
-        settled(actor.events(context, typeof input === "number" && input > 0 ? Math.floor(input) : 0)),
+      turn: acting((context, input) => actor.turn(within(context), input)),
+      deliver: acting((context, input) => deliver(actor, within(context), host, input)),
+      ring: plain(isRingInput, (context, input) => ring(actor, within(context), host, input, idOf(context.key))),
+      expire: plain(isExpireInput, (context, input) => expire(actor, within(context), host, input, idOf(context.key))),
+      stop: plain(isStopInput, (context, input) => actor.stop(within(context), input)),
+      restart: plain(isObject, (context, input) =>
+        actor.restart(within(context), { ifUnborn: input["ifUnborn"] === true }, idOf(context.key)),
       ),
+      read: asking((context) => reading.read(context, actor.kind, idOf(context.key))),
+      head: asking((context) => reading.head(context, actor.kind, idOf(context.key))),
+      failure: asking((context) => reading.failure(context)),
+      events: asking((context, after) => reading.events(context, seqOf(after))),
+      reply: asking(async (context, key) => {
+        const { reply, archived, pending } = await reading.reply(context, String(key));
+        if (reply !== undefined || pending || !archived) return { reply: reply ?? null, pending };
+        const answer = await calling(sdk, context)(names.archive(idOf(context.key), "reply"), String(key));
+        return { reply: isObject(answer) ? (answer["value"] ?? null) : null, pending };
+      }),
+      lives: shared(COMMON, (context, messageId) => reading.lives(context, String(messageId))),
+      working: shared(COMMON, (context) => context.get(WORK_KEY)),
     },
   });
 }
 
-function durable(sdk: RestateSdk, context: ExclusiveContext): DurableContext {
-  return {
-    get: (name) => context.get(name),
-    set: (name, value) => context.set(name, value),
-    run: (name, action) => context.run(name, action),
-    now: () => context.date.now(),
-    send(message) {
-      const { kind, key } = partsOf(message.to);
-      const input: TurnInput = { message };
-      context.genericSend({ service: objectName(kind), method: "turn", key, parameter: input, inputSerde: sdk.serde.json });
+/** Where older events and replies of a kind's actors are. */
+export function archiveObject({ sdk, host }: ObjectOptions, { kind }: Behaviour): unknown {
+  const options = { ...COMMON, enableLazyState: true };
+  const { exclusive, shared } = sdk.handlers.object;
+  return sdk.object({
+    name: host.names.archives(kind),
+    handlers: {
+      put: exclusive(options, (context, sealed) => settled(put(durable(sdk, context), sealed))),
+      events: shared(options, (context, after) => settled(eventsAfter(context, seqOf(after)))),
+      reply: shared(options, (context, key) => settled(replyTo(context, String(key)))),
     },
-  };
+  });
 }
+
+/** Ends an invocation by its id: what only a handler may do without the server's admin door. */
+export const controlService = ({ sdk, host }: ObjectOptions): unknown =>
+  sdk.service({
+    name: host.names.control,
+    handlers: {
+      cancel: sdk.handlers.handler(COMMON, async (context, invocation) => {
+        if (typeof invocation === "string" && /^inv_[A-Za-z0-9]+$/.test(invocation)) context.cancel(invocation);
+        return null;
+      }),
+    },
+  });
+
+const seqOf = (value: unknown): number => (typeof value === "number" && value > 0 ? Math.floor(value) : 0);
 
 const misdirected = (kind: string): EngineError =>
   new EngineError("BAD_ID", `This is no message to an actor of kind "${kind}": call it through the engine.`);

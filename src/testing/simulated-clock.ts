@@ -11,10 +11,12 @@ export class SimulatedClock implements Clock {
   #now: number;
   #order = 0;
   readonly #timers = new Set<Timer>();
+  readonly #settle: () => Promise<void>;
 
-  /** Default 2024-01-01. */
-  constructor(now = 1_704_067_200_000) {
+  /** Default 2024-01-01. `settled`: when what a timer sets off has run to its end; by default, all that waits for nothing outside this process. */
+  constructor(now = 1_704_067_200_000, settled: () => Promise<void> = settle) {
     this.#now = now;
+    this.#settle = settled;
   }
 
   now(): number {
@@ -35,15 +37,15 @@ export class SimulatedClock implements Clock {
   /** Moves time on, running what falls due on the way. */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms;
-    await settle();
+    await this.#settle();
     for (let next = this.#next(end); next !== undefined; next = this.#next(end)) {
       this.#timers.delete(next);
       this.#now = Math.max(this.#now, next.at);
       next.run();
-      await settle();
+      await this.#settle();
     }
     this.#now = end;
-    await settle();
+    await this.#settle();
   }
 
   /** Somebody sets the clock back: it says less, and what waits goes on waiting as long as it would have. */

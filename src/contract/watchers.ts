@@ -1,4 +1,5 @@
-import type { ActorId, Change } from "../contract/index.ts";
+import type { ActorId } from "./actor.ts";
+import type { Change } from "./engine.ts";
 
 /** Who is told of changes: a fact, once, after the commit. */
 export class Watchers {

@@ -1,0 +1,21 @@
+import type { ActorId, Message, Reply } from "../contract/index.ts";
+import { sha256 } from "./event.ts";
+import { answerTo } from "./turn.ts";
+
+/** Who asked for an answer as a message. */
+export const askerOf = ({ from, replyAs }: Message): ActorId | undefined => (replyAs === undefined ? undefined : from);
+
+/** The answer to a message that left no event, which would have sent it. Undefined: nobody asked for one. */
+export function answerMessage(message: Message, reply: Reply, at: number): Message | undefined {
+  const to = askerOf(message);
+  if (to === undefined || message.replyAs === undefined) return undefined;
+  return {
+    ...answerTo(to, message.replyAs, message.to, message.id, reply),
+    id: `${message.id}.r`,
+    at,
+    seed: sha256(`${message.seed}:r`).slice(0, 32),
+    from: message.to,
+    ...(message.cause === undefined ? {} : { cause: message.cause }),
+    ...(message.trace === undefined ? {} : { trace: message.trace }),
+  };
+}

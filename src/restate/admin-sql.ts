@@ -1,0 +1,76 @@
+/**
+ * Where an event is, by its id alone. No index is written for that, since every turn would pay for what is asked by people who
+ * look for a cause: the server's own table of state is searched, through its admin API.
+ */
+import { EngineError, type ActorId } from "../contract/index.ts";
+import { seqBefore } from "./archive.ts";
+import { isObject } from "./is-object.ts";
+import { ACTOR_KEY } from "./kept.ts";
+import type { Names } from "./names.ts";
+
+export interface Place {
+  readonly id: ActorId;
+  /** In its archive, after that seq. Undefined: in its own key. */
+  readonly archivedAfter: number | undefined;
+}
+
+const MOST_ROWS = 1_000;
+const WITHIN_MS = 60_000;
+
+export class AdminSql {
+  readonly #admin: string | undefined;
+  readonly #names: Names;
+
+  constructor(admin: string | undefined, names: Names) {
+    this.#admin = admin;
+    this.#names = names;
+  }
+
+  /** Where the id occurs. Throws `ENGINE_MISSING` where there is no admin API to ask. */
+  async holding(eventId: string): Promise<readonly Place[]> {
+    // It becomes part of a query.
+    if (!/^[0-9a-f]{64}$/.test(eventId)) return [];
+    const { prefix } = this.#names;
+    const rows = await this.#query(
+      `SELECT service_name, service_key, key FROM state WHERE (starts_with(service_name, '${prefix}actor-') OR ` +
+        `starts_with(service_name, '${prefix}archive-')) AND value_utf8 LIKE '%${eventId}%' LIMIT ${MOST_ROWS}`,
+    );
+    return rows.flatMap((row) => this.#place(row));
+  }
+
+  #place(row: unknown): readonly Place[] {
+    if (!isObject(row)) return [];
+    const { service_name: service, service_key: segment, key } = row;
+    if (typeof service !== "string" || typeof segment !== "string" || typeof key !== "string") return [];
+    const { prefix } = this.#names;
+    const [, what, kind] = /^(actor|archive)-(.+)$/.exec(service.slice(prefix.length)) ?? [];
+    if (kind === undefined) return [];
+    const id: ActorId = `${kind}/${segment}`;
+    if (what === "actor") return key === ACTOR_KEY ? [{ id, archivedAfter: undefined }] : [];
+    const archivedAfter = seqBefore(key);
+    return archivedAfter === undefined ? [] : [{ id, archivedAfter }];
+  }
+
+  async #query(query: string): Promise<readonly unknown[]> {
+    if (this.#admin === undefined)
+      throw new EngineError(
+        "ENGINE_MISSING",
+        "An event is found by its id alone through the server's admin API: give its address as well.",
+      );
+    try {
+      const response = await fetch(new URL("/query", this.#admin), {
+        method: "POST",
+        headers: { "content-type": "application/json", accept: "application/json" },
+        body: JSON.stringify({ query }),
+        signal: AbortSignal.timeout(WITHIN_MS),
+      });
+      const answer: unknown = response.ok ? await response.json() : undefined;
+      if (isObject(answer) && Array.isArray(answer["rows"])) return answer["rows"];
+      throw new Error(`It answered ${response.status}.`);
+    } catch (error) {
+      throw new EngineError("STORE_IO", "The server's admin API did not answer: see that its address is right and that it runs.", {
+        cause: error,
+      });
+    }
+  }
+}

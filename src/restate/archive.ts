@@ -1,0 +1,103 @@
+/**
+ * What has left an actor's own key: older events, and older replies. An object of its own, since all keys of
+ * an object travel with each of its turns; only what is asked for leaves this one.
+ */
+import { StoreError, type ChainEvent } from "../contract/index.ts";
+import type { DurableReader } from "./durable-context.ts";
+import { isObject } from "./is-object.ts";
+import { isEvents, isReply, type KeptReply } from "./kept.ts";
+
+/** Events under one name. */
+const SLOT_EVENTS = 16;
+
+const slotKey = (index: number): string => `events/${index}`;
+
+/** After which seq the events under that name are. Undefined: there are none under it. */
+export function seqBefore(name: string): number | undefined {
+  const [, slot] = /^events\/(\d+)$/.exec(name) ?? [];
+  return slot === undefined ? undefined : Number(slot) * SLOT_EVENTS;
+}
+const replyKey = (key: string): string => `reply/${key}`;
+/** Keys of replies and when they are over, oldest first. */
+const OVER_KEY = "over";
+/** Replies that are over are thrown away once there are this many. */
+const SWEEP_OVER = 256;
+
+/** What a turn hands to the archive. */
+export interface Sealed {
+  /** Of the first of `events`. */
+  readonly seq: number;
+  readonly events: readonly ChainEvent[];
+  readonly replies: readonly KeptReply[];
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+interface ArchiveWriter extends DurableReader {
+  set(name: string, value: unknown): void;
+  clear(name: string): void;
+}
+
+/** Exclusive. The same again changes nothing. */
+export async function put(context: ArchiveWriter, sealed: unknown): Promise<void> {
+  if (!isSealed(sealed)) throw new StoreError("STORE_CORRUPT", "This is nothing an actor puts into its archive.");
+  await putEvents(context, sealed);
+  if (sealed.replies.length > 0) await putReplies(context, sealed);
+}
+
+async function putEvents(context: ArchiveWriter, { seq, events }: Sealed): Promise<void> {
+  for (let at = 0; at < events.length;) {
+    const place = seq - 1 + at;
+    const slot = Math.floor(place / SLOT_EVENTS);
+    const within = place % SLOT_EVENTS;
+    const some = events.slice(at, at + SLOT_EVENTS - within);
+    const before = within === 0 ? [] : ((await eventsIn(context, slot)) ?? []);
+    if (before.length < within) throw new StoreError("STORE_CORRUPT", "Events are missing before those that come into the archive.");
+    context.set(slotKey(slot), [...before.slice(0, within), ...some]);
+    at += some.length;
+  }
+}
+
+async function putReplies(context: ArchiveWriter, { replies, now }: Sealed): Promise<void> {
+  const over = readOver(await context.get(OVER_KEY));
+  for (const reply of replies) {
+    context.set(replyKey(reply.key), reply);
+    over.push([reply.key, reply.until]);
+  }
+  const stay = over.length < SWEEP_OVER ? over : over.filter(([, until]) => until > now);
+  const staying = new Set(stay.map(([key]) => key));
+  for (const [key] of over) if (!staying.has(key)) context.clear(replyKey(key));
+  context.set(OVER_KEY, stay);
+}
+
+/** Shared. In order, at least the one after `afterSeq`; none where it is not here (yet). */
+export async function eventsAfter(context: DurableReader, afterSeq: number): Promise<readonly ChainEvent[]> {
+  const events = await eventsIn(context, Math.floor(afterSeq / SLOT_EVENTS));
+  return events?.slice(afterSeq % SLOT_EVENTS) ?? [];
+}
+
+/** Shared. */
+export async function replyTo(context: DurableReader, key: string): Promise<KeptReply | undefined> {
+  const reply = await context.get(replyKey(key));
+  return isReply(reply) ? reply : undefined;
+}
+
+async function eventsIn(context: DurableReader, slot: number): Promise<readonly ChainEvent[] | undefined> {
+  const events = await context.get(slotKey(slot));
+  if (events === null || events === undefined) return undefined;
+  if (isEvents(events)) return events;
+  throw new StoreError("STORE_CORRUPT", "Archived events are none: let nothing else write to these virtual objects.");
+}
+
+const readOver = (value: unknown): [key: string, until: number][] =>
+  Array.isArray(value)
+    ? value.flatMap((pair: unknown): [string, number][] =>
+        Array.isArray(pair) && typeof pair[0] === "string" && typeof pair[1] === "number" ? [[pair[0], pair[1]]] : [],
+      )
+    : [];
+
+function isSealed(value: unknown): value is Sealed {
+  if (!isObject(value)) return false;
+  const { seq, events, replies, now } = value;
+  return typeof now === "number" && typeof seq === "number" && isEvents(events) && Array.isArray(replies) && replies.every(isReply);
+}

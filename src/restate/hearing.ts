@@ -1,0 +1,60 @@
+/** What work says while it runs, on its way to the node whose caller waits: at most once, never kept. */
+import type { CallOptions, Json, Log, LogLevel, Peers, Progress } from "../contract/index.ts";
+import { isObject } from "./is-object.ts";
+
+const TOPIC = "said";
+
+export class Hearing {
+  readonly #caller: (messageId: string) => CallOptions | undefined;
+  #peers: Peers | undefined;
+  #undo: (() => void) | undefined;
+
+  constructor(caller: (messageId: string) => CallOptions | undefined) {
+    this.#caller = caller;
+  }
+
+  join(peers: Peers): void {
+    this.#peers = peers;
+    this.#undo = peers.on(TOPIC, (said) => {
+      this.#heard(said);
+      return null;
+    });
+  }
+
+  close(): void {
+    this.#undo?.();
+  }
+
+  of(messageId: string, node: string | undefined): { readonly progress: Progress; readonly log: Log } {
+    const peers = this.#peers;
+    if (node === undefined || peers === undefined || node === peers.self) {
+      return {
+        progress: (...told) => this.#caller(messageId)?.onProgress?.(...told),
+        log: (...told) => this.#caller(messageId)?.onLog?.(...told),
+      };
+    }
+    const say = (said: Json): void => void peers.ask(node, TOPIC, said).catch(() => undefined);
+    return {
+      progress: (done, total, text) => say({ of: messageId, progress: [done, total ?? null, text ?? null] }),
+      log: (level, data, logger) => say({ of: messageId, log: [level, data, logger ?? null] }),
+    };
+  }
+
+  #heard(said: Json): void {
+    if (!isObject(said) || typeof said["of"] !== "string") return;
+    const caller = this.#caller(said["of"]);
+    if (caller === undefined) return;
+    const { progress, log } = said;
+    if (Array.isArray(progress)) {
+      const [done, total, text] = progress;
+      if (typeof done === "number")
+        caller.onProgress?.(done, typeof total === "number" ? total : undefined, typeof text === "string" ? text : undefined);
+    }
+    if (isLine(log)) caller.onLog?.(log[0], log[1], typeof log[2] === "string" ? log[2] : undefined);
+  }
+}
+
+const LEVELS: ReadonlySet<unknown> = new Set(["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]);
+
+const isLine = (value: unknown): value is readonly [level: LogLevel, data: Json, logger: Json] =>
+  Array.isArray(value) && LEVELS.has(value[0]) && value[1] !== undefined;

@@ -1,0 +1,72 @@
+/** What is asked of an actor beside its turns (law 2: all of it is durable). */
+import { type Kind, understand } from "../chain/internal.ts";
+import type { ActorId, ChainEvent, Snapshot } from "../contract/index.ts";
+import type { DurableReader } from "./durable-context.ts";
+import { ACTOR_KEY, HEALTH_KEY, readHealth, readKept, type Kept, type KeptReply } from "./kept.ts";
+import type { Told } from "./outcome.ts";
+
+/** As this version of the behaviour understands it. */
+export async function read(context: DurableReader, kind: Kind, id: ActorId): Promise<Snapshot | undefined> {
+  const kept = readKept(await context.get(ACTOR_KEY));
+  if (kept === undefined) return undefined;
+  const { row, seq, head } = kept;
+  const { state, failure } = understand(kind, id, { state: kept.state, version: row.version });
+  return {
+    id,
+    seq,
+    head,
+    status: failure === undefined ? statusOf(kept) : "failed",
+    state,
+    ...(row.owner === undefined ? {} : { owner: row.owner }),
+  };
+}
+
+/** Without its state. */
+export async function head(context: DurableReader, kind: Kind, id: ActorId): Promise<(Told & { readonly owner?: string }) | undefined> {
+  const snapshot = await read(context, kind, id);
+  if (snapshot === undefined) return undefined;
+  const { seq, head: last, status, owner } = snapshot;
+  return { seq, head: last, status, ...(owner === undefined ? {} : { owner }) };
+}
+
+const statusOf = ({ row, health }: Kept): Snapshot["status"] =>
+  row.status === "live" && health?.why !== undefined ? "failed" : row.status;
+
+/** Why it has failed, of an actor that never began too. */
+export async function failure(context: DurableReader): Promise<string | undefined> {
+  const kept = readKept(await context.get(ACTOR_KEY));
+  return kept === undefined ? readHealth(await context.get(HEALTH_KEY)).why : kept.health?.why;
+}
+
+/** Of the actor's own key: those after a seq. */
+export interface Newest {
+  readonly events: readonly ChainEvent[];
+  /** Of the last event that is in the archive, or on its way there. */
+  readonly archived: number;
+}
+
+export async function events(context: DurableReader, afterSeq: number): Promise<Newest> {
+  const kept = readKept(await context.get(ACTOR_KEY));
+  if (kept === undefined) return { events: [], archived: 0 };
+  const archived = kept.seq - kept.last.length;
+  return { events: kept.last.slice(Math.max(0, afterSeq - archived)), archived };
+}
+
+/** The reply kept under that key. `archived`: the archive may have it. */
+export async function reply(
+  context: DurableReader,
+  key: string,
+): Promise<{ readonly reply: KeptReply | undefined; readonly archived: boolean; readonly pending: boolean }> {
+  const kept = readKept(await context.get(ACTOR_KEY));
+  return {
+    reply: kept?.replies.findLast((one) => one.key === key),
+    archived: kept?.archived === true,
+    pending: kept !== undefined && Object.keys(kept.row.pending).some((id) => `later ${id}` === key),
+  };
+}
+
+/** Whether the actor is in the life it sent this message in. */
+export async function lives(context: DurableReader, messageId: string): Promise<boolean> {
+  const kept = readKept(await context.get(ACTOR_KEY));
+  return kept !== undefined && kept.row.status !== "stopped" && messageId.startsWith(`${kept.row.life}.`);
+}

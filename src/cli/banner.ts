@@ -39,7 +39,12 @@ export const banner = (facts: BannerFacts, paint: Painter): string => {
   return [...lines, paint("dim", "Ctrl-C stops it.")].join("\n");
 };
 
-const connecting = ({ name, files, addresses: { http, stdio }, data, byKey, byHand }: BannerFacts): readonly string[] => {
+type Connecting = Pick<BannerFacts, "name" | "files" | "data" | "byKey" | "byHand"> & {
+  readonly addresses: Pick<Addresses, "http" | "stdio">;
+};
+
+/** How a client gets there. */
+export const connecting = ({ name, files, addresses: { http, stdio }, data, byKey, byHand }: Connecting): readonly string[] => {
   const short = commandName(name);
   const lines: string[] = [];
   if (http !== undefined) {

@@ -7,20 +7,21 @@ export type ServerLogLevel = (typeof LOG_LEVELS)[number];
 /** Codes, ids and sizes; never arguments, state or tokens. */
 export type ServerLog = (level: Exclude<ServerLogLevel, "silent">, event: string, fields?: Bag) => void;
 
-/** To standard error, which no protocol uses: JSON lines for machines, short lines for people. */
-export const serverLog = (least: ServerLogLevel, json: boolean, now: () => number): ServerLog => {
+/** To standard error, which no protocol uses: JSON lines for machines, short lines for people. `node` says which of several it is. */
+export const serverLog = (least: ServerLogLevel, json: boolean, now: () => number, node?: string): ServerLog => {
   const from = LOG_LEVELS.indexOf(least);
   return (level, event, fields) => {
     if (LOG_LEVELS.indexOf(level) < from) return;
     const at = new Date(now()).toISOString();
     if (json) {
-      process.stderr.write(`${JSON.stringify({ at, level, event, ...fields })}\n`);
+      process.stderr.write(`${JSON.stringify({ at, ...(node !== undefined && { node }), level, event, ...fields })}\n`);
       return;
     }
     const rest = Object.entries(fields ?? {})
       .map(([name, value]) => `${name}=${oneLine(typeof value === "string" ? value : JSON.stringify(value))}`)
       .join(" ");
     const mark = level === "error" ? paintError("red", level) : level === "warn" ? paintError("yellow", level) : level;
-    process.stderr.write(`${at.slice(11, 19)} ${mark} ${event} ${rest}`.trimEnd() + "\n");
+    const of = node === undefined ? "" : `${node} `;
+    process.stderr.write(`${of}${at.slice(11, 19)} ${mark} ${event} ${rest}`.trimEnd() + "\n");
   };
 };

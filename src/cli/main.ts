@@ -3,6 +3,7 @@ import { Command, CommanderError } from "commander";
 import { registerActorCommands } from "./actor-commands.ts";
 import { registerActorsCommand } from "./actors-command.ts";
 import { registerChainCommands } from "./chain-commands.ts";
+import { registerClusterCommands } from "./cluster-commands.ts";
 import { describeFailure, EXIT, type ExitCode } from "./exit-code.ts";
 import { bearGoneReaders, print, printed, visible } from "./output.ts";
 import { registerServeCommands } from "./serve-commands.ts";
@@ -41,6 +42,7 @@ const run = async (argv: readonly string[]): Promise<ExitCode> => {
   registerActorsCommand(program);
   registerActorCommands(program);
   registerChainCommands(program);
+  registerClusterCommands(program);
   for (const command of program.commands) command.exitOverride();
   try {
     await program.parseAsync([...argv], { from: "user" });

@@ -32,12 +32,20 @@ export interface Running extends AsyncDisposable {
 }
 
 /** One command of `troupe` that goes on until it is told to end. `env` is added to this process's own. */
-export const runningIn = (env: Readonly<Record<string, string>>, ...args: readonly string[]): Running => {
-  const child = spawn(process.execPath, [join(root, "bin/troupe.js"), ...args], {
-    cwd: root,
-    env: { ...process.env, ...env },
-    stdio: ["pipe", "pipe", "pipe"],
-  });
+export const runningIn = (env: Readonly<Record<string, string>>, ...args: readonly string[]): Running =>
+  runningScript({ env, args: [join(root, "bin/troupe.js"), ...args] });
+
+/** A script that goes on until it is told to end; `args` are Node's. `env` is added to this process's own. */
+export const runningScript = ({
+  args,
+  cwd = root,
+  env = {},
+}: {
+  readonly args: readonly string[];
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+}): Running => {
+  const child = spawn(process.execPath, args, { cwd, env: { ...process.env, ...env }, stdio: ["pipe", "pipe", "pipe"] });
   let out = "";
   let err = "";
   const waiting = new Set<() => void>();

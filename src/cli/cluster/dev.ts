@@ -1,0 +1,59 @@
+import { once } from "node:events";
+import { systemClock, systemEntropy } from "../../contract/index.ts";
+import { CommandError, EXIT, usage } from "../exit-code.ts";
+import { type ServerLog, serverLog } from "../log.ts";
+import { bearGoneReaders, paintError, printLine } from "../output.ts";
+import { devBanner } from "./dev-banner.ts";
+import { DevCluster } from "./dev-cluster.ts";
+import type { DevOptions, DevParts } from "./dev-options.ts";
+import { serveProgram } from "./serve-program.ts";
+import { TemporaryFolder } from "./temporary-folder.ts";
+
+/** Aborts on the first SIGTERM, SIGINT or SIGHUP; a second one ends the process, and all that ends with it, at once. */
+const stopSignal = (): AbortSignal => {
+  const stop = new AbortController();
+  const stopped = (): void => {
+    if (stop.signal.aborted) process.exit(130);
+    stop.abort();
+  };
+  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"]) process.on(signal, stopped);
+  return stop.signal;
+};
+
+const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|::1)$/i;
+
+export const clusterDev = async (modules: readonly string[], options: DevOptions, parts: DevParts = {}): Promise<void> => {
+  if (!LOOPBACK.test(options.http.host))
+    throw usage(
+      `--http ${options.http.host} is not this machine's own: a cluster for others is nodes of troupe serve --engine behind a load balancer.`,
+    );
+  bearGoneReaders(process.stdout);
+  const { clock = systemClock, entropy = systemEntropy, program = serveProgram } = parts;
+  const json = options.json === true;
+  const log = serverLog(options.log, json, () => clock.now());
+  const signal = stopSignal();
+  await using stack = new AsyncDisposableStack();
+  const directory = options.data ?? stack.use(await TemporaryFolder.make("troupe-cluster-")).path;
+  const cluster = stack.use(new DevCluster({ ...options, modules, directory, clock, entropy, program, logTo: log, signal }));
+  try {
+    const ready = await cluster.start();
+    if (json) printLine(JSON.stringify({ ...ready, ...(options.data === undefined ? {} : { data: directory }) }));
+    else process.stderr.write(`${devBanner(ready, cluster.services, modules, paintError)}\n`);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+  await untilStopped(signal, cluster, log);
+};
+
+const untilStopped = async (signal: AbortSignal, cluster: DevCluster, log: ServerLog): Promise<void> => {
+  if (!signal.aborted) {
+    const why = await Promise.race([once(signal, "abort").then(() => undefined), cluster.engineEnded]);
+    if (why !== undefined && !signal.aborted)
+      throw new CommandError(
+        EXIT.failed,
+        "RESTATE_FAILED",
+        `The Restate server ended with ${why}, so all has stopped: the log may say why.`,
+      );
+  }
+  log("info", "stopping");
+};

@@ -1,0 +1,39 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { TroupeError } from "../../contract/index.ts";
+import type { HostPort } from "../address.ts";
+import { isBag } from "../bag.ts";
+import { type Balancer, startBalancer } from "./balancer.ts";
+
+const FILE = "cluster.json";
+
+/**
+ * A balancer at the port it had last time over this directory: Restate goes on with calls that were under way at the address
+ * where they began. `onMoved` is told where another process has that port now.
+ */
+export const keptEndpoint = async (directory: string, to: readonly HostPort[], onMoved: (from: number) => void): Promise<Balancer> => {
+  const before = portIn(directory);
+  const balancer = await startAt(before, to);
+  if (before !== 0 && balancer.port !== before) onMoved(before);
+  writeFileSync(join(directory, FILE), JSON.stringify({ endpoint: balancer.port }), { mode: 0o600 });
+  return balancer;
+};
+
+const startAt = async (port: number, to: readonly HostPort[]): Promise<Balancer> => {
+  try {
+    return await startBalancer({ host: "127.0.0.1", port }, to);
+  } catch (error) {
+    if (port === 0 || !(error instanceof TroupeError)) throw error;
+    return startBalancer({ host: "127.0.0.1", port: 0 }, to);
+  }
+};
+
+const portIn = (directory: string): number => {
+  try {
+    const kept: unknown = JSON.parse(readFileSync(join(directory, FILE), "utf8"));
+    const port = isBag(kept) ? kept["endpoint"] : undefined;
+    return typeof port === "number" && Number.isInteger(port) && port > 0 && port < 65_536 ? port : 0;
+  } catch {
+    return 0;
+  }
+};

@@ -1,0 +1,30 @@
+import { type Bag, systemClock } from "../../contract/index.ts";
+import { isBag } from "../bag.ts";
+import { serverLog, type ServerLogLevel } from "../log.ts";
+import { visible } from "../output.ts";
+
+const LEVELS = ["debug", "info", "warn", "error"] as const;
+
+/** What a node writes, on this process's standard error, with its name before it. */
+export const nodeLines = (name: string, least: ServerLogLevel, json: boolean): ((line: string) => void) => {
+  const log = serverLog(least, json, () => systemClock.now(), name);
+  return (line) => {
+    const said = parsed(line);
+    const level = LEVELS.find((one) => one === said?.["level"]);
+    const event = said?.["event"];
+    if (said !== undefined && level !== undefined && typeof event === "string") {
+      const { at: _at, level: _level, event: _event, ...fields } = said;
+      log(level, event, fields);
+    } else if (json) log("info", "output", { text: line });
+    else process.stderr.write(`${name} ${visible(line)}\n`);
+  };
+};
+
+const parsed = (line: string): Bag | undefined => {
+  try {
+    const value: unknown = JSON.parse(line);
+    return isBag(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+};

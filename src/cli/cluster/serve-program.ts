@@ -1,0 +1,40 @@
+import { fileURLToPath } from "node:url";
+import type { HostPort } from "../address.ts";
+import type { NodePlace, NodeProgram } from "./node-process.ts";
+
+/** What all nodes of a cluster share. */
+export interface NodeShare {
+  readonly modules: readonly string[];
+  /** As `--engine` takes it. */
+  readonly engine: string;
+  /** By which the nodes know each other: 64 hex digits. */
+  readonly secret: string;
+  readonly graceMs: number;
+  readonly log: string;
+  /** Where it may keep files of its own. */
+  readonly directory: (place: NodePlace) => string;
+}
+
+/** The same place from the sources and from what is built of them. */
+const TROUPE = fileURLToPath(new URL("../../../bin/troupe.js", import.meta.url));
+
+const at = ({ host, port }: HostPort): string => `${host}:${port}`;
+
+/** A node as `troupe serve --engine` is one. */
+export const serveProgram = (place: NodePlace, share: NodeShare): NodeProgram => {
+  const options = {
+    "--engine": share.engine,
+    "--node": at(place.node),
+    "--advertise": `http://${at(place.node)}`,
+    "--http": at(place.http),
+    "--data": share.directory(place),
+    "--grace": String(share.graceMs),
+    "--log": share.log,
+  };
+  return {
+    file: process.execPath,
+    args: [TROUPE, "serve", ...share.modules, ...Object.entries(options).flat(), "--json"],
+    // Not as an argument: those are for everybody on the machine to read.
+    env: { ...process.env, TROUPE_CLUSTER_SECRET: share.secret },
+  };
+};

@@ -1,0 +1,55 @@
+import { once } from "node:events";
+import { createServer, type ServerHttp2Session } from "node:http2";
+import { isRestateSdk } from "../../src/restate/sdk.ts";
+import { install } from "./install.ts";
+
+export interface CountingEndpoint extends AsyncDisposable {
+  readonly url: string;
+  /** How many connections were opened to it. */
+  readonly connections: () => number;
+}
+
+/** Serves one virtual object, `count`: its handler `up` adds one and returns the sum; `hold` answers when `held` settles. */
+export const countingEndpoint = async (
+  options: { readonly port?: number; readonly name?: string; readonly held?: Promise<unknown> } = {},
+): Promise<CountingEndpoint> => {
+  const { sdk } = await install();
+  if (!isRestateSdk(sdk)) throw new TypeError("The SDK has not the shape that is used.");
+  const plain = { enableLazyState: false, journalRetention: 60_000, idempotencyRetention: 60_000 };
+  const counter = sdk.object({
+    name: options.name ?? "count",
+    handlers: {
+      up: sdk.handlers.object.exclusive(plain, async (context) => {
+        const sum = Number((await context.get("sum")) ?? 0) + 1;
+        context.set("sum", sum);
+        return sum;
+      }),
+      hold: sdk.handlers.object.exclusive(plain, async () => {
+        await options.held;
+        return null;
+      }),
+    },
+  });
+  const server = createServer(sdk.createEndpointHandler({ services: [counter], bidirectional: true, logger: () => {} }));
+  const sessions = new Set<ServerHttp2Session>();
+  let opened = 0;
+  server.on("session", (session) => {
+    opened += 1;
+    sessions.add(session);
+    session.once("close", () => sessions.delete(session));
+  });
+  server.listen(options.port ?? 0, "127.0.0.1");
+  await once(server, "listening");
+  const bound = server.address();
+  if (bound === null || typeof bound === "string") throw new TypeError("The endpoint has no port.");
+  return {
+    url: `http://127.0.0.1:${bound.port}`,
+    connections: () => opened,
+    async [Symbol.asyncDispose]() {
+      const closed = once(server, "close");
+      server.close();
+      for (const session of sessions) session.destroy();
+      await closed;
+    },
+  };
+};

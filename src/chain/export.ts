@@ -17,7 +17,7 @@ export function importLine(line: string): ChainEvent {
   const text = line.endsWith("\n") ? line.slice(0, -1) : line;
   const headerAt = START.length + 64 + HEADER.length;
   const id = text.slice(START.length, START.length + 64);
-  const headerEnd = text.indexOf('"}', headerAt) + 2;
+  const headerEnd = endOfHeader(text, headerAt);
   const header = text.slice(headerAt, headerEnd);
   const rest = text.slice(headerEnd, -1);
   const sound =
@@ -30,4 +30,14 @@ export function importLine(line: string): ChainEvent {
     (rest === "" || (rest.startsWith(`${BODY}{`) && rest.endsWith("}")));
   if (!sound) throw new StoreError("STORE_CORRUPT", "This line is no exported event: export the chain again.");
   return { id, header, ...(rest === "" ? {} : { body: rest.slice(BODY.length) }) };
+}
+
+/** After the first `"}` whose quote ends a text: an action may be called `"}`. */
+function endOfHeader(text: string, from: number): number {
+  for (let at = text.indexOf('"}', from); at >= 0; at = text.indexOf('"}', at + 1)) {
+    let backslashes = 0;
+    while (text[at - 1 - backslashes] === "\\") backslashes += 1;
+    if (backslashes % 2 === 0) return at + 2;
+  }
+  return 0;
 }

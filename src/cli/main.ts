@@ -5,6 +5,7 @@ import { registerActorsCommand } from "./actors-command.ts";
 import { registerChainCommands } from "./chain-commands.ts";
 import { registerClusterCommands } from "./cluster-commands.ts";
 import { describeFailure, EXIT, type ExitCode } from "./exit-code.ts";
+import { registerExportCommands } from "./export-commands.ts";
 import { bearGoneReaders, print, printed, visible } from "./output.ts";
 import { registerServeCommands } from "./serve-commands.ts";
 
@@ -42,6 +43,7 @@ const run = async (argv: readonly string[]): Promise<ExitCode> => {
   registerActorsCommand(program);
   registerActorCommands(program);
   registerChainCommands(program);
+  registerExportCommands(program);
   registerClusterCommands(program);
   for (const command of program.commands) command.exitOverride();
   try {

@@ -1,3 +1,5 @@
+export { sqliteExporter } from "./exporter.ts";
+export { sqliteImporter } from "./importer.ts";
 export { checkFile } from "./integrity.ts";
 export { memoryStore } from "./memory.ts";
 export { mendedSessionStores, type MendedSessionOptions } from "./mended-sessions.ts";

@@ -1,4 +1,5 @@
 import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
+import { join } from "node:path";
 import type { DatabaseSync, DatabaseSyncOptions } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { StoreError } from "../contract/index.ts";
@@ -7,6 +8,13 @@ import { sqliteCode } from "./sqlite-error.ts";
 /** `import` of it costs ten times as much at start. */
 const connect = (path: string | URL, options: DatabaseSyncOptions): DatabaseSync =>
   new (process.getBuiltinModule("node:sqlite").DatabaseSync)(path, options);
+
+/** Where a store's file is. Throws `STORE_IO` where no place was named. */
+export function pathOf({ directory, path }: { readonly directory?: string; readonly path?: string }): string {
+  if (path !== undefined) return path;
+  if (directory !== undefined) return join(directory, "troupe.db");
+  throw new StoreError("STORE_IO", "No place for the store was named: give `directory` or `path`.");
+}
 
 export interface OpenOptions {
   /** Beside a running server, or on a copy: nothing is created or written. */

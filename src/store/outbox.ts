@@ -1,6 +1,6 @@
 import { crc32 } from "node:zlib";
 import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
-import type { Damaged, Letter, Message, Undelivered } from "../contract/index.ts";
+import { StoreError, type Damaged, type Letter, type Message, type Undelivered } from "../contract/index.ts";
 import { damaged, int, text } from "./column.ts";
 import { readMessage } from "./message.ts";
 import { storeFault } from "./sqlite-error.ts";
@@ -18,6 +18,9 @@ export class Outbox {
   readonly #undelivered: StatementSync;
   readonly #letters: StatementSync;
   readonly #all: StatementSync;
+  readonly #keep: StatementSync;
+  readonly #keepLetter: StatementSync;
+  readonly #kept: StatementSync;
 
   constructor(database: DatabaseSync) {
     this.#insert = database.prepare("INSERT INTO outbox(id, failures, message, sum) VALUES(?, 0, ?, ?) ON CONFLICT(id) DO NOTHING");
@@ -34,6 +37,9 @@ export class Outbox {
     this.#undelivered = database.prepare("SELECT id, message, failures, sum FROM outbox ORDER BY pos LIMIT ?");
     this.#letters = database.prepare("SELECT id, message, why, at, sum FROM letter ORDER BY pos LIMIT ?");
     this.#all = database.prepare("SELECT id, message, sum FROM outbox UNION ALL SELECT id, message, sum FROM letter");
+    this.#keep = database.prepare("INSERT INTO outbox(id, failures, message, sum) VALUES(?,?,?,?)");
+    this.#keepLetter = database.prepare("INSERT INTO letter(id, at, why, message, sum) VALUES(?,?,?,?,?)");
+    this.#kept = database.prepare("SELECT message FROM outbox WHERE id = ?1 UNION ALL SELECT message FROM letter WHERE id = ?1");
   }
 
   has(id: string): boolean {
@@ -73,6 +79,38 @@ export class Outbox {
 
   letters(limit: number, lost?: Damaged): readonly Letter[] {
     return wholeRows(limit, (most) => this.#letters.all(most), letterIn, lost && ((error) => lost(error)));
+  }
+
+  /** All, read as they are asked for. */
+  *everyUndelivered(): Generator<Undelivered> {
+    for (const columns of this.#undelivered.iterate(-1)) yield undeliveredIn(columns);
+  }
+
+  *everyLetter(): Generator<Letter> {
+    for (const columns of this.#letters.iterate(-1)) yield letterIn(columns);
+  }
+
+  /** From elsewhere. False: it is there already, waiting or dead. Throws `STORE_CONFLICT` where another is there under its id. */
+  keep({ message, failures }: Undelivered): boolean {
+    const written = JSON.stringify(message);
+    if (this.#isKept(message, written)) return false;
+    this.#keep.run(message.id, failures, written, crc32(written));
+    return true;
+  }
+
+  /** Likewise. */
+  keepLetter({ message, why, at }: Letter): boolean {
+    const written = JSON.stringify(message);
+    if (this.#isKept(message, written)) return false;
+    this.#keepLetter.run(message.id, at, why, written, crc32(written));
+    return true;
+  }
+
+  #isKept({ id }: Message, written: string): boolean {
+    const found = this.#kept.get(id);
+    if (found === undefined) return false;
+    if (found["message"] === written) return true;
+    throw new StoreError("STORE_CONFLICT", `Another message waits here under the id ${id}: import into another directory.`);
   }
 
   /** What is wrong with messages, dead ones included: at most `limit` sentences. */

@@ -1,6 +1,6 @@
 import { crc32 } from "node:zlib";
-import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { ActorId, Json, Remembered, Reply } from "../contract/index.ts";
+import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
+import type { ActorId, Json, KeyedCall, Remembered, Reply } from "../contract/index.ts";
 import { actorId, damaged, int, parsed, text } from "./column.ts";
 
 const isReply = (value: unknown): value is Reply =>
@@ -65,10 +65,25 @@ export class Replies {
   get(actor: number, key: string): Pick<Remembered, "call" | "reply"> | undefined {
     const columns = this.#select.get(actor, key, this.#now());
     if (columns === undefined || columns["reply"] === DUE) return undefined;
-    const call = text(columns["call"]);
-    if (sumOf(call, text(columns["reply"])) !== int(columns["sum"])) throw damaged("a remembered reply was changed");
-    const reply: Json = parsed(columns["reply"]);
-    if (!isReply(reply)) throw damaged("a remembered reply is none");
-    return { call, reply };
+    return { call: text(columns["call"]), reply: replyIn(columns) };
   }
+}
+
+function replyIn(columns: Readonly<Record<string, SQLOutputValue>>): Reply {
+  checkSum(columns);
+  const reply: Json = parsed(columns["reply"]);
+  if (!isReply(reply)) throw damaged("a remembered reply is none");
+  return reply;
+}
+
+function checkSum({ call, reply, sum }: Readonly<Record<string, SQLOutputValue>>): void {
+  if (sumOf(text(call), text(reply)) !== int(sum)) throw damaged("a remembered reply was changed");
+}
+
+/** A keyed call as it was taken, with or without a reply. */
+export function callIn(columns: Readonly<Record<string, SQLOutputValue>>): KeyedCall {
+  const call = { key: text(columns["key"]), call: text(columns["call"]), until: int(columns["until"]) };
+  if (columns["reply"] !== DUE) return { ...call, reply: replyIn(columns) };
+  checkSum(columns);
+  return call;
 }

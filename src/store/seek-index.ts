@@ -1,4 +1,4 @@
-import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
 import type { ChainEvent } from "../contract/index.ts";
 import { int, text } from "./column.ts";
 import type { GroupCommit } from "./group-commit.ts";
@@ -28,6 +28,8 @@ export class SeekIndex {
   readonly #insert: StatementSync;
   readonly #found: StatementSync;
   readonly #scan: StatementSync;
+  readonly #own: StatementSync;
+  readonly #scanOwn: StatementSync;
   #building: Promise<void> | undefined;
 
   /** Without `commits` nothing is written: what is not indexed yet is scanned. */
@@ -41,33 +43,38 @@ export class SeekIndex {
     this.#found = database.prepare(
       "SELECT e.id, e.header, e.body FROM seek s JOIN event e ON e.pos = s.pos WHERE s.hash = ? ORDER BY e.pos LIMIT ?",
     );
-    this.#scan = database.prepare(
-      "SELECT id, header, body FROM event WHERE pos > ? AND (id = ? OR instr(header, ?) > 0) ORDER BY pos LIMIT ?",
+    this.#scan = database.prepare("SELECT id, header, body FROM event WHERE pos > ? AND instr(header, ?) > 0 ORDER BY pos LIMIT ?");
+    this.#own = database.prepare(
+      "SELECT e.id, e.header, e.body FROM seek s JOIN event e ON e.pos = s.pos WHERE s.hash = ? AND e.id = ? ORDER BY s.pos LIMIT 1",
     );
+    this.#scanOwn = database.prepare("SELECT id, header, body FROM event WHERE pos > ? AND id = ? LIMIT 1");
   }
 
+  /** By its own id: where actors were imported, one by one, an event may lie behind all it caused. */
   async event(id: string): Promise<ChainEvent | undefined> {
-    // Nothing comes before its cause, but what happens to share its short name.
-    return (await this.#all(id, MOST_ALIKE)).find((event) => event.id === id);
+    if (!isEventId(id)) return undefined;
+    await this.#upToDate();
+    const columns =
+      this.#own.get(short(id), id) ?? (this.#commits ? undefined : this.#scanOwn.get(int(this.#indexed.get()?.["value"]), id));
+    if (columns) return checkedEvent(columns);
+    // One whose id was changed in the file is not found by it: it is told of rather than missed.
+    this.#found.all(short(id), MOST_ALIKE).forEach(checkedEvent);
+    return undefined;
   }
 
   async caused(id: string): Promise<readonly ChainEvent[]> {
-    const all = await this.#all(id, MOST_EFFECTS + MOST_ALIKE);
-    return all.filter((event) => causeOf(event.header) === id).slice(0, MOST_EFFECTS);
+    if (!isEventId(id)) return [];
+    await this.#upToDate();
+    const rows = this.#found.all(short(id), MOST_EFFECTS + MOST_ALIKE);
+    if (!this.#commits) rows.push(...this.#scan.all(int(this.#indexed.get()?.["value"]), `,"cause":"${id}"`, MOST_EFFECTS));
+    return rows
+      .map(checkedEvent)
+      .filter((event) => causeOf(event.header) === id)
+      .slice(0, MOST_EFFECTS);
   }
 
-  async #all(id: string, limit: number): Promise<readonly ChainEvent[]> {
-    if (!isEventId(id)) return [];
-    if (this.#commits) {
-      await (this.#building ??= this.#build(this.#commits).finally(() => (this.#building = undefined)));
-    }
-    const rows = this.#found.all(short(id), limit);
-    if (!this.#commits) rows.push(...this.#scan.all(int(this.#indexed.get()?.["value"]), id, `,"cause":"${id}"`, limit));
-    return rows.map((columns) => {
-      const event = readEvent(columns);
-      checkEvent(event);
-      return event;
-    });
+  async #upToDate(): Promise<void> {
+    if (this.#commits) await (this.#building ??= this.#build(this.#commits).finally(() => (this.#building = undefined)));
   }
 
   async #build(commits: GroupCommit): Promise<void> {
@@ -94,4 +101,10 @@ export class SeekIndex {
     this.#setIndexed.run(indexed);
     return indexed;
   }
+}
+
+function checkedEvent(columns: Readonly<Record<string, SQLOutputValue>>): ChainEvent {
+  const event = readEvent(columns);
+  checkEvent(event);
+  return event;
 }

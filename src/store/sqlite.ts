@@ -4,22 +4,22 @@
  * compare-and-swap. C7: texts are kept as they were hashed, and hashed again on load.
  */
 import type { DatabaseSync } from "node:sqlite";
-import { closeSync, mkdirSync, openSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync } from "node:fs";
 import { StoreError, systemClock, type Clock, type Store } from "../contract/index.ts";
 import { Cells } from "./cells.ts";
 import { Directory } from "./directory.ts";
 import { Eraser } from "./erase.ts";
 import { GroupCommit } from "./group-commit.ts";
+import { guarded } from "./guarded.ts";
 import { History } from "./history.ts";
 import { lockStore } from "./lock.ts";
 import { migrate } from "./migrate.ts";
-import { openDatabase } from "./open-database.ts";
+import { openDatabase, pathOf } from "./open-database.ts";
 import { Outbox } from "./outbox.ts";
 import { Replies } from "./replies.ts";
 import { APPLICATION, SCHEMA } from "./schema.ts";
 import { SeekIndex } from "./seek-index.ts";
-import { sqliteCode, storeFault } from "./sqlite-error.ts";
+import { storeFault } from "./sqlite-error.ts";
 import { TurnWriter } from "./turn-writer.ts";
 
 export interface SqliteOptions {
@@ -40,8 +40,7 @@ export interface SqliteOptions {
  */
 export function sqliteStore(options: SqliteOptions): Store {
   const { directory } = options;
-  const path = options.path ?? (directory === undefined ? undefined : join(directory, "troupe.db"));
-  if (path === undefined) throw new StoreError("STORE_IO", "No place for the store was named: give `directory` or `path`.");
+  const path = pathOf(options);
   const clock = options.clock ?? systemClock;
   if (options.readOnly) return guarded(path, () => readOnlyStore(path, clock));
   return guarded(path, () => {
@@ -58,36 +57,6 @@ export function sqliteStore(options: SqliteOptions): Store {
       throw error;
     }
   });
-}
-
-function guarded(path: string, open: () => Store): Store {
-  try {
-    return open();
-  } catch (error) {
-    if (error instanceof StoreError) throw error;
-    const cause = sqliteCode(error) === 14 ? (whyNotWritten(path) ?? error) : error;
-    const system = cause instanceof Error && "code" in cause ? cause.code : undefined;
-    if (system === "EACCES" || system === "EROFS" || system === "EPERM")
-      throw new StoreError(
-        "STORE_READ_ONLY",
-        `The store ${path} cannot be written. Check who owns its directory and how the disk is mounted.`,
-        { cause },
-      );
-    if (system === "ENOSPC" || system === "EDQUOT")
-      throw new StoreError("STORE_FULL", `There is no space left for the store ${path}. Free some, then try again.`, { cause });
-    const fault = storeFault(error);
-    throw new StoreError(fault.code, `${path}: ${fault.message}`, { cause });
-  }
-}
-
-/** SQLite says only that it could not open a file; the system says why. */
-function whyNotWritten(path: string): unknown {
-  try {
-    closeSync(openSync(`${path}.lock`, "a"));
-    return undefined;
-  } catch (error) {
-    return error;
-  }
 }
 
 type Reads = Omit<

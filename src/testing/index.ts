@@ -10,3 +10,4 @@ export { settle, SimulatedClock, SimulatedEntropy, until } from "./simulated-clo
 export { tallyKind, type Hooks, type Tally } from "./suite-kinds.ts";
 export { chainOf, goldenWorkload, turnSuite, type OpenEngine, type Opened, type SuiteOptions } from "./turn-suite.ts";
 export { account, Ledger, operation, torture, type Account, type Operation, type Tortured, type TortureOptions } from "./torture.ts";
+export { exportedBy, transferSuite, type Exported, type TransferPlace } from "./transfer-suite.ts";

@@ -1,0 +1,116 @@
+import { keyOf } from "./address.ts";
+import { isList, isObject } from "./json-check.ts";
+import type { ActorId, Bag, KeyedCall, Message, Policy, Reply, Row, SetWake, Status } from "../contract/index.ts";
+
+// What hostile JSON must be before it is taken for what its place says.
+
+const isText = (value: unknown): value is string => typeof value === "string";
+const isNumber = (value: unknown): value is number => typeof value === "number";
+const isTrue = (value: unknown): value is true => value === true;
+const isMaybe = <T>(value: unknown, is: (value: unknown) => value is T): value is T | undefined => value === undefined || is(value);
+const isStatus = (value: unknown): value is Status => value === "live" || value === "failed" || value === "stopped";
+/** What was parsed holds nothing but JSON. */
+const isBag = (value: unknown): value is Bag => isObject(value);
+const isPolicy = (value: unknown): value is Partial<Policy> => isObject(value) && isMaybe(value["expireMs"], isNumber);
+
+export const isCount = (value: unknown): value is number => isNumber(value) && Number.isSafeInteger(value) && value >= 0;
+
+/** Anything between a kind and an end: a message may be on its way to nobody. */
+const isSomeone = (value: unknown): value is ActorId => isText(value) && /^[a-z][a-z0-9-]{0,63}\/.+$/u.test(value);
+
+/** In the one way an actor's id is written. */
+export function isActorId(value: unknown): value is ActorId {
+  if (!isSomeone(value)) return false;
+  try {
+    keyOf(value);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const isWake = (value: unknown): value is SetWake =>
+  isObject(value) &&
+  isNumber(value["at"]) &&
+  isText(value["action"]) &&
+  isMaybe(value["everyMs"], isNumber) &&
+  isMaybe(value["cause"], isText) &&
+  isMaybe(value["rang"], isNumber);
+
+export const isRow = (value: unknown): value is Row =>
+  isObject(value) &&
+  isText(value["uid"]) &&
+  isText(value["life"]) &&
+  isNumber(value["version"]) &&
+  isNumber(value["createdAt"]) &&
+  isNumber(value["lastMessageAt"]) &&
+  isCount(value["messageCount"]) &&
+  isMaybe(value["policy"], isPolicy) &&
+  isStatus(value["status"]) &&
+  isMaybe(value["owner"], isText) &&
+  isMaybe(value["parent"], isSomeone) &&
+  isMaybe(value["muted"], isTrue) &&
+  isObject(value["wakes"]) &&
+  Object.values(value["wakes"]).every(isWake) &&
+  isBag(value["pending"]);
+
+const isReply = (value: unknown): value is Reply =>
+  isObject(value) &&
+  ("ok" in value ||
+    isObject(value["needs"]) ||
+    (isObject(value["refused"]) && isText(value["refused"]["code"]) && isText(value["refused"]["message"])));
+
+export const isCall = (value: unknown): value is KeyedCall =>
+  isObject(value) && isText(value["key"]) && isText(value["call"]) && isNumber(value["until"]) && isMaybe(value["reply"], isReply);
+
+export const isMessage = (value: unknown): value is Message =>
+  isObject(value) &&
+  isText(value["id"]) &&
+  isSomeone(value["to"]) &&
+  isText(value["action"]) &&
+  value["args"] !== undefined &&
+  isNumber(value["at"]) &&
+  isText(value["seed"]) &&
+  isMaybe(value["viewer"], isViewer) &&
+  isMaybe(value["policy"], isPolicy) &&
+  isMaybe(value["replyAs"], isText) &&
+  isMaybe(value["from"], isSomeone) &&
+  isMaybe(value["cause"], isText) &&
+  isMaybe(value["deadline"], isNumber) &&
+  isMaybe(value["trace"], isBag) &&
+  isMaybe(value["answers"], isBag) &&
+  isMaybe(value["can"], isTexts);
+
+const isTexts = (value: unknown): value is readonly string[] => isList(value) && value.every(isText);
+
+const isViewer = (value: unknown): value is NonNullable<Message["viewer"]> =>
+  isObject(value) && isMaybe(value["principal"], isText) && isMaybe(value["self"], isSomeone) && isTexts(value["scopes"]);
+
+const wakeOf = ({ at, everyMs, action, args, cause, rang }: SetWake): SetWake => ({
+  at,
+  ...(everyMs === undefined ? {} : { everyMs }),
+  action,
+  ...(args === undefined ? {} : { args }),
+  ...(cause === undefined ? {} : { cause }),
+  ...(rang === undefined ? {} : { rang }),
+});
+
+/** Key by key, in this order: the same row has the same text whoever built it, and nothing unknown comes along. */
+export const rowOf = (row: Row): Row => {
+  const { uid, life, version, createdAt, lastMessageAt, messageCount, policy, status, owner, parent, muted, wakes, pending } = row;
+  return {
+    uid,
+    life,
+    version,
+    createdAt,
+    lastMessageAt,
+    messageCount,
+    ...(policy === undefined ? {} : { policy }),
+    status,
+    ...(owner === undefined ? {} : { owner }),
+    ...(parent === undefined ? {} : { parent }),
+    ...(muted === undefined ? {} : { muted }),
+    wakes: Object.fromEntries(Object.entries(wakes).map(([name, wake]) => [name, wakeOf(wake)])),
+    pending,
+  };
+};

@@ -1,0 +1,112 @@
+import { closeSync, fsyncSync, openSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
+import { createWriteStream } from "node:fs";
+import { dirname } from "node:path";
+import { Readable, type Transform } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { createGzip } from "node:zlib";
+import { type DumpCounts, writeDump } from "../chain/index.ts";
+import { type Exporter, StoreError } from "../contract/index.ts";
+import { sqliteExporter } from "../store/index.ts";
+import { DataDirectory } from "./data-directory.ts";
+import { CommandError, EXIT, usage } from "./exit-code.ts";
+import type { ExportOptions } from "./export-commands.ts";
+import { countsText, ProgressLine, showResult } from "./export-counts.ts";
+import { systemCode, whyUnreadable } from "./text-file.ts";
+
+const STANDARD = "-";
+/** Lines leave in pieces of about this many characters: a write for each would take most of the time. */
+const PIECE = 65_536;
+
+export const exportAll = async (file: string, options: ExportOptions): Promise<void> => {
+  const directory = new DataDirectory(options.data);
+  if (!directory.holdsActors()) throw directory.noActors();
+  const { kind, json = false } = options;
+  const progress = new ProgressLine("exporting", json);
+  let counts: DumpCounts | undefined;
+  try {
+    await using exporter = sqliteExporter({ directory: directory.path });
+    const pieces = piecesOf(exporter, kind, progress, (all) => (counts = all));
+    if (file === STANDARD) await toStandardOutput(pieces);
+    else await toFile(file, pieces);
+  } finally {
+    progress.end();
+  }
+  if (counts === undefined) throw new StoreError("STORE_IO", "The export did not come to its end: try again.");
+  const exported = counts;
+  showResult({ exported, file }, `Exported ${countsText(exported)}.`, json, file === STANDARD);
+};
+
+async function* piecesOf(
+  exporter: Exporter,
+  kind: string | undefined,
+  progress: ProgressLine,
+  onEnd: (counts: DumpCounts) => void,
+): AsyncGenerator<Buffer> {
+  const lines = writeDump(exporter, { ...(kind === undefined ? {} : { kind }), onProgress: (counts) => progress.tell(counts) });
+  let piece: string[] = [];
+  let length = 0;
+  for (;;) {
+    const next = await lines.next();
+    if (next.done === true) {
+      yield Buffer.from(piece.join(""));
+      onEnd(next.value);
+      return;
+    }
+    piece.push(next.value, "\n");
+    length += next.value.length;
+    if (length < PIECE) continue;
+    yield Buffer.from(piece.join(""));
+    piece = [];
+    length = 0;
+  }
+}
+
+const toStandardOutput = async (pieces: AsyncIterable<Buffer>): Promise<void> => {
+  try {
+    await pipeline(Readable.from(pieces, { objectMode: false }), process.stdout, { end: false });
+  } catch (error) {
+    if (systemCode(error) !== "EPIPE") throw error;
+    throw new CommandError(EXIT.failed, "FAILED", "Whoever read the export stopped before its end: what they have is no whole export.");
+  }
+};
+
+/** Whole or not at all: under its name there is never a part of an export, nor less than there was. */
+const toFile = async (file: string, pieces: AsyncIterable<Buffer>): Promise<void> => {
+  try {
+    const found = statSync(file, { throwIfNoEntry: false });
+    // A pipe, a device: nothing is to be put in its place.
+    if (found !== undefined && !found.isFile()) return await writeTo(openSync(file, "w"), file, pieces, false);
+    const target = found === undefined ? file : realpathSync(file);
+    const part = `${target}.part`;
+    rmSync(part, { force: true });
+    try {
+      await writeTo(openSync(part, "wx", 0o600), file, pieces, true);
+      renameSync(part, target);
+    } catch (error) {
+      rmSync(part, { force: true });
+      throw error;
+    }
+    syncFolder(dirname(target));
+  } catch (error) {
+    if (error instanceof StoreError || systemCode(error) === undefined) throw error;
+    if (systemCode(error) === "ENOSPC" || systemCode(error) === "EDQUOT")
+      throw new StoreError("STORE_FULL", `There is no space left for ${file}. Free some, or name a file ending in .gz.`, { cause: error });
+    throw usage(`${file} cannot be written: ${whyUnreadable(error)}.`);
+  }
+};
+
+const writeTo = async (descriptor: number, file: string, pieces: AsyncIterable<Buffer>, sync: boolean): Promise<void> => {
+  const packed: Transform[] = file.endsWith(".gz") ? [createGzip()] : [];
+  // The last words of a file that is renamed must not come after its name.
+  const sink = createWriteStream("", { fd: descriptor, autoClose: true, flush: sync });
+  await pipeline([Readable.from(pieces, { objectMode: false }), ...packed, sink]);
+};
+
+const syncFolder = (path: string): void => {
+  const folder = openSync(path, "r");
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
+};

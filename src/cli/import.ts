@@ -1,0 +1,90 @@
+import { createReadStream, type ReadStream, statSync } from "node:fs";
+import { createGunzip } from "node:zlib";
+import { pipeline } from "node:stream";
+import { type DumpProgress, noProgress, readDump } from "../chain/index.ts";
+import { type Importer, StoreError } from "../contract/index.ts";
+import { sqliteImporter } from "../store/index.ts";
+import { DataDirectory } from "./data-directory.ts";
+import { CommandError, describeFailure, usage } from "./exit-code.ts";
+import type { ImportOptions } from "./export-commands.ts";
+import { countsText, ProgressLine, showResult } from "./export-counts.ts";
+import { systemCode, whyUnreadable } from "./text-file.ts";
+
+const STANDARD = "-";
+
+export const importAll = async (file: string, options: ImportOptions): Promise<void> => {
+  const { json = false, dryRun = false } = options;
+  const directory = new DataDirectory(options.data);
+  const progress = noProgress();
+  const line = new ProgressLine(dryRun ? "verifying" : "importing", json);
+  const open = async (): Promise<Importer> => {
+    if (dryRun) return NOWHERE;
+    directory.create();
+    return sqliteImporter({ directory: directory.path });
+  };
+  // Told before anything is read: whoever waits for a large file shall not wait in vain.
+  if (!dryRun && directory.holdsActors()) await (await open())[Symbol.asyncDispose]();
+  try {
+    await readDump(chunksOf(file), open, progress, () => line.tell(progress.read));
+  } catch (error) {
+    throw told(error, progress, dryRun);
+  } finally {
+    line.end();
+  }
+  const { kept: imported, there, read } = progress;
+  if (dryRun) showResult({ verified: read }, `Sound: ${countsText(read)}. Nothing was written.`, json, false);
+  else showResult({ imported, there }, `Imported ${countsText(imported)}${thereText(there)}.`, json, false);
+};
+
+const thereText = (there: DumpProgress["there"]): string =>
+  there.actors + there.messages + there.letters === 0 ? "" : `; of these were there already: ${countsText(there)}`;
+
+/** Takes everything and keeps nothing: all that is left is that it was verified. */
+const NOWHERE: Importer = {
+  actor: async () => undefined,
+  message: async () => true,
+  letter: async () => true,
+  flush: async () => undefined,
+  [Symbol.asyncDispose]: async () => undefined,
+};
+
+/** What went wrong, and what is in the directory all the same. */
+const told = (error: unknown, { kept, read }: DumpProgress, dryRun: boolean): unknown => {
+  const { exit, code, message } = describeFailure(error);
+  if (dryRun) return new CommandError(exit, code, `${message} Sound before it: ${countsText(read)}.`);
+  const before =
+    kept.actors + kept.messages + kept.letters === 0 ? "Nothing was imported." : `Imported before it, and whole: ${countsText(kept)}.`;
+  return new CommandError(exit, code, `${message} ${before}`);
+};
+
+async function* chunksOf(file: string): AsyncGenerator<Uint8Array> {
+  try {
+    const input = file === STANDARD ? process.stdin : opened(file);
+    const chunks = file.endsWith(".gz") ? pipeline(input, createGunzip(), () => undefined) : input;
+    for await (const chunk of chunks) {
+      if (!(chunk instanceof Uint8Array)) throw new TypeError("A stream of bytes gave something else.");
+      yield chunk;
+    }
+  } catch (error) {
+    throw readFault(file, error);
+  }
+}
+
+const opened = (file: string): ReadStream => {
+  if (statSync(file).isDirectory()) throw usage(`${file} is a folder: name the file that "troupe export" wrote.`);
+  return createReadStream(file);
+};
+
+const readFault = (file: string, error: unknown): unknown => {
+  const code = systemCode(error);
+  if (code === undefined || error instanceof CommandError) return error;
+  if (code.startsWith("Z_"))
+    return new StoreError(
+      "STORE_CORRUPT",
+      `${file} cannot be unpacked (${code}): it is cut off, was changed, or is no gzip file. Take another copy.`,
+      {
+        cause: error,
+      },
+    );
+  return usage(`${file} cannot be read: ${whyUnreadable(error)}.`);
+};

@@ -1,0 +1,201 @@
+/** `Exporter` on a SQLite store: one read transaction, so that all of it is of one moment, whatever a server writes meanwhile. */
+import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
+import {
+  StoreError,
+  systemClock,
+  type ActorId,
+  type ChainEvent,
+  type Exporter,
+  type KeyedCall,
+  type Leaving,
+  type Letter,
+  type Undelivered,
+} from "../contract/index.ts";
+import { type Cell, Cells } from "./cells.ts";
+import { actorId, damaged, int, text } from "./column.ts";
+import { Directory } from "./directory.ts";
+import { guarded } from "./guarded.ts";
+import { History, readEvent } from "./history.ts";
+import { migrate } from "./migrate.ts";
+import { openDatabase, pathOf } from "./open-database.ts";
+import { Outbox } from "./outbox.ts";
+import { callIn } from "./replies.ts";
+import { APPLICATION, SCHEMA } from "./schema.ts";
+import { storeFault } from "./sqlite-error.ts";
+import type { SqliteOptions } from "./sqlite.ts";
+
+const ACTORS = 1_000;
+/** Places, not events: how large these are nobody knows before they are read. */
+const PLACES = 1_024;
+
+/**
+ * Beside a running server too. What that one writes meanwhile stays in its log until this is disposed of.
+ * Throws `StoreError`: `STORE_IO` where there is no store, `STORE_NEWER`, `STORE_CORRUPT`, `STORE_READ_ONLY` (of an older schema).
+ */
+export function sqliteExporter(options: Pick<SqliteOptions, "directory" | "path" | "clock">): Exporter {
+  const path = pathOf(options);
+  return guarded(path, () => {
+    const database = openDatabase(path, { readOnly: true });
+    try {
+      migrate(database, APPLICATION, SCHEMA, true);
+      // The moment is that of the first row read, not of BEGIN.
+      database.exec("BEGIN; SELECT value FROM meta");
+      return new SqliteExporter(database, (options.clock ?? systemClock).now());
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+  });
+}
+
+class SqliteExporter implements Exporter {
+  readonly at: number;
+  readonly #database: DatabaseSync;
+  readonly #directory: Directory;
+  readonly #history: History;
+  readonly #outbox: Outbox;
+  readonly #places: StatementSync;
+  readonly #event: StatementSync;
+  readonly #call: StatementSync;
+  #open = true;
+
+  constructor(database: DatabaseSync, at: number) {
+    this.at = at;
+    this.#database = database;
+    this.#directory = new Directory(database);
+    this.#history = new History(database);
+    this.#outbox = new Outbox(database);
+    this.#places = database.prepare(
+      `WITH RECURSIVE walk(pos, n) AS (
+         VALUES(?1, 1) UNION ALL
+         SELECT e.prev, n + 1 FROM walk JOIN event e ON e.pos = walk.pos WHERE e.prev IS NOT NULL AND n < ?2)
+       SELECT pos FROM walk`,
+    );
+    this.#event = database.prepare("SELECT actor, seq, id, header, body FROM event WHERE pos = ?");
+    this.#call = database.prepare("SELECT key, call, until, reply, sum FROM remembered WHERE key = ? AND actor = ?");
+  }
+
+  async *actors(kind?: string): AsyncGenerator<Leaving> {
+    const cells = new Cells(this.#database, 1);
+    const calls = new CallsInOrder(this.#database, this.at, kind);
+    let after: ActorId | undefined;
+    for (;;) {
+      const from = after;
+      const page = this.#read(() =>
+        this.#directory.list({ limit: ACTORS, ...(kind === undefined ? {} : { kind }), ...(from === undefined ? {} : { after: from }) }),
+      );
+      for (const { id } of page) {
+        const cell = this.#read(() => {
+          const found = cells.read(id);
+          if (found === undefined) throw damaged(`the row of ${id} is not where its name leads`);
+          return found;
+        });
+        yield {
+          id,
+          row: cell.row,
+          seq: cell.seq,
+          head: cell.head,
+          events: () => each(this.#events(cell)),
+          calls: () => each(this.#calls(cell, id, calls)),
+        };
+        calls.leave(id);
+      }
+      after = page.at(-1)?.id;
+      if (page.length < ACTORS) break;
+    }
+    if (calls.next !== undefined) throw damaged(`a reply is remembered for ${calls.next.id}, which is not listed`);
+  }
+
+  undelivered(): AsyncIterable<Undelivered> {
+    return each(this.#guarded(this.#outbox.everyUndelivered()));
+  }
+
+  letters(): AsyncIterable<Letter> {
+    return each(this.#guarded(this.#outbox.everyLetter()));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (!this.#open) return;
+    this.#open = false;
+    this.#database.close();
+  }
+
+  *#events(cell: Cell): Generator<ChainEvent> {
+    for (let seq = 0; seq < cell.seq;) {
+      const last = Math.min(cell.seq, seq + PLACES);
+      const count = last - seq;
+      const places = this.#read(() => this.#places.all(this.#history.seek(cell, last).pos, count));
+      for (const { pos } of places.toReversed()) {
+        seq += 1;
+        yield this.#read(() => {
+          const columns = this.#event.get(int(pos));
+          if (columns === undefined || columns["actor"] !== cell.pk || columns["seq"] !== seq) throw missing(seq);
+          return readEvent(columns);
+        });
+      }
+      if (seq !== last) throw missing(seq + 1);
+    }
+  }
+
+  *#calls(cell: Cell, id: ActorId, calls: CallsInOrder): Generator<KeyedCall> {
+    for (let next = calls.next; next?.id === id; next = this.#read(() => calls.skip())) {
+      const { key } = next;
+      yield this.#read(() => {
+        const columns = this.#call.get(key, cell.pk);
+        if (columns === undefined) throw damaged("a remembered reply is missing");
+        return callIn(columns);
+      });
+    }
+  }
+
+  *#guarded<T>(items: Generator<T>): Generator<T> {
+    for (;;) {
+      const next = this.#read(() => items.next());
+      if (next.done === true) return;
+      yield next.value;
+    }
+  }
+
+  #read<T>(run: () => T): T {
+    if (!this.#open) throw new StoreError("STORE_CLOSED", "This export is over: begin another.");
+    try {
+      return run();
+    } catch (error) {
+      throw storeFault(error);
+    }
+  }
+}
+
+/**
+ * Who remembers replies to which keys, in the order of actors, then of keys. Their own index is by key: asking it for each
+ * actor would read all of them each time, so SQLite sorts them once, in a file of its own where they are many.
+ */
+class CallsInOrder {
+  readonly #rows: Iterator<Record<string, SQLOutputValue>>;
+  next: { readonly id: ActorId; readonly key: string } | undefined;
+
+  constructor(database: DatabaseSync, at: number, kind: string | undefined) {
+    const sorted = database.prepare(
+      `SELECT a.kind AS kind, a.key AS name, r.key AS key FROM remembered r JOIN actor a ON a.id = r.actor
+       WHERE r.until > ?1 AND (?2 IS NULL OR a.kind = ?2) ORDER BY a.kind, a.key, r.key`,
+    );
+    this.#rows = sorted.iterate(at, kind ?? null);
+    this.skip();
+  }
+
+  skip(): typeof this.next {
+    const { value, done } = this.#rows.next();
+    return (this.next = done === true ? undefined : { id: actorId(value["kind"], value["name"]), key: text(value["key"]) });
+  }
+
+  /** Nobody asked for the rest of this actor's. */
+  leave(id: ActorId): void {
+    while (this.next?.id === id) this.skip();
+  }
+}
+
+async function* each<T>(items: Generator<T>): AsyncGenerator<T> {
+  yield* items;
+}
+
+const missing = (seq: number): Error => damaged(`event ${seq} is missing`, undefined, { seq });

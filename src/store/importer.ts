@@ -1,0 +1,177 @@
+/** `Importer` on a SQLite store: one transaction between two flushes, a savepoint within it for each actor. */
+import { mkdirSync } from "node:fs";
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { StoreError, systemClock, type Arrival, type Importer, type Letter, type Travelling, type Undelivered } from "../contract/index.ts";
+import { coldSum, restText, rowSum, soonest } from "./actor-row.ts";
+import { Cells } from "./cells.ts";
+import { split } from "./column.ts";
+import { Directory } from "./directory.ts";
+import { EventWriter } from "./event-writer.ts";
+import { guarded } from "./guarded.ts";
+import { lockStore } from "./lock.ts";
+import { migrate } from "./migrate.ts";
+import { openDatabase, pathOf } from "./open-database.ts";
+import { Outbox } from "./outbox.ts";
+import { Replies } from "./replies.ts";
+import { APPLICATION, SCHEMA } from "./schema.ts";
+import { storeFault } from "./sqlite-error.ts";
+import type { SqliteOptions } from "./sqlite.ts";
+
+/**
+ * Made where absent, with its directory. Holds the store's lock: `STORE_LOCKED` while a server has it.
+ * Throws `StoreError` as `sqliteStore` does.
+ */
+export function sqliteImporter(options: Pick<SqliteOptions, "directory" | "path" | "clock">): Importer {
+  const path = pathOf(options);
+  const { directory, clock = systemClock } = options;
+  return guarded(path, () => {
+    if (directory !== undefined) mkdirSync(directory, { recursive: true, mode: 0o700 });
+    const unlock = lockStore(path);
+    let database: DatabaseSync | undefined;
+    try {
+      database = openDatabase(path);
+      migrate(database, APPLICATION, SCHEMA);
+      return new SqliteImporter(database, () => clock.now(), unlock);
+    } catch (error) {
+      database?.close();
+      unlock();
+      throw error;
+    }
+  });
+}
+
+class SqliteImporter implements Importer {
+  readonly #database: DatabaseSync;
+  readonly #directory: Directory;
+  readonly #outbox: Outbox;
+  readonly #replies: Replies;
+  readonly #insert: StatementSync;
+  readonly #tally: StatementSync;
+  readonly #unlock: () => void;
+  #events: EventWriter;
+  /** Something was written since the last flush. */
+  #writing = false;
+  #open = true;
+
+  constructor(database: DatabaseSync, now: () => number, unlock: () => void) {
+    this.#database = database;
+    this.#directory = new Directory(database);
+    this.#outbox = new Outbox(database);
+    this.#replies = new Replies(database, now);
+    this.#events = new EventWriter(database);
+    this.#unlock = unlock;
+    this.#insert = database.prepare(
+      "INSERT INTO actor(id, seq, head, pos, full, version, seen, count, sum, due, status, owner, parent, rest, uid, kind, key) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+    );
+    this.#tally = database.prepare("INSERT INTO tally VALUES(?, 1) ON CONFLICT(kind) DO UPDATE SET n = n + 1");
+  }
+
+  actor(actor: Travelling): Promise<Arrival | undefined> {
+    return this.#do(() => {
+      const { id, seq, head, row } = actor;
+      const there = new Cells(this.#database, 1).read(id);
+      if (there?.head === head) return undefined;
+      if (there !== undefined)
+        throw conflict(
+          `${id} is there already with another chain: its event ${there.seq} is ${there.head.slice(0, 12)}…, not event ${seq}, ${head.slice(0, 12)}….`,
+        );
+      const other = this.#directory.find(row.uid);
+      if (other !== undefined) throw conflict(`${other} is there already with the uid of ${id}, ${row.uid}.`);
+      this.#database.exec("SAVEPOINT actor");
+      const pk = this.#events.begin();
+      return this.#arrival(actor, pk);
+    });
+  }
+
+  message(undelivered: Undelivered): Promise<boolean> {
+    return this.#do(() => this.#outbox.keep(undelivered));
+  }
+
+  letter(letter: Letter): Promise<boolean> {
+    return this.#do(() => this.#outbox.keepLetter(letter));
+  }
+
+  async flush(): Promise<void> {
+    if (!this.#writing) return;
+    this.#writing = false;
+    try {
+      // Where SQLite gave the transaction up by itself, there is nothing to commit, and it must not look as if there had been.
+      this.#database.exec("COMMIT");
+    } catch (error) {
+      if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
+      throw storeFault(error);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (!this.#open) return;
+    this.#open = false;
+    try {
+      this.#database.close();
+    } finally {
+      this.#unlock();
+    }
+  }
+
+  #arrival(actor: Travelling, pk: number): Arrival {
+    return {
+      event: (event, full) => this.#do(() => this.#events.add(event, full)),
+      call: ({ reply, ...claim }) =>
+        this.#do(() => (reply === undefined ? this.#replies.claim(pk, claim) : this.#replies.add(pk, { ...claim, reply }))),
+      commit: () =>
+        this.#do(() => {
+          this.#row(actor, pk);
+          this.#database.exec("RELEASE actor");
+        }),
+      abort: () =>
+        this.#do(() => {
+          this.#database.exec("ROLLBACK TO actor; RELEASE actor");
+          this.#events = new EventWriter(this.#database);
+        }),
+    };
+  }
+
+  #row({ id, row, seq, head }: Travelling, pk: number): void {
+    const { pos, full } = this.#events;
+    const rest = restText(row);
+    const sum = rowSum(coldSum(row, rest), seq, head, pos, full, row);
+    const [kind, key] = split(id);
+    const { version, lastMessageAt, messageCount, status, owner = null, parent = null, uid } = row;
+    this.#insert.run(
+      pk,
+      seq,
+      head,
+      pos,
+      full,
+      version,
+      lastMessageAt,
+      messageCount,
+      sum,
+      soonest(row),
+      status,
+      owner,
+      parent,
+      rest,
+      uid,
+      kind,
+      key,
+    );
+    this.#tally.run(kind);
+  }
+
+  async #do<T>(run: () => T): Promise<T> {
+    if (!this.#open) throw new StoreError("STORE_CLOSED", "The store is closed. Open it again.");
+    try {
+      if (!this.#writing) {
+        this.#database.exec("BEGIN IMMEDIATE");
+        this.#writing = true;
+      }
+      return run();
+    } catch (error) {
+      throw storeFault(error);
+    }
+  }
+}
+
+const conflict = (what: string): StoreError =>
+  new StoreError("STORE_CONFLICT", `${what} Nothing is ever merged: import into another directory.`);

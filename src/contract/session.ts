@@ -11,14 +11,40 @@ export interface SessionRow {
   readonly subscriptions: readonly string[];
   readonly logLevel?: string;
   readonly posture?: string;
+  /** The node that holds its standalone stream, or held it last. Only where there are several. */
+  readonly listener?: string;
   readonly createdAt: number;
   readonly seenAt: number;
+}
+
+/** What nodes do to one row at once: none undoes another's. */
+export interface SessionChange {
+  readonly subscribe?: string;
+  readonly unsubscribe?: string;
+  readonly logLevel?: string;
+  readonly listener?: string;
+}
+
+/** The row as a change leaves it. */
+export function changedSession(row: SessionRow, { subscribe, unsubscribe, logLevel, listener }: SessionChange): SessionRow {
+  const kept = row.subscriptions.filter((uri) => uri !== subscribe && uri !== unsubscribe);
+  return {
+    ...row,
+    subscriptions: subscribe === undefined ? kept : [...kept, subscribe],
+    ...(logLevel === undefined ? undefined : { logLevel }),
+    ...(listener === undefined ? undefined : { listener }),
+  };
 }
 
 /** Rows that processes may share. `touch` is called at most every ttl/10. */
 export interface SessionStore extends AsyncDisposable {
   put(row: SessionRow): Promise<void>;
   get(id: string): Promise<SessionRow | undefined>;
+  /**
+   * `changedSession` in one step, whoever else writes meanwhile. Returns the row as it is then; undefined: there is none,
+   * and none is made. Absent: read and put, one after the other, so that of two nodes' changes at once one may be lost.
+   */
+  change?(id: string, change: SessionChange): Promise<SessionRow | undefined>;
   touch(id: string, seenAt: number): Promise<void>;
   delete(id: string): Promise<void>;
   /** Rows last seen before that are deleted. Returns their ids. */

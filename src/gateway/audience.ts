@@ -1,4 +1,4 @@
-import { soon } from "../platform/index.ts";
+import { sha256Base64url, soon } from "../platform/index.ts";
 import type { Channel, Json, ListName, Log, OfferRef, Source, Surface, Viewer } from "../contract/index.ts";
 import { type Entry, listed, type Lists, type Posture } from "../source/index.ts";
 import { postureFor } from "./call.ts";
@@ -36,6 +36,26 @@ function textOf(entries: readonly Entry[]): string {
   return text;
 }
 
+const fingerprints = new WeakMap<readonly Entry[], string>();
+
+/** A list in few characters, the same in every process. */
+export function fingerprintOf(entries: readonly Entry[]): string {
+  let fingerprint = fingerprints.get(entries);
+  if (fingerprint === undefined) {
+    fingerprint = sha256Base64url(textOf(entries));
+    fingerprints.set(entries, fingerprint);
+  }
+  return fingerprint;
+}
+
+/** A list as another process showed it, by its fingerprint; empty where nobody can say what the client saw last. */
+type Shown = readonly Entry[] | string;
+
+function differs(was: Shown, is: readonly Entry[]): boolean {
+  if (typeof was === "string") return was !== fingerprintOf(is);
+  return was !== is && textOf(was) !== textOf(is);
+}
+
 /** What a subscribed URI stands for: watched by itself, so that another's change of the same offer is not told. */
 export interface Subject {
   readonly ref: OfferRef;
@@ -50,7 +70,7 @@ interface Subscribed extends Subject {
 export class Audience {
   readonly #host: AudienceHost;
   readonly #viewer: Viewer;
-  readonly #seen: { -readonly [list in keyof Lists]?: readonly Entry[] } = {};
+  readonly #seen: { -readonly [list in keyof Lists]?: Shown } = {};
   #uris: Map<string, Subscribed> | undefined;
   #dirtyUris: Set<string> | undefined;
   #dirtyLists = false;
@@ -124,6 +144,35 @@ export class Audience {
   /** The client was given this list: only what differs from it is worth telling. */
   saw(lists: Lists, list: keyof Lists): void {
     this.#seen[list] = lists[list];
+  }
+
+  /**
+   * Another process gave the client this list, at a time that nobody here can tell. False: it is not what the client was
+   * known to have, so whether what it holds now is current only telling it again makes sure.
+   */
+  sawElsewhere(list: keyof Lists, fingerprint: string): boolean {
+    const was = this.#seen[list];
+    if (was !== undefined && (typeof was === "string" ? was : fingerprintOf(was)) === fingerprint) return true;
+    this.#seen[list] = was === undefined ? fingerprint : "";
+    return false;
+  }
+
+  /** What the client saw last nobody can say any more. */
+  doubt(): void {
+    for (const list of EVERY) if (this.#seen[list] !== undefined) this.#seen[list] = "";
+  }
+
+  /** Compares the lists with what the client was shown, though nothing changed. */
+  recheck(): void {
+    if (this.#undoWatch !== undefined) this.#dirty();
+  }
+
+  /** That URI may have changed while nobody here watched it. */
+  missed(uri: string): void {
+    if (!this.has(uri)) return;
+    this.#dirtyUris ??= new Set();
+    this.#dirtyUris.add(uri);
+    this.#schedule();
   }
 
   /** Whether it is known here what the client was shown of that list last. */
@@ -234,7 +283,7 @@ export class Audience {
     const changed = new Set<ListName>();
     for (const list of EVERY) {
       const [was, is] = [this.#seen[list], lists[list]];
-      if (was !== undefined && was !== is && textOf(was) !== textOf(is)) changed.add(noticeOf(list));
+      if (was !== undefined && differs(was, is)) changed.add(noticeOf(list));
       this.#seen[list] = is;
     }
     for (const list of changed) if (this.#host.wanted.includes(list)) this.#host.listChanged(list);

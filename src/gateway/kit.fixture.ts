@@ -112,8 +112,12 @@ export function world(): World {
             context.log("info", { at: "half" });
             context.progress(1, 2, "again");
             await new Promise((resolve, reject) => {
-              context.signal.addEventListener("abort", () => reject(new Error("aborted")), { once: true });
-              setTimeout(resolve, made.slowMs);
+              const timer = setTimeout(resolve, made.slowMs);
+              const aborted = (): void => {
+                clearTimeout(timer);
+                reject(new Error("aborted"));
+              };
+              context.signal.addEventListener("abort", aborted, { once: true });
             });
             made.calls += 1;
             return "done";

@@ -390,6 +390,18 @@ describe("the standalone stream", () => {
     );
   });
 
+  test("that another has taken the place of counts no more", async () => {
+    await using gateway = gatewayOf(world().source, { limits: { listens: 2 } });
+    const session = await open(gateway);
+    const stream = exchangeOf("GET", session.headers);
+    await gateway.exchange(stream.exchange);
+    const last = stream.channel.events[0]?.id ?? "";
+    for (let round = 0; round < 5; round += 1) {
+      const again = exchangeOf("GET", { ...session.headers, "last-event-id": last });
+      assert.equal((await gateway.exchange(again.exchange)).status, 200);
+    }
+  });
+
   test("ends with a drain", async () => {
     await using gateway = gatewayOf(world().source);
     const session = await open(gateway);

@@ -4,6 +4,7 @@ import {
   type Clock,
   type Entropy,
   type Log,
+  type Peers,
   type SessionStore,
   type Source,
   type StreamStore,
@@ -67,6 +68,11 @@ export interface GatewayOptions {
   readonly sessions?: SessionStore;
   /** What such sessions resume replies from. */
   readonly streams?: StreamStore;
+  /**
+   * The other nodes that serve the same sessions from the same two stores: a client may then send each request to any of
+   * them. Rate limits and other limits hold for each node. Not disposed with the gateway. Absent: this is the only one.
+   */
+  readonly peers?: Peers;
   readonly clock?: Clock;
   readonly entropy?: Entropy;
   /** `modern: "dynamic"` holds where the request carries a principal: lists may vary by authorization and by nothing else. */
@@ -78,7 +84,7 @@ export interface GatewayOptions {
    * bursts of ten times that. `false`: no limit.
    */
   readonly rateLimit?: Rate | false;
-  /** At least 32 bytes that sign `requestState`. Default: random, so a state does not outlive the process. */
+  /** At least 32 bytes that sign `requestState`. Default: random, so a state does not outlive the process; with `peers` it has to be given. */
   readonly requestStateKey?: Uint8Array;
   /** A legacy session over HTTP ends after this long without a request. Default 24 hours. */
   readonly sessionTtlMs?: number;
@@ -96,6 +102,7 @@ export interface Settings {
   readonly instructions: string | undefined;
   readonly sessions: SessionStore;
   readonly streams: StreamStore;
+  readonly peers: Peers | undefined;
   readonly clock: Clock;
   readonly entropy: Entropy;
   readonly legacyPosture: Posture;
@@ -128,6 +135,8 @@ export function settle(options: GatewayOptions): Settings {
   const entropy = options.entropy ?? systemEntropy;
   const key = options.requestStateKey ?? fromHex(entropy.hex(32));
   if (key.byteLength < 32) throw new TroupeError("DOOR_OPTION", "requestStateKey needs at least 32 bytes.");
+  if (options.peers !== undefined && options.requestStateKey === undefined)
+    throw new TroupeError("DOOR_OPTION", "Several nodes need one requestStateKey: give all of them the same.");
   const said = [options.instructions, options.source.instructions].filter((text) => text !== undefined && text !== "");
   return {
     source: options.source,
@@ -135,6 +144,7 @@ export function settle(options: GatewayOptions): Settings {
     instructions: said.length === 0 ? undefined : said.join("\n\n"),
     sessions: options.sessions ?? noSessions,
     streams: options.streams ?? noStreams,
+    peers: options.peers,
     clock: options.clock ?? systemClock,
     entropy,
     legacyPosture: options.posture?.legacy ?? "dynamic",

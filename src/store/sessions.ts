@@ -112,7 +112,7 @@ function sessionStore(database: DatabaseSync, read: Run, write: Run): Omit<Sessi
 
 function sessionRow(value: Json): Omit<SessionRow, "seenAt"> {
   if (!isBag(value)) throw damaged("a session is none");
-  const { id, principal, protocol, client, capabilities, subscriptions, logLevel, posture, createdAt } = value;
+  const { id, principal, protocol, client, capabilities, subscriptions, logLevel, posture, listener, createdAt } = value;
   if (!isBag(client) || !isBag(capabilities) || !Array.isArray(subscriptions)) throw damaged("a session is none");
   return {
     id: text(id),
@@ -123,6 +123,7 @@ function sessionRow(value: Json): Omit<SessionRow, "seenAt"> {
     subscriptions: subscriptions.map(text),
     ...(logLevel === undefined ? {} : { logLevel: text(logLevel) }),
     ...(posture === undefined ? {} : { posture: text(posture) }),
+    ...(listener === undefined ? {} : { listener: text(listener) }),
     createdAt: int(createdAt),
   };
 }

@@ -2,6 +2,7 @@ import type { Bag, CancelSignal, Json } from "../../contract/index.ts";
 import { bagIn, textIn } from "../json.ts";
 import type { Response } from "../json-rpc.ts";
 import type { Settings } from "../options.ts";
+import { nodeMark } from "./node-mark.ts";
 
 /** The client did not or could not answer; the sentence is for whoever called. */
 export class NoAnswer extends Error {
@@ -33,7 +34,7 @@ export class ClientRequests {
     if (this.#closed) return Promise.reject(new NoAnswer("The client has gone."));
     if (signal?.aborted) return Promise.reject(new NoAnswer("The call was cancelled."));
     if (this.#closing.aborted) return Promise.reject(new NoAnswer(CLOSING));
-    const id = `ask-${this.#settings.entropy.hex(8)}`;
+    const id = `ask-${nodeMark(this.#settings)}`;
     return new Promise<Json>((resolve, reject) => {
       const end = (): void => {
         this.#waiting.delete(id);

@@ -2,11 +2,13 @@ import type { Answer, Bag, Channel, Exchange, Json, Source } from "../../contrac
 import type { Core } from "../core.ts";
 import { Fault, faultOf } from "../errors.ts";
 import { faultAnswer } from "../fault-answer.ts";
-import { type Batch, classify, errorText, type Incoming, type Request } from "../json-rpc.ts";
+import { type Batch, classify, errorText, type Incoming, type Notification, type Request, type Response } from "../json-rpc.ts";
 import { legacyReply, pieces, wholeText } from "../reply.ts";
 import { has, isLegacyRevision } from "../revision.ts";
 import { ResumableStream, RETRY_MS } from "./resumable-stream.ts";
 import { initializeMembers, newSession } from "./initialize.ts";
+import { nodeMark } from "./node-mark.ts";
+import { OpenStream } from "./open-stream.ts";
 import { answeredText, type Answered, type LegacyAside, noticed, performLegacy } from "./perform.ts";
 import type { Session } from "./session.ts";
 import { Sessions } from "./sessions.ts";
@@ -35,13 +37,21 @@ export class LegacyHttp {
     if (incoming.kind === "malformed") throw incoming.fault;
     if (incoming.kind === "request") return this.#core.work.during(() => this.#request(session, exchange, incoming));
     if (incoming.kind === "batch") return this.#core.work.during(() => this.#batch(session, exchange, incoming.items));
+    if (incoming.kind === "notification" && incoming.method === "notifications/initialized") session.ready = true;
     // An answer nobody waits for any more is not the client's fault.
-    if (incoming.kind === "response") session.requests.answered(incoming);
-    else {
-      if (incoming.method === "notifications/initialized") session.ready = true;
-      noticed(session, incoming);
-    }
-    return ACCEPTED;
+    const passed = this.#heard(session, exchange, incoming);
+    return passed === undefined ? ACCEPTED : passed.then(() => ACCEPTED);
+  }
+
+  /** What asks for no reply. What nothing here waits for may be for another node; that costs as much as a call. */
+  #heard(session: Session, exchange: Exchange, incoming: Response | Notification): Promise<void> | undefined {
+    const response = incoming.kind === "response";
+    const here = response ? session.requests.answered(incoming) : noticed(session, incoming);
+    if (here || session.nodes === undefined) return undefined;
+    this.#core.limit(exchange.caller, session.viewerFor(exchange.caller));
+    if (response) return session.nodes.answered(session, incoming);
+    session.nodes.noticed(session, incoming);
+    return undefined;
   }
 
   /** The standalone stream, or the rest of a reply that broke off. */
@@ -125,9 +135,14 @@ export class LegacyHttp {
 
   async #inBatch(session: Session, exchange: Exchange, aside: LegacyAside, incoming: Incoming): Promise<string | undefined> {
     if (incoming.kind === "malformed") return errorText(incoming.id, incoming.fault, "legacy");
-    if (incoming.kind === "response") session.requests.answered(incoming);
-    if (incoming.kind === "notification") noticed(session, incoming);
-    if (incoming.kind !== "request") return undefined;
+    if (incoming.kind !== "request") {
+      try {
+        await this.#heard(session, exchange, incoming);
+        return undefined;
+      } catch (error) {
+        return errorText(null, faultOf(error), "legacy");
+      }
+    }
     const answered = await performLegacy(this.#core, session, incoming, {
       caller: exchange.caller,
       aside,
@@ -140,23 +155,24 @@ export class LegacyHttp {
   }
 
   async #standalone(session: Session, exchange: Exchange, again: boolean): Promise<Answer> {
+    if (session.nodes !== undefined && (again || !session.listened)) {
+      await session.nodes.claim(session, again);
+      usable(session.closed ? undefined : session, undefined);
+    }
     // A client that comes back with an event id has lost the stream we still hold.
-    if (session.standalone?.gone.aborted === false && session.standalone.ready && !again)
-      throw new Fault("STREAM_TAKEN", "This session has a standalone stream already; there is one.");
-    if (this.#core.open.size >= this.#core.settings.limits.listens) throw new Fault("BUSY", "Too many streams are open; close one first.");
-    session.standalone?.close();
-    const channel = exchange.stream();
-    const close = (): void => channel.close();
-    this.#core.open.add(close);
-    const leave = (): void => {
-      this.#core.open.delete(close);
-      if (session.standalone === channel) session.standalone = undefined;
-      session.told?.detach(channel);
+    if (session.listened && !again) throw new Fault("STREAM_TAKEN", "This session has a standalone stream already; there is one.");
+    const opened = (): Channel => {
+      session.standalone?.close();
+      return exchange.stream();
     };
-    if (channel.gone.aborted) leave();
-    else channel.gone.addEventListener("abort", leave, { once: true });
+    const channel = new OpenStream(this.#core, opened, (stream) => {
+      if (session.standalone === stream) session.standalone = undefined;
+      session.told?.detach(stream);
+    });
     if (has(session.revision, "primedStreams")) await this.#prime(session, channel);
     await session.listen(channel, exchange.caller);
+    // Of two nodes that the client went to at once, the row names one.
+    if (session.listensElsewhere) session.letGo();
     return { status: 200, open: true };
   }
 
@@ -165,12 +181,16 @@ export class LegacyHttp {
   }
 
   async #resume(session: Session, exchange: Exchange, name: string, last: string): Promise<Answer> {
+    const running = session.stream(name);
+    if (running === undefined && session.nodes !== undefined) {
+      await session.nodes.replies.follow(session, name, last, (left) => new OpenStream(this.#core, () => exchange.stream(), left));
+      return { status: 200, open: true };
+    }
     const channel = exchange.stream();
     const replay = async (): Promise<void> => {
       const missed = await this.#core.settings.streams.after(session.row.id, last);
       for (const { id, message } of missed?.messages ?? []) if (message !== null) channel.send(JSON.stringify(message), id);
     };
-    const running = session.stream(name);
     if (running === undefined) {
       await replay();
       return { status: 200 };
@@ -222,7 +242,7 @@ class PostAside implements LegacyAside {
   #open(): ResumableStream {
     if (this.stream !== undefined) return this.stream;
     const { settings } = this.#core;
-    const name = settings.entropy.hex(8);
+    const name = nodeMark(settings);
     const primed = has(this.#session.revision, "primedStreams");
     this.stream = new ResumableStream({ settings, session: this.#session.row.id, name, primed }, this.#exchange.stream());
     this.#session.keepStream(this.stream);

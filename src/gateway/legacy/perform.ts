@@ -1,4 +1,4 @@
-import type { Bag, Caller, Json } from "../../contract/index.ts";
+import { type Bag, type Caller, changedSession, type Json, type SessionChange } from "../../contract/index.ts";
 import { type Aside, isLogLevel, logTo, progressTo } from "../aside.ts";
 import { type Call, isList, type Members } from "../call.ts";
 import { toolError } from "../content.ts";
@@ -13,6 +13,7 @@ import { checkAnswer, questionsOf, shapeQuestion } from "../questions.ts";
 import { legacyReply, type ReplyText } from "../reply.ts";
 import { Running } from "../running.ts";
 import { subscribable } from "../subscribable.ts";
+import type { Lists } from "../../source/index.ts";
 import { NoAnswer } from "./client-requests.ts";
 import type { Session } from "./session.ts";
 
@@ -106,12 +107,17 @@ function callOf(session: Session, request: Request, asking: Asking, running: Run
     can: session.can,
     signal: running,
     onLog: logTo(asking.aside, session.logLevel),
-    onListed: isList(request.method) ? (lists, list) => session.audience(asking.caller).saw(lists, list) : undefined,
+    onListed: isList(request.method) ? (lists, list) => showed(session, asking.caller, lists, list) : undefined,
     key: callKey(meta, asking.idempotencyKey),
     trace: traceOf(meta),
     onProgress: progressTo(asking.aside, request.params, session.revision),
     checkArguments: undefined,
   };
+}
+
+function showed(session: Session, caller: Caller, lists: Lists, list: keyof Lists): void {
+  session.audience(caller).saw(lists, list);
+  session.nodes?.shown(session, list, lists[list]);
 }
 
 function performed(core: Core, session: Session, call: Call, asking: Asking, running: Running): Members | Promise<Members> {
@@ -178,27 +184,32 @@ const OWN_METHODS: ReadonlyMap<string, OwnMethod> = new Map(
       const viewer = session.viewerFor(caller);
       const target = await subscribable(source, viewer, await source.surface(viewer), uri);
       if (target === undefined) throw new Fault("RESOURCE_NOT_FOUND", "Resource not found", { data: { uri } });
-      if (session.row.subscriptions.includes(uri)) return NOTHING;
+      if (known(session, uri) === true) return NOTHING;
       const { subscriptions: most } = core.settings.limits;
       if (session.row.subscriptions.length >= most)
         throw new Fault("BUSY", `A session may subscribe to ${most} resources; unsubscribe from some first.`);
       session.audience(caller).subscribe(uri, target);
-      await keep(core, session, { subscriptions: [...session.row.subscriptions, uri] });
+      await keep(core, session, { subscribe: uri });
       return NOTHING;
     },
     async "resources/unsubscribe"(core, session, request) {
       const uri = uriOf(request);
       session.told?.unsubscribe(uri);
-      if (session.row.subscriptions.includes(uri))
-        await keep(core, session, { subscriptions: session.row.subscriptions.filter((one) => one !== uri) });
+      if (known(session, uri) !== false) await keep(core, session, { unsubscribe: uri });
       return NOTHING;
     },
   }),
 );
 
+// Undefined where another node may have changed that a moment ago.
+function known({ nodes, row }: Session, uri: string): boolean | undefined {
+  return nodes === undefined ? row.subscriptions.includes(uri) : undefined;
+}
+
 // A connection's session ends with it; only one that a client can come back to is kept.
-async function keep(core: Core, session: Session, change: Partial<Session["row"]>): Promise<void> {
-  session.row = { ...session.row, ...change };
+async function keep(core: Core, session: Session, change: SessionChange): Promise<void> {
+  if (session.nodes !== undefined) return session.nodes.rows.change(session, change);
+  session.row = changedSession(session.row, change);
   // Written once more, a session that its client has ended would be there again.
   if (session.kept && !session.closed) await core.settings.sessions.put(session.row);
 }
@@ -209,14 +220,14 @@ function uriOf(request: Request): string {
   return uri;
 }
 
-/** `notifications/cancelled`: the request is aborted and gets no reply. What is unknown is ignored. */
-export function noticed(session: Session, notification: Notification): void {
-  if (notification.method !== "notifications/cancelled") return;
+/** `notifications/cancelled`: the request is aborted and gets no reply. False: no such request runs here; it is ignored. */
+export function noticed(session: Session, notification: Notification): boolean {
+  if (notification.method !== "notifications/cancelled") return true;
   const { requestId } = notification.params;
-  if (typeof requestId !== "string" && typeof requestId !== "number") return;
+  if (typeof requestId !== "string" && typeof requestId !== "number") return true;
   const running = session.running.get(requestId);
-  if (running === undefined) return;
-  running.abort();
+  running?.abort();
+  return running !== undefined;
 }
 
 export function answeredText(request: Request, answered: Exclude<Answered, undefined>): string | ReplyText {

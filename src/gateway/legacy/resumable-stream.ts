@@ -1,9 +1,13 @@
 import type { Channel, Json } from "../../contract/index.ts";
 import { inLog } from "../errors.ts";
 import type { Settings } from "../options.ts";
+import { FarWay } from "./far-way.ts";
 
 /** How long a client waits before it asks for a broken stream again. */
 export const RETRY_MS = 1_000;
+
+/** What a stream goes out by. */
+export type Way = Pick<Channel, "ready" | "send" | "close">;
 
 export interface EventStreamOptions {
   readonly settings: Settings;
@@ -20,7 +24,7 @@ export interface EventStreamOptions {
  */
 export class ResumableStream {
   readonly #options: EventStreamOptions;
-  #channel: Channel | undefined;
+  #channel: Way | undefined;
   #abandoned = false;
   /** Its last message has been. */
   #over = false;
@@ -61,7 +65,8 @@ export class ResumableStream {
   }
 
   /** Another connection takes over: `replay` runs between what was sent and what is to come. */
-  resume(channel: Channel, replay: () => Promise<void>): Promise<void> {
+  resume(channel: Way, replay: () => Promise<void>): Promise<void> {
+    if (this.#channel instanceof FarWay) this.#channel.yieldTo(channel);
     this.#channel = undefined;
     return this.#after(async () => {
       await replay();

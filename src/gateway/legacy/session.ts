@@ -1,19 +1,37 @@
 import { sha256Hex } from "../../platform/index.ts";
-import type { Bag, CancelSignal, Caller, Channel, ListName, Log, LogLevel, SessionRow, Source, Viewer } from "../../contract/index.ts";
+import type {
+  Bag,
+  CancelSignal,
+  Caller,
+  Channel,
+  Json,
+  ListName,
+  Log,
+  LogLevel,
+  SessionRow,
+  Source,
+  Viewer,
+} from "../../contract/index.ts";
 import type { Posture } from "../../source/index.ts";
 import { isLogLevel } from "../aside.ts";
 import { Audience, type AudienceHost } from "../audience.ts";
 import { viewerOf } from "../core.ts";
 import { canOf } from "../envelope.ts";
+import { inLog } from "../errors.ts";
 import { notificationText } from "../json-rpc.ts";
 import { indexOf } from "../offers.ts";
 import type { Settings } from "../options.ts";
 import { has, isLegacyRevision, LATEST_LEGACY, type LegacyRevision } from "../revision.ts";
 import { InFlight } from "../running.ts";
 import { ClientRequests } from "./client-requests.ts";
+import type { Nodes } from "./nodes.ts";
+import { Paced } from "./paced.ts";
 import type { ResumableStream } from "./resumable-stream.ts";
 
 const ALL_LISTS = ["tools", "resources", "prompts"] as const;
+const SHOWN = ["tools", "resources", "resourceTemplates", "prompts"] as const;
+/** Two nodes may see the same world as two lists, one of another release say: their client is told to compare no more often. */
+const RECHECK_MS = 10_000;
 const NOTHING: readonly string[] = Object.freeze([]);
 
 interface Begun {
@@ -21,6 +39,8 @@ interface Begun {
   readonly kept: boolean;
   /** The server takes no more work. */
   readonly closing: CancelSignal;
+  /** Where other nodes serve it too. */
+  readonly nodes?: Nodes;
 }
 
 /**
@@ -37,6 +57,9 @@ export class Session implements AudienceHost {
   readonly source: Source;
   readonly revision: LegacyRevision;
   readonly can: readonly string[];
+  readonly nodes: Nodes | undefined;
+  /** Its row may be another by now. */
+  stale = false;
   /** The standalone stream of an HTTP client, or the connection. */
   standalone: Channel | undefined;
   /** This process holds it no longer. */
@@ -50,6 +73,7 @@ export class Session implements AudienceHost {
   #streams: Map<string, ResumableStream> | undefined;
   /** Begun in another process, and not listened to in this one yet. */
   #revived: boolean;
+  #recheck: Paced | undefined;
   readonly #settings: Settings;
   readonly #closing: CancelSignal;
 
@@ -57,6 +81,7 @@ export class Session implements AudienceHost {
     this.row = row;
     this.ready = how.ready;
     this.kept = how.kept;
+    this.nodes = how.nodes;
     this.#revived = how.kept && how.ready;
     this.source = source;
     this.revision = isLegacyRevision(row.protocol) ? row.protocol : LATEST_LEGACY;
@@ -95,6 +120,11 @@ export class Session implements AudienceHost {
 
   get busy(): boolean {
     return this.standalone !== undefined || (this.#running?.size ?? 0) > 0;
+  }
+
+  /** Its client reads the standalone stream. */
+  get listened(): boolean {
+    return this.standalone?.gone.aborted === false && this.standalone.ready;
   }
 
   /** A reply that is an event stream and has not ended. */
@@ -145,11 +175,12 @@ export class Session implements AudienceHost {
   /** From now on the client is told on that channel. */
   async listen(channel: Channel, caller: Caller): Promise<void> {
     this.standalone = channel;
-    await this.#findUris(caller);
     const audience = this.audience(caller);
+    await this.#findUris(audience, this.viewerFor(caller), this.#revived);
     const unknown = this.#revived && this.posture === "dynamic" ? ALL_LISTS.filter((list) => !audience.knows(list)) : [];
     this.#revived = false;
     await audience.start(channel);
+    if (this.#audience !== audience) return audience.stop();
     // Shown by a process that is no more: whether it still holds nobody can say, so the client is told to ask.
     for (const list of unknown) this.listChanged(list);
   }
@@ -159,15 +190,71 @@ export class Session implements AudienceHost {
   }
 
   // A row that outlived its process knows URIs only: whose offers they are, the surface says.
-  async #findUris(caller: Caller): Promise<void> {
-    const audience = this.audience(caller);
+  async #findUris(audience: Audience, viewer: Viewer, revived: boolean): Promise<void> {
     const missing = this.row.subscriptions.filter((uri) => !audience.has(uri));
-    if (missing.length === 0) return;
-    const offers = indexOf((await this.source.surface(this.viewerFor(caller))).catalogue);
-    for (const uri of missing) {
-      const target = offers.resource(uri);
-      if (target !== undefined) audience.subscribe(uri, target);
+    if (missing.length > 0) {
+      const offers = indexOf((await this.source.surface(viewer)).catalogue);
+      for (const uri of missing) {
+        const target = offers.resource(uri);
+        if (target !== undefined) audience.subscribe(uri, target);
+      }
     }
+    // Another node knew of them before this one watched: what changed in between was told to nobody.
+    if (this.nodes !== undefined) for (const uri of revived ? this.row.subscriptions : missing) audience.missed(uri);
+  }
+
+  /** The row as it is in the store. */
+  adopt(row: SessionRow): void {
+    const wanted = new Set(row.subscriptions);
+    for (const uri of this.row.subscriptions) if (!wanted.has(uri)) this.#audience?.unsubscribe(uri);
+    this.row = { ...row, seenAt: Math.max(row.seenAt, this.row.seenAt) };
+    if (this.listensElsewhere) return this.letGo();
+    const [audience, viewer] = [this.#audience, this.#viewer];
+    if (this.standalone === undefined || audience === undefined || viewer === undefined) return;
+    this.#findUris(audience, viewer, false).catch((error: unknown) => this.log("error", { event: "subscribe-failed", ...inLog(error) }));
+  }
+
+  /** Another node has the standalone stream, or had it last. */
+  get listensElsewhere(): boolean {
+    const { listener } = this.row;
+    return this.nodes !== undefined && listener !== undefined && listener !== this.nodes.self;
+  }
+
+  /** Another node tells the client from now on. */
+  letGo(): void {
+    this.#forget();
+    this.#revived = true;
+  }
+
+  /** Another node gave the client that list. */
+  shownElsewhere(list: Json | undefined, fingerprint: string): void {
+    const known = SHOWN.find((one) => one === list);
+    if (known === undefined) return;
+    if (this.#audience === undefined) this.#revived = true;
+    else if (!this.#audience.sawElsewhere(known, fingerprint)) this.#compare();
+  }
+
+  /** What others have done to it may have gone unheard. */
+  doubt(): void {
+    this.stale = true;
+    this.#revived = true;
+    if (this.#audience === undefined) return;
+    this.#audience.doubt();
+    this.#compare();
+  }
+
+  #compare(): void {
+    this.#recheck ??= new Paced(this.#settings.clock, RECHECK_MS, () => this.#audience?.recheck());
+    this.#recheck.want();
+  }
+
+  #forget(): void {
+    this.#recheck?.stop();
+    this.#recheck = undefined;
+    this.#audience?.stop();
+    this.#audience = undefined;
+    this.standalone?.close();
+    this.standalone = undefined;
   }
 
   /** Waits of this session end; calls go on where their work does not wait for the client. */
@@ -175,10 +262,7 @@ export class Session implements AudienceHost {
     this.closed = true;
     this.#requests?.close();
     for (const stream of this.#streams?.values() ?? []) stream.abandon();
-    this.#audience?.stop();
-    this.#audience = undefined;
-    this.standalone?.close();
-    this.standalone = undefined;
+    this.#forget();
   }
 }
 

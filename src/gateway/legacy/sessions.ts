@@ -1,6 +1,7 @@
 import type { Caller, SessionRow, Source } from "../../contract/index.ts";
 import { inLog } from "../errors.ts";
 import type { Core } from "../core.ts";
+import { Nodes } from "./nodes.ts";
 import { Session } from "./session.ts";
 
 /** Sessions of clients that come back: rows in the store, and the live ones in memory. */
@@ -8,12 +9,24 @@ export class Sessions {
   readonly #core: Core;
   readonly #sourceFor: (posture: string | undefined) => Source;
   readonly #live = new Map<string, Session>();
+  readonly #nodes: Nodes | undefined;
   #undoSweep: (() => void) | undefined;
 
   constructor(core: Core, sourceFor: (posture: string | undefined) => Source) {
     this.#core = core;
     this.#sourceFor = sourceFor;
+    const { settings } = core;
+    this.#nodes = settings.peers === undefined ? undefined : new Nodes(settings.peers, settings, this);
     this.#sweepLater();
+  }
+
+  /** Those in memory. */
+  all(): Iterable<Session> {
+    return this.#live.values();
+  }
+
+  live(id: string): Session | undefined {
+    return this.#live.get(id);
   }
 
   async add(row: SessionRow): Promise<Session> {
@@ -29,18 +42,21 @@ export class Sessions {
     const live = this.#live.get(id);
     if (live === undefined) return this.#rehydrate(id, caller, posture);
     if (!belongs(live.row, caller, posture)) return undefined;
-    return this.#seen(live) ? live : undefined;
+    if (!live.stale && this.#seen(live)) return live;
+    return this.#nodes === undefined ? undefined : this.#reread(live, this.#nodes);
   }
 
   async end(session: Session): Promise<void> {
-    this.#drop(session);
+    this.drop(session);
     const { sessions, streams } = this.#core.settings;
     await sessions.delete(session.row.id);
+    this.#nodes?.rows.tell(session.row.id);
     await streams.delete(session.row.id);
   }
 
   close(): void {
     this.#undoSweep?.();
+    this.#nodes?.close();
     for (const session of this.#live.values()) session.close();
     this.#live.clear();
   }
@@ -51,14 +67,26 @@ export class Sessions {
     const { settings } = this.#core;
     // Looking for a session that is not here costs the store a read: guessing is bounded like calling.
     this.#core.limit(caller);
+    const heard = this.#nodes?.rows.heard;
     const row = await settings.sessions.get(id);
     if (row === undefined || row.seenAt < settings.clock.now() - settings.sessionTtlMs || !belongs(row, caller, posture)) return undefined;
-    return this.#live.get(id) ?? this.#keep(this.#revive(row, true));
+    const other = this.#live.get(id);
+    if (other !== undefined) return other;
+    const session = this.#keep(this.#revive(row, true));
+    session.stale = this.#nodes?.rows.heard !== heard;
+    return session;
+  }
+
+  // Other nodes may have ended, changed or seen it since.
+  async #reread(session: Session, { rows }: Nodes): Promise<Session | undefined> {
+    await rows.reread(session);
+    return !session.closed && this.#seen(session) ? session : undefined;
   }
 
   #revive(row: SessionRow, ready: boolean): Session {
     const { settings, work } = this.#core;
-    return new Session(row, settings, this.#sourceFor(row.posture), { ready, kept: true, closing: work.closing });
+    const how = { ready, kept: true, closing: work.closing, ...(this.#nodes === undefined ? undefined : { nodes: this.#nodes }) };
+    return new Session(row, settings, this.#sourceFor(row.posture), how);
   }
 
   #keep(session: Session): Session {
@@ -66,14 +94,14 @@ export class Sessions {
     if (this.#live.size > this.#core.settings.limits.liveSessions) {
       for (const old of this.#live.values()) {
         if (old.busy || old === session) continue;
-        this.#drop(old);
+        this.drop(old);
         break;
       }
     }
     return session;
   }
 
-  #drop(session: Session): void {
+  drop(session: Session): void {
     this.#live.delete(session.row.id);
     for (const running of session.running.all()) running.abort();
     session.close();
@@ -89,7 +117,7 @@ export class Sessions {
     session.row = { ...session.row, seenAt: now };
     this.#live.delete(id);
     this.#live.set(id, session);
-    const touched = sessions.get(id).then((row) => (row === undefined ? this.#drop(session) : sessions.touch(id, now)));
+    const touched = sessions.get(id).then((row) => (row === undefined ? this.drop(session) : sessions.touch(id, now)));
     touched.catch((error: unknown) => log("error", { event: "session-touch-failed", ...inLog(error) }));
     return true;
   }
@@ -108,10 +136,15 @@ export class Sessions {
   async #sweep(): Promise<void> {
     const { clock, sessions, streams, sessionTtlMs } = this.#core.settings;
     const now = clock.now();
-    for (const session of this.#live.values()) if (session.busy) this.#seen(session);
+    for (const session of this.#live.values()) {
+      if (session.busy) this.#seen(session);
+      // Another node may have seen it since, or be the one that deletes it: here it is held for nobody.
+      else if (this.#nodes !== undefined && session.row.seenAt < now - sessionTtlMs) this.drop(session);
+      if (session.stale && session.busy) this.#nodes?.rows.rereadSoon(session);
+    }
     for (const id of await sessions.expire(now - sessionTtlMs)) {
       const live = this.#live.get(id);
-      if (live !== undefined) this.#drop(live);
+      if (live !== undefined) this.drop(live);
       await streams.delete(id);
     }
   }

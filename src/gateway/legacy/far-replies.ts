@@ -1,0 +1,91 @@
+import type { Channel, Json, Peers } from "../../contract/index.ts";
+import { inLog } from "../errors.ts";
+import { isBag, textIn } from "../json.ts";
+import type { Settings } from "../options.ts";
+import { FarWay } from "./far-way.ts";
+import { Following } from "./following.ts";
+import { nodeIn } from "./node-mark.ts";
+import type { Session } from "./session.ts";
+
+/** Asked: send on a reply that runs there; say when it grows. */
+export const FOLLOW = "session/follow";
+/** Asked: look at that reply. */
+export const REPLY = "session/reply";
+
+/** A hint that is lost without a gap costs no more than this. */
+const CHECK_MS = 10_000;
+
+const keyOf = (session: string, stream: string): string => JSON.stringify([session, stream]);
+
+/** Replies that run at one node and are read at another. */
+export class FarReplies {
+  readonly #peers: Peers;
+  readonly #settings: Settings;
+  readonly #followed = new Map<string, Following>();
+  #undoCheck: (() => void) | undefined;
+
+  constructor(peers: Peers, settings: Settings) {
+    this.#peers = peers;
+    this.#settings = settings;
+  }
+
+  /** The rest of a reply that runs at another node. Settles when what there is was sent; at its end the channel is closed. */
+  async follow(session: Session, stream: string, last: string, open: (left: () => void) => Channel): Promise<void> {
+    const { streams, log } = this.#settings;
+    const failed = (error: unknown): void => log("error", { event: "replay-failed", ...inLog(error) });
+    const key = keyOf(session.row.id, stream);
+    let following: Following | undefined;
+    const channel = open(() => {
+      if (this.#followed.get(key) === following) this.#followed.delete(key);
+    });
+    if (channel.gone.aborted) return;
+    this.#followed.get(key)?.close();
+    following = new Following({ streams, session: session.row.id, stream, last, channel, failed });
+    this.#followed.set(key, following);
+    void following.look();
+    await this.#attach(following);
+  }
+
+  /** To that node, from now on. False: it does not run here. */
+  async sendOn(session: Session, name: string, to: string): Promise<boolean> {
+    const stream = session.stream(name);
+    if (stream === undefined) return false;
+    const about = { session: session.row.id, stream: name };
+    const hint = async (over: boolean): Promise<boolean> => (await this.#peers.ask(to, REPLY, { ...about, over })) === true;
+    await stream.resume(new FarWay(to, hint), () => Promise.resolve());
+    return true;
+  }
+
+  /** One that is read here has grown or is over. False: nobody reads it here. */
+  look(message: Json): boolean {
+    if (!isBag(message)) return false;
+    const following = this.#followed.get(keyOf(textIn(message, "session", 128) ?? "", textIn(message, "stream", 128) ?? ""));
+    if (following === undefined) return false;
+    void (message["over"] === true ? following.end() : following.look());
+    return true;
+  }
+
+  /** Those that are read here may have grown unheard, or have lost their node. */
+  check(): void {
+    const failed = (error: unknown): void => this.#settings.log("error", { event: "follow-failed", ...inLog(error) });
+    for (const following of this.#followed.values()) this.#attach(following).catch(failed);
+  }
+
+  close(): void {
+    this.#undoCheck?.();
+    for (const following of this.#followed.values()) following.close();
+  }
+
+  async #attach(following: Following): Promise<void> {
+    const { session, stream } = following;
+    const node = nodeIn(stream);
+    const runs = node !== undefined && node !== this.#peers.self && (await this.#peers.ask(node, FOLLOW, { session, stream })) === true;
+    // Only now: what was sent before that node knew of us, it told nobody.
+    if (!runs) return following.end();
+    this.#undoCheck ??= this.#settings.clock.after(CHECK_MS, () => {
+      this.#undoCheck = undefined;
+      this.check();
+    });
+    await following.look();
+  }
+}

@@ -1,5 +1,6 @@
 import type { Catalogue } from "../contract/index.ts";
 import type { Part } from "./load.ts";
+import type { NodeAddress } from "./ground.ts";
 import { counted, type Painter } from "./output.ts";
 import type { Addresses } from "./server.ts";
 import { type KindCount, SERVE_THEM_TOO } from "./unserved.ts";
@@ -11,6 +12,7 @@ export interface BannerFacts {
   readonly files: readonly string[];
   readonly addresses: Addresses;
   readonly data: string | undefined;
+  readonly node?: NodeAddress | undefined;
   readonly unserved: readonly KindCount[];
   /** Clients need an API key. */
   readonly byKey: boolean;
@@ -21,7 +23,7 @@ export interface BannerFacts {
 const KEY = '--header "Authorization: Bearer YOUR-KEY"';
 
 export const banner = (facts: BannerFacts, paint: Painter): string => {
-  const { name, addresses, data, unserved } = facts;
+  const { name, addresses, data, node, unserved } = facts;
   const lines = [`${paint("bold", name)} is served: ${contents(facts.parts)}.`, ""];
   const row = (what: string, value: string): void => void lines.push(`  ${what.padEnd(5)}  ${value}`);
   if (addresses.http !== undefined) {
@@ -30,7 +32,11 @@ export const banner = (facts: BannerFacts, paint: Painter): string => {
   }
   if (addresses.tcp !== undefined) row("TCP", paint("cyan", addresses.tcp));
   if (addresses.stdio) row("stdio", "this process");
-  row("Data", data ?? "none: its actors live in memory");
+  if (node === undefined) row("Data", data ?? "none: its actors live in memory");
+  else {
+    row("Node", paint("cyan", node.url));
+    row("Data", `on the Restate server at ${node.engine}`);
+  }
   lines.push("", ...connecting(facts));
   if (unserved.length > 0) {
     const kinds = unserved.map(({ kind, actors }) => `${kind} (${counted(actors, "actor")})`).join(", ");

@@ -1,5 +1,6 @@
 import { InvalidArgumentError, Option, type Command } from "commander";
 import { type HostPort, parseHostPort, parseTcp } from "./address.ts";
+import { type EngineAddress, parseEngine } from "./cluster/engine-address.ts";
 import { LOG_LEVELS, type ServerLogLevel } from "./log.ts";
 
 /** What `serve` and `dev` are told. */
@@ -8,6 +9,11 @@ export interface ServeOptions {
   readonly tcp?: HostPort | { readonly path: string };
   readonly stdio?: boolean;
   readonly data: string;
+  readonly engine?: EngineAddress;
+  readonly node?: HostPort;
+  readonly advertise?: string;
+  readonly secretFile?: string;
+  readonly identityKey?: readonly string[];
   readonly as?: string;
   readonly toolNames: "dot" | "strict";
   readonly lists: "gated" | "dynamic";
@@ -33,6 +39,13 @@ const positive = (text: string): number => {
   const number = Number(text);
   if (!Number.isFinite(number) || number < 0) throw new InvalidArgumentError("It must be a number of 0 or more.");
   return number;
+};
+
+const advertised = (text: string): string => {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.protocol !== "http:" || url.pathname !== "/" || url.search !== "" || url.username !== "")
+    throw new InvalidArgumentError("It must be http://host:port.");
+  return url.origin;
 };
 
 const DEFAULT_DATA = ".troupe";
@@ -85,6 +98,17 @@ export const addServeOptions = (command: Command): Command =>
     .option("--stdio", "MCP on standard input and output; ends with the input")
     .option("--tcp <address>", "newline-delimited JSON at [host:]port or the path of a Unix socket", parseTcp)
     .addOption(dataOption())
+    .option(
+      "--engine <address>",
+      "run the actors on a Restate server, beside other nodes: restate://host[:port][?admin=url] (docs/guide/cluster.md)",
+      (text: string) => parseEngine(text),
+    )
+    .option("--node <address>", "with --engine: where the server and other nodes reach this one, [host:]port", (text: string) =>
+      parseHostPort(text, "--node"),
+    )
+    .option("--advertise <url>", "with --engine: the address they know it by, where it is another than --node", advertised)
+    .option("--secret-file <file>", "with --engine: what all nodes share, 64 hex digits (default: TROUPE_CLUSTER_SECRET)")
+    .option("--identity-key <key>", "with --engine: refuse what this key (publickeyv1_…) has not signed; repeatable", collect)
     .option("--as <name>", "who the client on stdio or a Unix socket is (default: local)")
     .addOption(
       new Option("--tool-names <style>", "dot: child.open; strict: child__open, [A-Za-z0-9_-]{1,64} only")

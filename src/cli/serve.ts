@@ -29,16 +29,16 @@ const stopSignal = (): Promise<string> =>
   });
 
 const announce = (server: Server, options: ServeOptions, loaded: Loaded, log: ServerLog, held: HeldOutput | undefined): void => {
-  const { addresses, data, unserved } = server;
+  const { addresses, data, node, unserved } = server;
   const { name, parts, files } = loaded;
   if (options.json !== true) {
     const byKey = options.apiKeys !== undefined;
     const byHand = process.stdin.isTTY;
-    process.stderr.write(`${banner({ name, parts, files, addresses, data, unserved, byKey, byHand }, paintError)}\n`);
+    process.stderr.write(`${banner({ name, parts, files, addresses, data, node, unserved, byKey, byHand }, paintError)}\n`);
     return;
   }
   if (unserved.length > 0) logUnserved(log, unserved);
-  const line = `${JSON.stringify({ ready: true, name, ...addresses, ...(data === undefined ? {} : { data }), pid: process.pid })}\n`;
+  const line = `${JSON.stringify({ ready: true, name, ...addresses, ...(data === undefined ? {} : { data }), ...(node === undefined ? {} : { node }), pid: process.pid })}\n`;
   // With stdio the standard output is the client's: the line goes where logs go.
   if (options.stdio === true) process.stderr.write(line);
   else held?.print(line);

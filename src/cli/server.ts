@@ -1,31 +1,18 @@
 import { createHmac } from "node:crypto";
-import { existsSync } from "node:fs";
-import {
-  type Behaviour,
-  type Json,
-  type Log,
-  type SessionStore,
-  type Source,
-  type Store,
-  type StreamStore,
-  systemClock,
-} from "../contract/index.ts";
-import { LocalEngine } from "../engine/index.ts";
+import { type Behaviour, type Engine, type Log, type Source, systemClock } from "../contract/index.ts";
 import { createGateway } from "../gateway/index.ts";
 import { cast, dotted, merge, prefix, strict } from "../source/index.ts";
-import { memorySessionStore, memoryStreamStore, mendedSessionStores, sqliteStore } from "../store/index.ts";
 import { type HttpDoor, serveHttp, serveStdio, serveTcp, type StdioDoor, type TcpDoor } from "../transport/index.ts";
 import { isBag, textOr } from "./bag.ts";
 import { authOf } from "./auth.ts";
-import { serveControl } from "./control.ts";
-import { DataDirectory } from "./data-directory.ts";
+import type { EngineAddress } from "./cluster/engine-address.ts";
 import { faultFields } from "./fault-fields.ts";
-import { type Loaded, type Part, release } from "./load.ts";
+import type { Ground, GroundOptions, NodeAddress } from "./ground.ts";
+import { type Loaded, release } from "./load.ts";
 import type { ServerLog } from "./log.ts";
-import { operate } from "./operate.ts";
 import type { ServeOptions } from "./options.ts";
 import { switchSource } from "./switch-source.ts";
-import { type KindCount, SERVE_THEM_TOO, unservedKinds } from "./unserved.ts";
+import { type KindCount, SERVE_THEM_TOO } from "./unserved.ts";
 
 /** Where it can be reached. */
 export interface Addresses {
@@ -39,6 +26,7 @@ export interface Addresses {
 export interface Server {
   readonly addresses: Addresses;
   readonly data?: string;
+  readonly node?: NodeAddress;
   /** Kinds with actors in the directory that these modules do not define. */
   readonly unserved: readonly KindCount[];
   /** Settles when the client on standard input has gone. Never settles without one. */
@@ -47,41 +35,6 @@ export interface Server {
   reload(loaded: Loaded): Promise<void>;
   close(graceMs: number): Promise<void>;
 }
-
-/** What keeps state across `reload`. */
-interface Keep {
-  readonly directory: DataDirectory | undefined;
-  readonly store: Store | undefined;
-  readonly sessions: SessionStore;
-  readonly streams: StreamStore;
-}
-
-const keepsFiles = (parts: readonly Part[]): boolean => parts.some(({ kinds }) => kinds.some((kind) => kind.policy.persistence === "disk"));
-
-const open = (loaded: Loaded, options: ServeOptions, dev: boolean, log: ServerLog): Keep => {
-  // Memory actors alone leave nothing behind, so they need no directory either.
-  if (!dev && !keepsFiles(loaded.parts))
-    return { directory: undefined, store: undefined, sessions: memorySessionStore(), streams: memoryStreamStore() };
-  const directory = new DataDirectory(options.data);
-  directory.create();
-  const isNew = !existsSync(directory.actors);
-  const store = sqliteStore({ directory: directory.path });
-  if (!isNew && !existsSync(directory.sessions))
-    log("warn", "sessions-missing", { path: directory.sessions, what: "Clients begin new sessions; actors are all there." });
-  const stores = mendedSessionStores({
-    path: directory.sessions,
-    onDamage: ({ code, message }, aside) =>
-      log("error", "sessions-damaged", { code, why: message, aside, what: "Clients begin new sessions; actors are all there." }),
-  });
-  return { directory, store, ...stores };
-};
-
-/** In development a reload ends the engine, and what only lived in memory must outlive that. */
-const kept = (kind: Behaviour): Behaviour => {
-  if (kind.policy.persistence !== "memory") return kind;
-  const policy: Behaviour["policy"] = { ...kind.policy, persistence: "disk" };
-  return Object.create(kind, { policy: { value: policy, enumerable: true } });
-};
 
 const forLog =
   (log: ServerLog): Log =>
@@ -106,7 +59,7 @@ const handleSecret = (key: Uint8Array): Uint8Array => createHmac("sha256", key).
 
 const assemble = (
   loaded: Loaded,
-  engine: LocalEngine,
+  engine: Engine,
   options: ServeOptions,
   log: ServerLog,
   how: { readonly inFull: boolean; readonly key: Uint8Array | undefined },
@@ -139,6 +92,13 @@ export const logUnserved = (log: ServerLog, unserved: readonly KindCount[]): voi
     what: SERVE_THEM_TOO,
   });
 
+// Each loaded only where it is stood on: what it needs is much.
+const onLocalGround = async (loaded: Loaded, how: GroundOptions): Promise<Ground> =>
+  new (await import("./local-ground.ts")).LocalGround(loaded, how);
+
+const onClusterGround = async (loaded: Loaded, address: EngineAddress, how: GroundOptions): Promise<Ground> =>
+  (await import("./cluster-ground.ts")).ClusterGround.join(loaded, address, how);
+
 /** Opens the stores, starts the engine, opens the doors. Whatever was opened before a failure is closed again. */
 export const startServer = async (
   loaded: Loaded,
@@ -161,40 +121,25 @@ export const startServer = async (
   };
   try {
     const auth = await authOf(options);
-    const keep = open(loaded, options, dev !== undefined, log);
-    closers.push(
-      () => keep.store?.[Symbol.asyncDispose](),
-      () => keep.sessions[Symbol.asyncDispose](),
-      () => keep.streams[Symbol.asyncDispose](),
-    );
-    const prepare = (kind: Behaviour): Behaviour => (dev === undefined ? kind : dev(kept(kind)));
-    const startEngine = (next: Loaded): Promise<LocalEngine> =>
-      LocalEngine.start({
-        kinds: next.parts.flatMap((part) => part.kinds.map(prepare)),
-        ...(keep.store === undefined ? {} : { store: keep.store }),
-        onFault: (error, context) => log("error", "fault", { ...faultFields(error, inFull), ...context }),
-      });
-    let engine = await startEngine(loaded);
-    closers.push(() => engine[Symbol.asyncDispose]());
-    const key = keep.directory?.key((bytes) =>
-      log("warn", "key-replaced", {
-        bytes,
-        what: "The key was damaged: what clients were handed before, such as handles, may be refused.",
-      }),
-    );
+    const how: GroundOptions = { options, log, dev, inFull };
+    const ground = options.engine === undefined ? await onLocalGround(loaded, how) : await onClusterGround(loaded, options.engine, how);
+    closers.push(() => ground[Symbol.asyncDispose]());
+    const { key } = ground;
+    let engine = await ground.start(loaded);
     const switched = switchSource(assemble(loaded, engine, options, log, { inFull, key }));
     let served = loaded;
     closers.push(() => release(served));
     const serve = async (next: Loaded): Promise<void> => {
-      engine = await startEngine(next);
+      engine = await ground.start(next);
       switched.replace(assemble(next, engine, options, log, { inFull, key }));
     };
     const gateway = createGateway({
       source: switched.source,
       info: { name: loaded.name, version: about.version },
       ...(loaded.instructions === undefined ? {} : { instructions: loaded.instructions }),
-      sessions: keep.sessions,
-      streams: keep.streams,
+      sessions: ground.sessions,
+      streams: ground.streams,
+      ...(ground.peers === undefined ? {} : { peers: ground.peers }),
       posture: { modern: options.lists },
       ...(options.rate === undefined
         ? {}
@@ -227,27 +172,8 @@ export const startServer = async (
       tcp = door;
     }
 
-    const { directory, store } = keep;
-    /** Notes what is served, for the commands beside this server; returns what lies there unserved. */
-    const note = async (next: Loaded): Promise<readonly KindCount[]> => {
-      if (directory === undefined || store === undefined) return [];
-      const kinds = next.parts.flatMap((part) => part.kinds.map(({ kind }) => kind));
-      directory.writeNote({ pid: process.pid, modules: next.files, kinds });
-      try {
-        return await unservedKinds(store, new Set(kinds));
-      } catch (error) {
-        log("error", "fault", { where: "unserved-kinds", ...faultFields(error, inFull) });
-        return [];
-      }
-    };
-    let unserved = await note(loaded);
-    if (directory !== undefined && store !== undefined) {
-      directory.removeSocket();
-      const handle = (operation: string, args: Readonly<Record<string, Json>>): Promise<Json> =>
-        operate({ engine, store })(operation, args);
-      closers.push(await serveControl(directory.control, handle));
-      closers.push(() => directory.removeSocket());
-    }
+    let unserved = await ground.served(loaded);
+    await ground.open();
     // Last: from here on the standard output is the client's.
     if (options.stdio === true) {
       about.beforeStdio();
@@ -267,7 +193,8 @@ export const startServer = async (
         ...(tcp === undefined ? {} : { tcp: tcp.url }),
         ...(stdio === undefined ? {} : { stdio: true as const }),
       },
-      ...(directory === undefined ? {} : { data: directory.path }),
+      ...(ground.data === undefined ? {} : { data: ground.data }),
+      ...(ground.node === undefined ? {} : { node: ground.node }),
       unserved,
       stdioEnded: stdio?.closed ?? new Promise(() => undefined),
       async reload(next) {
@@ -277,7 +204,7 @@ export const startServer = async (
           release(served, next);
           served = next;
           const before = JSON.stringify(unserved);
-          unserved = await note(next);
+          unserved = await ground.served(next);
           if (unserved.length > 0 && JSON.stringify(unserved) !== before) logUnserved(log, unserved);
         } catch (error) {
           await engine[Symbol.asyncDispose]();

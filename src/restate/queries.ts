@@ -11,7 +11,7 @@ import {
   type Snapshot,
   type Viewer,
 } from "../contract/index.ts";
-import { AdminSql } from "./admin-sql.ts";
+import { Admin } from "./admin.ts";
 import { claimKey } from "./commit.ts";
 import { ofClaims, ofKind, ofOwner, ofUids, type Index } from "./directory.ts";
 import type { Handler } from "./durable-context.ts";
@@ -45,12 +45,12 @@ const ARRIVES_WITHIN_MS = 30_000;
 export class Queries {
   readonly #host: QueriesHost;
   readonly #kinds: readonly string[];
-  readonly #sql: AdminSql;
+  readonly #admin: Admin;
 
   constructor(host: QueriesHost) {
     this.#host = host;
     this.#kinds = host.kinds.toSorted();
-    this.#sql = new AdminSql(host.admin, host.names);
+    this.#admin = new Admin(host.admin, host.names);
   }
 
   async read(id: ActorId): Promise<Snapshot | undefined> {
@@ -65,6 +65,11 @@ export class Queries {
     if (answer === null) return undefined;
     if (!isTold(answer)) throw strange({ object: id });
     return answer;
+  }
+
+  /** Whether the server knows where that kind's turns are run. */
+  isServed(kind: string): Promise<boolean> {
+    return this.#admin.serves(this.#host.names.actors(kind));
   }
 
   async due(id: ActorId, key: string): Promise<Due> {
@@ -152,7 +157,7 @@ export class Queries {
   }
 
   async event(eventId: string): Promise<ChainEvent | undefined> {
-    for (const place of await this.#sql.holding(eventId)) {
+    for (const place of await this.#admin.holding(eventId)) {
       const found = (await this.#around(place)).find((event) => event.id === eventId);
       if (found !== undefined) return found;
     }
@@ -161,7 +166,7 @@ export class Queries {
 
   async caused(eventId: string): Promise<readonly ChainEvent[]> {
     const found = new Map<string, ChainEvent>();
-    for (const place of await this.#sql.holding(eventId))
+    for (const place of await this.#admin.holding(eventId))
       for (const event of await this.#around(place)) if (readHeader(event).cause === eventId) found.set(event.id, event);
     const order = [...found.values()].map((event) => ({ event, header: readHeader(event) }));
     order.sort((one, other) => one.header.at - other.header.at || one.header.seq - other.header.seq);

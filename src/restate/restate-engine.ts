@@ -15,12 +15,15 @@ import {
   type Letter,
   type ListQuery,
   type Log,
+  type Members,
   type Message,
   type Outgoing,
   type Peers,
   type Progress,
   type Reply,
+  type SessionStore,
   type Snapshot,
+  type StreamStore,
   type Trait,
   type Viewer,
 } from "../contract/index.ts";
@@ -35,11 +38,15 @@ import { Laters } from "./laters.ts";
 import { Letters } from "./letters.ts";
 import { MapClient } from "./map-client.ts";
 import { mapObject } from "./map-object.ts";
+import { restateMembers } from "./members.ts";
 import { Names } from "./names.ts";
 import type { NodeHost } from "./node-host.ts";
 import { Queries } from "./queries.ts";
 import type { SendLater } from "./sdk-context.ts";
 import type { RestateSdk } from "./sdk.ts";
+import { restateSessionStore } from "./session-store.ts";
+import { streamObject } from "./stream-object.ts";
+import { restateStreamStore } from "./stream-store.ts";
 import { sealer, unsealed, type Sealer } from "./sealed.ts";
 import { actorObject, archiveObject, controlService } from "./virtual-object.ts";
 
@@ -87,8 +94,7 @@ const TRAITS: ReadonlySet<Trait> = new Set(["progress"]);
 
 export class RestateEngine implements Engine {
   readonly traits = TRAITS;
-  /** Maps of this system on the server, for sessions and nodes. */
-  readonly maps: MapClient;
+  readonly #maps: MapClient;
   readonly #options: RestateOptions;
   readonly #clock: Clock;
   readonly #entropy: Entropy;
@@ -116,11 +122,11 @@ export class RestateEngine implements Engine {
     this.#ingress = new Ingress({ base: options.ingress, clock: patience, patienceMs });
     this.#kinds = new Map(options.kinds.map((behaviour) => [behaviour.kind, behaviour]));
     this.#sealer = options.secret === undefined ? unsealed : sealer(options.secret);
-    this.maps = new MapClient({ ingress: options.ingress, clock: patience, entropy, patienceMs, prefix });
+    this.#maps = new MapClient({ ingress: options.ingress, clock: patience, entropy, patienceMs, prefix });
     this.#queries = new Queries({
       ingress: this.#ingress,
       names: this.#names,
-      maps: this.maps,
+      maps: this.#maps,
       kinds: options.kinds.map(({ kind }) => kind),
       patience,
       admin: options.admin,
@@ -154,7 +160,7 @@ export class RestateEngine implements Engine {
     this.#letters = new Letters({
       ingress: this.#ingress,
       names: this.#names,
-      maps: this.maps,
+      maps: this.#maps,
       sealerFor: (kind) => this.#sealerFor(kind),
     });
   }
@@ -177,6 +183,7 @@ export class RestateEngine implements Engine {
     const services = [
       ...kinds.flatMap((behaviour) => [actorObject(common, behaviour), archiveObject(common, behaviour)]),
       mapObject(sdk, { prefix }),
+      streamObject(sdk, { prefix }),
       controlService(common),
     ];
     this.#endpoint = await Endpoint.open({ sdk, services, host: listen.host ?? "127.0.0.1", port: listen.port ?? 0, identityKeys });
@@ -185,6 +192,41 @@ export class RestateEngine implements Engine {
   /** Where this node is reached, unless something stands before it: for `register`, and for other nodes. */
   get url(): string {
     return this.#endpoint?.url ?? "";
+  }
+
+  /** Sessions that all nodes share. */
+  sessions(): SessionStore {
+    return restateSessionStore({ maps: this.#maps });
+  }
+
+  /** What was sent on their resumable streams. */
+  streams(): StreamStore {
+    const { ingress, patience = systemClock, patienceMs, prefix } = this.#options;
+    return restateStreamStore({
+      ingress,
+      clock: patience,
+      entropy: this.#entropy,
+      ...(patienceMs === undefined ? {} : { patienceMs }),
+      ...(prefix === undefined ? {} : { prefix }),
+    });
+  }
+
+  /** Which nodes there are. A server that is away is not waited for: leases are renewed soon enough. */
+  members(): Members {
+    const { ingress, patience = systemClock, prefix } = this.#options;
+    const maps = new MapClient({
+      ingress,
+      clock: patience,
+      entropy: this.#entropy,
+      patienceMs: 2_000,
+      ...(prefix === undefined ? {} : { prefix }),
+    });
+    return restateMembers({ maps });
+  }
+
+  /** Kinds of this node that no deployment serves yet. */
+  async unregistered(): Promise<readonly string[]> {
+    return (await Promise.all([...this.#kinds.keys()].map(async (kind) => ((await this.#queries.isServed(kind)) ? [] : [kind])))).flat();
   }
 
   /** Other nodes: changes made by one are heard of by all. `beside` takes what comes for them on this node's port. */

@@ -17,7 +17,7 @@ export interface Place {
 const MOST_ROWS = 1_000;
 const WITHIN_MS = 60_000;
 
-export class AdminSql {
+export class Admin {
   readonly #admin: string | undefined;
   readonly #names: Names;
 
@@ -36,6 +36,13 @@ export class AdminSql {
         `starts_with(service_name, '${prefix}archive-')) AND value_utf8 LIKE '%${eventId}%' LIMIT ${MOST_ROWS}`,
     );
     return rows.flatMap((row) => this.#place(row));
+  }
+
+  /** True where there is no admin API to ask. */
+  async serves(service: string): Promise<boolean> {
+    if (this.#admin === undefined) return true;
+    const response = await this.#fetch(`/services/${service}`, {});
+    return response.status !== 404;
   }
 
   #place(row: unknown): readonly Place[] {
@@ -57,20 +64,24 @@ export class AdminSql {
         "ENGINE_MISSING",
         "An event is found by its id alone through the server's admin API: give its address as well.",
       );
+    const response = await this.#fetch("/query", {
+      method: "POST",
+      headers: { "content-type": "application/json", accept: "application/json" },
+      body: JSON.stringify({ query }),
+    });
+    const answer: unknown = response.ok ? await response.json() : undefined;
+    if (isObject(answer) && Array.isArray(answer["rows"])) return answer["rows"];
+    throw unanswered(new Error(`It answered ${response.status}.`));
+  }
+
+  async #fetch(path: string, init: RequestInit): Promise<Response> {
     try {
-      const response = await fetch(new URL("/query", this.#admin), {
-        method: "POST",
-        headers: { "content-type": "application/json", accept: "application/json" },
-        body: JSON.stringify({ query }),
-        signal: AbortSignal.timeout(WITHIN_MS),
-      });
-      const answer: unknown = response.ok ? await response.json() : undefined;
-      if (isObject(answer) && Array.isArray(answer["rows"])) return answer["rows"];
-      throw new Error(`It answered ${response.status}.`);
+      return await fetch(new URL(path, this.#admin), { ...init, signal: AbortSignal.timeout(WITHIN_MS) });
     } catch (error) {
-      throw new EngineError("STORE_IO", "The server's admin API did not answer: see that its address is right and that it runs.", {
-        cause: error,
-      });
+      throw unanswered(error);
     }
   }
 }
+
+const unanswered = (cause: unknown): EngineError =>
+  new EngineError("STORE_IO", "The server's admin API did not answer: see that its address is right and that it runs.", { cause });

@@ -1,0 +1,96 @@
+import { createHmac } from "node:crypto";
+import { joinCluster, type Cluster } from "../cluster/index.ts";
+import { EngineError, type Engine, type SessionStore, type StreamStore } from "../contract/index.ts";
+import { RestateEngine } from "../restate/index.ts";
+import { clusterSecret } from "./cluster/secret.ts";
+import { restateSdk } from "./cluster/restate-sdk.ts";
+import type { EngineAddress } from "./cluster/engine-address.ts";
+import { usage } from "./exit-code.ts";
+import { faultFields } from "./fault-fields.ts";
+import type { Ground, GroundOptions, NodeAddress } from "./ground.ts";
+import type { Loaded } from "./load.ts";
+
+/** Actors on a Restate server, whose turns this node runs beside others. */
+export class ClusterGround implements Ground {
+  readonly data = undefined;
+  readonly sessions: SessionStore;
+  readonly streams: StreamStore;
+  readonly key: Uint8Array;
+  readonly peers: Cluster;
+  readonly node: NodeAddress;
+  readonly #engine: RestateEngine;
+  readonly #how: GroundOptions;
+
+  private constructor(engine: RestateEngine, peers: Cluster, secret: Uint8Array, how: GroundOptions, address: EngineAddress) {
+    this.#engine = engine;
+    this.peers = peers;
+    this.#how = how;
+    this.sessions = engine.sessions();
+    this.streams = engine.streams();
+    this.key = createHmac("sha256", secret).update("requests").digest();
+    this.node = { url: peers.url, engine: address.ingress };
+  }
+
+  static async join(loaded: Loaded, address: EngineAddress, how: GroundOptions): Promise<ClusterGround> {
+    const { options, log, inFull, dev } = how;
+    if (dev !== undefined)
+      throw usage('"dev" loads code anew within one process, which --engine has no part in: use serve, or "troupe cluster dev".');
+    const secret = clusterSecret(process.env, options.secretFile);
+    const engine = await RestateEngine.start({
+      ...address,
+      sdk: await restateSdk(),
+      kinds: loaded.parts.flatMap(({ kinds }) => kinds),
+      secret,
+      ...(options.node === undefined ? {} : { listen: options.node }),
+      ...(options.identityKey === undefined ? {} : { identityKeys: options.identityKey }),
+      onFault: (error, where) => log("error", "fault", { ...faultFields(error, inFull), ...where }),
+    });
+    try {
+      const url = options.advertise ?? engine.url;
+      const peers = await joinCluster({
+        secret,
+        url,
+        members: engine.members(),
+        log: (level, data) => log(level === "error" ? "error" : level === "warning" ? "warn" : "debug", "peers", { what: data }),
+      });
+      engine.join(peers, (request, response) => peers.handle(request, response));
+      return new ClusterGround(engine, peers, secret, how, address);
+    } catch (error) {
+      await engine[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  async start(): Promise<Engine> {
+    return this.#engine;
+  }
+
+  /** Says so where the server does not know these kinds yet: that is for an operator to decide, or nodes would take each other's turns. */
+  async served({ parts }: Loaded): Promise<readonly []> {
+    const { log } = this.#how;
+    try {
+      const unknown = await this.#engine.unregistered();
+      if (unknown.length > 0 && parts.length > 0)
+        log("warn", "not-registered", {
+          kinds: [...unknown],
+          what: `The Restate server does not know them yet: run "troupe cluster register ${this.node.url}", or with the address of what stands before your nodes.`,
+        });
+    } catch (error) {
+      const away = error instanceof EngineError && error.code === "STORE_IO";
+      log("warn", away ? "engine-away" : "fault", { engine: this.node.engine, ...faultFields(error, this.#how.inFull) });
+    }
+    return [];
+  }
+
+  async open(): Promise<void> {
+    // Commands go through any node's doors, or to the server itself.
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    // Turns of callers elsewhere end here first: others still hear of them.
+    await this.#engine.drain(this.#how.options.grace);
+    await this.peers[Symbol.asyncDispose]();
+    await this.sessions[Symbol.asyncDispose]();
+    await this.streams[Symbol.asyncDispose]();
+  }
+}

@@ -1,0 +1,39 @@
+import type { Behaviour, Engine, Peers, SessionStore, StreamStore } from "../contract/index.ts";
+import type { Loaded } from "./load.ts";
+import type { ServerLog } from "./log.ts";
+import type { ServeOptions } from "./options.ts";
+import type { KindCount } from "./unserved.ts";
+
+/** What a server stands on: where its actors and its clients' sessions are. */
+export interface Ground extends AsyncDisposable {
+  readonly sessions: SessionStore;
+  readonly streams: StreamStore;
+  /** Signs what clients hand back; absent: nothing outlives this process. */
+  readonly key: Uint8Array | undefined;
+  /** The folder in which everything is. */
+  readonly data: string | undefined;
+  /** Where a Restate server reaches this node, and others do. */
+  readonly node: NodeAddress | undefined;
+  readonly peers: Peers | undefined;
+  /** Where these modules' actors run. The engine before it has ended. */
+  start(loaded: Loaded): Promise<Engine>;
+  /** They are served now: returns the kinds that have actors and are not. */
+  served(loaded: Loaded): Promise<readonly KindCount[]>;
+  /** Takes commands. */
+  open(): Promise<void>;
+}
+
+export interface NodeAddress {
+  readonly url: string;
+  /** Of the server's ingress. */
+  readonly engine: string;
+}
+
+export interface GroundOptions {
+  readonly options: ServeOptions;
+  readonly log: ServerLog;
+  /** Each kind as `dev` makes it in development. */
+  readonly dev: ((kind: Behaviour) => Behaviour) | undefined;
+  /** Faults are told with all they say. */
+  readonly inFull: boolean;
+}

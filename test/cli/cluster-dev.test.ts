@@ -123,6 +123,17 @@ test("a node that cannot start ends all with what it wrote, and so does a port t
   holder.close();
 });
 
+test("a second Ctrl-C ends all at once, whatever a node still does", async () => {
+  await using running = dev({ extra: ["--stubborn"] });
+  const line = await ready(running);
+  running.child.kill("SIGINT");
+  await running.said(/"event":"drained"[\s\S]*"event":"drained"/);
+  running.child.kill("SIGINT");
+  assert.equal(await running.ended, 130);
+  // Whoever takes them over notes their end in its own time.
+  await until("nothing is left", () => !pidsOf(line).some(isAlive));
+});
+
 test("people get a banner with every address, and Ctrl-C while it starts ends it as well", async () => {
   await using running = dev({ json: false, nodes: 3 });
   await running.said(/Ctrl-C stops all of it/);

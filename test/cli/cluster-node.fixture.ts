@@ -4,7 +4,9 @@ import { createServer } from "node:http";
 import { parseArgs } from "node:util";
 import { countingEndpoint } from "../restate/counting-endpoint.ts";
 
-const { values } = parseArgs({ options: { node: { type: "string" }, http: { type: "string" }, fails: { type: "boolean" } } });
+const { values } = parseArgs({
+  options: { node: { type: "string" }, http: { type: "string" }, fails: { type: "boolean" }, stubborn: { type: "boolean" } },
+});
 const portOf = (text = ""): number => Number(text.split(":").at(-1));
 
 if (values.fails === true) {
@@ -19,6 +21,7 @@ door.listen(portOf(values.http), "127.0.0.1");
 await once(door, "listening");
 process.on("SIGTERM", () => {
   process.stderr.write(`${JSON.stringify({ at: "", level: "info", event: "drained" })}\n`);
+  if (values.stubborn === true) return;
   door.close();
   door.closeAllConnections();
   void endpoint[Symbol.asyncDispose]().then(() => process.exit(0));

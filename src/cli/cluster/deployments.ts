@@ -28,7 +28,17 @@ export interface Registered {
 
 /** Tells Restate of the endpoint at `url`. */
 export const register = async (admin: RestateAdmin, url: string, force: boolean): Promise<Registered> => {
-  const answer = await admin.ask("POST", "/deployments", { uri: url, force });
+  const answer = await admin.ask(
+    "POST",
+    "/deployments",
+    { uri: url, force },
+    (waited) =>
+      new CommandError(
+        EXIT.failed,
+        "ENDPOINT_AWAY",
+        `The Restate server at ${admin.url} ${waited}: most likely it waits for ${url}, where something takes connections and says nothing. Look whether a node listens there.`,
+      ),
+  );
   const { status, body } = answer;
   if ((status !== 200 && status !== 201) || !isBag(body)) throw registrationFailed(url, answer);
   return { id: textOr(body["id"], ""), services: names(body["services"]), added: status === 201 };

@@ -22,8 +22,17 @@ export interface DevReady {
   readonly nodes: readonly { readonly name: string; readonly node: string; readonly http: string; readonly pid: number | undefined }[];
 }
 
+/** The kinds of actors among Restate's services; the others serve the nodes themselves. */
+const kindsAmong = (services: readonly string[]): readonly string[] => {
+  const kinds = services.flatMap((name) => /^actor-(.+)$/.exec(name)?.[1] ?? []);
+  return kinds.length > 0 ? kinds : services;
+};
+
 export const devBanner = (ready: DevReady, services: readonly string[], files: readonly string[], paint: Painter): string => {
-  const lines = [`${paint("bold", ready.name)} is served by ${counted(ready.nodes.length, "node")}: ${services.join(", ")}.`, ""];
+  const lines = [
+    `${paint("bold", ready.name)} is served by ${counted(ready.nodes.length, "node")}: ${kindsAmong(services).join(", ")}.`,
+    "",
+  ];
   const row = (what: string, value: string): void => void lines.push(`  ${what.padEnd(7)}  ${value}`);
   row("HTTP", paint("cyan", ready.http));
   row("", `${ready.meta} for clients that never ask for the list again`);

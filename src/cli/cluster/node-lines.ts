@@ -5,6 +5,9 @@ import { visible } from "../output.ts";
 
 const LEVELS = ["debug", "info", "warn", "error"] as const;
 
+/** Advice that `cluster dev` follows itself, once all nodes are ready. */
+const FOLLOWED = "not-registered";
+
 /** What a node writes, on this process's standard error, with its name before it. */
 export const nodeLines = (name: string, least: ServerLogLevel, json: boolean): ((line: string) => void) => {
   const log = serverLog(least, json, () => systemClock.now(), name);
@@ -12,6 +15,7 @@ export const nodeLines = (name: string, least: ServerLogLevel, json: boolean): (
     const said = parsed(line);
     const level = LEVELS.find((one) => one === said?.["level"]);
     const event = said?.["event"];
+    if (event === FOLLOWED) return;
     if (said !== undefined && level !== undefined && typeof event === "string") {
       const { at: _at, level: _level, event: _event, ...fields } = said;
       log(level, event, fields);

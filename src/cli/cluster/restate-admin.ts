@@ -25,7 +25,8 @@ export class RestateAdmin {
     this.#clock = clock;
   }
 
-  async ask(method: "GET" | "POST" | "DELETE", path: string, body?: Json): Promise<AdminAnswer> {
+  /** `onLate` makes what is thrown where the answer takes longer than half a minute. */
+  async ask(method: "GET" | "POST" | "DELETE", path: string, body?: Json, onLate?: (waited: string) => Error): Promise<AdminAnswer> {
     const late = new AbortController();
     const undo = this.#clock.after(WITHIN_MS, () => late.abort());
     try {
@@ -39,10 +40,12 @@ export class RestateAdmin {
       const text = await boundedText(response, MAX_ANSWER_BYTES);
       return { status: response.status, body: jsonIn(text), text };
     } catch (error) {
+      const waited = `did not answer within ${WITHIN_MS / 1_000} seconds`;
+      if (late.signal.aborted && onLate !== undefined) throw onLate(waited);
       throw new CommandError(
         EXIT.unavailable,
         "RESTATE_AWAY",
-        `The Restate server's admin API at ${this.url} ${late.signal.aborted ? `did not answer within ${WITHIN_MS / 1_000} seconds` : `cannot be reached: ${causeOf(error)}`}. Start the server, or name where it is with --engine restate://host:port?admin=http://host:port.`,
+        `The Restate server's admin API at ${this.url} ${late.signal.aborted ? waited : `cannot be reached: ${causeOf(error)}`}. Start the server, or name where it is with --engine restate://host:port?admin=http://host:port.`,
       );
     } finally {
       undo();

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Answer, Bag, Caller, Gateway, StreamStore } from "../contract/index.ts";
+import type { Answer, Bag, Caller, Gateway, Peers, StreamStore } from "../contract/index.ts";
 import { changedSession } from "../contract/index.ts";
 import { exchangeOf, gatewayOf, quiet, type Sent, sessionsDouble, streamsDouble, world, type World } from "./kit.fixture.ts";
 import type { GatewayOptions } from "./options.ts";
@@ -43,12 +43,14 @@ export interface Cluster extends AsyncDisposable {
 
 export interface ClusterOptions extends Partial<Omit<GatewayOptions, "sessions">> {
   readonly sessions?: ReturnType<typeof sessionsDouble>;
+  /** Default: of a network in this process. One for each node. */
+  readonly joined?: readonly Peers[];
   /** What that node sees; default: all see one world. */
   readonly worlds?: readonly World[];
 }
 
 /** Gateways `a`, `b`, … over the same stores and the same world. */
-export function cluster(count: number, { worlds, ...options }: ClusterOptions = {}): Cluster {
+export function cluster(count: number, { worlds, joined, ...options }: ClusterOptions = {}): Cluster {
   const net = network();
   const made = world();
   const sessions = options.sessions ?? sharedSessions();
@@ -61,7 +63,7 @@ export function cluster(count: number, { worlds, ...options }: ClusterOptions = 
       ...options,
       sessions,
       streams,
-      peers: net.join(letter),
+      peers: joined?.[at] ?? net.join(letter),
     }),
   );
   return {

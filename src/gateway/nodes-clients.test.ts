@@ -9,14 +9,17 @@ import {
   ResourceUpdatedNotificationSchema,
   ToolListChangedNotificationSchema,
 } from "@modelcontextprotocol/sdk/types.js";
+import { joinCluster } from "../cluster/index.ts";
+import { MemoryMembers } from "../cluster/members.fixture.ts";
+import { type Peers, systemClock } from "../contract/index.ts";
 import { serveHttp } from "../transport/index.ts";
 import { cluster } from "./cluster.fixture.ts";
 import { until } from "./kit.fixture.ts";
 
 const INFO = { name: "roaming", version: "1" };
 
-async function balanced() {
-  const nodes = cluster(3);
+async function balanced(joined?: readonly Peers[]) {
+  const nodes = cluster(3, joined === undefined ? {} : { joined });
   const doors = await Promise.all(nodes.nodes.map((gateway) => serveHttp({ gateway })));
   const alive = new Set(doors);
   let turn = 0;
@@ -80,6 +83,40 @@ describe("an official client whose every request goes to another node", () => {
     );
     await transport.terminateSession();
     assert.equal(server.nodes.sessions.rows.size, 0);
+    await client.close();
+  });
+
+  test("v1 hears what changes though half of what nodes tell each other is lost between them", async () => {
+    const members = new MemoryMembers(systemClock);
+    let told = 0;
+    const drop = (): boolean => (told += 1) % 2 === 0;
+    const secret = new Uint8Array(32);
+    // Short beats: only they show that something was lost.
+    const limits = { heartbeatMs: 100, gapMs: 10 };
+    const join = () => joinCluster({ secret, members, drop, listen: {}, limits });
+    await using one = await join();
+    await using two = await join();
+    await using three = await join();
+    await until(() => [one, two, three].every((node) => node.status().filter(({ reached, heard }) => reached && heard).length === 2));
+    await using server = await balanced([one, two, three]);
+    const client = new ClientV1(INFO, { capabilities: { elicitation: {} } });
+    client.setRequestHandler(ElicitRequestSchema, () => ({ action: "accept" as const, content: { yes: true } }));
+    let known: readonly string[] = [];
+    let updated = 0;
+    client.setNotificationHandler(ToolListChangedNotificationSchema, async () => {
+      known = (await client.listTools()).tools.map(({ name }) => name);
+    });
+    client.setNotificationHandler(ResourceUpdatedNotificationSchema, () => void (updated += 1));
+    await client.connect(new HttpV1(server.url, { fetch: (url, init) => server.fetch(url, init) }));
+    await client.subscribeResource({ uri: "door://state" });
+    for (const opened of [true, false, true, false, true]) {
+      const before = updated;
+      await client.callTool({ name: "confirm" });
+      await client.callTool({ name: opened ? "open" : "shut" });
+      await until(() => known.includes("shut") === opened && updated > before);
+    }
+    assert.equal(server.nodes.world.calls, 10);
+    assert.ok(told > 0);
     await client.close();
   });
 

@@ -17,7 +17,7 @@ const SEALED: ReadonlyMap<string, boolean> = new Map([
   ["total", true],
 ]);
 
-const WHOLE = 'name a file that "troupe export" wrote.';
+const WHOLE = 'name a file that "troupe export" wrote; a compressed one ends in .gz, or is unpacked before it comes through a pipe.';
 
 /**
  * What the lines of an export say, each that has a sum held to it. The first is a beginning and the last a total, or it
@@ -35,6 +35,8 @@ export async function* dumpLines(chunks: AsyncIterable<Uint8Array>): AsyncGenera
   if (last === undefined) throw new StoreError("STORE_CORRUPT", `This export is empty: ${WHOLE}`);
   if (last !== "total") throw reader.cutOff();
 }
+
+const noExport = (): StoreError => new StoreError("STORE_CORRUPT", `This is no export: ${WHOLE}`);
 
 class LineReader {
   readonly #sum = new DumpSum();
@@ -71,12 +73,13 @@ class LineReader {
     try {
       return this.#decoder.decode(bytes);
     } catch (error) {
+      if (this.#at === 1) throw noExport();
       throw this.corrupt("is no text in UTF-8: the file was changed", error);
     }
   }
 
   #begins(text: string): void {
-    if (firstKey(text) !== "troupe") throw new StoreError("STORE_CORRUPT", `This is no export: ${WHOLE}`);
+    if (firstKey(text) !== "troupe") throw noExport();
     const version = Number(/^\{"troupe":"export","version":(\d{1,9})[,}]/u.exec(text)?.[1] ?? DUMP_VERSION);
     if (version > DUMP_VERSION)
       throw new StoreError(

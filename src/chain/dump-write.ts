@@ -71,12 +71,12 @@ async function* linesOfActor(actor: Leaving, counts: Growing): AsyncGenerator<st
       yield line;
     }
     check.end();
+    for await (const call of actor.calls()) {
+      counts.calls += 1;
+      yield textOf({ line: "key", call }, `${id}, the reply to ${call.key}`);
+    }
   } catch (error) {
     throw ofActor(id, error, check.seq);
-  }
-  for await (const call of actor.calls()) {
-    counts.calls += 1;
-    yield textOf({ line: "key", call }, `${id}, the reply to ${call.key}`);
   }
   counts.actors += 1;
 }

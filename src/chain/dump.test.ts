@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { gzipSync } from "node:zlib";
 import * as fc from "fast-check";
-import { StoreError } from "../contract/index.ts";
+import { StoreError, type Importer } from "../contract/index.ts";
 import { actorOf, bytesOf, chunksOf, Collected, linesFrom, resealed, world, type World } from "./dump.fixture.ts";
-import { type DumpProgress, noProgress, readDump, sha256 } from "./index.ts";
+import { type DumpProgress, exportLine, importLine, noProgress, readDump, sha256 } from "./index.ts";
 
 const LONGEST_LINE = 16 * 1_048_576;
 
@@ -160,6 +161,12 @@ describe("what was changed in an export is refused in words, and nothing half is
         );
     });
 
+  test("a compressed file that nobody unpacked", async () => {
+    const { error } = await read(gzipSync(whole));
+    assert.ok(error instanceof StoreError);
+    assert.match(error.message, /This is no export.*unpacked/);
+  });
+
   test("a line without an end", async () => {
     async function* endless(): AsyncGenerator<Uint8Array> {
       yield bytesOf(lines.slice(0, 1));
@@ -171,6 +178,56 @@ describe("what was changed in an export is refused in words, and nothing half is
       (error) => error instanceof StoreError && error.message.includes(`longer than ${LONGEST_LINE} bytes`),
     );
   });
+});
+
+test("a place that fails at any step keeps what was flushed before, and nothing of the actor at hand", async () => {
+  const failing = (importer: Collected, steps: number): Importer => {
+    let left = steps;
+    const step = <T>(run: () => Promise<T>): Promise<T> =>
+      (left -= 1) === -1 ? Promise.reject(new StoreError("STORE_FULL", "The disk is full, as the test wanted.")) : run();
+    return {
+      actor: (actor) =>
+        step(async () => {
+          const arrival = await importer.actor(actor);
+          return (
+            arrival && {
+              ...arrival,
+              event: (event, full) => step(() => arrival.event(event, full)),
+              call: (call) => step(() => arrival.call(call)),
+              commit: (state) => step(() => arrival.commit(state)),
+            }
+          );
+        }),
+      message: (undelivered) => step(() => importer.message(undelivered)),
+      letter: (letter) => step(() => importer.letter(letter)),
+      flush: () => step(() => importer.flush()),
+      [Symbol.asyncDispose]: () => importer[Symbol.asyncDispose](),
+    };
+  };
+  const all = 3 + 24 + 2 + 3 + 2 + 1 + 1;
+  for (let steps = 0; steps <= all; steps += 1) {
+    const importer = new Collected();
+    const progress = noProgress();
+    const run = readDump(chunksOf(whole), async () => failing(importer, steps), progress);
+    if (steps === all) await run;
+    else await assert.rejects(run, { code: "STORE_FULL" });
+    isBeginning(importer.world);
+    assert.equal(importer.open, 0);
+    assert.equal(progress.kept.actors, importer.actors.length, `failed at step ${steps}`);
+  }
+});
+
+test("an event whose action looks like the end of a header is exported and comes back", async () => {
+  const first = actorOf("door/a", [{}]);
+  const [plain] = first.events;
+  assert.ok(plain?.body !== undefined);
+  const header = plain.header.replace('"type":"poke"', String.raw`"type":"\\\"}\"},\"body\":{\\"`);
+  const odd = { id: sha256(header), header, body: plain.body };
+  for (const event of [odd, { id: odd.id, header }]) assert.deepEqual(importLine(exportLine(event)), event);
+  const only = { actors: [{ ...first, actor: { ...first.actor, head: odd.id }, events: [odd] }], undelivered: [], letters: [] };
+  const { error, importer } = await read(bytesOf(await linesFrom(only)));
+  assert.equal(error, undefined);
+  assert.deepEqual(importer.world, only);
 });
 
 test("an export refuses what could not come back: a broken chain, actors out of order, a line too long", async () => {

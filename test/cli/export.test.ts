@@ -1,6 +1,6 @@
 // Everything in a data directory goes out and comes into another, and goes on there.
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -134,6 +134,14 @@ describe("export and import", () => {
       readdirSync(folder).filter((name) => name.endsWith(".part")),
       [],
     );
+  });
+
+  test("the page's shell recipe tells whether an export is whole", () => {
+    const page = readFileSync(join(root, "docs/design/export.md"), "utf8");
+    const recipe = /```sh\n([\s\S]*?)```/.exec(page)?.[1] ?? "";
+    const [sum, named] = execFileSync("sh", ["-euc", recipe], { cwd: folder, encoding: "utf8" }).split("\n");
+    assert.match(sum ?? "", /^[0-9a-f]{64}$/);
+    assert.equal(sum, named);
   });
 
   test("of one kind only its actors are exported, and what waits for them", async () => {

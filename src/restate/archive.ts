@@ -2,10 +2,11 @@
  * What has left an actor's own key: older events, and older replies. An object of its own, since all keys of
  * an object travel with each of its turns; only what is asked for leaves this one.
  */
+import { importLine } from "../chain/index.ts";
 import { StoreError, type ChainEvent } from "../contract/index.ts";
 import type { DurableReader } from "./durable-context.ts";
 import { isObject } from "./is-object.ts";
-import { isEvents, isReply, type KeptReply } from "./kept.ts";
+import { isReply, parsed, type KeptReply } from "./kept.ts";
 
 /** Events under one name. */
 const SLOT_EVENTS = 16;
@@ -25,16 +26,17 @@ const SWEEP_OVER = 256;
 
 /** What a turn hands to the archive. */
 export interface Sealed {
-  /** Of the first of `events`. */
+  /** Of the event in the first line. */
   readonly seq: number;
-  readonly events: readonly ChainEvent[];
+  /** Events as they are exported. */
+  readonly lines: readonly string[];
   readonly replies: readonly KeptReply[];
   /** Milliseconds since 1970. */
   readonly now: number;
 }
 
 interface ArchiveWriter extends DurableReader {
-  set(name: string, value: unknown): void;
+  set(name: string, text: string): void;
   clear(name: string): void;
 }
 
@@ -45,48 +47,43 @@ export async function put(context: ArchiveWriter, sealed: unknown): Promise<void
   if (sealed.replies.length > 0) await putReplies(context, sealed);
 }
 
-async function putEvents(context: ArchiveWriter, { seq, events }: Sealed): Promise<void> {
-  for (let at = 0; at < events.length;) {
+async function putEvents(context: ArchiveWriter, { seq, lines }: Sealed): Promise<void> {
+  for (let at = 0; at < lines.length;) {
     const place = seq - 1 + at;
-    const slot = Math.floor(place / SLOT_EVENTS);
+    const slot = slotKey(Math.floor(place / SLOT_EVENTS));
     const within = place % SLOT_EVENTS;
-    const some = events.slice(at, at + SLOT_EVENTS - within);
-    const before = within === 0 ? [] : ((await eventsIn(context, slot)) ?? []);
+    const some = lines.slice(at, at + SLOT_EVENTS - within);
+    const before = within === 0 ? [] : linesOf(await context.get(slot)).slice(0, within);
     if (before.length < within) throw new StoreError("STORE_CORRUPT", "Events are missing before those that come into the archive.");
-    context.set(slotKey(slot), [...before.slice(0, within), ...some]);
+    context.set(slot, [...before, ...some].join("\n"));
     at += some.length;
   }
 }
 
 async function putReplies(context: ArchiveWriter, { replies, now }: Sealed): Promise<void> {
-  const over = readOver(await context.get(OVER_KEY));
+  const over = readOver(parsed(await context.get(OVER_KEY)));
   for (const reply of replies) {
-    context.set(replyKey(reply.key), reply);
+    context.set(replyKey(reply.key), JSON.stringify(reply));
     over.push([reply.key, reply.until]);
   }
   const stay = over.length < SWEEP_OVER ? over : over.filter(([, until]) => until > now);
   const staying = new Set(stay.map(([key]) => key));
   for (const [key] of over) if (!staying.has(key)) context.clear(replyKey(key));
-  context.set(OVER_KEY, stay);
+  context.set(OVER_KEY, JSON.stringify(stay));
 }
 
 /** Shared. In order, at least the one after `afterSeq`; none where it is not here (yet). */
 export async function eventsAfter(context: DurableReader, afterSeq: number): Promise<readonly ChainEvent[]> {
-  const events = await eventsIn(context, Math.floor(afterSeq / SLOT_EVENTS));
-  return events?.slice(afterSeq % SLOT_EVENTS) ?? [];
+  const lines = linesOf(await context.get(slotKey(Math.floor(afterSeq / SLOT_EVENTS))));
+  return lines.slice(afterSeq % SLOT_EVENTS).map(importLine);
 }
+
+const linesOf = (text: string | undefined): readonly string[] => (text === undefined ? [] : text.split("\n"));
 
 /** Shared. */
 export async function replyTo(context: DurableReader, key: string): Promise<KeptReply | undefined> {
-  const reply = await context.get(replyKey(key));
+  const reply = parsed(await context.get(replyKey(key)));
   return isReply(reply) ? reply : undefined;
-}
-
-async function eventsIn(context: DurableReader, slot: number): Promise<readonly ChainEvent[] | undefined> {
-  const events = await context.get(slotKey(slot));
-  if (events === null || events === undefined) return undefined;
-  if (isEvents(events)) return events;
-  throw new StoreError("STORE_CORRUPT", "Archived events are none: let nothing else write to these virtual objects.");
 }
 
 const readOver = (value: unknown): [key: string, until: number][] =>
@@ -98,6 +95,13 @@ const readOver = (value: unknown): [key: string, until: number][] =>
 
 function isSealed(value: unknown): value is Sealed {
   if (!isObject(value)) return false;
-  const { seq, events, replies, now } = value;
-  return typeof now === "number" && typeof seq === "number" && isEvents(events) && Array.isArray(replies) && replies.every(isReply);
+  const { seq, lines, replies, now } = value;
+  return (
+    typeof now === "number" &&
+    typeof seq === "number" &&
+    Array.isArray(lines) &&
+    lines.every((line) => typeof line === "string") &&
+    Array.isArray(replies) &&
+    replies.every(isReply)
+  );
 }

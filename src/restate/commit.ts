@@ -57,18 +57,18 @@ export async function commit(turn: Commit): Promise<Guarded<{ readonly change: T
       key: claimKey(kind.name, claim.key),
       value: { id, until: message.at + host.keyMs },
     });
-  const { kept, sealed, timers, out, change } = written;
+  const { text, life, sealed, timers, out, change } = written;
   if (sealed !== undefined) context.send(host.names.archive(id, "put"), sealed);
-  context.set(ACTOR_KEY, kept);
+  context.set(ACTOR_KEY, text);
   if (plan.stop !== undefined) await stopChildren(context, host, id, parting.above, message);
   for (const sent of out) deliver(context, host, sent);
   for (const { name, wake } of timers) {
-    const ring: RingInput = { name, life: kept.row.life, at: wake.at, failures: 0 };
+    const ring: RingInput = { name, life, at: wake.at, failures: 0 };
     context.send(host.names.actor(id, "ring"), ring, Math.max(0, wake.at - host.now()));
   }
   const { expireMs } = plan.extra.policy;
   if (plan.born && plan.stop === undefined && expireMs !== undefined && Number.isFinite(expireMs)) {
-    const expire: ExpireInput = { life: kept.row.life };
+    const expire: ExpireInput = { life };
     context.send(host.names.actor(id, "expire"), expire, expireMs);
   }
   host.hint({ id, ...change }, message);

@@ -27,7 +27,19 @@ import { commit, type Parting } from "./commit.ts";
 import { type DurableContext, Withdrawn } from "./durable-context.ts";
 import { runWork } from "./durable-work.ts";
 import type { ExpireInput, RestartInput, RingInput, StopInput, TurnInput } from "./inputs.ts";
-import { ACTOR_KEY, HEALTH_KEY, readHealth, readKept, SEEN_KEY, WORK_KEY, type Health, type Kept, type KeptReply } from "./kept.ts";
+import {
+  ACTOR_KEY,
+  HEALTH_KEY,
+  keptText,
+  parsed,
+  readHealth,
+  readKept,
+  SEEN_KEY,
+  WORK_KEY,
+  type Health,
+  type Kept,
+  type KeptReply,
+} from "./kept.ts";
 import type { NodeHost } from "./node-host.ts";
 import { faultOf, type Failed, type Guarded, type Outcome } from "./outcome.ts";
 import { living, NoBeginning, placeFor, type Place } from "./place.ts";
@@ -100,7 +112,7 @@ export class DurableActor {
     const { place, effect } = entered.value;
     let turn: Turn<unknown>;
     if (typeof effect === "function") {
-      context.set(WORK_KEY, context.invocation);
+      context.set(WORK_KEY, context.invocation());
       const worked = await this.#worked(context, input, manner, known, place, effect);
       context.clear(WORK_KEY);
       if ("fault" in worked) return this.#failed(context, message, known, worked);
@@ -121,7 +133,7 @@ export class DurableActor {
     const { kept } = place;
     if (plan === undefined) {
       const reply = turn.reply === undefined || turn.reply === "later" ? OK_NULL : turn.reply;
-      if (kept?.row.policy?.expireMs !== undefined) context.set(SEEN_KEY, { at: await this.#now(context) });
+      if (kept?.row.policy?.expireMs !== undefined) context.set(SEEN_KEY, JSON.stringify({ at: await this.#now(context) }));
       const emit = turn.emit !== undefined && turn.emit.length > 0 && "ok" in reply ? turn.emit : undefined;
       const change =
         emit === undefined || kept === undefined ? undefined : { seq: kept.seq, head: kept.head, status: kept.row.status, emit };
@@ -201,7 +213,7 @@ export class DurableActor {
     if (kept === undefined || kept.row.life !== life || kept.row.status !== "live") return undefined;
     const expireMs = kept.row.policy?.expireMs;
     if (expireMs === undefined) return undefined;
-    const seen: unknown = await context.get(SEEN_KEY);
+    const seen = parsed(await context.get(SEEN_KEY));
     const seenAt = typeof seen === "object" && seen !== null && "at" in seen && typeof seen.at === "number" ? seen.at : 0;
     return Math.max(kept.row.lastMessageAt, seenAt) + expireMs - (await this.#now(context));
   }
@@ -217,7 +229,7 @@ export class DurableActor {
     }
     if (ifUnborn !== true && kept.health !== undefined) {
       const { health: _, ...rest } = kept;
-      context.set(ACTOR_KEY, rest);
+      context.set(ACTOR_KEY, keptText(rest));
     }
     return { reply: OK_NULL, change: { seq: kept.seq, head: kept.head, status: kept.row.status } };
   }
@@ -309,7 +321,7 @@ export class DurableActor {
   async #failed(context: DurableContext, message: Message, { kept, health }: Known, failure: Failed): Promise<Done> {
     const { code } = failure.fault;
     if (kept === undefined && code === "ACTOR_FAILED" && health.why === undefined) {
-      context.set(HEALTH_KEY, { times: [], why: NO_BEGINNING });
+      context.set(HEALTH_KEY, JSON.stringify({ times: [], why: NO_BEGINNING }));
       // Whoever makes up keys and beginnings that throw must not fill the disk.
       const forgive: RestartInput = { ifUnborn: true };
       context.send(this.#host.names.actor(message.to, "restart"), forgive, this.kind.plain.policy.idleMs);
@@ -320,7 +332,7 @@ export class DurableActor {
         const { times, fails } = afterCrash(health.times, await this.#now(context), restart);
         const why = `it crashed ${times.length} times within ${restart.withinMs} ms`;
         const next: Kept = { ...kept, health: { times, ...(fails ? { why } : {}) } };
-        context.set(ACTOR_KEY, next);
+        context.set(ACTOR_KEY, keptText(next));
         const { seq, head } = kept;
         if (fails) this.#host.hint({ id: message.to, seq, head, status: "failed" }, message);
       }

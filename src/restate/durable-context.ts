@@ -7,8 +7,8 @@ export interface Handler {
 
 /** What a read of an actor needs of whatever makes it durable. */
 export interface DurableReader {
-  /** Undefined or null where nothing is kept under that name. */
-  get(name: string): Promise<unknown>;
+  /** The text kept under that name. */
+  get(name: string): Promise<string | undefined>;
 }
 
 /**
@@ -19,11 +19,10 @@ export interface DurableReader {
  */
 export interface DurableContext extends DurableReader {
   /** Names this run of the turn, so that it can be cancelled. */
-  readonly invocation: string;
+  invocation(): string;
   /** This attempt counts no more: another has begun elsewhere, or will. */
-  readonly superseded: AbortSignal;
-  /** `value` is JSON. */
-  set(name: string, value: unknown): void;
+  superseded(): AbortSignal;
+  set(name: string, text: string): void;
   clear(name: string): void;
   /** Runs `action` and keeps its JSON; again only where the crash came between the two, or where it throws. */
   run(name: string, action: () => Promise<unknown>): Promise<unknown>;

@@ -50,14 +50,15 @@ export interface Job {
 /** The turn the work ended in, as JSON. Rejects with `Withdrawn` where its caller has left or the actor is stopped. */
 export async function runWork(context: DurableContext, host: WorkHost, job: Job): Promise<Guarded<Turn<unknown>>> {
   const withdrawn = new AbortController();
-  const over = AbortSignal.any([withdrawn.signal, context.superseded]);
+  const superseded = context.superseded();
+  const over = AbortSignal.any([withdrawn.signal, superseded]);
   const step = context.run("work", async () => {
     const ended = await fenced(host, job, over).then(
       (turn) => ({ turn }),
       (error: unknown) => ({ error }),
     );
     // Another attempt has taken over, or must: what this one found counts for nothing.
-    if (context.superseded.aborted) throw new Error("The work was cut off, and runs again.");
+    if (superseded.aborted) throw new Error("The work was cut off, and runs again.");
     return job.sealer.seal(
       job.guarded(() => {
         if ("error" in ended) throw ended.error;

@@ -1,58 +1,215 @@
-import type { Message } from "../contract/index.ts";
-import type { DurableContext, DurableReader } from "./durable-context.ts";
+import { type DurableContext, type Handler, Withdrawn } from "./durable-context.ts";
+import type { MapText } from "./map-text.fixture.ts";
 
-/** Where a run is cut: at its nth step, before or after what the step gave was kept. */
+/**
+ * Where an attempt ends: at its nth step, of which nothing is kept (`before`), or which goes on by itself (`during`), or
+ * whose end is lost (`done`), or kept. What is not run by the attempt itself is kept by whoever runs it.
+ */
 export interface Cut {
   readonly step: number;
-  readonly kept: boolean;
+  readonly place: (typeof PLACES)[number];
 }
 
-class CutOff extends Error {}
+export const PLACES = ["before", "during", "done", "kept"] as const;
 
-/** One actor's keys, and turns on them as a durable engine runs them: from the top after each cut, journalled steps once. Everything is kept as text. */
-export class Journal implements DurableReader {
-  readonly keys = new Map<string, string>();
-  readonly sent: Message[] = [];
-  /** How many different keys each turn wrote. */
-  readonly writes: number[] = [];
-  clockMs = 1_000;
+export interface Faults {
+  /** One for each attempt; the one after the last of them goes on to its end. */
+  readonly cuts?: readonly Cut[];
+  /** The nth wait ends by being told that the invocation was cancelled. `begun`: what it waited for was under way. */
+  readonly withdrawn?: { readonly wait: number; readonly begun: boolean };
+}
 
-  async get(name: string): Promise<unknown> {
-    const text = this.keys.get(name);
-    return text === undefined ? null : JSON.parse(text);
+/** What the invocation is on. */
+export interface Grounds {
+  readonly invocation: string;
+  readonly keys: MapText;
+  call(to: Handler, input: unknown): Promise<unknown>;
+  send(to: Handler, input: unknown, afterMs: number | undefined): void;
+  sleep(ms: number): Promise<void>;
+}
+
+export interface Invoked {
+  readonly outcome: unknown;
+  readonly attempts: number;
+  /** Of the last attempt. */
+  readonly steps: number;
+  readonly waits: number;
+  /** Commands that change something, in order. */
+  readonly effects: readonly string[];
+}
+
+interface Entry {
+  /** What was asked for: another attempt must ask for the same, as the server checks. */
+  readonly command: string;
+  /** Its answer as text, once it is known. */
+  answer?: Promise<string>;
+  withdrawn?: true;
+}
+
+const MOST_ATTEMPTS = 1_000;
+
+/** One invocation as a durable engine runs it: from the top after each cut, journalled steps once. Everything is kept as text, and takes effect as soon as it is journalled. */
+export class Journal {
+  readonly #grounds: Grounds;
+  readonly #faults: Faults;
+  readonly #entries: Entry[] = [];
+
+  constructor(grounds: Grounds, faults: Faults = {}) {
+    this.#grounds = grounds;
+    this.#faults = faults;
   }
 
-  /** `cut` ends the first run; the second finds what was journalled. Returns the steps of the last run. */
-  async turn<T>(run: (context: DurableContext) => Promise<T>, cut?: Cut): Promise<{ readonly outcome: T; readonly steps: number }> {
-    const journal: string[] = [];
-    for (const at of cut === undefined ? [undefined] : [cut, undefined]) {
-      const written = new Map<string, string>();
-      const sent: Message[] = [];
-      let steps = 0;
-      const step = async (make: () => unknown): Promise<unknown> => {
-        const index = steps++;
-        if (index === at?.step && !at.kept) throw new CutOff();
-        journal[index] ??= JSON.stringify({ value: await make() });
-        if (index === at?.step) throw new CutOff();
-        const { value }: { value: unknown } = JSON.parse(journal[index] ?? "");
-        return value;
-      };
-      try {
-        const outcome = await run({
-          get: (name) => step(() => this.get(name)),
-          set: (name, value) => void written.set(name, JSON.stringify(value)),
-          run: (_, action) => step(action),
-          now: async () => Number(await step(() => this.clockMs++)),
-          send: (message) => void sent.push(message),
-        });
-        for (const [name, text] of written) this.keys.set(name, text);
-        this.sent.push(...sent);
-        this.writes.push(written.size);
-        return { outcome, steps };
-      } catch (error) {
-        if (!(error instanceof CutOff)) throw error;
-      }
+  async run(handler: (context: DurableContext) => Promise<unknown>): Promise<Invoked> {
+    for (let attempts = 1; attempts <= MOST_ATTEMPTS; attempts += 1) {
+      const attempt = new Attempt(this.#grounds, this.#entries, this.#faults.cuts?.[attempts - 1], this.#faults.withdrawn);
+      const ended = await Promise.race([handler(attempt).then((value) => ({ text: JSON.stringify(value) ?? "null" })), attempt.cutOff]);
+      if (ended === undefined) continue;
+      const { steps, waits } = attempt;
+      if (steps < this.#entries.length)
+        throw new Error(`This attempt ended before step ${steps}, where one before it did: ${this.#entries[steps]?.command}`);
+      const effects = this.#entries.flatMap(({ command }) => (/^(set|clear|send|call) /.test(command) ? [command] : []));
+      const outcome: unknown = JSON.parse(ended.text);
+      return { outcome, attempts, steps, waits, effects };
     }
-    throw new RangeError("A second cut.");
+    throw new Error(`It was run ${MOST_ATTEMPTS} times and came to no end.`);
   }
 }
+
+class Attempt implements DurableContext {
+  readonly #grounds: Grounds;
+  readonly #entries: Entry[];
+  readonly #cut: Cut | undefined;
+  readonly #withdrawal: Faults["withdrawn"];
+  readonly #superseded = new AbortController();
+  readonly #over = Promise.withResolvers<undefined>();
+  steps = 0;
+  waits = 0;
+
+  constructor(grounds: Grounds, entries: Entry[], cut: Cut | undefined, withdrawal: Faults["withdrawn"]) {
+    this.#grounds = grounds;
+    this.#entries = entries;
+    this.#cut = cut;
+    this.#withdrawal = withdrawal;
+  }
+
+  get cutOff(): Promise<undefined> {
+    return this.#over.promise;
+  }
+
+  invocation(): string {
+    return this.#grounds.invocation;
+  }
+
+  superseded(): AbortSignal {
+    return this.#superseded.signal;
+  }
+
+  async get(name: string): Promise<string | undefined> {
+    const text = await this.#wait(`get ${name}`, async () => this.#grounds.keys.kept.get(name), false);
+    return typeof text === "string" ? text : undefined;
+  }
+
+  set(name: string, text: string): void {
+    this.#command(`set ${name} ${text}`, () => this.#grounds.keys.write([name, text]));
+  }
+
+  clear(name: string): void {
+    this.#command(`clear ${name}`, () => this.#grounds.keys.clear(name));
+  }
+
+  run(name: string, action: () => Promise<unknown>): Promise<unknown> {
+    return this.#wait(`run ${name}`, action, true);
+  }
+
+  call(to: Handler, input: unknown): Promise<unknown> {
+    const text = JSON.stringify(input);
+    return this.#wait(`call ${named(to)} ${text}`, () => this.#grounds.call(to, JSON.parse(text)), false);
+  }
+
+  /** The delay is no part of the command: the server does not compare it either. */
+  send(to: Handler, input: unknown, afterMs?: number): void {
+    const text = JSON.stringify(input);
+    this.#command(`send ${named(to)} ${text}`, () => this.#grounds.send(to, JSON.parse(text), afterMs));
+  }
+
+  async sleep(ms: number): Promise<void> {
+    await this.#wait("sleep", () => this.#grounds.sleep(ms), false);
+  }
+
+  #command(command: string, apply: () => void): void {
+    if (this.#superseded.signal.aborted || this.#cutAt("before")) return;
+    const entry = this.#entry(command);
+    if (entry === undefined) return;
+    if (entry.answer === undefined) {
+      entry.answer = Promise.resolve("null");
+      apply();
+    }
+    this.steps += 1;
+    if (this.#cut?.step === this.steps - 1) this.#end();
+  }
+
+  /** `own`: the attempt itself does it, so that its end can be lost. */
+  async #wait(command: string, make: () => Promise<unknown>, own: boolean): Promise<unknown> {
+    if (this.#superseded.signal.aborted || this.#cutAt("before")) return NEVER;
+    const entry = this.#entry(command);
+    if (entry === undefined) return NEVER;
+    const place = this.#cut?.step === this.steps ? this.#cut.place : undefined;
+    this.steps += 1;
+    const wait = this.waits++;
+    if (entry.withdrawn || (this.#withdrawal?.wait === wait && entry.answer === undefined)) {
+      if (!entry.withdrawn && this.#withdrawal?.begun === true) make().catch(() => undefined);
+      entry.withdrawn = true;
+      if (place !== undefined) return this.#end();
+      throw new Withdrawn("The invocation was cancelled.");
+    }
+    const making = entry.answer ?? make().then((value) => JSON.stringify(value) ?? "null");
+    if (!own) entry.answer = making;
+    if (place === "during") return this.#end(making);
+    let text: string;
+    try {
+      text = await making;
+    } catch {
+      // Whatever throws is run again.
+      return this.#end();
+    }
+    if (this.#superseded.signal.aborted || place === "done") return this.#end();
+    entry.answer = making;
+    if (place === "kept") return this.#end();
+    const answer: unknown = JSON.parse(text);
+    return answer;
+  }
+
+  #entry(command: string): Entry | undefined {
+    const known = this.#entries[this.steps];
+    if (known === undefined) {
+      const entry: Entry = { command };
+      this.#entries.push(entry);
+      return entry;
+    }
+    if (known.command === command) return known;
+    this.#over.reject(
+      new Error(
+        `Step ${this.steps} of another attempt is another:\n  first ${known.command}\n  then  ${command}\nThe server refuses that.`,
+      ),
+    );
+    this.#superseded.abort();
+    return undefined;
+  }
+
+  #cutAt(place: "before"): boolean {
+    if (this.#cut?.step !== this.steps || this.#cut.place !== place) return false;
+    void this.#end();
+    return true;
+  }
+
+  /** Whoever waits is never told; the next attempt begins once what this one does itself has seen that it is over. */
+  #end(doing?: Promise<unknown>): Promise<never> {
+    this.#superseded.abort();
+    Promise.allSettled([doing]).then(() => this.#over.resolve(undefined));
+    return NEVER;
+  }
+}
+
+const NEVER = new Promise<never>(() => undefined);
+
+const named = ({ object, key, handler }: Handler): string => `${object}/${key ?? ""}/${handler}`;

@@ -28,8 +28,10 @@ export interface Kept {
   readonly head: string;
   /** What decides when the next whole state is written. */
   readonly since: SinceFull;
-  /** The newest events; those before them are in the archive. */
-  readonly last: readonly ChainEvent[];
+  /** How many of the newest events are here; those before them are in the archive. */
+  readonly own: number;
+  /** These, as they are exported, a line each: turns add to them and do not look at them. */
+  readonly lines: string;
   /** The newest replies to keyed calls, and to calls that were told "later" (C4). */
   readonly replies: readonly KeptReply[];
   /** The archive has replies too. */
@@ -52,13 +54,31 @@ export interface Health {
 }
 
 /** Throws `STORE_CORRUPT` where something else wrote under the name. */
-export function readKept(value: unknown): Kept | undefined {
-  if (value === null || value === undefined) return undefined;
-  if (isKept(value)) return value;
+export function readKept(text: string | undefined): Kept | undefined {
+  if (text === undefined) return undefined;
+  const end = text.indexOf("\n");
+  const first = parsed(text.slice(0, end));
+  const kept: unknown = isObject(first) && end > 0 ? { ...first, lines: text.slice(end + 1) } : undefined;
+  if (isKept(kept)) return kept;
   throw new StoreError("STORE_CORRUPT", `The state key "${ACTOR_KEY}" holds no actor: let nothing else write to these virtual objects.`);
 }
 
-export function readHealth(value: unknown): Health {
+/** Throws where there is no JSON of it. */
+export const keptText = ({ lines, ...first }: Kept): string => `${JSON.stringify(first)}\n${lines}`;
+
+/** Undefined where it is no JSON. */
+export function parsed(text: string | undefined): unknown {
+  if (text === undefined) return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    return value;
+  } catch {
+    return undefined;
+  }
+}
+
+export function readHealth(text: string | undefined): Health {
+  const value = parsed(text);
   if (!isObject(value)) return { times: [] };
   const { times, why } = value;
   return {
@@ -87,7 +107,7 @@ export function isReply(value: unknown): value is KeptReply {
 
 function isKept(value: unknown): value is Kept {
   if (!isObject(value)) return false;
-  const { row, state, bytes, seq, head, since, last, replies } = value;
+  const { row, state, bytes, seq, head, since, own, lines, replies } = value;
   return (
     isObject(row) &&
     typeof row["life"] === "string" &&
@@ -99,7 +119,8 @@ function isKept(value: unknown): value is Kept {
     typeof seq === "number" &&
     typeof head === "string" &&
     isObject(since) &&
-    isEvents(last) &&
+    typeof own === "number" &&
+    typeof lines === "string" &&
     Array.isArray(replies) &&
     replies.every(isReply)
   );

@@ -1,4 +1,5 @@
 /** What is asked of an actor beside its turns (law 2: all of it is durable). */
+import { importLine } from "../chain/index.ts";
 import { type Kind, understand } from "../chain/internal.ts";
 import type { ActorId, ChainEvent, Snapshot } from "../contract/index.ts";
 import type { DurableReader } from "./durable-context.ts";
@@ -9,13 +10,13 @@ import type { Told } from "./outcome.ts";
 export async function read(context: DurableReader, kind: Kind, id: ActorId): Promise<Snapshot | undefined> {
   const kept = readKept(await context.get(ACTOR_KEY));
   if (kept === undefined) return undefined;
-  const { row, seq, head } = kept;
-  const { state, failure } = understand(kind, id, { state: kept.state, version: row.version });
+  const { row, seq, head: last } = kept;
+  const { state, failure: why } = understand(kind, id, { state: kept.state, version: row.version });
   return {
     id,
     seq,
-    head,
-    status: failure === undefined ? statusOf(kept) : "failed",
+    head: last,
+    status: why === undefined ? statusOf(kept) : "failed",
     state,
     ...(row.owner === undefined ? {} : { owner: row.owner }),
   };
@@ -48,8 +49,9 @@ export interface Newest {
 export async function events(context: DurableReader, afterSeq: number): Promise<Newest> {
   const kept = readKept(await context.get(ACTOR_KEY));
   if (kept === undefined) return { events: [], archived: 0 };
-  const archived = kept.seq - kept.last.length;
-  return { events: kept.last.slice(Math.max(0, afterSeq - archived)), archived };
+  const archived = kept.seq - kept.own;
+  const lines = kept.lines.split("\n").slice(Math.max(0, afterSeq - archived));
+  return { events: lines.map(importLine), archived };
 }
 
 /** The reply kept under that key. `archived`: the archive may have it. */

@@ -1,17 +1,17 @@
-import { type DurableContext, type Handler, Withdrawn } from "./durable-context.ts";
-import type { ExclusiveContext, RestateSdk, SdkContext } from "./sdk.ts";
+import { type DurableContext, type DurableReader, type Handler, Withdrawn } from "./durable-context.ts";
+import type { ExclusiveContext, RestateSdk, SdkContext, SharedContext, TextSerde } from "./sdk.ts";
 
 /** How a send that is to come later is made. */
 export type SendLater = (to: Handler, input: unknown, afterMs: number) => void;
 
 /** The SDK's context as turns see it. `later`: instead of the server's own timers. */
 export function durable(sdk: RestateSdk, context: ExclusiveContext, later?: SendLater): DurableContext {
-  const { id, attemptCompletedSignal } = context.request();
   return {
-    invocation: id,
-    superseded: attemptCompletedSignal,
-    get: (name) => heard(context.get(name)),
-    set: (name, value) => context.set(name, value),
+    // Asked for by work alone: the SDK makes much of it.
+    invocation: () => context.request().id,
+    superseded: () => context.request().attemptCompletedSignal,
+    ...reading(context),
+    set: (name, value) => context.set(name, value, text),
     clear: (name) => context.clear(name),
     run: (name, action) => heard(context.run(name, action)),
     call: (to, input) => calling(sdk, context)(to, input),
@@ -25,6 +25,20 @@ export function durable(sdk: RestateSdk, context: ExclusiveContext, later?: Send
     sleep: (ms) => heard(context.sleep(ms)),
   };
 }
+
+/** The SDK's context as those who only read see it. */
+export const reading = (context: SharedContext): DurableReader => ({
+  async get(name) {
+    const kept = await heard(context.get(name, text));
+    return typeof kept === "string" ? kept : undefined;
+  },
+});
+
+const text: TextSerde = {
+  contentType: "text/plain",
+  serialize: (value) => Buffer.from(value),
+  deserialize: (bytes) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8"),
+};
 
 export const calling =
   (sdk: RestateSdk, context: SdkContext): DurableContext["call"] =>

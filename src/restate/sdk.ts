@@ -54,14 +54,21 @@ export interface SdkContext {
   request(): { readonly id: string; readonly attemptCompletedSignal: AbortSignal };
 }
 
+/** How text is kept as it is. */
+export interface TextSerde {
+  readonly contentType: string;
+  serialize(text: string): Uint8Array;
+  deserialize(bytes: Uint8Array): string;
+}
+
 export interface SharedContext extends SdkContext {
   readonly key: string;
   /** Null where nothing is kept under that name. */
-  get(name: string): Promise<unknown>;
+  get(name: string, serde?: TextSerde): Promise<unknown>;
 }
 
 export interface ExclusiveContext extends SharedContext {
-  set(name: string, value: unknown): void;
+  set(name: string, value: unknown, serde?: TextSerde): void;
   clear(name: string): void;
   clearAll(): void;
   run(name: string, action: () => Promise<unknown>, options?: { readonly initialRetryInterval?: number }): PromiseLike<unknown>;

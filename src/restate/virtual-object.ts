@@ -8,8 +8,8 @@ import { isObject } from "./is-object.ts";
 import { WORK_KEY } from "./kept.ts";
 import type { NodeHost } from "./node-host.ts";
 import { faultOf, settled } from "./outcome.ts";
-import * as reading from "./reading.ts";
-import { calling, durable, type SendLater } from "./sdk-context.ts";
+import * as asked from "./reading.ts";
+import { calling, durable, reading, type SendLater } from "./sdk-context.ts";
 import type { ExclusiveContext, RestateSdk, SharedContext } from "./sdk.ts";
 
 export interface ObjectOptions {
@@ -69,18 +69,18 @@ export function actorObject({ sdk, host, later }: ObjectOptions, behaviour: Beha
       restart: plain(isObject, (context, input) =>
         actor.restart(within(context), { ifUnborn: input["ifUnborn"] === true }, idOf(context.key)),
       ),
-      read: asking((context) => reading.read(context, actor.kind, idOf(context.key))),
-      head: asking((context) => reading.head(context, actor.kind, idOf(context.key))),
-      failure: asking((context) => reading.failure(context)),
-      events: asking((context, after) => reading.events(context, seqOf(after))),
+      read: asking((context) => asked.read(reading(context), actor.kind, idOf(context.key))),
+      head: asking((context) => asked.head(reading(context), actor.kind, idOf(context.key))),
+      failure: asking((context) => asked.failure(reading(context))),
+      events: asking((context, after) => asked.events(reading(context), seqOf(after))),
       reply: asking(async (context, key) => {
-        const { reply, archived, pending } = await reading.reply(context, String(key));
+        const { reply, archived, pending } = await asked.reply(reading(context), String(key));
         if (reply !== undefined || pending || !archived) return { reply: reply ?? null, pending };
         const answer = await calling(sdk, context)(names.archive(idOf(context.key), "reply"), String(key));
         return { reply: isObject(answer) ? (answer["value"] ?? null) : null, pending };
       }),
-      lives: shared(COMMON, (context, messageId) => reading.lives(context, String(messageId))),
-      working: shared(COMMON, (context) => context.get(WORK_KEY)),
+      lives: shared(COMMON, (context, messageId) => asked.lives(reading(context), String(messageId))),
+      working: shared(COMMON, async (context) => (await reading(context).get(WORK_KEY)) ?? null),
     },
   });
 }
@@ -93,8 +93,8 @@ export function archiveObject({ sdk, host }: ObjectOptions, { kind }: Behaviour)
     name: host.names.archives(kind),
     handlers: {
       put: exclusive(options, (context, sealed) => settled(put(durable(sdk, context), sealed))),
-      events: shared(options, (context, after) => settled(eventsAfter(context, seqOf(after)))),
-      reply: shared(options, (context, key) => settled(replyTo(context, String(key)))),
+      events: shared(options, (context, after) => settled(eventsAfter(reading(context), seqOf(after)))),
+      reply: shared(options, (context, key) => settled(replyTo(reading(context), String(key)))),
     },
   });
 }

@@ -1,7 +1,8 @@
+import { exportLine } from "../chain/index.ts";
 import { entryOf, NOTHING_SINCE, sinceAfter, wantsFull, type Kind, type Plan } from "../chain/internal.ts";
-import type { ChainEvent, Message, SetWake } from "../contract/index.ts";
+import type { Message, SetWake } from "../contract/index.ts";
 import type { Sealed } from "./archive.ts";
-import type { Health, Kept, KeptReply } from "./kept.ts";
+import { keptText, type Health, type Kept, type KeptReply } from "./kept.ts";
 import type { Told } from "./outcome.ts";
 import type { Place } from "./place.ts";
 
@@ -13,7 +14,9 @@ export interface Timer {
 
 /** What a turn leaves, ready to be set and sent: from here on nothing throws. */
 export interface Written {
-  readonly kept: Kept;
+  /** Of the actor's own key. */
+  readonly text: string;
+  readonly life: string;
   /** Of a stopped actor's last message: leaves once its children have ended. */
   readonly out: readonly Message[];
   readonly timers: readonly Timer[];
@@ -42,9 +45,11 @@ export function writtenBy(kind: Kind, { base, born, kept, stale }: Place, plan: 
   const { event, seq, row, out } = entry;
   const told: KeptReply[] = [...plan.remembered, ...latersOf(plan)].map((reply) => ({ ...reply, seq, head: event.id }));
   const replies = [...(kept?.replies ?? []).filter(({ until }) => until > now), ...told];
-  const old = kept !== undefined && tooMuch(kept.last) ? kept.last : [];
-  const leaving = told.length > 0 && tooMuch(replies) ? replies.splice(0, Math.ceil(replies.length / 2)) : [];
-  const sealed = old.length + leaving.length === 0 ? undefined : { seq: seq - old.length, events: old, replies: leaving, now };
+  const old = kept !== undefined && (kept.own >= MOST_KEPT || kept.lines.length > MOST_CHARACTERS) ? kept.lines.split("\n") : [];
+  const leaving = told.length > 0 && tooMany(replies) ? replies.splice(0, Math.ceil(replies.length / 2)) : [];
+  const sealed = old.length + leaving.length === 0 ? undefined : { seq: seq - old.length, lines: old, replies: leaving, now };
+  const line = exportLine(event);
+  const alone = kept === undefined || old.length > 0;
   const next: Kept = {
     row,
     state: plan.state,
@@ -52,7 +57,8 @@ export function writtenBy(kind: Kind, { base, born, kept, stale }: Place, plan: 
     seq,
     head: event.id,
     since: sinceAfter(since, entry),
-    last: old.length > 0 || kept === undefined ? [event] : [...kept.last, event],
+    own: alone ? 1 : kept.own + 1,
+    lines: alone ? line : `${kept.lines}\n${line}`,
     replies,
     ...(kept?.archived || leaving.length > 0 ? { archived: true as const } : {}),
     ...(health === undefined || born ? {} : { health }),
@@ -62,8 +68,8 @@ export function writtenBy(kind: Kind, { base, born, kept, stale }: Place, plan: 
   const { emit } = plan;
   const change: Told = { seq, head: event.id, status: row.status, ...(emit === undefined || emit.length === 0 ? {} : { emit }) };
   // What has no text would ask for another run once it is with the context, for ever.
-  JSON.stringify([next, out]);
-  return { kept: next, out, timers, sealed, change };
+  if (out.length > 0) JSON.stringify(out);
+  return { text: keptText(next), life: row.life, out, timers, sealed, change };
 }
 
 /** Under which name the answer to a message that was told "later" is kept. */
@@ -80,9 +86,9 @@ const ANSWER_MS = 10 * 60_000;
 const MOST_KEPT = 16;
 const MOST_CHARACTERS = 16_384;
 
-function tooMuch(kept: readonly ChainEvent[] | readonly KeptReply[]): boolean {
-  if (kept.length >= MOST_KEPT) return true;
+function tooMany(replies: readonly KeptReply[]): boolean {
+  if (replies.length >= MOST_KEPT) return true;
   let characters = 0;
-  for (const one of kept) characters += "header" in one ? one.header.length + (one.body?.length ?? 0) : JSON.stringify(one.reply).length;
+  for (const { reply } of replies) characters += JSON.stringify(reply).length;
   return characters > MOST_CHARACTERS;
 }

@@ -27,8 +27,10 @@ function bodyText(body: Body): string {
 }
 
 /** C7: the id is the SHA-256 of the header's text, which names its parent and the SHA-256 of the body's text. */
-export function seal(header: Omit<Header, "body">, body: Body): ChainEvent {
-  const text = bodyText(body);
+export const seal = (header: Omit<Header, "body">, body: Body): ChainEvent => sealText(header, bodyText(body));
+
+/** The same of a body's text. */
+export function sealText(header: Omit<Header, "body">, text: string): ChainEvent {
   const sealed = headerText({ ...header, body: sha256(text) });
   return { id: sha256(sealed), header: sealed, body: text };
 }

@@ -4,6 +4,7 @@ export { answerMessage, askerOf } from "./answer.ts";
 export { callHash, innerKey, scopedKey } from "./call-hash.ts";
 export { afterCrash } from "./crash.ts";
 export { entryOf, eventOf, messagesOf, statusOf } from "./entry.ts";
+export { sealText } from "./event.ts";
 export * as faults from "./faults.ts";
 export { freezeNew } from "./freeze.ts";
 export { extraOf, kindFrom, type Extra, type Kind } from "./kind.ts";

@@ -6,6 +6,7 @@ import { EngineError, type ActorId } from "../contract/index.ts";
 import { seqBefore } from "./archive.ts";
 import { isObject } from "./is-object.ts";
 import { ACTOR_KEY } from "./kept.ts";
+import { idStart } from "./lines.ts";
 import type { Names } from "./names.ts";
 
 export interface Place {
@@ -26,14 +27,14 @@ export class Admin {
     this.#names = names;
   }
 
-  /** Where the id occurs. Throws `ENGINE_MISSING` where there is no admin API to ask. */
+  /** Where the id may occur. Throws `ENGINE_MISSING` where there is no admin API to ask. */
   async holding(eventId: string): Promise<readonly Place[]> {
     // It becomes part of a query.
     if (!/^[0-9a-f]{64}$/.test(eventId)) return [];
     const { prefix } = this.#names;
     const rows = await this.#query(
       `SELECT service_name, service_key, key FROM state WHERE (starts_with(service_name, '${prefix}actor-') OR ` +
-        `starts_with(service_name, '${prefix}archive-')) AND value_utf8 LIKE '%${eventId}%' LIMIT ${MOST_ROWS}`,
+        `starts_with(service_name, '${prefix}archive-')) AND value_utf8 LIKE '%${idStart(eventId)}%' LIMIT ${MOST_ROWS}`,
     );
     return rows.flatMap((row) => this.#place(row));
   }

@@ -8,8 +8,9 @@ import { hasParent, kindOf, type CallKey, faults, type Kind, type Plan } from ".
 import { sha256 } from "../chain/index.ts";
 import type { ActorId, EngineError, Message } from "../contract/index.ts";
 import { childrenOf, enter, objectOf, ofClaims, ofLetters } from "./directory.ts";
-import { type DurableContext, Withdrawn } from "./durable-context.ts";
+import type { DurableContext } from "./durable-context.ts";
 import type { ExpireInput, RingInput, StopInput, TurnInput } from "./inputs.ts";
+import { insist } from "./insist.ts";
 import { ACTOR_KEY } from "./kept.ts";
 import { isListed } from "./map-client.ts";
 import type { NodeHost } from "./node-host.ts";
@@ -121,7 +122,7 @@ async function begin({ context, host, place, plan, sent }: Commit): Promise<Engi
 
 const PAGE = 100;
 
-/** Children first, one after the other; none is left out, whatever becomes of the others. */
+/** Children first, one after the other; none is left out, whatever becomes of the others, and whoever cancels: something was set. */
 async function stopChildren(
   context: DurableContext,
   host: NodeHost,
@@ -170,17 +171,6 @@ async function stopChild(
   const working = await insist(() => context.call(names.actor(child, "working"), null));
   if (typeof working === "string") context.send({ object: names.control, handler: "cancel" }, working);
   await insist(() => context.call(names.actor(child, "stop"), stop));
-}
-
-/** Once something was set, being cancelled is no reason to leave the rest undone. */
-async function insist<T>(step: () => Promise<T>): Promise<T> {
-  for (;;) {
-    try {
-      return await step();
-    } catch (error) {
-      if (!(error instanceof Withdrawn)) throw error;
-    }
-  }
 }
 
 const isId = (value: string): value is ActorId => value.includes("/");

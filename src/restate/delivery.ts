@@ -11,6 +11,7 @@ import { bury, deliver as send } from "./commit.ts";
 import type { DurableActor } from "./durable-actor.ts";
 import { type DurableContext, Withdrawn } from "./durable-context.ts";
 import type { ExpireInput, RingInput, TurnInput } from "./inputs.ts";
+import { insist } from "./insist.ts";
 import type { NodeHost } from "./node-host.ts";
 import type { Fault } from "./outcome.ts";
 
@@ -60,10 +61,10 @@ export async function ring(actor: DurableActor, context: DurableContext, host: N
 }
 
 export async function expire(actor: DurableActor, context: DurableContext, host: NodeHost, input: ExpireInput, id: ActorId): Promise<void> {
-  const afterMs = await actor.expiresAfter(context, input);
+  const afterMs = await insist(() => actor.expiresAfter(context, input));
   if (afterMs === undefined) return;
   if (afterMs > 0) return context.send(host.names.actor(id, "expire"), input, afterMs);
-  const at = Number(await context.run("now", async () => host.now()));
+  const at = Number(await insist(() => context.run("now", async () => host.now())));
   const reason = "expired";
   const seed = sha256(`${input.life} ${at}`).slice(0, 32);
   await actor.stop(context, { message: { id: ownId(seed), to: id, action: "stop", args: { reason }, at, seed }, reason, above: [] });

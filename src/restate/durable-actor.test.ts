@@ -4,7 +4,10 @@ import { readBody, readHeader, reexecute, sha256, verify } from "../chain/index.
 import { DEFAULT_POLICY, type ActorId, type Behaviour, type ChainEvent, type Clock, type Entropy, type Json } from "../contract/index.ts";
 import { LocalEngine } from "../engine/index.ts";
 import { memoryStore } from "../store/index.ts";
-import { golden, goldenCalls, runGolden, tallyKind } from "../testing/index.ts";
+import { chainOf, golden, goldenCalls, runGolden, settle, SimulatedClock, SimulatedEntropy, tallyKind } from "../testing/index.ts";
+import type { DurableContext } from "./durable-context.ts";
+import { Journal } from "./journal.fixture.ts";
+import { MapText } from "./map-text.fixture.ts";
 import { cutEverywhere, played, told, type Story } from "./story.fixture.ts";
 import { World } from "./world.fixture.ts";
 
@@ -24,17 +27,6 @@ function counting(): Entropy {
   let drawn = 0;
   return { hex: (bytes) => sha256(`draw ${drawn++}`).slice(0, bytes * 2), uuid: () => "unused" };
 }
-
-/** Each story draws anew. */
-const goldenStory = (): Story => ({
-  kinds: [golden("distributed")],
-  options: { entropy: counting(), now: 5_000 },
-  async play(world) {
-    const said: Json[] = [];
-    for (const { outgoing } of goldenCalls(ID)) said.push(told(await world.call(outgoing)));
-    return said;
-  },
-});
 
 const playGolden = async (): Promise<{ world: World; said: readonly Json[]; events: readonly ChainEvent[] }> => {
   const world = new World({ kinds: [golden("distributed")], entropy: counting(), now: 5_000 });
@@ -63,10 +55,15 @@ void test("the golden workload leaves byte-equal chains in the local engine and 
 });
 
 void test("law 4: a turn that is cut anywhere and run again leaves the same chain, keys, sends and replies", async () => {
-  // A story's entropy is drawn by its calls, so each playing needs its own.
-  const story = goldenStory();
-  const fresh: Story = { ...story, play: (world) => story.play(world) };
-  await cutEverywhere({ ...fresh, options: { now: 5_000 } });
+  await cutEverywhere({
+    kinds: [golden("distributed")],
+    options: { now: 5_000 },
+    async play(world) {
+      const said: Json[] = [];
+      for (const { outgoing } of goldenCalls(ID)) said.push(told(await world.call(outgoing)));
+      return said;
+    },
+  });
 });
 
 void test("C3 what throws, refuses, needs or is no JSON sets no key and sends nothing, in work too", async () => {
@@ -131,21 +128,50 @@ const shortly = (said: unknown): readonly string[] =>
     return fault ?? (refused === undefined ? (later === undefined ? JSON.stringify(ok) : "later") : `refused ${refused.code}`);
   });
 
+const KEYED: readonly Step[] = [
+  ["add", { by: 2 }, { key: "one" }],
+  ["add", { by: 2 }, { key: "one" }],
+  ["add", { by: 3 }, { key: "one" }],
+  ["refuse", null, { key: "two" }],
+  ["add", { by: 5 }, { key: "two" }],
+  ["work", { by: 10 }, { key: "three" }],
+  ["work", { by: 10 }, { key: "three" }],
+  ["throw", null, { key: "four" }],
+  ["add", { by: 100 }, { key: "four" }],
+];
+
+const LATER: readonly Step[] = [
+  ["later", null],
+  ["later", null, { key: "mine" }],
+  ["later", null, { key: "mine" }],
+  ["send", { to: TALLY, action: "later", replyAs: "answered" }, { to: "other/asker" }],
+  ["answer", { value: 7 }],
+  ["later", null, { key: "mine" }],
+  ["answer", { value: 8 }],
+];
+
+const SENDS: readonly Step[] = [
+  ["send-many", { to: "other/heap", text: "note ", times: 5 }],
+  ["send", { to: "other/heap", action: "get", replyAs: "answered" }],
+  ["send", { to: "other/heap", action: "refuse", replyAs: "answered" }],
+  ["send", { to: "other/heap", action: "work", with: { by: 3 }, replyAs: "answered" }],
+];
+
+const child = (to: ActorId, name: string): Step => ["send", { to: name, action: "note", with: { text: "hello" }, start: null }, { to }];
+
+const BIRTHS: readonly Step[] = [
+  child(TALLY, "other/one"),
+  child(TALLY, "other/two"),
+  child("other/one", "tally/grandchild"),
+  ["stop", { reason: "enough" }, { to: "other/two" }],
+  ["stop", { reason: "over" }],
+  ["add"],
+];
+
 const STORIES: Readonly<Record<string, Story & { check?(world: World, said: readonly string[]): unknown }>> = {
   "C4 keyed calls": {
     kinds: [tally()],
-    play: (world) =>
-      calls(world, [
-        ["add", { by: 2 }, { key: "one" }],
-        ["add", { by: 2 }, { key: "one" }],
-        ["add", { by: 3 }, { key: "one" }],
-        ["refuse", null, { key: "two" }],
-        ["add", { by: 5 }, { key: "two" }],
-        ["work", { by: 10 }, { key: "three" }],
-        ["work", { by: 10 }, { key: "three" }],
-        ["throw", null, { key: "four" }],
-        ["add", { by: 100 }, { key: "four" }],
-      ]),
+    play: (world) => calls(world, KEYED),
     check(world, said) {
       assert.deepEqual(said, ["2", "2", "KEY_REUSED", "refused NO", "7", "17", "17", "CRASHED", "117"]);
       assert.deepEqual(world.state(TALLY), { n: 117, log: [] });
@@ -166,15 +192,7 @@ const STORIES: Readonly<Record<string, Story & { check?(world: World, said: read
   "answers that come later": {
     kinds: [tally(), other()],
     async play(world) {
-      const said = await calls(world, [
-        ["later", null],
-        ["later", null, { key: "mine" }],
-        ["later", null, { key: "mine" }],
-        ["send", { to: TALLY, action: "later", replyAs: "answered" }, { to: "other/asker" }],
-        ["answer", { value: 7 }],
-        ["later", null, { key: "mine" }],
-        ["answer", { value: 8 }],
-      ]);
+      const said = await calls(world, LATER);
       return said;
     },
     check(world, said) {
@@ -185,13 +203,7 @@ const STORIES: Readonly<Record<string, Story & { check?(world: World, said: read
   },
   "C5 sends, with answers": {
     kinds: [tally(), other()],
-    play: (world) =>
-      calls(world, [
-        ["send-many", { to: "other/heap", text: "note ", times: 5 }],
-        ["send", { to: "other/heap", action: "get", replyAs: "answered" }],
-        ["send", { to: "other/heap", action: "refuse", replyAs: "answered" }],
-        ["send", { to: "other/heap", action: "work", with: { by: 3 }, replyAs: "answered" }],
-      ]),
+    play: (world) => calls(world, SENDS),
     check(world) {
       assert.deepEqual(world.state("other/heap"), { n: 3, log: ["begun heap", "note 0", "note 1", "note 2", "note 3", "note 4"] });
       assert.match(JSON.stringify(world.state(TALLY)), /answered.*ok.*answered.*refused.*answered.*ok/);
@@ -260,22 +272,7 @@ const STORIES: Readonly<Record<string, Story & { check?(world: World, said: read
   },
   "births with parents, and their end": {
     kinds: [tally(), other()],
-    async play(world) {
-      const child = (to: ActorId, name: string): Step => [
-        "send",
-        { to: name, action: "note", with: { text: "hello" }, start: null },
-        { to },
-      ];
-      const said = await calls(world, [
-        child(TALLY, "other/one"),
-        child(TALLY, "other/two"),
-        child("other/one", "tally/grandchild"),
-        ["stop", { reason: "enough" }, { to: "other/two" }],
-        ["stop", { reason: "over" }],
-        ["add"],
-      ]);
-      return said;
-    },
+    play: (world) => calls(world, BIRTHS),
     async check(world, said) {
       assert.deepEqual(said, ["null", "null", "null", '"stopped"', '"stopped"', "1"]);
       const ended = ["other/one", "other/two", "tally/grandchild"] as const;
@@ -369,6 +366,60 @@ describe("law 4: cut at every step and run again, each as if it had never been c
       await check?.(world, shortly(Object(left)["said"]));
       await cutEverywhere(story);
     });
+});
+
+for (const [title, steps, ids] of [
+  ["keyed calls", KEYED, [TALLY]],
+  ["answers that come later", LATER, [TALLY, "other/asker"]],
+  ["sends and their answers", SENDS, [TALLY, "other/heap"]],
+  // What the engine itself stops is told so under an id of its own; what comes after draws others.
+  ["births and ends", BIRTHS.slice(0, -1), [TALLY, "other/two"]],
+] as const)
+  void test(`a sequence of ${title} leaves byte-equal chains in the local engine and in durable turns`, async () => {
+    const clock = new SimulatedClock();
+    await using store = memoryStore({ clock });
+    await using engine = await LocalEngine.start({
+      kinds: [tally(), other()],
+      store,
+      clock,
+      entropy: new SimulatedEntropy(),
+    });
+    for (const [action, args = null, { to = TALLY, key, start = null } = {}] of steps) {
+      engine.call({ to, action, args, start }, key === undefined ? {} : { key }).catch(() => undefined);
+      await settle();
+    }
+    const { world } = await played({ kinds: [tally(), other()], play: (other) => calls(other, steps) });
+    for (const id of ids) {
+      const chain = await chainOf(engine, id);
+      assert.ok(chain.length > 1);
+      assert.deepEqual(await world.chain(id), chain);
+    }
+  });
+
+void test("an attempt that asks for something else than the one before it fails the test, as the server would refuse it", async () => {
+  const place = { invocation: "inv_1", keys: new MapText(), call: async () => null, send: () => undefined, sleep: async () => undefined };
+  const cut = { cuts: [{ step: 1, place: "kept" }] } as const;
+  let attempt = 0;
+  const once = (run: (context: DurableContext, nth: number) => Promise<unknown>): Promise<unknown> => {
+    attempt = 0;
+    return new Journal(place, cut).run((context) => run(context, (attempt += 1)));
+  };
+  const other = { object: "other", key: "one", handler: "see" };
+  await once(async (context, nth) => context.send(other, "same", nth));
+  const send = async (context: DurableContext, what: unknown): Promise<void> => {
+    context.set("some", "text");
+    context.send(other, what);
+    await context.get("some");
+  };
+  await once((context) => send(context, "same"));
+  await assert.rejects(
+    once((context, nth) => send(context, nth)),
+    /another attempt is another/,
+  );
+  await assert.rejects(
+    once(async (context, nth) => (nth === 1 ? send(context, 1) : undefined)),
+    /ended before step 0/,
+  );
 });
 
 void test("an actor is entered where it is found before it begins, and its parent is asked after that", async () => {

@@ -27,6 +27,7 @@ import { commit, type Parting } from "./commit.ts";
 import { type DurableContext, Withdrawn } from "./durable-context.ts";
 import { runWork } from "./durable-work.ts";
 import type { ExpireInput, RestartInput, RingInput, StopInput, TurnInput } from "./inputs.ts";
+import { insist } from "./insist.ts";
 import {
   ACTOR_KEY,
   HEALTH_KEY,
@@ -159,10 +160,10 @@ export class DurableActor {
 
   /** A wake has come: unless it was cancelled or put off meanwhile, it runs like any message. Returns why it must come again. */
   async ring(context: DurableContext, { name, life, at, dropped }: RingInput, id: Message["to"]): Promise<Rung> {
-    const kept = readKept(await context.get(ACTOR_KEY));
+    const kept = readKept(await insist(() => context.get(ACTOR_KEY)));
     const wake = kept?.row.life === life && kept.row.status === "live" ? kept.row.wakes[name] : undefined;
     if (wake === undefined || wake.at !== at) return {};
-    const stamped = await context.run("stamp", async () => ({ now: this.#host.now(), seed: this.#host.seed() }));
+    const stamped = await insist(() => context.run("stamp", async () => ({ now: this.#host.now(), seed: this.#host.seed() })));
     const { now, seed } = stampOf(stamped);
     // A repeating one that came last at a time that is not yet: the clock was set back, and its timer alone knows.
     const setBack = wake.rang !== undefined && wake.rang > now;
@@ -191,7 +192,7 @@ export class DurableActor {
   }
 
   async stop(context: DurableContext, { message, reason, above }: StopInput): Promise<Outcome> {
-    const known = await this.#known(context, message);
+    const known = await insist(() => this.#known(context, message));
     if ("fault" in known) return known;
     const { kept, health } = known.value;
     if (kept === undefined) return { fault: faultOf(faults.noActor(message.to)) };
@@ -220,9 +221,9 @@ export class DurableActor {
 
   /** Forgets crashes and failures. The state stays. */
   async restart(context: DurableContext, { ifUnborn }: RestartInput, id: Message["to"]): Promise<Outcome> {
-    const kept = readKept(await context.get(ACTOR_KEY));
+    const kept = readKept(await insist(() => context.get(ACTOR_KEY)));
     if (kept === undefined) {
-      const health = readHealth(await context.get(HEALTH_KEY));
+      const health = readHealth(await insist(() => context.get(HEALTH_KEY)));
       if (health.why === undefined && ifUnborn !== true) return { fault: faultOf(faults.noActor(id)) };
       context.clear(HEALTH_KEY);
       return { reply: OK_NULL };

@@ -34,6 +34,8 @@ export interface Invoked {
   /** Of the last attempt. */
   readonly steps: number;
   readonly waits: number;
+  /** It was told that it was cancelled. */
+  readonly withdrawn: boolean;
   /** Commands that change something, in order. */
   readonly effects: readonly string[];
 }
@@ -69,7 +71,8 @@ export class Journal {
         throw new Error(`This attempt ended before step ${steps}, where one before it did: ${this.#entries[steps]?.command}`);
       const effects = this.#entries.flatMap(({ command }) => (/^(set|clear|send|call) /.test(command) ? [command] : []));
       const outcome: unknown = JSON.parse(ended.text);
-      return { outcome, attempts, steps, waits, effects };
+      const withdrawn = this.#entries.some((entry) => entry.withdrawn === true);
+      return { outcome, attempts, steps, waits, withdrawn, effects };
     }
     throw new Error(`It was run ${MOST_ATTEMPTS} times and came to no end.`);
   }

@@ -30,8 +30,10 @@ export interface Kept {
   readonly since: SinceFull;
   /** How many of the newest events are here; those before them are in the archive. */
   readonly own: number;
-  /** These, as they are exported, a line each: turns add to them and do not look at them. */
+  /** These, a line each (`lines.ts`): turns add to them and do not look at them. All are of this life. */
   readonly lines: string;
+  /** Parent of the first of them. */
+  readonly before: string | null;
   /** The newest replies to keyed calls, and to calls that were told "later" (C4). */
   readonly replies: readonly KeptReply[];
   /** The archive has replies too. */
@@ -107,7 +109,7 @@ export function isReply(value: unknown): value is KeptReply {
 
 function isKept(value: unknown): value is Kept {
   if (!isObject(value)) return false;
-  const { row, state, bytes, seq, head, since, own, lines, replies } = value;
+  const { row, state, bytes, seq, head, since, own, lines, before, replies } = value;
   return (
     isObject(row) &&
     typeof row["life"] === "string" &&
@@ -121,6 +123,7 @@ function isKept(value: unknown): value is Kept {
     isObject(since) &&
     typeof own === "number" &&
     typeof lines === "string" &&
+    (before === null || typeof before === "string") &&
     Array.isArray(replies) &&
     replies.every(isReply)
   );

@@ -1,9 +1,9 @@
 /** What is asked of an actor beside its turns (law 2: all of it is durable). */
-import { importLine } from "../chain/index.ts";
 import { type Kind, understand } from "../chain/internal.ts";
 import type { ActorId, ChainEvent, Snapshot } from "../contract/index.ts";
 import type { DurableReader } from "./durable-context.ts";
 import { ACTOR_KEY, HEALTH_KEY, readHealth, readKept, type Kept, type KeptReply } from "./kept.ts";
+import { eventsOf } from "./lines.ts";
 import type { Told } from "./outcome.ts";
 
 /** As this version of the behaviour understands it. */
@@ -46,12 +46,11 @@ export interface Newest {
   readonly archived: number;
 }
 
-export async function events(context: DurableReader, afterSeq: number): Promise<Newest> {
+export async function events(context: DurableReader, id: ActorId, afterSeq: number): Promise<Newest> {
   const kept = readKept(await context.get(ACTOR_KEY));
   if (kept === undefined) return { events: [], archived: 0 };
   const archived = kept.seq - kept.own;
-  const lines = kept.lines.split("\n").slice(Math.max(0, afterSeq - archived));
-  return { events: lines.map(importLine), archived };
+  return { events: eventsOf(id, kept).slice(Math.max(0, afterSeq - archived)), archived };
 }
 
 /** The reply kept under that key. `archived`: the archive may have it. */

@@ -4,6 +4,7 @@ import type { Message, SetWake } from "../contract/index.ts";
 import type { Sealed } from "./archive.ts";
 import { keptText, type Health, type Kept, type KeptReply } from "./kept.ts";
 import type { Told } from "./outcome.ts";
+import { shortLine, eventsOf } from "./lines.ts";
 import type { Place } from "./place.ts";
 
 /** A timer that has to be set for a wake. */
@@ -45,10 +46,11 @@ export function writtenBy(kind: Kind, { base, born, kept, stale }: Place, plan: 
   const { event, seq, row, out } = entry;
   const told: KeptReply[] = [...plan.remembered, ...latersOf(plan)].map((reply) => ({ ...reply, seq, head: event.id }));
   const replies = [...(kept?.replies ?? []).filter(({ until }) => until > now), ...told];
-  const old = kept !== undefined && (kept.own >= MOST_KEPT || kept.lines.length > MOST_CHARACTERS) ? kept.lines.split("\n") : [];
+  const old = kept !== undefined && (born || kept.own >= MOST_KEPT || kept.lines.length > MOST_CHARACTERS) ? eventsOf(plan.id, kept) : [];
   const leaving = told.length > 0 && tooMany(replies) ? replies.splice(0, Math.ceil(replies.length / 2)) : [];
-  const sealed = old.length + leaving.length === 0 ? undefined : { seq: seq - old.length, lines: old, replies: leaving, now };
-  const line = exportLine(event);
+  const sealed =
+    old.length + leaving.length === 0 ? undefined : { seq: seq - old.length, lines: old.map(exportLine), replies: leaving, now };
+  const line = shortLine(event);
   const alone = kept === undefined || old.length > 0;
   const next: Kept = {
     row,
@@ -58,6 +60,7 @@ export function writtenBy(kind: Kind, { base, born, kept, stale }: Place, plan: 
     head: event.id,
     since: sinceAfter(since, entry),
     own: alone ? 1 : kept.own + 1,
+    before: alone ? (kept?.head ?? null) : kept.before,
     lines: alone ? line : `${kept.lines}\n${line}`,
     replies,
     ...(kept?.archived || leaving.length > 0 ? { archived: true as const } : {}),

@@ -168,7 +168,7 @@ const BIRTHS: readonly Step[] = [
   ["add"],
 ];
 
-const STORIES: Readonly<Record<string, Story & { check?(world: World, said: readonly string[]): unknown }>> = {
+const STORIES: Readonly<Record<string, Story & { readonly check?: (world: World, said: readonly string[]) => unknown }>> = {
   "C4 keyed calls": {
     kinds: [tally()],
     play: (world) => calls(world, KEYED),
@@ -326,7 +326,7 @@ const STORIES: Readonly<Record<string, Story & { check?(world: World, said: read
       return [...said, ...(await calls(world, [["add"], ["throw"], ["add"]]))];
     },
     check: (world, said) =>
-      assert.deepEqual(said, ["1", "CRASHED", "2", "CRASHED", "ACTOR_FAILED", "3", "CRASHED", "4"], `${world.thrown}`),
+      assert.deepEqual(said, ["1", "CRASHED", "2", "CRASHED", "ACTOR_FAILED", "3", "CRASHED", "4"], world.thrown.join()),
   },
   "a beginning that fails, and is forgiven": {
     kinds: [tally({ idleMs: 1_000 })],
@@ -388,7 +388,7 @@ for (const [title, steps, ids] of [
       engine.call({ to, action, args, start }, key === undefined ? {} : { key }).catch(() => undefined);
       await settle();
     }
-    const { world } = await played({ kinds: [tally(), other()], play: (other) => calls(other, steps) });
+    const { world } = await played({ kinds: [tally(), other()], play: (fresh) => calls(fresh, steps) });
     for (const id of ids) {
       const chain = await chainOf(engine, id);
       assert.ok(chain.length > 1);
@@ -404,11 +404,11 @@ void test("an attempt that asks for something else than the one before it fails 
     attempt = 0;
     return new Journal(place, cut).run((context) => run(context, (attempt += 1)));
   };
-  const other = { object: "other", key: "one", handler: "see" };
-  await once(async (context, nth) => context.send(other, "same", nth));
+  const to = { object: "other", key: "one", handler: "see" };
+  await once(async (context, nth) => context.send(to, "same", nth));
   const send = async (context: DurableContext, what: unknown): Promise<void> => {
     context.set("some", "text");
-    context.send(other, what);
+    context.send(to, what);
     await context.get("some");
   };
   await once((context) => send(context, "same"));

@@ -148,7 +148,7 @@ class Attempt implements DurableContext {
       apply();
     }
     this.steps += 1;
-    if (this.#cut?.step === this.steps - 1) this.#end();
+    if (this.#cut?.step === this.steps - 1) void this.#end();
   }
 
   /** `own`: the attempt itself does it, so that its end can be lost. */
@@ -208,7 +208,7 @@ class Attempt implements DurableContext {
   /** Whoever waits is never told; the next attempt begins once what this one does itself has seen that it is over. */
   #end(doing?: Promise<unknown>): Promise<never> {
     this.#superseded.abort();
-    Promise.allSettled([doing]).then(() => this.#over.resolve(undefined));
+    void Promise.allSettled([doing]).then(() => this.#over.resolve(undefined));
     return NEVER;
   }
 }

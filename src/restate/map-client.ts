@@ -74,6 +74,11 @@ export class ShardedMap {
     return this.#boolean(await this.#write("patch", this.#shard(key), { key, fields, ...(above !== undefined && { above }) }));
   }
 
+  /** Puts `value` where exactly `before` is, as it was got. Whether it was. */
+  async replace(key: string, before: Json, value: Json): Promise<boolean> {
+    return this.#boolean(await this.#write("replace", this.#shard(key), { key, before, value }));
+  }
+
   async get(key: string): Promise<Json | undefined> {
     const answer = await this.#read("get", this.#shard(key), { key });
     if (answer === null) return undefined;

@@ -1,4 +1,5 @@
 import { EngineError, type Bag, type Json } from "../contract/index.ts";
+import { UNTIL_DONE } from "./handler-options.ts";
 import { isObject } from "./is-object.ts";
 import { isEntries, type Entry } from "./map-page.ts";
 import { settled, type Guarded } from "./outcome.ts";
@@ -14,6 +15,8 @@ export interface MapInputs {
   readonly putMany: { readonly entries: readonly Entry[] };
   /** `PagedMap.patch`. Answers whether there is such a value. */
   readonly patch: { readonly key: string; readonly fields: Bag; readonly above?: string };
+  /** `PagedMap.replace`. Answers whether it was so. */
+  readonly replace: { readonly key: string; readonly before: Json; readonly value: Json };
   /** Answers whether it was there. */
   readonly delete: { readonly key: string };
   /** Answers a `Taken`. */
@@ -42,7 +45,7 @@ export interface MapObjectOptions {
 
 /** One ordered map per key, for indexes beside the actors, as the SDK serves it. */
 export function mapObject(sdk: RestateSdk, { prefix }: MapObjectOptions = {}): unknown {
-  const options = { enableLazyState: true, journalRetention: 0 };
+  const options = { enableLazyState: true, ...UNTIL_DONE };
   const { object } = sdk.handlers;
   const writing = <T>(read: (input: unknown) => T, run: (map: PagedMap, input: T) => Promise<unknown>): unknown =>
     object.exclusive({ ...options, idempotencyRetention: WRITE_KEY_MS }, (context, input) =>
@@ -56,6 +59,7 @@ export function mapObject(sdk: RestateSdk, { prefix }: MapObjectOptions = {}): u
       put: writing(readPut, (map, { key, value }) => map.put(key, value)),
       putMany: writing(readPutMany, (map, { entries }) => map.putMany(entries)),
       patch: writing(readPatch, (map, { key, fields, above }) => map.patch(key, fields, above)),
+      replace: writing(readReplace, (map, { key, before, value }) => map.replace(key, before, value)),
       delete: writing(readKey, (map, { key }) => map.delete(key)),
       take: writing(readDue, (map, due) => map.take(due)),
       get: reading(readKey, async (map, { key }) => {
@@ -105,6 +109,13 @@ function readPut(input: unknown): MapInputs["put"] {
   const { key, value } = input;
   if (!isJson(value)) throw none();
   return { key: keyIn(key), value };
+}
+
+function readReplace(input: unknown): MapInputs["replace"] {
+  if (!isObject(input)) throw none();
+  const { key, before, value } = input;
+  if (!isJson(before) || !isJson(value)) throw none();
+  return { key: keyIn(key), before, value };
 }
 
 function readPutMany(input: unknown): MapInputs["putMany"] {

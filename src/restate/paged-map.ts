@@ -71,6 +71,18 @@ export class PagedMap extends PagedReader {
     return true;
   }
 
+  /** Puts `value` where exactly `before` is. Whether it was. */
+  async replace(key: string, before: Json, value: Json): Promise<boolean> {
+    const draft = await PagesDraft.of(this.#writes);
+    if (draft.refs.length === 0) return false;
+    const page = await draft.entries(draft.at(key));
+    const entry = page[placeIn(page, key)];
+    if (entry?.[0] !== key || JSON.stringify(entry[1]) !== JSON.stringify(before)) return false;
+    await set(draft, [key, value]);
+    draft.save();
+    return true;
+  }
+
   /** Whether it was there. */
   async delete(key: string): Promise<boolean> {
     const draft = await PagesDraft.of(this.#writes);

@@ -1,4 +1,4 @@
-import { EngineError, StoreError, type Bag, type Json, type SessionRow, type SessionStore } from "../contract/index.ts";
+import { changedSession, EngineError, StoreError, type Bag, type Json, type SessionRow, type SessionStore } from "../contract/index.ts";
 import { isObject } from "./is-object.ts";
 import type { MapClient } from "./map-client.ts";
 import { MAP_KEY_LENGTH } from "./map-object.ts";
@@ -10,6 +10,8 @@ export interface SessionStoreOptions {
 }
 
 const SHARDS = 16;
+/** What one row is written to at the same time by nodes is little: of those who collide one gets through each time. */
+const MOST_TRIES = 100;
 
 /** Sessions that all nodes of a Restate server share. A stale `put` of one node replaces what another put, as with every store. */
 export function restateSessionStore({ maps, name = "sessions" }: SessionStoreOptions): SessionStore {
@@ -18,6 +20,18 @@ export function restateSessionStore({ maps, name = "sessions" }: SessionStoreOpt
   return {
     put: (row) => ask(async () => void (await rows.put(row.id, bagOf(row)))),
     get: (id) => ask(async () => (canBe(id) ? rowOf(await rows.get(id)) : undefined)),
+    change: (id, change) =>
+      ask(async () => {
+        for (let tries = 0; canBe(id) && tries < MOST_TRIES; tries += 1) {
+          const before = await rows.get(id);
+          const row = rowOf(before);
+          if (before === undefined || row === undefined) return undefined;
+          const changed = changedSession(row, change);
+          if (await rows.replace(id, before, bagOf(changed))) return changed;
+        }
+        if (!canBe(id)) return undefined;
+        throw new StoreError("STORE_CONFLICT", "The session changed with every attempt to change it: try again.");
+      }),
     touch: (id, seenAt) => ask(async () => void (canBe(id) && (await rows.patch(id, { seenAt }, "seenAt")))),
     delete: (id) => ask(async () => void (canBe(id) && (await rows.delete(id)))),
     expire: (seenBefore) => ask(() => rows.take({ before: seenBefore, field: "seenAt" })),
@@ -64,10 +78,10 @@ function rowOf(value: Json | undefined): SessionRow | undefined {
 
 function isRow(value: unknown): value is SessionRow {
   if (!isBag(value)) return false;
-  const { id, principal, protocol, client, capabilities, subscriptions, logLevel, posture, createdAt, seenAt } = value;
+  const { id, principal, protocol, client, capabilities, subscriptions, logLevel, posture, listener, createdAt, seenAt } = value;
   return (
     [id, protocol].every((text) => typeof text === "string") &&
-    [principal, logLevel, posture].every((text) => text === undefined || typeof text === "string") &&
+    [principal, logLevel, posture, listener].every((text) => text === undefined || typeof text === "string") &&
     isBag(client) &&
     isBag(capabilities) &&
     areTexts(subscriptions) &&

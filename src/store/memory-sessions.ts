@@ -1,4 +1,4 @@
-import { StoreError, type Json, type SessionRow, type SessionStore, type StreamStore } from "../contract/index.ts";
+import { changedSession, StoreError, type Json, type SessionRow, type SessionStore, type StreamStore } from "../contract/index.ts";
 import { eventId, readEventId, STREAM_BOUNDS, type StreamBounds } from "./stream-bounds.ts";
 
 const closed = (): StoreError => new StoreError("STORE_CLOSED", "The session store is closed. Open it again.");
@@ -17,6 +17,13 @@ export function memorySessionStore(): SessionStore {
     },
     async get(id) {
       return all().get(id);
+    },
+    async change(id, change) {
+      const row = all().get(id);
+      if (row === undefined) return undefined;
+      const changed = changedSession(row, change);
+      rows.set(id, changed);
+      return changed;
     },
     async touch(id, seenAt) {
       const row = all().get(id);

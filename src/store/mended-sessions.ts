@@ -59,6 +59,7 @@ export function mendedSessionStores(options: MendedSessionOptions): SessionStore
   const sessions: SessionStore = {
     put: (row) => ask((of) => of.sessions.put(row)),
     get: (id) => ask((of) => of.sessions.get(id)),
+    change: (id, change) => ask(async (of) => await of.sessions.change?.(id, change)),
     touch: (id, seenAt) => ask((of) => of.sessions.touch(id, seenAt)),
     delete: (id) => ask((of) => of.sessions.delete(id)),
     expire: (seenBefore) => ask((of) => of.sessions.expire(seenBefore)),

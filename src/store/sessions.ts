@@ -6,7 +6,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
-import { StoreError, type Json, type SessionRow, type SessionStore, type StreamStore } from "../contract/index.ts";
+import { changedSession, StoreError, type Json, type SessionRow, type SessionStore, type StreamStore } from "../contract/index.ts";
 import { damaged, int, isBag, parsed, text } from "./column.ts";
 import { migrate } from "./migrate.ts";
 import { openDatabase } from "./open-database.ts";
@@ -97,12 +97,20 @@ function sessionStore(database: DatabaseSync, read: Run, write: Run): Omit<Sessi
   const touch = database.prepare("UPDATE session SET seen = ? WHERE id = ? AND seen < ?");
   const remove = database.prepare("DELETE FROM session WHERE id = ?");
   const expire = database.prepare("DELETE FROM session WHERE seen < ? RETURNING id");
+  const rowOf = (id: string): SessionRow | undefined => {
+    const columns = get.get(id);
+    return columns && { ...sessionRow(parsed(columns["row"])), seenAt: int(columns["seen"]) };
+  };
   return {
     put: (row) => write(() => void put.run(row.id, row.seenAt, JSON.stringify(row))),
-    get: (id) =>
-      read(() => {
-        const columns = get.get(id);
-        return columns && { ...sessionRow(parsed(columns["row"])), seenAt: int(columns["seen"]) };
+    get: (id) => read(() => rowOf(id)),
+    change: (id, change) =>
+      write(() => {
+        const row = rowOf(id);
+        if (row === undefined) return undefined;
+        const changed = changedSession(row, change);
+        put.run(id, changed.seenAt, JSON.stringify(changed));
+        return changed;
       }),
     touch: (id, seenAt) => write(() => void touch.run(seenAt, id, seenAt)),
     delete: (id) => write(() => void remove.run(id)),

@@ -58,6 +58,28 @@ export function sessionSuite(name: string, options: { readonly durable: boolean;
       assert.deepEqual((await store.get("a"))?.subscriptions, ["y"]);
     });
 
+    it("changes at once undo nothing of each other, and make no session", async (store, again) => {
+      if (store.change === undefined) return;
+      const other = again();
+      assert.equal(await store.change("a", { subscribe: "x://1" }), undefined);
+      assert.equal(await store.get("a"), undefined);
+      await store.put(session("a", { subscriptions: ["x://0"], logLevel: "info" }));
+      const first = session("a", { subscriptions: ["x://0"], logLevel: "debug", listener: "node 1" });
+      assert.deepEqual(await store.change("a", { logLevel: "debug", listener: "node 1" }), first);
+      assert.deepEqual(await other.get("a"), first);
+      const uris = Array.from({ length: 8 }, (_, n) => `y://${n}`);
+      await Promise.all([
+        ...uris.map((subscribe, n) => (n % 2 === 0 ? store : other).change?.("a", { subscribe })),
+        other.change?.("a", { unsubscribe: "x://0" }),
+        store.touch("a", 2_000),
+        other.change?.("a", { listener: "node 2" }),
+      ]);
+      const { subscriptions, ...row } = (await store.get("a")) ?? assert.fail();
+      assert.deepEqual(subscriptions.toSorted(), uris);
+      const { subscriptions: _, ...rest } = session("a", { logLevel: "debug", listener: "node 2", seenAt: 2_000 });
+      assert.deepEqual(row, rest);
+    });
+
     it("a touch moves the time it was seen, forwards only, and makes no session", async (store) => {
       await store.put(session("a"));
       await store.touch("a", 5_000);

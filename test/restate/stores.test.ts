@@ -158,7 +158,7 @@ describe("maps on a Restate server", () => {
       const answer: unknown = await response.json();
       return Object(Object(answer)["fault"])["code"];
     };
-    for (const handler of ["put", "putMany", "patch", "delete", "take", "get", "list"])
+    for (const handler of ["put", "putMany", "patch", "replace", "delete", "take", "get", "list"])
       for (const input of [7, {}, { key: "", value: 1, fields: {} }, { key: "k".repeat(1_025), value: 1, fields: {} }])
         if (handler !== "list" || input === 7) assert.equal(await ask(handler, input), "BAD_ID", handler);
     const deep: unknown = JSON.parse(`${"[".repeat(300)}${"]".repeat(300)}`);

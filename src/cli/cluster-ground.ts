@@ -86,10 +86,14 @@ export class ClusterGround implements Ground {
     // Commands go through any node's doors, or to the server itself.
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    // Turns of callers elsewhere end here first: others still hear of them.
-    await this.#engine.drain(this.#how.options.grace);
+  async drain(graceMs: number): Promise<void> {
+    // First: it takes turns of this node's for the others to hear that it leaves, should they all leave at once.
     await this.peers[Symbol.asyncDispose]();
+    await this.#engine.drain(graceMs);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.drain(0);
     await this.sessions[Symbol.asyncDispose]();
     await this.streams[Symbol.asyncDispose]();
   }

@@ -21,6 +21,8 @@ export interface Ground extends AsyncDisposable {
   served(loaded: Loaded): Promise<readonly KindCount[]>;
   /** Takes commands. */
   open(): Promise<void>;
+  /** What runs for others has this long to end. */
+  drain(graceMs: number): Promise<void>;
 }
 
 export interface NodeAddress {

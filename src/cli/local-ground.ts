@@ -114,6 +114,10 @@ export class LocalGround implements Ground {
     this.#closeControl = await serveControl(directory.control, handle);
   }
 
+  async drain(): Promise<void> {
+    // Whatever runs here runs for callers of this process, and its gateway has waited for them.
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#closeControl !== undefined) {
       this.#keep.directory?.removeSocket();

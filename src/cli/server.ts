@@ -121,8 +121,9 @@ export const startServer = async (
   };
   try {
     const auth = await authOf(options);
-    const how: GroundOptions = { options, log, dev, inFull };
-    const ground = options.engine === undefined ? await onLocalGround(loaded, how) : await onClusterGround(loaded, options.engine, how);
+    const standing: GroundOptions = { options, log, dev, inFull };
+    const ground =
+      options.engine === undefined ? await onLocalGround(loaded, standing) : await onClusterGround(loaded, options.engine, standing);
     closers.push(() => ground[Symbol.asyncDispose]());
     const { key } = ground;
     let engine = await ground.start(loaded);
@@ -220,6 +221,7 @@ export const startServer = async (
         // One grace for all: what the gateway left over.
         const left = { graceMs: Math.max(0, graceMs - (systemClock.now() - from)) };
         await Promise.all(doors.map((close) => close(left)));
+        await ground.drain(Math.max(0, graceMs - (systemClock.now() - from)));
         await closeAll();
       },
     };

@@ -1,6 +1,6 @@
 /** C4: a keyed call that was applied gets its first reply again, also while the first still runs. */
 import { EngineError } from "../contract/index.ts";
-import type { ActorId, CallOptions, Clock, Json, Message, Remembered, Reply, Store, Viewer } from "../contract/index.ts";
+import type { ActorId, CallOptions, Clock, Json, Message, Remembered, Reply, Store } from "../contract/index.ts";
 import type { Cell } from "./cell.ts";
 import { callHash, type CallKey, faults, keptFor, scopedKey } from "../chain/internal.ts";
 import { Job } from "./job.ts";

@@ -19,7 +19,7 @@ import {
 import type { InnerCall } from "./durable-work.ts";
 import type { StopInput, TurnInput } from "./inputs.ts";
 import type { Ingress } from "./ingress.ts";
-import { Laters } from "./laters.ts";
+import type { Laters } from "./laters.ts";
 import type { Names } from "./names.ts";
 import { errorFrom, isOutcome, type Outcome } from "./outcome.ts";
 import { strange } from "./patient-ingress.ts";

@@ -21,7 +21,7 @@ export const invoke = (base: string, invocation: Invocation, signal?: AbortSigna
   post(new URL(pathOf(invocation), base), invocation, signal);
 
 /** Settles when the server has durably taken the call, with the invocation's name: the one of that idempotency key, where there is one. */
-export async function begin(base: string, invocation: Invocation, afterMs = 0): Promise<string> {
+async function begin(base: string, invocation: Invocation, afterMs = 0): Promise<string> {
   const url = new URL(`${pathOf(invocation)}/send`, base);
   if (afterMs > 0) url.searchParams.set("delay", `${Math.ceil(afterMs)}ms`);
   const answer = await post(url, invocation, undefined);

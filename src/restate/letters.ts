@@ -13,7 +13,7 @@ export interface LettersHost {
   readonly ingress: Ingress;
   readonly names: Names;
   readonly maps: MapClient;
-  sealerFor(kind: string): Sealer;
+  readonly sealerFor: (kind: string) => Sealer;
 }
 
 const PAGE = 500;

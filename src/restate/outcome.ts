@@ -16,7 +16,7 @@ import { isObject } from "./is-object.ts";
 /** How a turn ended, as a value: an error would make the server try again. */
 export type Outcome = Applied | Failed;
 
-export interface Applied {
+interface Applied {
   /** Absent: the reply to this message, which an earlier call of that key may have been, comes later. */
   readonly reply?: Reply;
   readonly later?: string;
@@ -70,8 +70,6 @@ const isFault = (value: unknown): value is Fault =>
 /** A turn out of the journal, where this code put it. */
 export const isGuardedTurn = (value: unknown): value is Guarded<Turn<unknown>> =>
   isObject(value) && (isFault(value["fault"]) || isObject(value["value"]));
-
-export const isFailed = (value: unknown): value is Failed => isObject(value) && isFault(value["fault"]);
 
 export function isOutcome(value: unknown): value is Outcome {
   if (!isObject(value)) return false;

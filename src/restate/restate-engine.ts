@@ -167,8 +167,8 @@ export class RestateEngine implements Engine {
 
   /** Throws `ENGINE_MISSING` where a kind needs what is not there, `DOOR_ADDRESS`. */
   static async start(options: RestateOptions): Promise<RestateEngine> {
-    for (const { kind, redact } of options.kinds)
-      if (redact !== undefined && options.secret === undefined) throw faults.secretMissing(kind);
+    for (const behaviour of options.kinds)
+      if (behaviour.redact !== undefined && options.secret === undefined) throw faults.secretMissing(behaviour.kind);
     const engine = new RestateEngine(options);
     await engine.#open();
     return engine;

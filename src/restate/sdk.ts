@@ -11,8 +11,8 @@ export interface RestateSdk {
   readonly handlers: {
     readonly handler: (options: HandlerOptions, run: (context: SdkContext, input: unknown) => Promise<unknown>) => unknown;
     readonly object: {
-      exclusive(options: HandlerOptions, run: (context: ExclusiveContext, input: unknown) => Promise<unknown>): unknown;
-      shared(options: HandlerOptions, run: (context: SharedContext, input: unknown) => Promise<unknown>): unknown;
+      readonly exclusive: (options: HandlerOptions, run: (context: ExclusiveContext, input: unknown) => Promise<unknown>) => unknown;
+      readonly shared: (options: HandlerOptions, run: (context: SharedContext, input: unknown) => Promise<unknown>) => unknown;
     };
   };
   readonly serde: { readonly json: unknown };
@@ -36,7 +36,12 @@ interface HandlerOptions {
   readonly inactivityTimeout?: number;
   /** After that, before it is cut off. */
   readonly abortTimeout?: number;
-  readonly retryPolicy?: { readonly initialInterval?: number; readonly maxInterval?: number; readonly exponentiationFactor?: number };
+  readonly retryPolicy?: {
+    readonly initialInterval?: number;
+    readonly maxInterval?: number;
+    readonly exponentiationFactor?: number;
+    readonly maxAttempts?: number;
+  };
 }
 
 interface Called {

@@ -4,9 +4,9 @@ import { isObject } from "./is-object.ts";
 
 /** What makes secret arguments unreadable to whoever reads the server's disk. */
 export interface Sealer {
-  seal(value: unknown): unknown;
+  readonly seal: (value: unknown) => unknown;
   /** Throws `STORE_CORRUPT` where it was sealed with another secret, or changed. */
-  open(value: unknown): unknown;
+  readonly open: (value: unknown) => unknown;
 }
 
 /** Without a secret. */

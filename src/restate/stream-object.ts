@@ -1,4 +1,5 @@
 import { EngineError } from "../contract/index.ts";
+import { UNTIL_DONE } from "./handler-options.ts";
 import { isObject } from "./is-object.ts";
 import { WRITE_KEY_MS } from "./map-object.ts";
 import { settled } from "./outcome.ts";
@@ -53,7 +54,7 @@ export const streamName = (prefix = ""): string => `${prefix}troupe-stream`;
 export function streamObject(sdk: StreamSdk, { prefix, bounds, ttlMs = DAY_MS }: StreamObjectOptions = {}): unknown {
   const most: RestateStreamBounds = { ...RESTATE_STREAM_BOUNDS, ...bounds };
   const name = streamName(prefix);
-  const options = { enableLazyState: true, journalRetention: 0 };
+  const options = { enableLazyState: true, ...UNTIL_DONE };
   const writing = { ...options, idempotencyRetention: WRITE_KEY_MS };
   const { object } = sdk.handlers;
   const expireLater = (context: StreamContext, { life, next }: Directory): void => {

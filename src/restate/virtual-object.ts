@@ -3,6 +3,7 @@ import { EngineError, type ActorId, type Behaviour } from "../contract/index.ts"
 import { eventsAfter, put, replyTo } from "./archive.ts";
 import { deliver, expire, ring } from "./delivery.ts";
 import { DurableActor } from "./durable-actor.ts";
+import { UNTIL_DONE } from "./handler-options.ts";
 import { isExpireInput, isRingInput, isStopInput, isTurnInput, type TurnInput } from "./inputs.ts";
 import { isObject } from "./is-object.ts";
 import { WORK_KEY } from "./kept.ts";
@@ -22,9 +23,6 @@ export interface ObjectOptions {
 const WORK_GRACE_MS = 30_000;
 /** For as long a caller's node sends a call again whose answer it did not get. */
 const RESEND_MS = 10 * 60_000;
-// Journals hold arguments: none outlives its turn. Whatever has to be tried again is, until it is done.
-const COMMON = { journalRetention: 0, retryPolicy: { initialInterval: 50, maxInterval: 5_000, exponentiationFactor: 2 } };
-
 /**
  * A kind of actor as the SDK serves it. Its state travels with each of its turns, since one that had to be fetched would cost
  * every turn another round trip: it is one short key, what is older is in the archive.
@@ -36,7 +34,7 @@ export function actorObject({ sdk, host, later }: ObjectOptions, behaviour: Beha
   const sealer = host.sealerFor(kind);
   const idOf = (key: string): ActorId => `${kind}/${key}`;
   const options = {
-    ...COMMON,
+    ...UNTIL_DONE,
     idempotencyRetention: RESEND_MS,
     inactivityTimeout: policy.workMs + WORK_GRACE_MS,
     abortTimeout: WORK_GRACE_MS,
@@ -55,7 +53,7 @@ export function actorObject({ sdk, host, later }: ObjectOptions, behaviour: Beha
     });
   const within = (context: ExclusiveContext) => durable(sdk, context, later);
   const asking = (ask: (context: SharedContext, input: unknown) => Promise<unknown>): unknown =>
-    shared(COMMON, (context, input) => settled(ask(context, input)));
+    shared(UNTIL_DONE, (context, input) => settled(ask(context, input)));
   const plain = <T>(is: (input: unknown) => input is T, act: (context: ExclusiveContext, input: T) => Promise<unknown>): unknown =>
     exclusive(options, async (context, input) => (is(input) ? act(context, input) : { fault: faultOf(misdirected(kind)) }));
   return sdk.object({
@@ -79,15 +77,15 @@ export function actorObject({ sdk, host, later }: ObjectOptions, behaviour: Beha
         const answer = await calling(sdk, context)(names.archive(idOf(context.key), "reply"), String(key));
         return { reply: isObject(answer) ? (answer["value"] ?? null) : null, pending };
       }),
-      lives: shared(COMMON, (context, messageId) => asked.lives(reading(context), String(messageId))),
-      working: shared(COMMON, async (context) => (await reading(context).get(WORK_KEY)) ?? null),
+      lives: shared(UNTIL_DONE, (context, messageId) => asked.lives(reading(context), String(messageId))),
+      working: shared(UNTIL_DONE, async (context) => (await reading(context).get(WORK_KEY)) ?? null),
     },
   });
 }
 
 /** Where older events and replies of a kind's actors are. */
 export function archiveObject({ sdk, host }: ObjectOptions, { kind }: Behaviour): unknown {
-  const options = { ...COMMON, enableLazyState: true };
+  const options = { ...UNTIL_DONE, enableLazyState: true };
   const { exclusive, shared } = sdk.handlers.object;
   return sdk.object({
     name: host.names.archives(kind),
@@ -104,7 +102,7 @@ export const controlService = ({ sdk, host }: ObjectOptions): unknown =>
   sdk.service({
     name: host.names.control,
     handlers: {
-      cancel: sdk.handlers.handler(COMMON, async (context, invocation) => {
+      cancel: sdk.handlers.handler(UNTIL_DONE, async (context, invocation) => {
         if (typeof invocation === "string" && /^inv_[A-Za-z0-9]+$/.test(invocation)) context.cancel(invocation);
         return null;
       }),

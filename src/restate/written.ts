@@ -8,7 +8,7 @@ import { shortLine, eventsOf } from "./lines.ts";
 import type { Place } from "./place.ts";
 
 /** A timer that has to be set for a wake. */
-export interface Timer {
+interface Timer {
   readonly name: string;
   readonly wake: SetWake;
 }

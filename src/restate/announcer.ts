@@ -21,6 +21,8 @@ const RESYNC_MS = 15_000;
 const ABREAST = 16;
 /** Actors told of; the oldest are forgotten, and told of once too often at worst. */
 const MOST_TOLD = 10_000;
+/** Lines to tell with a change that is being looked for; older ones are dropped. */
+const MOST_LINES = 1_000;
 
 export interface AnnouncerHost {
   readonly clock: Clock;
@@ -161,13 +163,10 @@ export class Announcer {
     this.#hinted.set(id, {
       seq: Math.max(seq, before?.seq ?? 0),
       status: before === undefined || seq >= before.seq ? status : before.status,
-      emit: [...(before?.emit ?? []), ...emit],
+      emit: emit.length === 0 ? (before?.emit ?? []) : [...(before?.emit ?? []), ...emit].slice(-MOST_LINES),
     });
     if (this.#asking.has(id)) return;
-    const asking = this.#ask(id)
-      .catch((error: unknown) => this.#host.fault(error, id))
-      .finally(() => this.#asking.delete(id));
-    this.#asking.set(id, asking);
+    this.#asking.set(id, this.#ask(id));
   }
 
   /** Until it is what was hinted. */
@@ -175,17 +174,29 @@ export class Announcer {
     const { clock } = this.#host;
     const givesUpAt = clock.now() + GIVE_UP_MS;
     for (let pauseMs = FIRST_PAUSE_MS; !this.#closed; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
-      const now = await this.#host.head(id);
+      let now: Told | undefined;
+      try {
+        now = await this.#host.head(id);
+      } catch (error) {
+        this.#host.fault(error, id);
+        break;
+      }
       const wanted = this.#hinted.get(id);
-      if (wanted === undefined) return;
+      if (wanted === undefined) break;
       if (now !== undefined && (now.seq > wanted.seq || (now.seq === wanted.seq && now.status === wanted.status))) {
-        this.#hinted.delete(id);
+        this.#found(id);
         return this.#tell({ id, ...now, ...(wanted.emit.length === 0 ? {} : { emit: wanted.emit }) });
       }
       if (clock.now() > givesUpAt) break;
       await new Promise<void>((resolve) => clock.after(pauseMs, resolve));
     }
+    this.#found(id);
+  }
+
+  /** Both at once, and before anybody is told: a hint that comes from here on is asked about anew. */
+  #found(id: ActorId): void {
     this.#hinted.delete(id);
+    this.#asking.delete(id);
   }
 }
 

@@ -1,0 +1,129 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { exportLine, importLine, readHeader } from "../chain/index.ts";
+import type { ChainEvent } from "../contract/index.ts";
+import { tallyKind } from "../testing/index.ts";
+import { eventsAfter, put, replyTo, seqBefore, type Sealed } from "./archive.ts";
+import type { KeptReply } from "./kept.ts";
+import { World } from "./world.fixture.ts";
+
+const SLOT_EVENTS = 16;
+const SWEEP_OVER = 256;
+
+/** A chain as an actor leaves it. */
+const chain: readonly ChainEvent[] = await (async () => {
+  const world = new World({ kinds: [tallyKind("tally")] });
+  for (let n = 0; n < 50; n += 1) await world.call({ to: "tally/main", action: "add", args: { by: n }, start: null });
+  return world.chain("tally/main");
+})();
+
+class Names {
+  readonly kept = new Map<string, string>();
+  writes = 0;
+
+  async get(name: string): Promise<string | undefined> {
+    return this.kept.get(name);
+  }
+
+  set(name: string, text: string): void {
+    this.writes += 1;
+    this.kept.set(name, text);
+  }
+
+  clear(name: string): void {
+    this.kept.delete(name);
+  }
+}
+
+const part = (from: number, to: number, more: Partial<Sealed> = {}): Sealed => ({
+  seq: from + 1,
+  lines: chain.slice(from, to).map(exportLine),
+  replies: [],
+  now: 0,
+  ...more,
+});
+
+async function all(names: Names): Promise<readonly ChainEvent[]> {
+  const found: ChainEvent[] = [];
+  for (;;) {
+    const some = await eventsAfter(names, found.length);
+    if (some.length === 0) return found;
+    found.push(...some);
+  }
+}
+
+void test("C7 events put in parts of any size are the chain again, byte for byte", async () => {
+  assert.ok(chain.length === 50);
+  for (const size of [1, 3, 15, 16, 17, 33, 50]) {
+    const names = new Names();
+    for (let from = 0; from < chain.length; from += size) await put(names, part(from, Math.min(from + size, chain.length)));
+    assert.deepEqual(await all(names), chain, `in parts of ${size}`);
+    assert.equal(names.kept.size, Math.ceil(chain.length / SLOT_EVENTS));
+    for (const after of [0, 1, 15, 16, 31, 49]) {
+      const some = await eventsAfter(names, after);
+      assert.deepEqual(some, chain.slice(after, after + some.length));
+      assert.ok(some.length > 0);
+    }
+    for (const after of [50, 51, 1_000]) assert.deepEqual(await eventsAfter(names, after), []);
+  }
+});
+
+void test("C6 the same put again, as a server that lost an answer does, changes nothing", async () => {
+  const names = new Names();
+  await put(names, part(0, 10));
+  await put(names, part(10, 30));
+  const once = new Map(names.kept);
+  await put(names, part(10, 30));
+  assert.deepEqual(names.kept, once);
+  await put(names, part(30, 50));
+  assert.deepEqual(await all(names), chain);
+});
+
+void test("events whose predecessors are missing are refused, and what is none writes nothing", async () => {
+  const names = new Names();
+  await put(names, part(0, 4));
+  await assert.rejects(put(names, part(6, 10)), { code: "STORE_CORRUPT" });
+  assert.deepEqual(await all(names), chain.slice(0, 4));
+  const before = names.writes;
+  for (const bad of [null, {}, { ...part(0, 1), lines: [1] }, { ...part(0, 1), replies: [{}] }, { ...part(0, 1), seq: "1" }])
+    await assert.rejects(put(names, bad), { code: "STORE_CORRUPT" });
+  assert.equal(names.writes, before);
+});
+
+void test("what is under a name is told from the name alone", () => {
+  assert.deepEqual(["events/0", "events/1", "events/12", "over", "reply/events/1", "events/x"].map(seqBefore), [
+    0,
+    16,
+    192,
+    undefined,
+    undefined,
+    undefined,
+  ]);
+  for (const [n, event] of chain.entries()) assert.equal(readHeader(importLine(exportLine(event))).seq, n + 1);
+});
+
+const reply = (key: string, until: number): KeptReply => ({ key, call: "call", reply: { ok: key }, until, seq: 1, head: "head" });
+
+void test("C4 replies are found by their keys, and those that are over are swept", async () => {
+  const names = new Names();
+  const batch = (from: number, count: number, until: number, now: number): Promise<void> =>
+    put(names, part(0, 0, { replies: Array.from({ length: count }, (_, n) => reply(`key ${from + n}`, until)), now }));
+  await batch(0, 100, 1_000, 0);
+  await batch(100, 100, 5_000, 0);
+  assert.deepEqual(await replyTo(names, "key 7"), reply("key 7", 1_000));
+  assert.equal(await replyTo(names, "key 500"), undefined);
+  // Not over yet, or too few to be worth it.
+  await batch(200, 10, 5_000, 2_000);
+  assert.deepEqual(await replyTo(names, "key 7"), reply("key 7", 1_000));
+  await batch(210, SWEEP_OVER - 210, 5_000, 2_000);
+  assert.equal(await replyTo(names, "key 7"), undefined);
+  assert.deepEqual(await replyTo(names, "key 107"), reply("key 107", 5_000));
+  assert.equal([...names.kept.keys()].filter((name) => name.startsWith("reply/")).length, SWEEP_OVER - 100);
+  // Put again after the sweep: there once.
+  await batch(100, 100, 5_000, 2_000);
+  await batch(1_000, 1, 9_000, 6_000);
+  assert.deepEqual(
+    [...names.kept.keys()].filter((name) => name.startsWith("reply/")),
+    ["reply/key 1000"],
+  );
+});

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type Http2ServerRequest, type Http2ServerResponse, type ServerHttp2Session } from "node:http2";
 import { TroupeError } from "../contract/index.ts";
-import type { RestateSdk } from "./sdk.ts";
+import type { Defined, RestateSdk } from "./sdk.ts";
 
 /** Whether it took the request. */
 export type Beside = (request: Http2ServerRequest, response: Http2ServerResponse) => boolean;
@@ -9,7 +9,7 @@ export type Beside = (request: Http2ServerRequest, response: Http2ServerResponse
 export interface EndpointOptions {
   readonly sdk: RestateSdk;
   /** What the SDK made. */
-  readonly services: readonly unknown[];
+  readonly services: readonly Defined[];
   /** Default: loopback. Whoever reaches this port runs turns: keep it on a private network. */
   readonly host: string;
   /** 0: a free one. */
@@ -42,10 +42,10 @@ export class Endpoint {
   /** Throws `DOOR_ADDRESS`. */
   static async open({ sdk, services, host, port, identityKeys }: EndpointOptions): Promise<Endpoint> {
     const serve = sdk.createEndpointHandler({
-      services,
+      services: [...services],
       bidirectional: true,
       logger: () => undefined,
-      ...(identityKeys.length === 0 ? {} : { identityKeys }),
+      ...(identityKeys.length === 0 ? {} : { identityKeys: [...identityKeys] }),
     });
     let endpoint: Endpoint | undefined;
     const server = createServer((request, response) => {

@@ -5,7 +5,7 @@ import { isEntries, type Entry } from "./map-page.ts";
 import { settled, type Guarded } from "./outcome.ts";
 import { PagedMap, type Due } from "./paged-map.ts";
 import { LIST_ENTRIES, PagedReader, type Range } from "./paged-reader.ts";
-import type { RestateSdk } from "./sdk.ts";
+import type { Defined, RestateSdk } from "./sdk.ts";
 
 /** What the handlers take; all of them answer a `Guarded`. */
 export interface MapInputs {
@@ -44,7 +44,7 @@ export interface MapObjectOptions {
 }
 
 /** One ordered map per key, for indexes beside the actors, as the SDK serves it. */
-export function mapObject(sdk: RestateSdk, { prefix }: MapObjectOptions = {}): unknown {
+export function mapObject(sdk: RestateSdk, { prefix }: MapObjectOptions = {}): Defined {
   const options = { enableLazyState: true, ...UNTIL_DONE };
   const { object } = sdk.handlers;
   const writing = <T>(read: (input: unknown) => T, run: (map: PagedMap, input: T) => Promise<unknown>): unknown =>

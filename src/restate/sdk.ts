@@ -6,8 +6,8 @@ import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import { isObject } from "./is-object.ts";
 
 export interface RestateSdk {
-  object(definition: { readonly name: string; readonly handlers: Readonly<Record<string, unknown>> }): unknown;
-  service(definition: { readonly name: string; readonly handlers: Readonly<Record<string, unknown>> }): unknown;
+  object(definition: { readonly name: string; readonly handlers: Readonly<Record<string, unknown>> }): Defined;
+  service(definition: { readonly name: string; readonly handlers: Readonly<Record<string, unknown>> }): Defined;
   readonly handlers: {
     readonly handler: (options: HandlerOptions, run: (context: SdkContext, input: unknown) => Promise<unknown>) => unknown;
     readonly object: {
@@ -15,15 +15,20 @@ export interface RestateSdk {
       readonly shared: (options: HandlerOptions, run: (context: SharedContext, input: unknown) => Promise<unknown>) => unknown;
     };
   };
-  readonly serde: { readonly json: unknown };
+  readonly serde: { readonly json: JsonSerde };
   createEndpointHandler(options: {
-    readonly services: readonly unknown[];
+    readonly services: Defined[];
     /** Both ways on one stream, which HTTP/2 is needed for. */
     readonly bidirectional: boolean;
     /** Public keys (`publickeyv1_…`): requests that are not signed by one of them are refused. */
-    readonly identityKeys?: readonly string[];
+    readonly identityKeys?: string[];
     readonly logger: () => void;
   }): (request: Http2ServerRequest, response: Http2ServerResponse) => void;
+}
+
+/** What the SDK makes of handlers. */
+export interface Defined {
+  readonly name: string;
 }
 
 /** Durations are milliseconds. */
@@ -44,16 +49,22 @@ interface HandlerOptions {
   };
 }
 
+export interface JsonSerde {
+  readonly contentType?: string;
+  serialize(value: unknown): Uint8Array;
+  deserialize(bytes: Uint8Array): unknown;
+}
+
 interface Called {
   readonly service: string;
   readonly method: string;
   readonly key?: string;
   readonly parameter: unknown;
-  readonly inputSerde: unknown;
+  readonly inputSerde: JsonSerde;
 }
 
 export interface SdkContext {
-  genericCall(call: Called & { readonly outputSerde: unknown }): PromiseLike<unknown>;
+  genericCall(call: Called & { readonly outputSerde: JsonSerde }): PromiseLike<unknown>;
   genericSend(send: Called & { readonly delay?: number }): unknown;
   cancel(invocation: string): void;
   request(): { readonly id: string; readonly attemptCompletedSignal: AbortSignal };

@@ -3,27 +3,8 @@ import { UNTIL_DONE } from "./handler-options.ts";
 import { isObject } from "./is-object.ts";
 import { WRITE_KEY_MS } from "./map-object.ts";
 import { settled } from "./outcome.ts";
-import type { ExclusiveContext, RestateSdk } from "./sdk.ts";
+import type { Defined, ExclusiveContext, RestateSdk } from "./sdk.ts";
 import { append, directoryOf, RESTATE_STREAM_BOUNDS, sentAfter, type Directory, type RestateStreamBounds } from "./stream-pages.ts";
-
-/** The SDK, and what only streams need of it. */
-export interface StreamSdk extends Pick<RestateSdk, "object" | "serde"> {
-  readonly handlers: {
-    readonly object: Pick<RestateSdk["handlers"]["object"], "shared"> & {
-      exclusive(options: WritingOptions, run: (context: StreamContext, input: unknown) => Promise<unknown>): unknown;
-    };
-  };
-}
-
-interface WritingOptions {
-  readonly enableLazyState: boolean;
-  readonly journalRetention: number;
-  readonly idempotencyRetention?: number;
-}
-
-interface StreamContext extends ExclusiveContext {
-  clearAll(): void;
-}
 
 /** What the handlers take; all of them answer a `Guarded`. */
 export interface StreamInputs {
@@ -51,13 +32,13 @@ const DAY_MS = 86_400_000;
 export const streamName = (prefix = ""): string => `${prefix}troupe-stream`;
 
 /** The streams of one session per key, as the SDK serves them. */
-export function streamObject(sdk: StreamSdk, { prefix, bounds, ttlMs = DAY_MS }: StreamObjectOptions = {}): unknown {
+export function streamObject(sdk: RestateSdk, { prefix, bounds, ttlMs = DAY_MS }: StreamObjectOptions = {}): Defined {
   const most: RestateStreamBounds = { ...RESTATE_STREAM_BOUNDS, ...bounds };
   const name = streamName(prefix);
   const options = { enableLazyState: true, ...UNTIL_DONE };
   const writing = { ...options, idempotencyRetention: WRITE_KEY_MS };
   const { object } = sdk.handlers;
-  const expireLater = (context: StreamContext, { life, next }: Directory): void => {
+  const expireLater = (context: ExclusiveContext, { life, next }: Directory): void => {
     const parameter: ExpireInput = { life, next };
     context.genericSend({ service: name, method: "expire", key: context.key, parameter, inputSerde: sdk.serde.json, delay: ttlMs });
   };

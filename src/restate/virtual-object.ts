@@ -11,7 +11,7 @@ import type { NodeHost } from "./node-host.ts";
 import { faultOf, settled } from "./outcome.ts";
 import * as asked from "./reading.ts";
 import { calling, durable, reading, type SendLater } from "./sdk-context.ts";
-import type { ExclusiveContext, RestateSdk, SharedContext } from "./sdk.ts";
+import type { Defined, ExclusiveContext, RestateSdk, SharedContext } from "./sdk.ts";
 
 export interface ObjectOptions {
   readonly sdk: RestateSdk;
@@ -27,7 +27,7 @@ const RESEND_MS = 10 * 60_000;
  * A kind of actor as the SDK serves it. Its state travels with each of its turns, since one that had to be fetched would cost
  * every turn another round trip: it is one short key, what is older is in the archive.
  */
-export function actorObject({ sdk, host, later }: ObjectOptions, behaviour: Behaviour): unknown {
+export function actorObject({ sdk, host, later }: ObjectOptions, behaviour: Behaviour): Defined {
   const { kind, policy } = behaviour;
   const actor = new DurableActor(behaviour, host);
   const { names } = host;
@@ -84,7 +84,7 @@ export function actorObject({ sdk, host, later }: ObjectOptions, behaviour: Beha
 }
 
 /** Where older events and replies of a kind's actors are. */
-export function archiveObject({ sdk, host }: ObjectOptions, { kind }: Behaviour): unknown {
+export function archiveObject({ sdk, host }: ObjectOptions, { kind }: Behaviour): Defined {
   const options = { ...UNTIL_DONE, enableLazyState: true };
   const { exclusive, shared } = sdk.handlers.object;
   return sdk.object({
@@ -98,7 +98,7 @@ export function archiveObject({ sdk, host }: ObjectOptions, { kind }: Behaviour)
 }
 
 /** Ends an invocation by its id: what only a handler may do without the server's admin door. */
-export const controlService = ({ sdk, host }: ObjectOptions): unknown =>
+export const controlService = ({ sdk, host }: ObjectOptions): Defined =>
   sdk.service({
     name: host.names.control,
     handlers: {

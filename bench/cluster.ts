@@ -1,0 +1,111 @@
+// README: calls of actors on a Restate server beside a bare virtual object that makes the same change, one caller and 64; and how
+// long after its reply a change is heard of on another node. The server, the node and the caller are processes of their own.
+import { Agent, request } from "node:http";
+import * as restate from "@restatedev/restate-sdk";
+import { joinCluster } from "troupe/cluster";
+import { RestateEngine } from "troupe/restate";
+import { install } from "../test/restate/install.ts";
+import { RestateServer } from "../test/restate/restate-server.ts";
+import { start } from "./child.ts";
+import { plain } from "./kinds/plain.ts";
+import { median } from "./load.ts";
+
+const BURST_MS = 2_000;
+const ROUNDS = 7;
+const HEARD = 200;
+
+/** Callers that each wait for their answer before they call again. */
+const callers = async (count: number, call: (caller: number) => Promise<unknown>): Promise<number> => {
+  const until = performance.now() + BURST_MS;
+  let calls = 0;
+  await Promise.all(
+    Array.from({ length: count }, async (_, caller) => {
+      while (performance.now() < until) {
+        await call(caller);
+        calls += 1;
+      }
+    }),
+  );
+  return calls / (BURST_MS / 1_000);
+};
+
+const agent = new Agent({ keepAlive: true, maxSockets: 256 });
+
+const callBare = (ingress: string, caller: number): Promise<unknown> =>
+  new Promise((resolve, reject) => {
+    const sent = request(
+      `${ingress}/bare/${caller}/add`,
+      { agent, method: "POST", headers: { "content-type": "application/json" } },
+      (answer) => {
+        const chunks: Buffer[] = [];
+        answer.on("data", (chunk: Buffer) => chunks.push(chunk));
+        answer.on("error", reject);
+        answer.on("end", () => {
+          const text = Buffer.concat(chunks).toString("utf8");
+          if (answer.statusCode === 200) resolve(JSON.parse(text));
+          else reject(new Error(text));
+        });
+      },
+    );
+    sent.on("error", reject);
+    sent.end('{"by":1}');
+  });
+
+export const run = async (): Promise<void> => {
+  const { server: executable } = await install();
+  await using server = await RestateServer.start(executable, { partitions: 4 });
+  const bare = await start(["bench/cluster-node.ts", "bare"]);
+  const node = await start(["bench/cluster-node.ts", "actors", server.ingress]);
+  await using engine = await RestateEngine.start({ ingress: server.ingress, sdk: restate, kinds: [plain("disk")] });
+  try {
+    for (const { ready } of [bare, node]) await server.register(String(ready["url"]));
+    const callActor = (caller: number): Promise<unknown> =>
+      engine.call({ to: `plain-disk/${caller}`, action: "add", args: { by: 1 }, start: null });
+    for (const count of [1, 64]) {
+      const ours: number[] = [];
+      const theirs: number[] = [];
+      const ratios: number[] = [];
+      // The first round is for the compilers.
+      for (let round = -1; round < ROUNDS; round += 1) {
+        const floor = await callers(count, (caller) => callBare(server.ingress, caller));
+        const troupe = await callers(count, callActor);
+        if (round < 0) continue;
+        ours.push(troupe);
+        theirs.push(floor);
+        ratios.push(troupe / floor);
+      }
+      console.log(
+        `${String(count).padStart(3)} caller${count === 1 ? " " : "s"}  ${median(ours).toFixed(0)}/s, ${median(ratios).toFixed(2)} of a bare virtual object (${median(theirs).toFixed(0)}/s); least and most ${Math.min(...ratios).toFixed(2)} and ${Math.max(...ratios).toFixed(2)}`,
+      );
+    }
+    await heard(engine, server.ingress, node.child.pid ?? 0);
+  } finally {
+    agent.destroy();
+    bare.child.kill("SIGKILL");
+    node.child.kill("SIGKILL");
+  }
+};
+
+/** The node runs the turn and tells of it; this process is another node, which listens, and calls. */
+const heard = async (engine: RestateEngine, ingress: string, node: number): Promise<void> => {
+  await using listening = await RestateEngine.start({ ingress, sdk: restate, kinds: [plain("disk")] });
+  await using peers = await joinCluster({ secret: Buffer.alloc(32, "bench"), url: listening.url, members: listening.members() });
+  listening.join(peers, (request_, response) => peers.handle(request_, response));
+  const met = new Promise<void>((resolve) => peers.onGap(resolve));
+  process.kill(node, "SIGUSR1");
+  await met;
+  const took: number[] = [];
+  for (let n = 0; n < HEARD; n += 1) {
+    const id = `plain-disk/heard-${n % 10}` as const;
+    const told = Promise.withResolvers<number>();
+    const undo = listening.watch(id, () => told.resolve(performance.now()));
+    await engine.call({ to: id, action: "add", args: { by: 1 }, start: null });
+    const replied = performance.now();
+    took.push((await told.promise) - replied);
+    undo();
+  }
+  took.sort((one, other) => one - other);
+  console.log(
+    `a change is heard of on another node ${median(took).toFixed(1)} ms after its reply (95 of 100 within ${(took[Math.floor(took.length * 0.95)] ?? 0).toFixed(1)} ms; below 0: before it)`,
+  );
+};

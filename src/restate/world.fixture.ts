@@ -257,6 +257,7 @@ export class World {
         const served = handlers.get(token);
         if (served !== undefined) this.#served.set(`${name} ${handler}`, served);
       }
+      return { name };
     };
     return {
       object: serve,
@@ -268,7 +269,12 @@ export class World {
           shared: (_, run) => made({ run, exclusive: false }),
         },
       },
-      serde: { json: "json" },
+      serde: {
+        json: {
+          serialize: (value) => Buffer.from(JSON.stringify(value)),
+          deserialize: (bytes) => JSON.parse(Buffer.from(bytes).toString()),
+        },
+      },
       createEndpointHandler: () => () => undefined,
     };
   }

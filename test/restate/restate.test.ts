@@ -1,10 +1,14 @@
 // The distributed engine against a real server: what the unit tests of src/restate claim, shown.
 import assert from "node:assert/strict";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { readBody, readHeader, reexecute, sha256, verify } from "../../src/chain/index.ts";
 import {
   DEFAULT_POLICY,
   systemClock,
+  systemEntropy,
   type ActorId,
   type Behaviour,
   type ChainEvent,
@@ -13,57 +17,106 @@ import {
   type Receipt,
 } from "../../src/contract/index.ts";
 import { LocalEngine } from "../../src/engine/index.ts";
-import { isRestateSdk, RestateEngine, serveActors, type Served } from "../../src/restate/index.ts";
+import { isRestateSdk, RestateEngine, type RestateOptions } from "../../src/restate/index.ts";
 import { memoryStore } from "../../src/store/index.ts";
-import { golden, goldenCalls, runGolden } from "../../src/testing/index.ts";
+import { chainOf, golden, goldenCalls, runGolden, tallyKind, until } from "../../src/testing/index.ts";
 import { install } from "./install.ts";
 import { RestateServer } from "./restate-server.ts";
 
-const gate = (() => {
-  const entered = Promise.withResolvers<void>();
-  const opened = Promise.withResolvers<void>();
-  return { entered: entered.promise, enter: entered.resolve, opened: opened.promise, open: opened.resolve };
-})();
+const DISTRIBUTED = { ...DEFAULT_POLICY, persistence: "distributed" } as const;
 
-/** Its work ends when the test says so. */
+/** Work waits until the test lets it go on. */
+class Gate {
+  readonly #entered = Promise.withResolvers<void>();
+  readonly #opened = Promise.withResolvers<void>();
+  readonly entered = this.#entered.promise;
+  readonly open = this.#opened.resolve;
+
+  pass(): Promise<void> {
+    this.#entered.resolve();
+    return this.#opened.promise;
+  }
+}
+
+const gate = new Gate();
+const shown = new Gate();
+const hidden = new Gate();
+
 const gated: Behaviour = {
   kind: "gated",
   version: 1,
-  policy: { ...DEFAULT_POLICY, persistence: "distributed" },
+  policy: DISTRIBUTED,
   initial: () => [],
   receive: (_, { action }) =>
     action === "begin"
       ? {}
       : async () => {
-          gate.enter();
-          await gate.opened;
+          await gate.pass();
           return { state: ["worked"] };
         },
 };
 
+/** Takes what is told to it in every way there is. */
+const vault = (kind: string, at: Gate, redact: boolean): Behaviour => ({
+  kind,
+  version: 1,
+  policy: DISTRIBUTED,
+  initial: () => 0,
+  receive(state, { action, args, to }) {
+    const next = Number(state) + 1;
+    if (action === "fail") throw new Error("It fails on purpose.");
+    if (action === "send") {
+      const other = (key: string, as: string) => ({ to: `${kind}/${key}`, action: as, args, start: null }) as const;
+      return { state: next, send: [other("sent", "take"), other("sent", "fail"), other("sent", "take")] };
+    }
+    if (action !== "work") return { state: next, record: { told: args } };
+    return async (context) => {
+      await context.call({ to: `${kind}/called`, action: "take", args, start: null });
+      if (to.endsWith("/held")) await at.pass();
+      return { state: next, record: { told: args } };
+    };
+  },
+  ...(redact ? { redact: () => "•" } : {}),
+});
+
+let directory: string;
 let server: RestateServer;
-let served: Served;
+let sdk: RestateOptions["sdk"];
 let engine: RestateEngine;
 
+const open = async (options: Partial<RestateOptions> = {}): Promise<RestateEngine> => {
+  const started = await RestateEngine.start({
+    ingress: server.ingress,
+    admin: server.admin,
+    sdk,
+    kinds: [golden("distributed"), gated, vault("safe", hidden, true), vault("open", shown, false)],
+    secret: Buffer.alloc(32, "a secret of these tests"),
+    ...options,
+  });
+  return started;
+};
+
 before(async () => {
-  const { server: executable, sdk } = await install();
-  assert.ok(isRestateSdk(sdk), "the SDK has the shape that is used");
-  server = await RestateServer.start(executable);
-  engine = new RestateEngine({ ingress: server.ingress });
-  served = await serveActors({ sdk, kinds: [golden("distributed"), gated], host: engine.workHost(), keyMs: 600_000 });
-  await server.register(served.url);
+  const installed = await install();
+  assert.ok(isRestateSdk(installed.sdk), "the SDK has the shape that is used");
+  sdk = installed.sdk;
+  directory = await mkdtemp(join(tmpdir(), "troupe-restate-data-"));
+  // Compressed, nothing would be found in its files.
+  const executable = join(directory, "server");
+  await writeFile(executable, `#!/bin/sh\nexport RESTATE_ROCKSDB_DISABLE_WAL_COMPRESSION=true\nexec '${installed.server}' "$@"\n`, {
+    mode: 0o700,
+  });
+  server = await RestateServer.start(executable, { directory: join(directory, "data") });
+  engine = await open();
+  await server.register(engine.url);
 });
 
 after(async () => {
-  await served?.[Symbol.asyncDispose]();
+  await engine?.[Symbol.asyncDispose]();
+  await server?.kill();
   await server?.[Symbol.asyncDispose]();
+  await rm(directory, { recursive: true, force: true });
 });
-
-async function chainOf(of: { history(id: ActorId): AsyncIterable<ChainEvent> }, id: ActorId): Promise<ChainEvent[]> {
-  const chain: ChainEvent[] = [];
-  for await (const event of of.history(id)) chain.push(event);
-  return chain;
-}
 
 const counting = (): Entropy => {
   let drawn = 0;
@@ -76,14 +129,18 @@ void test("the golden workload leaves byte-equal chains in the local engine and 
   await using store = memoryStore();
   await using local = await LocalEngine.start({ kinds: [golden("disk")], store, clock: stopped, entropy: counting() });
   const told = await runGolden(local, goldenCalls());
-  const distributed = new RestateEngine({ ingress: server.ingress, clock: stopped, entropy: counting() });
+  await using distributed = await open({ prefix: "golden-", kinds: [golden("distributed")], clock: stopped, entropy: counting() });
+  await server.register(distributed.url);
   assert.deepEqual(await runGolden(distributed, goldenCalls()), told);
-  const chain = await chainOf(local, "golden/some%20one");
-  assert.deepEqual(await chainOf(distributed, "golden/some%20one"), chain);
-  assert.equal(verify(chain).flaw, undefined);
-  assert.deepEqual(reexecute(golden("distributed"), chain).mismatches, []);
-  const { id, seq, head, status, state } = (await local.read("golden/some%20one")) ?? assert.fail();
-  assert.deepEqual(await distributed.read("golden/some%20one"), { id, seq, head, status, state });
+  for (const id of ["golden/some%20one", "golden/other"] as const) {
+    const chain = await chainOf(local, id);
+    await until("all that was sent has arrived", async () => (await distributed.read(id))?.seq === chain.length);
+    assert.deepEqual(await chainOf(distributed, id), chain);
+    assert.equal(verify(chain).flaw, undefined);
+    assert.deepEqual(reexecute(golden("distributed"), chain).mismatches, []);
+    const { seq, head, status, state } = (await local.read(id)) ?? assert.fail();
+    assert.deepEqual(await distributed.read(id), { id, seq, head, status, state });
+  }
 });
 
 void test("C4 a key that was applied gets its first reply again, one that was not runs again, and principals do not share keys", async () => {
@@ -118,18 +175,100 @@ void test("C5 what a turn sends arrives once and in order", async () => {
   const sent = (await chainOf(engine, "golden/teller")).flatMap(
     (event) => readBody(event)?.sent.filter((_, index) => index % 2 === 0) ?? [],
   );
-  for (;;) {
-    const arrived = (await chainOf(engine, "golden/other")).slice(from);
-    if (arrived.length < sent.length) continue;
-    assert.deepEqual(
-      arrived.map((event) => Object(readBody(event)?.message)["id"]),
-      sent,
-    );
-    return;
-  }
+  const arrived = async (): Promise<readonly ChainEvent[]> => (await chainOf(engine, "golden/other")).slice(from);
+  await until("all has arrived", async () => (await arrived()).length >= sent.length);
+  assert.deepEqual(
+    (await arrived()).map((event) => Object(readBody(event)?.message)["id"]),
+    sent,
+  );
 });
 
-void test("kill −9 of the server under load: every acknowledged call is in its chain exactly once, and the chains verify", async () => {
+void test("a wake that is due while its node is being restarted rings once another runs, and one that is not due yet later", async () => {
+  const kinds = [tallyKind("sleeper", { persistence: "distributed" })];
+  const to = "sleeper/one";
+  const first = await open({ prefix: "wakes-", kinds });
+  await server.register(first.url);
+  const soon = systemClock.now() + 300;
+  for (const [name, at] of [
+    ["soon", soon],
+    ["later", soon + 300],
+  ] as const)
+    await first.call({ to, action: "wake", args: { name, at }, start: null });
+  await first[Symbol.asyncDispose]();
+  await until("it was due", () => systemClock.now() > soon);
+  await using second = await open({ prefix: "wakes-", kinds, listen: { port: Number(new URL(first.url).port) } });
+  const ticks = async (): Promise<readonly ChainEvent[]> =>
+    (await chainOf(second, to)).filter((event) => readHeader(event).type === "tick");
+  await until("both rang", async () => (await ticks()).length === 2);
+  for (const [n, tick] of (await ticks()).entries()) assert.ok(readHeader(tick).at >= soon + n * 300, "none rings before its time");
+  assert.equal(verify(await chainOf(second, to)).flaw, undefined);
+});
+
+async function rowsOf(table: string): Promise<string> {
+  const response = await fetch(`${server.admin}/query`, {
+    method: "POST",
+    headers: { "content-type": "application/json", accept: "application/json" },
+    body: JSON.stringify({ query: `SELECT * FROM ${table}` }),
+  });
+  assert.ok(response.ok, `${table}: ${response.status}`);
+  return response.text();
+}
+
+async function* filesOf(path: string): AsyncGenerator<string> {
+  for (const entry of await readdir(path, { withFileTypes: true, recursive: true }))
+    if (entry.isFile()) yield join(entry.parentPath, entry.name);
+}
+
+/** In which of the server's tables and files a text is. */
+async function holding(text: string): Promise<readonly string[]> {
+  const found: string[] = [];
+  const bytes = Buffer.from(text);
+  // As tables show bytes: in hexadecimal, as JSON, as the text they are.
+  const forms = [text, bytes.toString("hex"), bytes.join(",")];
+  for (const table of ["sys_journal", "sys_invocation", "sys_inbox", "state"]) {
+    const rows = await rowsOf(table);
+    if (forms.some((form) => rows.includes(form))) found.push(table);
+  }
+  for await (const path of filesOf(directory)) {
+    // The server throws files away at any time.
+    const content = await readFile(path).catch(() => Buffer.alloc(0));
+    if (content.includes(bytes)) found.push("files");
+  }
+  return [...new Set(found)];
+}
+
+void test("what a kind redacts is nowhere on the server: not while it is worked on, nor after, nor in dead letters", async () => {
+  const texts = { safe: `hush ${systemEntropy.hex(16)}`, open: `plain ${systemEntropy.hex(16)}` };
+  const held: Promise<unknown>[] = [];
+  for (const [kind, text] of Object.entries(texts)) {
+    const call = (key: string, action: string, options = {}): Promise<unknown> =>
+      engine.call({ to: `${kind}/${key}`, action, args: { text }, start: null }, options);
+    await call("one", "take", { key: "keyed" });
+    await call("one", "work");
+    await call("one", "send");
+    await assert.rejects(call("one", "fail"), { code: "CRASHED" });
+    held.push(call("held", "work"));
+  }
+  await Promise.all([hidden.entered, shown.entered]);
+  await until("both are dead letters", async () => (await engine.letters()).length === 2);
+  const during = await holding(texts.open);
+  for (const place of ["sys_journal", "state", "files"]) assert.ok(during.includes(place), `what is not secret is found in ${place}`);
+  assert.deepEqual(await holding(texts.safe), []);
+  hidden.open();
+  shown.open();
+  await Promise.all(held);
+  await until("what was sent has arrived", async () => (await engine.read("safe/sent"))?.seq === 2);
+  assert.deepEqual(await holding(texts.safe), []);
+  const letters = await engine.letters();
+  assert.deepEqual(
+    new Set(letters.map(({ message: { args } }) => Object(args)["text"])),
+    new Set(Object.values(texts)),
+    "whoever has the secret reads it",
+  );
+  for (const { message } of letters) assert.ok(await engine.letter(message.id, "drop"));
+});
+
+void test("kill −9 of the server under load: every acknowledged call, keyed or not, is in its chain exactly once, and the chains verify", async () => {
   const actors = 4;
   const callers = 16;
   const callsEach = 40;
@@ -142,7 +281,7 @@ void test("kill −9 of the server under load: every acknowledged call is in its
       return systemClock.after(ms, run);
     },
   };
-  const patient = new RestateEngine({ ingress: server.ingress, clock: counted });
+  await using patient = await open({ patience: counted });
   let killed = 0;
   const killAt = new Set([150, 400]);
   let restarting: Promise<void> | undefined;
@@ -157,7 +296,10 @@ void test("kill −9 of the server under load: every acknowledged call is in its
         const args = `${caller}/${n}`;
         const action = n % 5 === 0 ? "work" : "put";
         const outgoing = { to: `golden/hit-${caller % actors}`, action, args: { [`caller ${caller}`]: args }, start: null } as const;
-        await patient.call(outgoing, { key: args, onReceipt: (receipt) => receipts.push({ ...receipt, args }) });
+        await patient.call(outgoing, {
+          ...(n % 2 === 0 ? { key: args } : {}),
+          onReceipt: (receipt) => receipts.push({ ...receipt, args }),
+        });
         if (killAt.delete(receipts.length)) restarting = killAndRestart();
       }
     }),
@@ -173,7 +315,7 @@ void test("kill −9 of the server under load: every acknowledged call is in its
     assert.equal(verify(chain, { actor: id, receipts: receipts.filter((receipt) => receipt.actor === id) }).flaw, undefined);
     assert.equal((await engine.read(id))?.head, chain.at(-1)?.id);
     for (const event of chain) {
-      const args = Object.values(Object(Object(readBody(event)?.message)["args"]))[0];
+      const args: unknown = Object.values(Object(Object(readBody(event)?.message)["args"]))[0];
       assert.ok(typeof args === "string");
       found.set(args, (found.get(args) ?? 0) + 1);
       const receipt = receipts.find((given) => given.args === args);

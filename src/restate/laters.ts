@@ -58,8 +58,7 @@ export class Laters {
         }
         if (!pending) throw gone(to);
         const undo = patience.after(pauseMs, () => woken.resolve());
-        await Promise.race([woken.promise, end.promise]);
-        undo();
+        await Promise.race([woken.promise, end.promise]).finally(undo);
         woken = Promise.withResolvers();
       }
     } finally {

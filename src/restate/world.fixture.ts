@@ -4,7 +4,7 @@ import type { ActorId, Behaviour, ChainEvent, Entropy, Json, Outgoing, Reply, Ro
 import { SimulatedEntropy } from "../testing/index.ts";
 import type { DurableContext, Handler } from "./durable-context.ts";
 import type { InnerCall } from "./durable-work.ts";
-import { Journal, type Faults, type Invoked } from "./journal.fixture.ts";
+import { Journal, type Faults, type Grounds, type Invoked } from "./journal.fixture.ts";
 import { ACTOR_KEY, isEvents, readKept, type Kept } from "./kept.ts";
 import { mapObject } from "./map-object.ts";
 import { MapText } from "./map-text.fixture.ts";
@@ -186,7 +186,7 @@ export class World {
     return chain;
   }
 
-  #grounds(place: string): Omit<ConstructorParameters<typeof Journal>[0], "invocation"> {
+  #grounds(place: string): Omit<Grounds, "invocation"> {
     const keys = this.#objects.get(place) ?? new MapText();
     this.#objects.set(place, keys);
     return {

@@ -74,6 +74,8 @@ export interface Said {
 export interface Manner {
   /** HTTP: sent with every request. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** HTTP: by which its requests go out. Default: the global one, to the way's address. */
+  readonly fetch?: (url: string | URL, init?: RequestInit) => Promise<Response>;
   /** Present: the client can be asked. */
   readonly elicit?: (message: string) => Promise<Said> | Said;
 }
@@ -207,7 +209,10 @@ const stdioCommand = (module: string, data: string, more: readonly string[]) => 
 const wayName = (way: Way): string =>
   "http" in way ? "HTTP" : "tcp" in way ? (way.tcp.startsWith("unix:") ? "a Unix socket" : "TCP") : "stdio";
 
-const requestInit = (manner: Manner) => (manner.headers === undefined ? {} : { requestInit: { headers: { ...manner.headers } } });
+const requestInit = ({ headers, fetch }: Manner) => ({
+  ...(headers === undefined ? {} : { requestInit: { headers: { ...headers } } }),
+  ...(fetch === undefined ? {} : { fetch }),
+});
 
 const transportV1 = (way: Way, manner: Manner) => {
   if ("http" in way) return new HttpV1(new URL(way.http), requestInit(manner));

@@ -1,4 +1,4 @@
-// `troupe cluster dev` as a process, over nodes without actors: what it starts, mends and ends.
+// `troupe cluster dev` as a process: what it starts, mends and ends, over nodes without actors and, once, as a user starts it.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
@@ -6,7 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { before, test } from "node:test";
 import { until } from "../../src/testing/index.ts";
+import { connect, type Player, type Which } from "../clients.ts";
 import { install } from "../restate/install.ts";
+import { root } from "../serve-child.ts";
 import { type Running, runningScript } from "./run.ts";
 
 const restate = join(import.meta.dirname, "../restate");
@@ -132,6 +134,66 @@ test("a second Ctrl-C ends all at once, whatever a node still does", async () =>
   assert.equal(await running.ended, 130);
   // Whoever takes them over notes their end in its own time.
   await until("nothing is left", () => !pidsOf(line).some(isAlive));
+});
+
+/** An official client that connects anew where its node is gone, and then calls again under the same name. */
+const restless = (http: string, which: Which) => {
+  let player: Player | undefined;
+  let calls = 0;
+  return {
+    async add(): Promise<number> {
+      const callId = `${which.era} ${(calls += 1)}`;
+      for (;;)
+        try {
+          player ??= await connect({ http }, which);
+          return Number((await player.call("add", {}, { callId })).text);
+        } catch (error) {
+          // fetch says TypeError where the connection broke.
+          if (!(error instanceof Error && [error, error.cause].some((one) => one instanceof TypeError))) throw error;
+          player = undefined;
+        }
+    },
+    [Symbol.asyncDispose]: async () => player?.[Symbol.asyncDispose](),
+  };
+};
+
+test("as a user starts it, official clients play over two nodes, go on when one is killed, and Ctrl-C ends all", async () => {
+  await using running = runningScript({
+    cwd: restate,
+    args: [
+      join(root, "bin/troupe.js"),
+      "cluster",
+      "dev",
+      join(root, "examples/counter"),
+      "--nodes",
+      "2",
+      "--http",
+      "127.0.0.1:0",
+      "--json",
+    ],
+  });
+  const line = await ready(running);
+  let pid = 0;
+  {
+    await using old = restless(line.http, { sdk: "v1", era: "legacy" });
+    await using young = restless(line.http, { sdk: "v2", era: "modern" });
+    let sum = 0;
+    const play = async (): Promise<void> => {
+      for (const client of [old, young, young, old]) assert.equal(await client.add(), (sum += 1));
+    };
+    await play();
+    const [node] = line.nodes;
+    assert.ok(node !== undefined);
+    process.kill(node.pid, "SIGKILL");
+    await play();
+    await running.said(/"event":"node-ended","node":"node-1","why":"SIGKILL"/);
+    await running.said(/"event":"node-ready","node":"node-1","pid":\d+/);
+    pid = Number(/"event":"node-ready","node":"node-1","pid":(\d+)/.exec(running.err())?.[1]);
+    await play();
+  }
+  running.child.kill("SIGINT");
+  assert.equal(await running.ended, 0);
+  await until("nothing is left", () => ![pid, ...pidsOf(line)].some(isAlive));
 });
 
 test("people get a banner with every address, and Ctrl-C while it starts ends it as well", async () => {

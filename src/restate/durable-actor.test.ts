@@ -397,7 +397,14 @@ for (const [title, steps, ids] of [
   });
 
 void test("an attempt that asks for something else than the one before it fails the test, as the server would refuse it", async () => {
-  const place = { invocation: "inv_1", keys: new MapText(), call: async () => null, send: () => undefined, sleep: async () => undefined };
+  const place = {
+    invocation: "inv_1",
+    keys: new MapText(),
+    call: async () => null,
+    send: () => undefined,
+    sleep: async () => undefined,
+    again: () => undefined,
+  };
   const cut = { cuts: [{ step: 1, place: "kept" }] } as const;
   let attempt = 0;
   const once = (run: (context: DurableContext, nth: number) => Promise<unknown>): Promise<unknown> => {
@@ -446,6 +453,18 @@ void test("C4 work that is cut and runs again asks the same under the same key",
   assert.ok(again.length >= 2, "it was asked again");
   assert.deepEqual(world.state("other/heap"), { n: 8, log: ["begun heap"] });
   assert.equal((await world.chain("other/heap")).length, 2, "each call was applied once");
+});
+
+void test("law 4: what a turn decided by the clock stays decided when it is run again later", async () => {
+  const cuts = [1, 2].map((step) => ({ step, place: "kept" }) as const);
+  const world = new World({ kinds: [tally()], cutMs: 10_000, faults: (_, nth) => (nth === 1 ? { cuts } : {}) });
+  await calls(world, [["add"]]);
+  const deadline = world.now + 5_000;
+  assert.deepEqual(told(await world.call({ to: TALLY, action: "add", args: null, deadline })), { ok: 2 });
+  assert.equal(world.invoked[1]?.attempts, 3);
+  assert.ok(world.now > deadline);
+  const late = await world.call({ to: TALLY, action: "add", args: null, deadline });
+  assert.equal("fault" in late && late.fault.code, "DEADLINE");
 });
 
 const slow: Behaviour<Json> = {

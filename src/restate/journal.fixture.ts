@@ -26,6 +26,8 @@ export interface Grounds {
   call(to: Handler, input: unknown): Promise<unknown>;
   send(to: Handler, input: unknown, afterMs: number | undefined): void;
   sleep(ms: number): Promise<void>;
+  /** Another attempt begins. */
+  again(): void;
 }
 
 export interface Invoked {
@@ -65,7 +67,10 @@ export class Journal {
     for (let attempts = 1; attempts <= MOST_ATTEMPTS; attempts += 1) {
       const attempt = new Attempt(this.#grounds, this.#entries, this.#faults.cuts?.[attempts - 1], this.#faults.withdrawn);
       const ended = await Promise.race([handler(attempt).then((value) => ({ text: JSON.stringify(value) ?? "null" })), attempt.cutOff]);
-      if (ended === undefined) continue;
+      if (ended === undefined) {
+        this.#grounds.again();
+        continue;
+      }
       const { steps, waits } = attempt;
       if (steps < this.#entries.length)
         throw new Error(`This attempt ended before step ${steps}, where one before it did: ${this.#entries[steps]?.command}`);
@@ -167,7 +172,11 @@ class Attempt implements DurableContext {
     }
     const making = entry.answer ?? make().then((value) => JSON.stringify(value) ?? "null");
     if (!own) entry.answer = making;
-    if (place === "during") return this.#end(making);
+    if (place === "during") {
+      // Told that it is over, and heard to its end all the same: what it says then counts.
+      if (own) making.then(() => (entry.answer = making)).catch(() => undefined);
+      return this.#end(making);
+    }
     let text: string;
     try {
       text = await making;

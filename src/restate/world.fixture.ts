@@ -33,6 +33,8 @@ export interface WorldOptions {
   readonly now?: number;
   /** No node serves these any more. */
   readonly unknown?: readonly string[];
+  /** So long it takes until another attempt begins. */
+  readonly cutMs?: number;
   /** Whose objects it goes on with. */
   readonly after?: World;
 }
@@ -197,6 +199,7 @@ export class World {
           ? this.#queue.push({ to, input })
           : this.#timers.push({ to, input, at: this.now + afterMs })),
       sleep: async (ms) => void (this.now += ms),
+      again: () => void (this.now += this.#options.cutMs ?? 0),
     };
   }
 

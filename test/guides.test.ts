@@ -1,12 +1,13 @@
 // The guides are true: rows that must be there, defaults that must be those of the code.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
 import { DEFAULT_POLICY } from "../src/contract/index.ts";
 import { HTTP_LIMITS, TCP_LIMITS } from "../src/transport/index.ts";
 
-const page = (name: string): string => readFileSync(join(resolve(import.meta.dirname, ".."), "docs/guide", name), "utf8");
+const root = resolve(import.meta.dirname, "..");
+const page = (name: string): string => readFileSync(join(root, "docs/guide", name), "utf8");
 
 /** What MCP's specification asks of consent, privacy, tools, sampling and trust, bullet by bullet. */
 const BULLETS = [
@@ -88,4 +89,35 @@ test("the guide to actors tells the policy that holds", () => {
     ["restart", "no bound"],
   ] as const)
     assert.ok(told.includes(`| \`${name}\` | ${value} |`), name);
+});
+
+const sourcesOf = (...patterns: readonly string[]): string =>
+  globSync(patterns, { cwd: root, exclude: ["**/*.test.ts", "**/*.fixture.ts"] })
+    .map((file) => readFileSync(join(root, file), "utf8"))
+    .join("\n");
+const allIn = (text: string, pattern: RegExp): readonly string[] =>
+  [...new Set(Array.from(text.matchAll(pattern), ([, name = ""]) => name))].toSorted();
+
+test("the guide to clusters names the events of peers that nodes warn of, and no other", () => {
+  const sources = sourcesOf("src/cluster/*.ts");
+  const [, told = ""] = page("cluster.md").split("| `peers`, with `what.event`: | |\n");
+  const named = allIn(told.split("| `fault`")[0] ?? "", /`((?:peer|members)-[a-z-]+)`/g);
+  const logged = allIn(sources, /event: "([a-z-]+)"/g);
+  assert.deepEqual(
+    named.filter((event) => !logged.includes(event)),
+    [],
+  );
+  // What says that all is well, or that Troupe itself is wrong, is nobody's to look out for.
+  const warned = allIn(sources, /log\("warning", \{ event: "([a-z-]+)"/g);
+  assert.ok(warned.length > 2);
+  assert.deepEqual(
+    warned.filter((event) => !named.includes(event)),
+    [],
+  );
+});
+
+test("the guide to clusters tells the traits that there are", () => {
+  const traits = allIn(/export type Trait =([^;]+);/.exec(sourcesOf("src/contract/engine.ts"))?.[1] ?? "", /"([a-z-]+)"/g);
+  const told = /\(`traits`\): ([^\n]+)/.exec(page("cluster.md"))?.[1] ?? "";
+  assert.deepEqual(allIn(told, /`([a-z-]+)`/g), traits);
 });

@@ -1,5 +1,6 @@
 // What Troupe promises, each with the tests that show it. `requirements.test.ts` fails where one of them is not there.
 import { agentic } from "./agentic/requirements.ts";
+import { cluster } from "./restate/requirements.ts";
 
 export interface Requirement {
   readonly id: string;
@@ -2289,4 +2290,4 @@ const specification: readonly Requirement[] = [
   },
 ];
 
-export const requirements: readonly Requirement[] = [...product, ...specification, ...agentic];
+export const requirements: readonly Requirement[] = [...product, ...specification, ...agentic, ...cluster];

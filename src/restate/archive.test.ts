@@ -9,12 +9,13 @@ import { World } from "./world.fixture.ts";
 
 const SLOT_EVENTS = 16;
 const SWEEP_OVER = 256;
+const ID = "tally/main";
 
 /** A chain as an actor leaves it. */
 const chain: readonly ChainEvent[] = await (async () => {
   const world = new World({ kinds: [tallyKind("tally")] });
-  for (let n = 0; n < 50; n += 1) await world.call({ to: "tally/main", action: "add", args: { by: n }, start: null });
-  return world.chain("tally/main");
+  for (let n = 0; n < 50; n += 1) await world.call({ to: ID, action: "add", args: { by: n }, start: null });
+  return world.chain(ID);
 })();
 
 class Names {
@@ -37,7 +38,8 @@ class Names {
 
 const part = (from: number, to: number, more: Partial<Sealed> = {}): Sealed => ({
   seq: from + 1,
-  lines: chain.slice(from, to).map(exportLine),
+  count: to - from,
+  lines: chain.slice(from, to).map(exportLine).join("\n"),
   replies: [],
   now: 0,
   ...more,
@@ -46,7 +48,7 @@ const part = (from: number, to: number, more: Partial<Sealed> = {}): Sealed => (
 async function all(names: Names): Promise<readonly ChainEvent[]> {
   const found: ChainEvent[] = [];
   for (;;) {
-    const some = await eventsAfter(names, found.length);
+    const some = await eventsAfter(names, ID, found.length);
     if (some.length === 0) return found;
     found.push(...some);
   }
@@ -56,37 +58,37 @@ void test("C7 events put in parts of any size are the chain again, byte for byte
   assert.ok(chain.length === 50);
   for (const size of [1, 3, 15, 16, 17, 33, 50]) {
     const names = new Names();
-    for (let from = 0; from < chain.length; from += size) await put(names, part(from, Math.min(from + size, chain.length)));
+    for (let from = 0; from < chain.length; from += size) await put(names, ID, part(from, Math.min(from + size, chain.length)));
     assert.deepEqual(await all(names), chain, `in parts of ${size}`);
     assert.equal(names.kept.size, Math.ceil(chain.length / SLOT_EVENTS));
     for (const after of [0, 1, 15, 16, 31, 49]) {
-      const some = await eventsAfter(names, after);
+      const some = await eventsAfter(names, ID, after);
       assert.deepEqual(some, chain.slice(after, after + some.length));
       assert.ok(some.length > 0);
     }
-    for (const after of [50, 51, 1_000]) assert.deepEqual(await eventsAfter(names, after), []);
+    for (const after of [50, 51, 1_000]) assert.deepEqual(await eventsAfter(names, ID, after), []);
   }
 });
 
 void test("C6 the same put again, as a server that lost an answer does, changes nothing", async () => {
   const names = new Names();
-  await put(names, part(0, 10));
-  await put(names, part(10, 30));
+  await put(names, ID, part(0, 10));
+  await put(names, ID, part(10, 30));
   const once = new Map(names.kept);
-  await put(names, part(10, 30));
+  await put(names, ID, part(10, 30));
   assert.deepEqual(names.kept, once);
-  await put(names, part(30, 50));
+  await put(names, ID, part(30, 50));
   assert.deepEqual(await all(names), chain);
 });
 
 void test("events whose predecessors are missing are refused, and what is none writes nothing", async () => {
   const names = new Names();
-  await put(names, part(0, 4));
-  await assert.rejects(put(names, part(6, 10)), { code: "STORE_CORRUPT" });
+  await put(names, ID, part(0, 4));
+  await assert.rejects(put(names, ID, part(6, 10)), { code: "STORE_CORRUPT" });
   assert.deepEqual(await all(names), chain.slice(0, 4));
   const before = names.writes;
   for (const bad of [null, {}, { ...part(0, 1), lines: [1] }, { ...part(0, 1), replies: [{}] }, { ...part(0, 1), seq: "1" }])
-    await assert.rejects(put(names, bad), { code: "STORE_CORRUPT" });
+    await assert.rejects(put(names, ID, bad), { code: "STORE_CORRUPT" });
   assert.equal(names.writes, before);
 });
 
@@ -107,7 +109,7 @@ const reply = (key: string, until: number): KeptReply => ({ key, call: "call", r
 void test("C4 replies are found by their keys, and those that are over are swept", async () => {
   const names = new Names();
   const batch = (from: number, count: number, until: number, now: number): Promise<void> =>
-    put(names, part(0, 0, { replies: Array.from({ length: count }, (_, n) => reply(`key ${from + n}`, until)), now }));
+    put(names, ID, part(0, 0, { replies: Array.from({ length: count }, (_, n) => reply(`key ${from + n}`, until)), now }));
   await batch(0, 100, 1_000, 0);
   await batch(100, 100, 5_000, 0);
   assert.deepEqual(await replyTo(names, "key 7"), reply("key 7", 1_000));

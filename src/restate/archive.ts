@@ -2,11 +2,13 @@
  * What has left an actor's own key: older events, and older replies. An object of its own, since all keys of
  * an object travel with each of its turns; only what is asked for leaves this one.
  */
-import { importLine } from "../chain/index.ts";
-import { StoreError, type ChainEvent } from "../contract/index.ts";
+import { exportLine } from "../chain/index.ts";
+import { StoreError, type ActorId, type ChainEvent } from "../contract/index.ts";
 import type { DurableReader } from "./durable-context.ts";
 import { isObject } from "./is-object.ts";
-import { isReply, parsed, type KeptReply } from "./kept.ts";
+import { isReply, type KeptReply } from "./kept.ts";
+import { eventsIn } from "./lines.ts";
+import { parsed } from "./parsed.ts";
 
 /** Events under one name. */
 const SLOT_EVENTS = 16;
@@ -20,16 +22,18 @@ export function seqBefore(name: string): number | undefined {
 }
 const replyKey = (key: string): string => `reply/${key}`;
 /** Keys of replies and when they are over, oldest first. */
-const OVER_KEY = "over";
+export const OVER_KEY = "over";
 /** Replies that are over are thrown away once there are this many. */
 const SWEEP_OVER = 256;
 
 /** What a turn hands to the archive. */
 export interface Sealed {
-  /** Of the event in the first line. */
+  /** Of the first event. */
   readonly seq: number;
-  /** Events as they are exported. */
-  readonly lines: readonly string[];
+  /** How many events there are. */
+  readonly count: number;
+  /** `lines.ts`. */
+  readonly lines: string;
   readonly replies: readonly KeptReply[];
   /** Milliseconds since 1970. */
   readonly now: number;
@@ -40,22 +44,26 @@ interface ArchiveWriter extends DurableReader {
   clear(name: string): void;
 }
 
-/** Exclusive. The same again changes nothing. */
-export async function put(context: ArchiveWriter, sealed: unknown): Promise<void> {
+/** Exclusive. The same again changes nothing. Throws where it cannot be kept: what an actor has handed over is nowhere else. */
+export async function put(context: ArchiveWriter, id: ActorId, sealed: unknown): Promise<void> {
   if (!isSealed(sealed)) throw new StoreError("STORE_CORRUPT", "This is nothing an actor puts into its archive.");
-  await putEvents(context, sealed);
-  if (sealed.replies.length > 0) await putReplies(context, sealed);
+  const { seq, count, lines, replies } = sealed;
+  const within = (seq - 1) % SLOT_EVENTS;
+  // As they come, mostly: what lies across names is put there event by event.
+  if (count > 0 && within === 0 && count <= SLOT_EVENTS) context.set(slotKey((seq - 1) / SLOT_EVENTS), lines);
+  else if (count > 0) await putEvents(context, id, eventsIn(id, lines, seq), seq);
+  if (replies.length > 0) await putReplies(context, sealed);
 }
 
-async function putEvents(context: ArchiveWriter, { seq, lines }: Sealed): Promise<void> {
-  for (let at = 0; at < lines.length;) {
+async function putEvents(context: ArchiveWriter, id: ActorId, events: readonly ChainEvent[], seq: number): Promise<void> {
+  for (let at = 0; at < events.length;) {
     const place = seq - 1 + at;
-    const slot = slotKey(Math.floor(place / SLOT_EVENTS));
+    const index = Math.floor(place / SLOT_EVENTS);
     const within = place % SLOT_EVENTS;
-    const some = lines.slice(at, at + SLOT_EVENTS - within);
-    const before = within === 0 ? [] : linesOf(await context.get(slot)).slice(0, within);
+    const some = events.slice(at, at + SLOT_EVENTS - within);
+    const before = within === 0 ? [] : (await slotAt(context, id, index)).slice(0, within);
     if (before.length < within) throw new StoreError("STORE_CORRUPT", "Events are missing before those that come into the archive.");
-    context.set(slot, [...before, ...some].join("\n"));
+    context.set(slotKey(index), [...before, ...some].map(exportLine).join("\n"));
     at += some.length;
   }
 }
@@ -73,12 +81,14 @@ async function putReplies(context: ArchiveWriter, { replies, now }: Sealed): Pro
 }
 
 /** Shared. In order, at least the one after `afterSeq`; none where it is not here (yet). */
-export async function eventsAfter(context: DurableReader, afterSeq: number): Promise<readonly ChainEvent[]> {
-  const lines = linesOf(await context.get(slotKey(Math.floor(afterSeq / SLOT_EVENTS))));
-  return lines.slice(afterSeq % SLOT_EVENTS).map(importLine);
+export async function eventsAfter(context: DurableReader, id: ActorId, afterSeq: number): Promise<readonly ChainEvent[]> {
+  return (await slotAt(context, id, Math.floor(afterSeq / SLOT_EVENTS))).slice(afterSeq % SLOT_EVENTS);
 }
 
-const linesOf = (text: string | undefined): readonly string[] => (text === undefined ? [] : text.split("\n"));
+async function slotAt(context: DurableReader, id: ActorId, index: number): Promise<readonly ChainEvent[]> {
+  const lines = await context.get(slotKey(index));
+  return lines === undefined ? [] : eventsIn(id, lines, index * SLOT_EVENTS + 1);
+}
 
 /** Shared. */
 export async function replyTo(context: DurableReader, key: string): Promise<KeptReply | undefined> {
@@ -95,12 +105,12 @@ const readOver = (value: unknown): [key: string, until: number][] =>
 
 function isSealed(value: unknown): value is Sealed {
   if (!isObject(value)) return false;
-  const { seq, lines, replies, now } = value;
+  const { seq, count, lines, replies, now } = value;
   return (
     typeof now === "number" &&
     typeof seq === "number" &&
-    Array.isArray(lines) &&
-    lines.every((line) => typeof line === "string") &&
+    typeof count === "number" &&
+    typeof lines === "string" &&
     Array.isArray(replies) &&
     replies.every(isReply)
   );

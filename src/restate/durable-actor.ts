@@ -32,7 +32,6 @@ import {
   ACTOR_KEY,
   HEALTH_KEY,
   keptText,
-  parsed,
   readHealth,
   readKept,
   SEEN_KEY,
@@ -42,6 +41,7 @@ import {
   type KeptReply,
 } from "./kept.ts";
 import type { NodeHost } from "./node-host.ts";
+import { parsed } from "./parsed.ts";
 import { faultOf, type Failed, type Guarded, type Outcome } from "./outcome.ts";
 import { living, NoBeginning, placeFor, type Place } from "./place.ts";
 import { isReplyOf } from "./remembered.ts";

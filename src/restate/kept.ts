@@ -9,6 +9,7 @@
 import type { SinceFull } from "../chain/internal.ts";
 import { StoreError, type ChainEvent, type Json, type Remembered, type Row } from "../contract/index.ts";
 import { isObject } from "./is-object.ts";
+import { parsed } from "./parsed.ts";
 
 /** Name of the state key. All of an actor's keys travel with each of its turns, so it has few and they are short. */
 export const ACTOR_KEY = "actor";
@@ -30,10 +31,8 @@ export interface Kept {
   readonly since: SinceFull;
   /** How many of the newest events are here; those before them are in the archive. */
   readonly own: number;
-  /** These, a line each (`lines.ts`): turns add to them and do not look at them. All are of this life. */
+  /** These (`lines.ts`): turns add to them and do not look at them. All are of this life. */
   readonly lines: string;
-  /** Parent of the first of them. */
-  readonly before: string | null;
   /** The newest replies to keyed calls, and to calls that were told "later" (C4). */
   readonly replies: readonly KeptReply[];
   /** The archive has replies too. */
@@ -68,17 +67,6 @@ export function readKept(text: string | undefined): Kept | undefined {
 /** Throws where there is no JSON of it. */
 export const keptText = ({ lines, ...first }: Kept): string => `${JSON.stringify(first)}\n${lines}`;
 
-/** Undefined where it is no JSON. */
-export function parsed(text: string | undefined): unknown {
-  if (text === undefined) return undefined;
-  try {
-    const value: unknown = JSON.parse(text);
-    return value;
-  } catch {
-    return undefined;
-  }
-}
-
 export function readHealth(text: string | undefined): Health {
   const value = parsed(text);
   if (!isObject(value)) return { times: [] };
@@ -109,7 +97,7 @@ export function isReply(value: unknown): value is KeptReply {
 
 function isKept(value: unknown): value is Kept {
   if (!isObject(value)) return false;
-  const { row, state, bytes, seq, head, since, own, lines, before, replies } = value;
+  const { row, state, bytes, seq, head, since, own, lines, replies } = value;
   return (
     isObject(row) &&
     typeof row["life"] === "string" &&
@@ -123,7 +111,6 @@ function isKept(value: unknown): value is Kept {
     isObject(since) &&
     typeof own === "number" &&
     typeof lines === "string" &&
-    (before === null || typeof before === "string") &&
     Array.isArray(replies) &&
     replies.every(isReply)
   );

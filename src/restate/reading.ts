@@ -3,7 +3,7 @@ import { type Kind, understand } from "../chain/internal.ts";
 import type { ActorId, ChainEvent, Snapshot } from "../contract/index.ts";
 import type { DurableReader } from "./durable-context.ts";
 import { ACTOR_KEY, HEALTH_KEY, readHealth, readKept, type Kept, type KeptReply } from "./kept.ts";
-import { eventsOf } from "./lines.ts";
+import { eventsIn } from "./lines.ts";
 import type { Told } from "./outcome.ts";
 
 /** As this version of the behaviour understands it. */
@@ -50,7 +50,7 @@ export async function events(context: DurableReader, id: ActorId, afterSeq: numb
   const kept = readKept(await context.get(ACTOR_KEY));
   if (kept === undefined) return { events: [], archived: 0 };
   const archived = kept.seq - kept.own;
-  return { events: eventsOf(id, kept).slice(Math.max(0, afterSeq - archived)), archived };
+  return { events: eventsIn(id, kept.lines, archived + 1).slice(Math.max(0, afterSeq - archived)), archived };
 }
 
 /** The reply kept under that key. `archived`: the archive may have it. */

@@ -1,10 +1,9 @@
-import { exportLine } from "../chain/index.ts";
 import { entryOf, NOTHING_SINCE, sinceAfter, wantsFull, type Kind, type Plan } from "../chain/internal.ts";
 import type { Message, SetWake } from "../contract/index.ts";
 import type { Sealed } from "./archive.ts";
 import { keptText, type Health, type Kept, type KeptReply } from "./kept.ts";
 import type { Told } from "./outcome.ts";
-import { shortLine, eventsOf } from "./lines.ts";
+import { firstLineOf, lineOf } from "./lines.ts";
 import type { Place } from "./place.ts";
 
 /** A timer that has to be set for a wake. */
@@ -46,12 +45,13 @@ export function writtenBy(kind: Kind, { base, born, kept, stale }: Place, plan: 
   const { event, seq, row, out } = entry;
   const told: KeptReply[] = [...plan.remembered, ...latersOf(plan)].map((reply) => ({ ...reply, seq, head: event.id }));
   const replies = [...(kept?.replies ?? []).filter(({ until }) => until > now), ...told];
-  const old = kept !== undefined && (born || kept.own >= MOST_KEPT || kept.lines.length > MOST_CHARACTERS) ? eventsOf(plan.id, kept) : [];
+  const leaves = kept !== undefined && (born || kept.own >= MOST_KEPT || kept.lines.length > MOST_CHARACTERS);
   const leaving = told.length > 0 && tooMany(replies) ? replies.splice(0, Math.ceil(replies.length / 2)) : [];
   const sealed =
-    old.length + leaving.length === 0 ? undefined : { seq: seq - old.length, lines: old.map(exportLine), replies: leaving, now };
-  const line = shortLine(event);
-  const alone = kept === undefined || old.length > 0;
+    !leaves && leaving.length === 0
+      ? undefined
+      : { seq: seq - (leaves ? kept.own : 0), count: leaves ? kept.own : 0, lines: leaves ? kept.lines : "", replies: leaving, now };
+  const alone = kept === undefined || leaves;
   const next: Kept = {
     row,
     state: plan.state,
@@ -60,8 +60,7 @@ export function writtenBy(kind: Kind, { base, born, kept, stale }: Place, plan: 
     head: event.id,
     since: sinceAfter(since, entry),
     own: alone ? 1 : kept.own + 1,
-    before: alone ? (kept?.head ?? null) : kept.before,
-    lines: alone ? line : `${kept.lines}\n${line}`,
+    lines: alone ? firstLineOf(event, row.life, kept?.head ?? null) : `${kept.lines}\n${lineOf(event)}`,
     replies,
     ...(kept?.archived || leaving.length > 0 ? { archived: true as const } : {}),
     ...(health === undefined || born ? {} : { health }),

@@ -4,6 +4,8 @@ import { settle, SimulatedClock, type OpenEngine } from "../../src/testing/index
 import type { RestateServer } from "./restate-server.ts";
 
 let opened = 0;
+/** Timers that have come and are not with the server yet, by prefix. */
+const beginning = new Map<string, number>();
 const prefixes = new WeakMap<SimulatedClock, string>();
 
 /** A clock whose time stands still while the server has anything to do for the engine that lives by it. */
@@ -39,7 +41,11 @@ export const openOn =
         patienceMs: 15_000,
         ...(keyMs === undefined ? {} : { keyMs }),
         // Durable as the server's own: whoever comes next finds them.
-        later: ([, , afterMs], begin) => void clock.after(afterMs, () => void begin()),
+        later: ([, , afterMs], begin) =>
+          void clock.after(afterMs, () => {
+            beginning.set(prefix, (beginning.get(prefix) ?? 0) + 1);
+            void begin().finally(() => beginning.set(prefix, (beginning.get(prefix) ?? 1) - 1));
+          }),
         onFault: (error) => {
           if (process.env["FAULTS"]) console.error(error);
         },
@@ -76,7 +82,7 @@ async function quiet(server: RestateServer, prefix: string): Promise<void> {
   let before = "none";
   for (let same = 0; same < 6;) {
     const now = await left(server, prefix);
-    same = now === before ? same + 1 : 0;
+    same = now === before && (beginning.get(prefix) ?? 0) === 0 ? same + 1 : 0;
     before = now;
   }
 }

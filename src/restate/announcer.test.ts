@@ -242,6 +242,44 @@ void test("a hint that was lost is made up for when the peers know of a gap, and
   assert.equal(gaps.length, 0);
 });
 
+void test("a gap that is found while actors are being asked has them asked once more", async () => {
+  const { announcer, peers, watch, heard, is, gaps, asked } = stage();
+  announcer.join(peers);
+  watch(A);
+  is(A, 1);
+  for (const gap of gaps) gap();
+  assert.deepEqual(asked, [A]);
+  is(A, 2);
+  for (const gap of [...gaps, ...gaps]) gap();
+  assert.deepEqual(asked, [A], "not at the same time");
+  await settle();
+  assert.deepEqual(heard, [`${A} 1 live`, `${A} 2 live`]);
+  assert.deepEqual(asked, [A, A], "once for all gaps in between");
+  announcer.close();
+});
+
+void test("C2 a lost hint of a turn that is durable only after the gap was found is made up for within seconds", async () => {
+  const { announcer, peers, watch, heard, is, gaps, clock, asked } = stage();
+  announcer.join(peers);
+  watch(A);
+  is(A, 1);
+  for (const gap of gaps) gap();
+  await settle();
+  assert.deepEqual(heard.splice(0), [`${A} 1 live`]);
+  for (const seq of [2, 3]) {
+    is(A, seq);
+    await clock.advance(4_000);
+    assert.deepEqual(heard.splice(0), [`${A} ${seq} live`]);
+  }
+  const { length } = asked;
+  await clock.advance(4_000);
+  assert.equal(asked.length, length, "then it is over");
+  for (const gap of gaps) gap();
+  await settle();
+  announcer.close();
+  assert.equal(clock.pending, 0, "nothing is left to ring");
+});
+
 void test("law 2: an actor that has stopped is told of after its children, who are still asked about", async () => {
   const { announcer, watch, heard, change, is, clock } = stage();
   watch("tally/*");

@@ -17,6 +17,8 @@ const LONGEST_PAUSE_MS = 500;
 const GIVE_UP_MS = 30_000;
 /** With other nodes: how long what was lost may go unnoticed, should nothing tell that it was. */
 const RESYNC_MS = 15_000;
+/** What was missed may not be durable yet, and nobody tells of it again: after a gap, asked again so much later each time. */
+const LOOK_AGAIN_MS: readonly number[] = [250, 1_000, 4_000];
 /** Asked at once when something may have been missed. */
 const ABREAST = 16;
 /** Actors told of; the oldest are forgotten, and told of once too often at worst. */
@@ -51,6 +53,8 @@ export class Announcer {
   #peers: Peers | undefined;
   readonly #undos: (() => void)[] = [];
   #syncing: Promise<void> | undefined;
+  #syncAgain = false;
+  #undoLook: () => void = () => undefined;
   #closed = false;
 
   constructor(host: AnnouncerHost) {
@@ -80,7 +84,7 @@ export class Announcer {
         if (hint !== undefined) this.#heard(hint.change, hint.of);
         return undefined;
       }),
-      peers.onGap(() => void this.resync()),
+      peers.onGap(() => this.#missed(LOOK_AGAIN_MS)),
     );
     const later = (): void => {
       const undo = this.#host.clock.after(RESYNC_MS, () => {
@@ -95,6 +99,7 @@ export class Announcer {
 
   close(): void {
     this.#closed = true;
+    this.#undoLook();
     for (const undo of this.#undos.splice(0)) undo();
   }
 
@@ -114,10 +119,28 @@ export class Announcer {
 
   /** Something may have been missed: all that is watched is asked what it is. */
   resync(): Promise<void> {
-    this.#syncing ??= this.#resync()
-      .catch((error: unknown) => this.#host.fault(error))
-      .finally(() => (this.#syncing = undefined));
+    // Some have been asked already by whoever runs now: before what is missed since then.
+    this.#syncAgain = true;
+    this.#syncing ??= this.#resyncs();
     return this.#syncing;
+  }
+
+  #missed([nextMs, ...later]: readonly number[]): void {
+    void this.resync();
+    this.#undoLook();
+    if (nextMs !== undefined) this.#undoLook = this.#host.clock.after(nextMs, () => this.#missed(later));
+  }
+
+  async #resyncs(): Promise<void> {
+    while (this.#syncAgain && !this.#closed) {
+      this.#syncAgain = false;
+      try {
+        await this.#resync();
+      } catch (error) {
+        this.#host.fault(error);
+      }
+    }
+    this.#syncing = undefined;
   }
 
   async #resync(): Promise<void> {

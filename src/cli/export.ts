@@ -6,11 +6,13 @@ import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import { type DumpCounts, writeDump } from "../chain/index.ts";
 import { type Exporter, StoreError } from "../contract/index.ts";
+import { restateExporter } from "../restate/index.ts";
 import { sqliteExporter } from "../store/index.ts";
 import { DataDirectory } from "./data-directory.ts";
 import { CommandError, EXIT, usage } from "./exit-code.ts";
 import type { ExportOptions } from "./export-commands.ts";
 import { countsText, ProgressLine, showResult } from "./export-counts.ts";
+import { transferOf } from "./transfer-options.ts";
 import { systemCode, whyUnreadable } from "./text-file.ts";
 
 const STANDARD = "-";
@@ -18,13 +20,12 @@ const STANDARD = "-";
 const PIECE = 65_536;
 
 export const exportAll = async (file: string, options: ExportOptions): Promise<void> => {
-  const directory = new DataDirectory(options.data);
-  if (!directory.holdsActors()) throw directory.noActors();
   const { kind, json = false } = options;
+  const open = exporterOf(options);
   const progress = new ProgressLine("exporting", json);
   let counts: DumpCounts | undefined;
   try {
-    await using exporter = sqliteExporter({ directory: directory.path });
+    await using exporter = open();
     const pieces = piecesOf(exporter, kind, progress, (all) => (counts = all));
     if (file === STANDARD) await toStandardOutput(pieces);
     else await toFile(file, pieces);
@@ -34,6 +35,14 @@ export const exportAll = async (file: string, options: ExportOptions): Promise<v
   if (counts === undefined) throw new StoreError("STORE_IO", "The export did not come to its end: try again.");
   const exported = counts;
   showResult({ exported, file }, `Exported ${countsText(exported)}.`, json, file === STANDARD);
+};
+
+const exporterOf = (options: ExportOptions): (() => Exporter) => {
+  const engine = transferOf(options);
+  if (engine !== undefined) return () => restateExporter(engine);
+  const directory = new DataDirectory(options.data);
+  if (!directory.holdsActors()) throw directory.noActors();
+  return () => sqliteExporter({ directory: directory.path });
 };
 
 async function* piecesOf(

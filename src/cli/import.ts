@@ -3,31 +3,37 @@ import { createGunzip } from "node:zlib";
 import { pipeline } from "node:stream";
 import { type DumpProgress, noProgress, readDump } from "../chain/index.ts";
 import { type Importer, StoreError } from "../contract/index.ts";
+import { restateImporter, resumeImported } from "../restate/index.ts";
 import { sqliteImporter } from "../store/index.ts";
 import { DataDirectory } from "./data-directory.ts";
 import { CommandError, describeFailure, usage } from "./exit-code.ts";
 import type { ImportOptions } from "./export-commands.ts";
 import { countsText, ProgressLine, showResult } from "./export-counts.ts";
+import { transferOf } from "./transfer-options.ts";
 import { systemCode, whyUnreadable } from "./text-file.ts";
 
 const STANDARD = "-";
 
 export const importAll = async (file: string, options: ImportOptions): Promise<void> => {
   const { json = false, dryRun = false } = options;
+  const engine = transferOf(options);
   const directory = new DataDirectory(options.data);
   const progress = noProgress();
   const line = new ProgressLine(dryRun ? "verifying" : "importing", json);
   const open = async (): Promise<Importer> => {
     if (dryRun) return NOWHERE;
+    if (engine !== undefined) return restateImporter(engine);
     directory.create();
     return sqliteImporter({ directory: directory.path });
   };
   // Told before anything is read: whoever waits for a large file shall not wait in vain.
-  if (!dryRun && directory.holdsActors()) await (await open())[Symbol.asyncDispose]();
+  if (!dryRun && engine === undefined && directory.holdsActors()) await (await open())[Symbol.asyncDispose]();
   try {
     await readDump(chunksOf(file), open, progress, () => line.tell(progress.read));
+    // Only now: what acts while others are still to come would miss them.
+    if (!dryRun && engine !== undefined) await resumeImported(engine);
   } catch (error) {
-    throw told(error, progress, dryRun);
+    throw told(error, progress, dryRun, engine !== undefined);
   } finally {
     line.end();
   }
@@ -49,12 +55,13 @@ const NOWHERE: Importer = {
 };
 
 /** What went wrong, and what is in the directory all the same. */
-const told = (error: unknown, { kept, read }: DumpProgress, dryRun: boolean): unknown => {
+const told = (error: unknown, { kept, read }: DumpProgress, dryRun: boolean, rests: boolean): unknown => {
   const { exit, code, message } = describeFailure(error);
   if (dryRun) return new CommandError(exit, code, `${message} Sound before it: ${countsText(read)}.`);
   const before =
     kept.actors + kept.messages + kept.letters === 0 ? "Nothing was imported." : `Imported before it, and whole: ${countsText(kept)}.`;
-  return new CommandError(exit, code, `${message} ${before}`);
+  const resting = rests ? " Its messages and wakes wait until an import comes to its end." : "";
+  return new CommandError(exit, code, `${message} ${before}${resting}`);
 };
 
 async function* chunksOf(file: string): AsyncGenerator<Uint8Array> {

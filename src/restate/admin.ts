@@ -46,6 +46,32 @@ export class Admin {
     return response.status !== 404;
   }
 
+  /** Kinds that deployments serve. */
+  async kinds(): Promise<readonly string[]> {
+    const response = await this.#fetch("/services", { headers: { accept: "application/json" } });
+    const answer: unknown = response.ok ? await response.json() : undefined;
+    if (!isObject(answer) || !Array.isArray(answer["services"])) throw unanswered(new Error(`It answered ${response.status}.`));
+    const before = this.#names.actors("");
+    return answer["services"].flatMap((service: unknown) => {
+      const name = isObject(service) ? service["name"] : undefined;
+      return typeof name === "string" && name.startsWith(before) ? [name.slice(before.length)] : [];
+    });
+  }
+
+  /** Id and `created_at` of invocations of that handler of actors that have not ended. */
+  pending(handler: string): Promise<readonly unknown[]> {
+    return this.#query(
+      `SELECT id, created_at FROM sys_invocation WHERE starts_with(target_service_name, '${this.#names.actors("")}') AND ` +
+        `target_handler_name = '${handler}' AND status <> 'completed'`,
+    );
+  }
+
+  /** Id and `entry_json` of what invocations were called with. */
+  inputs(invocations: readonly string[]): Promise<readonly unknown[]> {
+    const ids = invocations.filter((id) => /^inv_[A-Za-z0-9]+$/.test(id)).map((id) => `'${id}'`);
+    return this.#query(`SELECT id, entry_json FROM sys_journal WHERE index = 0 AND id IN (${ids.join(", ")})`);
+  }
+
   #place(row: unknown): readonly Place[] {
     if (!isObject(row)) return [];
     const { service_name: service, service_key: segment, key } = row;

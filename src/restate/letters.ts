@@ -54,10 +54,15 @@ export class Letters {
   }
 
   #read(value: Json): readonly Letter[] {
-    if (!isObject(value)) return [];
-    const { message, why, at } = value;
-    if (typeof why !== "string" || typeof at !== "number") return [];
-    const opened = this.#host.sealerFor("").open(message);
-    return isMessage(opened) ? [{ message: opened, why, at }] : [];
+    return readLetter(this.#host.sealerFor(""), value);
   }
+}
+
+/** None where something else wrote it. */
+export function readLetter(sealer: Pick<Sealer, "open">, value: Json): readonly Letter[] {
+  if (!isObject(value)) return [];
+  const { message, why, at } = value;
+  if (typeof why !== "string" || typeof at !== "number") return [];
+  const opened = sealer.open(message);
+  return isMessage(opened) ? [{ message: opened, why, at }] : [];
 }

@@ -48,6 +48,7 @@ import { restateSessionStore } from "./session-store.ts";
 import { streamObject } from "./stream-object.ts";
 import { restateStreamStore } from "./stream-store.ts";
 import { sealer, unsealed, type Sealer } from "./sealed.ts";
+import { waitingObject } from "./transfer-object.ts";
 import { actorObject, archiveObject, controlService } from "./virtual-object.ts";
 
 /** Where a fault was noticed that no caller can be told of in full. */
@@ -185,6 +186,7 @@ export class RestateEngine implements Engine {
       mapObject(sdk, { prefix }),
       streamObject(sdk, { prefix }),
       controlService(common),
+      waitingObject(common),
     ];
     this.#endpoint = await Endpoint.open({ sdk, services, host: listen.host ?? "127.0.0.1", port: listen.port ?? 0, identityKeys });
   }

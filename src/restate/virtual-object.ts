@@ -12,6 +12,7 @@ import { faultOf, settled } from "./outcome.ts";
 import * as asked from "./reading.ts";
 import { calling, durable, reading, type SendLater } from "./sdk-context.ts";
 import type { Defined, ExclusiveContext, RestateSdk, SharedContext } from "./sdk.ts";
+import { actorTransfer, archiveTransfer } from "./transfer-object.ts";
 
 export interface ObjectOptions {
   readonly sdk: RestateSdk;
@@ -79,6 +80,7 @@ export function actorObject({ sdk, host, later }: ObjectOptions, behaviour: Beha
       }),
       lives: shared(UNTIL_DONE, (context, messageId) => asked.lives(reading(context), String(messageId))),
       working: shared(UNTIL_DONE, async (context) => (await reading(context).get(WORK_KEY)) ?? null),
+      ...actorTransfer({ sdk, host, later }, actor.kind),
     },
   });
 }
@@ -86,13 +88,18 @@ export function actorObject({ sdk, host, later }: ObjectOptions, behaviour: Beha
 /** Where older events and replies of a kind's actors are. */
 export function archiveObject({ sdk, host }: ObjectOptions, { kind }: Behaviour): Defined {
   const options = { ...UNTIL_DONE, enableLazyState: true };
+  const idOf = (key: string): ActorId => `${kind}/${key}`;
   const { exclusive, shared } = sdk.handlers.object;
   return sdk.object({
     name: host.names.archives(kind),
     handlers: {
-      put: exclusive(options, (context, sealed) => settled(put(durable(sdk, context), sealed))),
-      events: shared(options, (context, after) => settled(eventsAfter(reading(context), seqOf(after)))),
+      put: exclusive(options, async (context, sealed) => {
+        await put(durable(sdk, context), idOf(context.key), sealed);
+        return { value: null };
+      }),
+      events: shared(options, (context, after) => settled(eventsAfter(reading(context), idOf(context.key), seqOf(after)))),
       reply: shared(options, (context, key) => settled(replyTo(reading(context), String(key)))),
+      ...archiveTransfer({ sdk, host }, kind),
     },
   });
 }

@@ -15,6 +15,10 @@ export const clusterSecret = (env: Readonly<Record<string, string | undefined>>,
   return Buffer.from(digits, "hex");
 };
 
+/** Where nothing may have to be sealed: undefined if neither says anything. */
+export const clusterSecretIfAny = (env: Readonly<Record<string, string | undefined>>, file: string | undefined): Uint8Array | undefined =>
+  file === undefined && (env[VARIABLE] ?? "").trim() === "" ? undefined : clusterSecret(env, file);
+
 const read = (file: string): string => {
   try {
     return readFileSync(file, "utf8");

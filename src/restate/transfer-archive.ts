@@ -1,0 +1,80 @@
+/** What an archive does for actors that come from another place, or leave for one. */
+import { StoreError, type KeyedCall } from "../contract/index.ts";
+import type { DurableReader } from "./durable-context.ts";
+import { isObject } from "./is-object.ts";
+import { isReply, type KeptReply } from "./kept.ts";
+import { parsed } from "./parsed.ts";
+import { OVER_KEY, replyTo } from "./archive.ts";
+
+/** A keyed call that was told "later", as it was taken. */
+export type Claim = Omit<KeyedCall, "reply">;
+
+/** Of replies, and of what is due. */
+export interface ArchivedCalls {
+  readonly keys: readonly (readonly [key: string, until: number])[];
+  readonly due: readonly Claim[];
+}
+
+/** Calls that came without their reply. */
+const DUE_KEY = "due";
+/** With which head the actor came. */
+const ARRIVED_KEY = "arrived";
+/** Of JSON in one answer, which has one reply at least. */
+const ANSWER_CHARACTERS = 262_144;
+
+interface Writer extends DurableReader {
+  set(name: string, text: string): void;
+}
+
+/** Exclusive. */
+export async function addDue(context: Writer, claims: unknown): Promise<void> {
+  if (!Array.isArray(claims) || !claims.every(isClaim)) throw new StoreError("STORE_CORRUPT", "These are no keyed calls.");
+  const came = new Set(claims.map(({ key }) => key));
+  const others = readDue(parsed(await context.get(DUE_KEY))).filter(({ key }) => !came.has(key));
+  context.set(DUE_KEY, JSON.stringify([...others, ...claims]));
+}
+
+/** Exclusive. */
+export function arriveWith(context: Writer, head: unknown): void {
+  context.set(ARRIVED_KEY, String(head));
+}
+
+/** Shared. Undefined: it began here. */
+export const arrivedWith = (context: DurableReader): Promise<string | undefined> => context.get(ARRIVED_KEY);
+
+/** Shared. */
+export async function archivedCalls(context: DurableReader): Promise<ArchivedCalls> {
+  const over = parsed(await context.get(OVER_KEY));
+  return { keys: Array.isArray(over) ? over.filter(isKeyUntil) : [], due: readDue(parsed(await context.get(DUE_KEY))) };
+}
+
+/** Shared. In the order of `keys`; ends early where that is enough for one answer. Null: there is none. */
+export async function repliesTo(context: DurableReader, keys: unknown): Promise<readonly (KeptReply | null)[]> {
+  const found: (KeptReply | null)[] = [];
+  let characters = 0;
+  for (const key of Array.isArray(keys) ? keys : []) {
+    if (characters > ANSWER_CHARACTERS) break;
+    const reply = (await replyTo(context, String(key))) ?? null;
+    characters += JSON.stringify(reply).length;
+    found.push(reply);
+  }
+  return found;
+}
+
+export const isArchivedCalls = (value: unknown): value is ArchivedCalls =>
+  isObject(value) &&
+  Array.isArray(value["keys"]) &&
+  value["keys"].every(isKeyUntil) &&
+  Array.isArray(value["due"]) &&
+  value["due"].every(isClaim);
+
+export const areReplies = (value: unknown): value is readonly (KeptReply | null)[] =>
+  Array.isArray(value) && value.every((reply) => reply === null || isReply(reply));
+
+const readDue = (value: unknown): readonly Claim[] => (Array.isArray(value) ? value.filter(isClaim) : []);
+
+const isKeyUntil = (value: unknown): value is readonly [string, number] =>
+  Array.isArray(value) && typeof value[0] === "string" && typeof value[1] === "number";
+
+const isClaim = (value: unknown): value is Claim =>
+  isObject(value) && typeof value["key"] === "string" && typeof value["call"] === "string" && typeof value["until"] === "number";

@@ -1,0 +1,58 @@
+import { keptFor } from "../chain/internal.ts";
+import { StoreError, type ActorId, type KeyedCall } from "../contract/index.ts";
+import type { Whole } from "./transfer-actor.ts";
+import { areReplies, isArchivedCalls } from "./transfer-archive.ts";
+import { strange, type TransferClient } from "./transfer-client.ts";
+
+const KEYS = 64;
+/** As keyed replies are kept by default: how long a call that is due is looked for by its key. */
+const DUE_MS = 24 * 3_600_000;
+
+/** C4: keyed calls that have not expired, by the bytes of their keys: what is due, then what was answered, here or in the archive. */
+export async function* callsOf(
+  client: TransferClient,
+  id: ActorId,
+  { row, replies, archived }: Whole,
+  now: number,
+): AsyncGenerator<KeyedCall> {
+  const calls = new Map<string, KeyedCall | undefined>();
+  for (const one of Object.values(row.pending)) {
+    const { key, call = "" } = keptFor(one);
+    if (key !== undefined) calls.set(key, { key, call, until: row.lastMessageAt + DUE_MS });
+  }
+  const old = archived ? await client.ask(client.names.archive(id, "calls"), null) : { keys: [], due: [] };
+  if (!isArchivedCalls(old)) throw strange(id);
+  for (const call of old.due) calls.set(call.key, call);
+  for (const [key, until] of old.keys) if (until > now) calls.set(key, undefined);
+  for (const { key, call, until, reply } of replies) calls.set(key, { key, call, until, reply });
+  const keys = [...calls.keys()].filter((key) => !isAnswer(key)).map((key) => ({ key, bytes: Buffer.from(key) }));
+  keys.sort((one, other) => Buffer.compare(one.bytes, other.bytes));
+  let next: KeyedCall[] = [];
+  for (const [at, { key }] of keys.entries()) {
+    let call = calls.get(key);
+    if (call === undefined) {
+      if (next.length === 0)
+        next = await archivedReplies(
+          client,
+          id,
+          keys.slice(at).flatMap((one) => (calls.get(one.key) === undefined ? [one.key] : [])),
+        );
+      call = next.shift();
+    }
+    if (call !== undefined && call.until > now) yield call;
+  }
+}
+
+async function archivedReplies(client: TransferClient, id: ActorId, keys: readonly string[]): Promise<KeyedCall[]> {
+  const answer = await client.ask(client.names.archive(id, "replies"), keys.slice(0, KEYS));
+  if (!areReplies(answer) || answer.length === 0) throw strange(id);
+  return answer.map((kept) => {
+    if (kept === null)
+      throw new StoreError("STORE_CORRUPT", `A reply of ${id} is missing in its archive: restore the Restate server's data from a copy.`);
+    const { key, call, until, reply } = kept;
+    return { key, call, until, reply };
+  });
+}
+
+/** To a caller who was told "later" and waits: no call's key. */
+const isAnswer = (key: string): boolean => /^later [^\n]*$/.test(key);

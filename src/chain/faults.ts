@@ -56,7 +56,7 @@ export const engineMissing = (kind: string, what: "store" | "engine"): EngineErr
     "ENGINE_MISSING",
     what === "store"
       ? `Actors of kind "${kind}" live on disk: give the engine a store, or make them "memory".`
-      : `Actors of kind "${kind}" are distributed: serve them with an engine that is.`,
+      : `Actors of kind "${kind}" are distributed: give "troupe serve" an --engine, or start a RestateEngine for them.`,
   );
 export const secretMissing = (kind: string): EngineError =>
   fault(

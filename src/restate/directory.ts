@@ -3,6 +3,7 @@
  * whoever lists asks each one whether it is there; one that is there is never missing.
  */
 import { sha256 } from "../chain/index.ts";
+import { kindOf } from "../chain/internal.ts";
 import type { ActorId } from "../contract/index.ts";
 import type { DurableContext, Handler } from "./durable-context.ts";
 import type { Names } from "./names.ts";
@@ -41,15 +42,14 @@ export interface Entered {
 
 /** Settles when all of it is there. */
 export async function enter(context: DurableContext, names: Names, { id, uid, first, owner, ownerBefore, parent }: Entered): Promise<void> {
-  const put = (index: Index, key: string, value: string | null): Promise<unknown> =>
-    context.call(objectOf(names, index, key, "put"), { key, value });
-  if (first) {
-    await put(ofKind(id.slice(0, id.indexOf("/"))), id, null);
-    await put(ofUids, uid, id);
-  }
-  if (owner !== ownerBefore) {
-    if (ownerBefore !== undefined) context.send(objectOf(names, ofOwner(ownerBefore), id, "delete"), { key: id });
-    if (owner !== undefined) await put(ofOwner(owner), id, null);
-  }
-  if (parent !== undefined) await put(childrenOf(parent), id, null);
+  const put = (index: Index, key: string, value: string | null): readonly [Handler, unknown] => [
+    objectOf(names, index, key, "put"),
+    { key, value },
+  ];
+  if (owner !== ownerBefore && ownerBefore !== undefined) context.send(objectOf(names, ofOwner(ownerBefore), id, "delete"), { key: id });
+  await context.callAll([
+    ...(first ? [put(ofKind(kindOf(id)), id, null), put(ofUids, uid, id)] : []),
+    ...(owner === ownerBefore || owner === undefined ? [] : [put(ofOwner(owner), id, null)]),
+    ...(parent === undefined ? [] : [put(childrenOf(parent), id, null)]),
+  ]);
 }

@@ -47,7 +47,7 @@ void test("the golden workload leaves byte-equal chains in the local engine and 
     assert.deepEqual(await world.chain(id), chain);
     const { seq, head, status, state } = (await engine.read(id)) ?? assert.fail();
     const read: unknown = await world.ask(world.names.actor(id, "read"), null);
-    assert.deepEqual(read, { value: { id, seq, head, status, state } });
+    assert.deepEqual(read, { value: { id, seq, head, status, state, version: golden("distributed").version } });
   }
   assert.ok(events.length > 2 * MOST_OWN);
   const wholes = events.filter((event) => readBody(event)?.state !== undefined);

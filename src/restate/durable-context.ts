@@ -28,6 +28,8 @@ export interface DurableContext extends DurableReader {
   run(name: string, action: () => Promise<unknown>): Promise<unknown>;
   /** Waits for another handler's outcome. */
   call(to: Handler, input: unknown): Promise<unknown>;
+  /** Waits for all of them: they run beside each other. */
+  callAll(calls: readonly (readonly [to: Handler, input: unknown])[]): Promise<readonly unknown[]>;
   /** In order for each pair of objects; `afterMs` from now where it is given, in no order. */
   send(to: Handler, input: unknown, afterMs?: number): void;
   /** Holds the key. */

@@ -134,6 +134,13 @@ class Attempt implements DurableContext {
     return this.#wait(`call ${named(to)} ${text}`, () => this.#grounds.call(to, JSON.parse(text)), false);
   }
 
+  /** As the server sees it: one call after the other, and then their answers. */
+  async callAll(calls: readonly (readonly [to: Handler, input: unknown])[]): Promise<readonly unknown[]> {
+    const answers: unknown[] = [];
+    for (const [to, input] of calls) answers.push(await this.call(to, input));
+    return answers;
+  }
+
   /** The delay is no part of the command: the server does not compare it either. */
   send(to: Handler, input: unknown, afterMs?: number): void {
     const text = JSON.stringify(input);

@@ -85,5 +85,12 @@ const isStatus = (value: unknown): value is Status => value === "live" || value 
 export const isTold = <T>(value: T): value is T & Told =>
   isObject(value) && typeof value["seq"] === "number" && typeof value["head"] === "string" && isStatus(value["status"]);
 
-export const isSnapshot = (value: unknown): value is Snapshot =>
-  isObject(value) && isTold(value) && typeof value["id"] === "string" && value["state"] !== undefined;
+/** A snapshot, and the version of the behaviour whose state it is. */
+export type Versioned = Snapshot & { readonly version: number };
+
+export const isVersioned = (value: unknown): value is Versioned =>
+  isObject(value) &&
+  isTold(value) &&
+  typeof value["id"] === "string" &&
+  value["state"] !== undefined &&
+  typeof value["version"] === "number";

@@ -1,16 +1,7 @@
 /** What actors are, were, and where they are found: nothing here writes. */
 import { kindOf, scopedKey } from "../chain/internal.ts";
 import { readHeader } from "../chain/index.ts";
-import {
-  EngineError,
-  type ActorId,
-  type Change,
-  type ChainEvent,
-  type Clock,
-  type ListQuery,
-  type Snapshot,
-  type Viewer,
-} from "../contract/index.ts";
+import { EngineError, type ActorId, type Change, type ChainEvent, type Clock, type ListQuery, type Viewer } from "../contract/index.ts";
 import { Admin } from "./admin.ts";
 import { claimKey } from "./commit.ts";
 import { ofClaims, ofKind, ofOwner, ofUids, type Index } from "./directory.ts";
@@ -21,7 +12,7 @@ import { isEvents, isReply } from "./kept.ts";
 import type { Due } from "./laters.ts";
 import type { MapClient, ShardedMap } from "./map-client.ts";
 import type { Names } from "./names.ts";
-import { errorFrom, isGuarded, isSnapshot, isTold, type Told } from "./outcome.ts";
+import { errorFrom, isGuarded, isTold, isVersioned, type Told, type Versioned } from "./outcome.ts";
 import { strange } from "./patient-ingress.ts";
 import type { Newest } from "./reading.ts";
 
@@ -53,10 +44,10 @@ export class Queries {
     this.#admin = new Admin(host.admin, host.names);
   }
 
-  async read(id: ActorId): Promise<Snapshot | undefined> {
+  async read(id: ActorId): Promise<Versioned | undefined> {
     const answer = await this.#ask(this.#host.names.actor(id, "read"), null);
     if (answer === null) return undefined;
-    if (!isSnapshot(answer)) throw strange({ object: id });
+    if (!isVersioned(answer)) throw strange({ object: id });
     return answer;
   }
 

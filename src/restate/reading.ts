@@ -4,10 +4,10 @@ import type { ActorId, ChainEvent, Snapshot } from "../contract/index.ts";
 import type { DurableReader } from "./durable-context.ts";
 import { ACTOR_KEY, HEALTH_KEY, readHealth, readKept, type Kept, type KeptReply } from "./kept.ts";
 import { eventsIn } from "./lines.ts";
-import type { Told } from "./outcome.ts";
+import type { Told, Versioned } from "./outcome.ts";
 
 /** As this version of the behaviour understands it. */
-export async function read(context: DurableReader, kind: Kind, id: ActorId): Promise<Snapshot | undefined> {
+export async function read(context: DurableReader, kind: Kind, id: ActorId): Promise<Versioned | undefined> {
   const kept = readKept(await context.get(ACTOR_KEY));
   if (kept === undefined) return undefined;
   const { row, seq, head: last } = kept;
@@ -18,6 +18,7 @@ export async function read(context: DurableReader, kind: Kind, id: ActorId): Pro
     head: last,
     status: why === undefined ? statusOf(kept) : "failed",
     state,
+    version: Math.max(row.version, kind.behaviour.version),
     ...(row.owner === undefined ? {} : { owner: row.owner }),
   };
 }

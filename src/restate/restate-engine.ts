@@ -257,8 +257,12 @@ export class RestateEngine implements Engine {
 
   async read(id: ActorId): Promise<Snapshot | undefined> {
     this.#check(id);
-    const snapshot = await this.#queries.read(id);
-    return snapshot && { ...snapshot, state: freezeNew(undefined, snapshot.state) };
+    const found = await this.#queries.read(id);
+    if (found === undefined) return undefined;
+    const { version, state, ...rest } = found;
+    // A node with newer code has answered: this one's views do not know such a state.
+    const status = version > (this.#kinds.get(kindOf(id))?.version ?? version) ? "failed" : rest.status;
+    return { ...rest, status, state: freezeNew(undefined, state) };
   }
 
   async list(query: ListQuery): Promise<readonly Change[]> {

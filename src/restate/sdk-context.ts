@@ -14,7 +14,14 @@ export function durable(sdk: RestateSdk, context: ExclusiveContext, later?: Send
     set: (name, value) => context.set(name, value, text),
     clear: (name) => context.clear(name),
     run: (name, action) => heard(context.run(name, action)),
-    call: (to, input) => calling(sdk, context)(to, input),
+    call: calling(sdk, context),
+    async callAll(calls) {
+      const begun = calls.map(([to, input]) => context.genericCall({ ...called(sdk, to, input), outputSerde: sdk.serde.json }));
+      const answers: unknown[] = [];
+      // One after the other: the SDK allows no two of its promises to be awaited at once.
+      for (const answer of begun) answers.push(await heard(answer));
+      return answers;
+    },
     send(to, input, afterMs) {
       if (later !== undefined && afterMs !== undefined) return later(to, input, afterMs);
       context.genericSend({

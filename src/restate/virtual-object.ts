@@ -41,13 +41,17 @@ export function actorObject({ sdk, host, later }: ObjectOptions, behaviour: Beha
     abortTimeout: WORK_GRACE_MS,
   };
   const { exclusive, shared } = sdk.handlers.object;
-  /** Runs a message to this very actor; what anybody else sends is answered, not tried again. */
-  const acting = (act: (context: ExclusiveContext, input: TurnInput) => Promise<unknown>): unknown =>
+  /**
+   * Runs a message to this very actor; what anybody else sends is answered, not tried again. `kept`: nobody waits who would
+   * send it anew, so what was sealed with another secret stays until a node comes that has it.
+   */
+  const acting = (kept: boolean, act: (context: ExclusiveContext, input: TurnInput) => Promise<unknown>): unknown =>
     exclusive(options, async (context, value) => {
       let input: unknown;
       try {
         input = sealer.open(value);
       } catch (error) {
+        if (kept) throw error;
         return { fault: faultOf(faults.fromStore(error)) };
       }
       return isTurnInput(input) && input.message.to === idOf(context.key) ? act(context, input) : { fault: faultOf(misdirected(kind)) };
@@ -60,8 +64,8 @@ export function actorObject({ sdk, host, later }: ObjectOptions, behaviour: Beha
   return sdk.object({
     name: names.actors(kind),
     handlers: {
-      turn: acting((context, input) => actor.turn(within(context), input)),
-      deliver: acting((context, input) => deliver(actor, within(context), host, input)),
+      turn: acting(false, (context, input) => actor.turn(within(context), input)),
+      deliver: acting(true, (context, input) => deliver(actor, within(context), host, input)),
       ring: plain(isRingInput, (context, input) => ring(actor, within(context), host, input, idOf(context.key))),
       expire: plain(isExpireInput, (context, input) => expire(actor, within(context), host, input, idOf(context.key))),
       stop: plain(isStopInput, (context, input) => actor.stop(within(context), input)),

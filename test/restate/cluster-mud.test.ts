@@ -40,13 +40,23 @@ const hearing = (player: Player) => {
   const from = player.heard.length;
   const heard = (method: string, uri?: string): boolean =>
     player.heard.slice(from).some((one) => one.method === method && (uri === undefined || one.params["uri"] === uri));
+  const ofRoom = (): boolean => heard("notifications/resources/updated", ROOM);
   return {
-    both: () =>
-      until(
-        `${player.name} is told that its tools and its room have changed`,
-        () => heard("notifications/tools/list_changed") && heard("notifications/resources/updated", ROOM),
-      ),
+    ofRoom,
+    async ofBoth(): Promise<void> {
+      await until(`${player.name} is told that its tools have changed`, () => heard("notifications/tools/list_changed"));
+      await until(`${player.name} is told that its room has changed`, ofRoom);
+    },
   };
+};
+
+/** What changes just before a listener's node has taken its first look is in that look: it listens once it was told of something. */
+const listens = async (player: Player, beside: Player): Promise<void> => {
+  const { ofRoom } = hearing(player);
+  await until(`${player.name} listens`, async () => {
+    await does(beside, "say", { text: "Do you hear me?" });
+    return ofRoom();
+  });
 };
 
 const mayPickUp = async (player: Player): Promise<unknown> =>
@@ -99,17 +109,19 @@ test("two official clients play the MUD through two nodes: they see each other, 
     for (const player of [ada, bob]) assert.deepEqual(await mayPickUp(player), ["torch"]);
     await ada.subscribe(ROOM);
     await bob.listen({ toolsListChanged: true, resourceSubscriptions: [ROOM] });
+    await listens(ada, bob);
+    await listens(bob, ada);
 
     const bobHears = hearing(bob);
     await does(ada, "pick_up", { item: "torch" });
-    await bobHears.both();
+    await bobHears.ofBoth();
     assert.equal(await mayPickUp(bob), undefined);
     assert.doesNotMatch(await bob.read(ROOM), /"torch"/);
     await does(ada, "drop", { item: "torch" });
     await until("he sees it again", async () => /"torch"/.test(await bob.read(ROOM)));
     const adaHears = hearing(ada);
     await does(bob, "pick_up", { item: "torch" });
-    await adaHears.both();
+    await adaHears.ofBoth();
     assert.equal(await mayPickUp(ada), undefined);
 
     // The goblin is in a dark cellar.

@@ -49,7 +49,7 @@ interface HandlerOptions {
   };
 }
 
-export interface JsonSerde {
+interface JsonSerde {
   readonly contentType?: string;
   serialize(value: unknown): Uint8Array;
   deserialize(bytes: Uint8Array): unknown;

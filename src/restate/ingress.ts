@@ -37,6 +37,8 @@ export interface IngressOptions {
   readonly patienceMs: number;
 }
 
+/** Longer than this no call is sent again: the server must remember each one's key for longer, and of every call. */
+export const MOST_PATIENCE_MS = 60_000;
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1_000;
 
@@ -45,7 +47,7 @@ export class Ingress {
   readonly #options: IngressOptions;
 
   constructor(options: IngressOptions) {
-    this.#options = options;
+    this.#options = { ...options, patienceMs: Math.min(options.patienceMs, MOST_PATIENCE_MS) };
   }
 
   invoke(invocation: Invocation): Promise<unknown> {

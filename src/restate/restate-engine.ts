@@ -79,7 +79,7 @@ export interface RestateOptions {
   readonly entropy?: Entropy;
   /** By which the server is tried again. Default the system's, whatever `clock` is. */
   readonly patience?: Clock;
-  /** How long a call is sent again while the server is away. Default 60 s. */
+  /** How long a call is sent again while the server is away. Default 60 s, which is the most. */
   readonly patienceMs?: number;
   /** Keyed replies are given again for this long. Default 24 h. */
   readonly keyMs?: number;

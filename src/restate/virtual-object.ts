@@ -4,6 +4,7 @@ import { eventsAfter, put, replyTo } from "./archive.ts";
 import { deliver, expire, ring } from "./delivery.ts";
 import { DurableActor } from "./durable-actor.ts";
 import { UNTIL_DONE } from "./handler-options.ts";
+import { MOST_PATIENCE_MS } from "./ingress.ts";
 import { isExpireInput, isRingInput, isStopInput, isTurnInput, type TurnInput } from "./inputs.ts";
 import { isObject } from "./is-object.ts";
 import { WORK_KEY } from "./kept.ts";
@@ -23,7 +24,7 @@ export interface ObjectOptions {
 /** Longer than any work takes to be told that its time is over. */
 const WORK_GRACE_MS = 30_000;
 /** For as long a caller's node sends a call again whose answer it did not get. */
-const RESEND_MS = 10 * 60_000;
+const RESEND_MS = 2 * MOST_PATIENCE_MS;
 /**
  * A kind of actor as the SDK serves it. Its state travels with each of its turns, since one that had to be fetched would cost
  * every turn another round trip: it is one short key, what is older is in the archive.

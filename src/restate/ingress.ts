@@ -60,12 +60,14 @@ export class Ingress {
 
   async #again<T>(send: () => Promise<T>): Promise<T> {
     const { clock, patienceMs } = this.#options;
-    const givesUpAt = clock.now() + patienceMs;
+    let givesUpAt: number | undefined;
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
       try {
         return await send();
       } catch (error) {
         const unknown = error instanceof EngineError && error.code === "OUTCOME_UNKNOWN";
+        // From when the server first did not answer: what it does may take long.
+        givesUpAt ??= clock.now() + patienceMs;
         if (!unknown || clock.now() + pauseMs > givesUpAt) throw error;
       }
       await new Promise<void>((resolve) => clock.after(pauseMs, resolve));

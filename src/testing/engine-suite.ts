@@ -183,10 +183,15 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
     });
 
     it("a deadline ends waiting and work", async ({ engine, clock, hooks }) => {
-      hooks.gate = () => new Promise(() => undefined);
+      let begun = false;
+      hooks.gate = () => {
+        begun = true;
+        return new Promise(() => undefined);
+      };
       const working = engine.call(say("work", null, { to: A, deadline: clock.now() + 50 }));
-      const waiting = engine.call(say("add", null, { to: A, deadline: clock.now() + 20 }));
       working.catch(() => undefined);
+      await until("it works", () => begun);
+      const waiting = engine.call(say("add", null, { to: A, deadline: clock.now() + 20 }));
       waiting.catch(() => undefined);
       await clock.advance(30);
       await assert.rejects(waiting, { code: "DEADLINE", applied: false });

@@ -86,6 +86,21 @@ export class Audience {
     this.#viewer = viewer;
   }
 
+  /**
+   * From here on changes are noticed, and told once there is a channel: for whoever promises that before there is one. Settles when
+   * the lists a change is told from are known, or cannot be had.
+   */
+  async listen(): Promise<void> {
+    if (this.#started) return;
+    this.#started = true;
+    for (const [uri, subscribed] of this.#uris ?? []) this.#watch(uri, subscribed);
+    if (this.#host.wanted.length === 0) return;
+    this.#undoWatch = this.#host.source.watch(this.#viewer, (ref) => ref === undefined && this.#dirty());
+    const surface = await this.#surface();
+    if (surface === undefined) this.#dirtyLists = true;
+    else this.#tellLists(surface);
+  }
+
   /** From here on changes are told on that channel; what changed before counts where the client had been shown a list. */
   async start(channel: Channel): Promise<void> {
     this.#attach(channel);

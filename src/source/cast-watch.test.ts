@@ -4,6 +4,7 @@ import * as fc from "fast-check";
 import type { Json, OfferRef, Source, Viewer } from "../contract/index.ts";
 import { FakeEngine } from "../../test/source/fake-engine.ts";
 import { player, room } from "../../test/source/rooms.ts";
+import { until } from "../testing/index.ts";
 import { cast, type CastOptions, changedLists, listed, type Posture } from "./index.ts";
 
 const ana: Viewer = { principal: "ana", scopes: [] };
@@ -48,6 +49,19 @@ describe("C8 a viewer is told only of what its own surface may show", () => {
     await quiet();
     assert.deepEqual(new Set(here.flags), new Set(["lists", "resources/things", "resources/light", "resources/me"]));
     assert.deepEqual(there.flags, []);
+  });
+
+  it("C8 what is announced after the first look, which had it already, is flagged: whoever listens had not seen it", async () => {
+    const { source, engine } = world();
+    engine.lateMs = 1;
+    const ear = listen(source, ana);
+    engine.put("room/hall", { items: [], dark: true });
+    await quiet();
+    await until("the late announcement flags", () => ear.flags.length > 0);
+    assert.deepEqual(new Set(ear.flags), new Set(["lists", "resources/things", "resources/light"]));
+    ear.flags.length = 0;
+    engine.put("room/hall", { items: [], dark: false });
+    await until("the next change flags", () => ear.flags.includes("resources/light"));
   });
 
   it("C8 another's act in one room flags the other, exactly once per list that changed", async () => {

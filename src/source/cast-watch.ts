@@ -24,6 +24,10 @@ export class CastWatch {
   readonly #topics = new Map<ActorId, () => void>();
   readonly #changed = new Set<ActorId>();
   #last: Closure | undefined;
+  /** Seqs at the first look, until something later is announced. */
+  readonly #first = new Map<ActorId, number>();
+  /** Announced after the first look, which has it already: an engine may announce late. Whoever listens has seen nothing of it. */
+  readonly #late = new Set<ActorId>();
   #wanted = true;
   /** For a look that begins from now on. */
   #waiting: (() => void)[] = [];
@@ -64,8 +68,13 @@ export class CastWatch {
 
   readonly #listen = (id: ActorId): void => {
     if (this.#closed || this.#topics.has(id)) return;
-    const undo = this.#options.engine.watch(id, () => {
+    const undo = this.#options.engine.watch(id, ({ seq }) => {
       this.#changed.add(id);
+      const first = this.#first.get(id);
+      if (first !== undefined) {
+        if (seq <= first) this.#late.add(id);
+        if (seq >= first) this.#first.delete(id);
+      }
       this.#wanted = true;
       void this.#look();
     });
@@ -123,19 +132,27 @@ export class CastWatch {
     this.#last = now;
     const { dirty, only, posture } = this.#options;
     if (unsure !== undefined) {
+      for (const { sight } of now.parts) if (!unsure.has(sight.id)) this.#first.set(sight.id, sight.seq);
       const moved = now.parts.filter(({ sight }) => unsure.has(sight.id));
       this.#changed.clear();
       if (moved.length === 0) return;
-      if (only === undefined) dirty();
-      for (const ref of contents(now)) if (unsure.has(shownBy(now, ref)?.id ?? "none/none")) this.#flag(ref);
+      this.#flagAll(now, unsure);
       return;
     }
+    if (this.#late.size > 0) this.#flagAll(now, this.#late);
+    this.#late.clear();
     if (before === undefined) return;
     if (only === undefined && changedLists(before.surface, now.surface, posture).length > 0) dirty();
     for (const ref of new Set([...contents(before), ...contents(now)])) {
       const [was, is] = [shownBy(before, ref), shownBy(now, ref)];
       if (was?.id !== is?.id || (was !== undefined && is !== undefined && !sameState(was, is))) this.#flag(ref);
     }
+  }
+
+  /** Everything these actors show. */
+  #flagAll(now: Closure, ids: ReadonlySet<ActorId>): void {
+    if (this.#options.only === undefined) this.#options.dirty();
+    for (const ref of contents(now)) if (ids.has(shownBy(now, ref)?.id ?? "none/none")) this.#flag(ref);
   }
 
   #flag(ref: OfferRef): void {

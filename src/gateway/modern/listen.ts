@@ -44,9 +44,9 @@ export async function listen(core: Core, { request, caller, source, open, ended 
   if (filter === undefined) throw new Fault("PARAMS", "subscriptions/listen needs notifications: what to be told of.");
   const wanted = FILTERS.filter(([member]) => filter[member] === true);
   const uris = await honoured(core, filter, caller, source);
-  const channel = open();
+  let channel: Channel | undefined;
   const tell = (method: string, params: Bag): void =>
-    channel.send(notificationText(method, { _meta: { [SUBSCRIPTION_META]: request.id }, ...params }));
+    channel?.send(notificationText(method, { _meta: { [SUBSCRIPTION_META]: request.id }, ...params }));
   const host: AudienceHost = {
     source,
     posture: postureOf(core, caller),
@@ -57,6 +57,14 @@ export async function listen(core: Core, { request, caller, source, open, ended 
   };
   const audience = new Audience(host, viewerOf(caller, undefined));
   for (const [uri, target] of uris) audience.subscribe(uri, target);
+  // Whoever acts after the acknowledgement is told: what a change is told from is known before it.
+  await audience.listen();
+  try {
+    channel = open();
+  } catch (error) {
+    audience.stop();
+    throw error;
+  }
   let over = false;
   const end = (): void => {
     if (over) return;
@@ -70,7 +78,7 @@ export async function listen(core: Core, { request, caller, source, open, ended 
     audience,
     finish: () => {
       const meta = { [SUBSCRIPTION_META]: request.id, ...serverMeta(core) };
-      if (!over) channel.send(wholeText(modernReply(request.id, { members: "" }, "complete", "", meta)));
+      if (!over) channel?.send(wholeText(modernReply(request.id, { members: "" }, "complete", "", meta)));
       end();
     },
     cancel: end,
@@ -82,7 +90,6 @@ export async function listen(core: Core, { request, caller, source, open, ended 
       ...(filter["resourceSubscriptions"] === undefined ? undefined : { resourceSubscriptions: [...uris.keys()] }),
     },
   });
-  // The lists as they are now are what a change is told from; whoever acts after the acknowledgement is told.
   audience.start(channel).catch((error: unknown) => core.settings.log("error", { event: "listen-failed", ...inLog(error) }));
   return made;
 }

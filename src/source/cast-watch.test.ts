@@ -55,12 +55,12 @@ describe("C8 a viewer is told only of what its own surface may show", () => {
     const { source, engine } = world();
     engine.lateMs = 1;
     const ear = listen(source, ana);
-    engine.put("room/hall", { items: [], dark: true });
+    engine.put("room/hall", { items: ["bone"], dark: false });
     await quiet();
     await until("the late announcement flags", () => ear.flags.length > 0);
     assert.deepEqual(new Set(ear.flags), new Set(["lists", "resources/things", "resources/light"]));
     ear.flags.length = 0;
-    engine.put("room/hall", { items: [], dark: false });
+    engine.put("room/hall", { items: ["bone", "key"], dark: false });
     await until("the next change flags", () => ear.flags.includes("resources/light"));
   });
 

@@ -98,7 +98,7 @@ void test("events that never arrive are missing, and that is said", async () => 
   const world = new World({ kinds: [tallyKind("tally")] });
   for (let n = 0; n < 20; n += 1) await add(world, false);
   await using on = await asked(world, new Waiting());
-  await assert.rejects(history(on.queries), { code: "STORE_CORRUPT", message: /Event 1 of tally\/main/ });
+  await assert.rejects(history(on.queries), { code: "STORE_IO", message: /Event 1 of tally\/main/ });
 });
 
 void test("law 2: an actor that goes on while its history is read is read to its end, each event once", async () => {

@@ -218,4 +218,7 @@ export class Queries {
 const isId = (value: string): value is ActorId => value.includes("/");
 
 const missing = (id: ActorId, seq: number): EngineError =>
-  new EngineError("STORE_CORRUPT", `Event ${seq} of ${id} is not in its archive: restore the Restate server's data from a copy.`);
+  new EngineError(
+    "STORE_IO",
+    `Event ${seq} of ${id} has not come to its archive: see that its nodes and the Restate server are up, then ask again.`,
+  );

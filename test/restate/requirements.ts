@@ -36,6 +36,16 @@ const engine: readonly Requirement[] = [
     ],
   },
   {
+    id: "cluster.transfer",
+    says: "export and import move everything into a cluster and out of it, every chain verified on arrival",
+    tests: [
+      "C4 C5 C7 all of a data directory goes on on a Restate server, and from there in another data directory",
+      "C5 messages on their way are exported in the order they were sent, also those that wait for another or for a time",
+      "what cannot be moved says why: a kind that no node serves, a secret that is missing, nodes that are away",
+      "troupe import and export move a cluster",
+    ],
+  },
+  {
     id: "cluster.key",
     says: "One state key is written once per turn and stays short; older events and replies are in an archive",
     tests: [

@@ -1,6 +1,8 @@
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { mkdirSync, readFileSync, rmdirSync } from "node:fs";
 import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
@@ -16,13 +18,37 @@ export interface Installed {
 
 /** Installs this folder's dependencies when they are absent or of other versions than pinned. Throws when that fails: nothing here may be skipped. */
 export async function install(): Promise<Installed> {
-  if (!isCurrent()) execFileSync("npm", ["ci", "--ignore-scripts"], { cwd: here, stdio: ["ignore", "ignore", "inherit"] });
+  for (let waited = 0; !isCurrent(); waited += PAUSE_MS) {
+    if (alone()) break;
+    // Another test file's process installs: two at once would undo each other.
+    if (waited > MOST_MS) throw new Error(`${lock} has stood for ${MOST_MS} ms: remove it if nothing is being installed.`);
+    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+  }
   const resolve = createRequire(join(here, "package.json")).resolve;
   const server = createRequire(resolve("@restatedev/restate-server/package.json")).resolve(
     `@restatedev/restate-server-${process.platform}-${process.arch}/bin/restate-server`,
   );
   const sdk: unknown = await import(pathToFileURL(join(here, "node_modules/@restatedev/restate-sdk/dist/node.js")).href);
   return { server, sdk };
+}
+
+const PAUSE_MS = 200;
+const MOST_MS = 300_000;
+const lock = join(tmpdir(), `troupe-install-${createHash("sha256").update(here).digest("hex").slice(0, 16)}`);
+
+/** Installs, where nobody else does. */
+function alone(): boolean {
+  try {
+    mkdirSync(lock);
+  } catch {
+    return false;
+  }
+  try {
+    if (!isCurrent()) execFileSync("npm", ["ci", "--ignore-scripts"], { cwd: here, stdio: ["ignore", "ignore", "inherit"] });
+    return true;
+  } finally {
+    rmdirSync(lock);
+  }
 }
 
 function isCurrent(): boolean {

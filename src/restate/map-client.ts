@@ -53,7 +53,7 @@ export class ShardedMap {
     this.#shards = shards;
   }
 
-  /** Whether it is new. A key has 1 to 1,024 characters, a value at most 256 KiB of JSON. */
+  /** Whether it is new. A key is any text of 1 to 1,024 UTF-16 code units, a value has at most 256 KiB of JSON. */
   async put(key: string, value: Json): Promise<boolean> {
     return this.#boolean(await this.#write("put", this.#shard(key), { key, value }));
   }

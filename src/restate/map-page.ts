@@ -126,7 +126,10 @@ export function parted(entries: readonly Entry[]): readonly (readonly Entry[])[]
   return [...parted(entries.slice(0, cut)), ...parted(entries.slice(cut))];
 }
 
-/** The shortest text above `last` and not above `first`, so that long keys do not fill the index. */
+/**
+ * The shortest text above `last` and not above `first`, so that long keys do not fill the index. It may end in half a
+ * character, which JSON escapes; so keys with halves need not be refused either.
+ */
 export function between(last: string, first: string): string {
   let same = 0;
   while (same < last.length && last[same] === first[same]) same += 1;

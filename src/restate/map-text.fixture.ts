@@ -21,7 +21,8 @@ export class MapText implements PageWrites {
   }
 
   set(name: string, value: unknown): void {
-    this.write([name, JSON.stringify(value)]);
+    // As bytes once, because half a character that JSON had not escaped would be lost on its way to a server.
+    this.write([name, Buffer.from(JSON.stringify(value)).toString()]);
   }
 
   clear(name: string): void {

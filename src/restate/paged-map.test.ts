@@ -5,7 +5,10 @@ import type { Bag, Json } from "../contract/index.ts";
 import { INDEX, PAGE_BYTES, readPage, readPages } from "./map-page.ts";
 import { BetweenWrites, MapText } from "./map-text.fixture.ts";
 import { PagedMap } from "./paged-map.ts";
-import { PagedReader, type Range } from "./paged-reader.ts";
+import { PagedReader, type Listed, type Range } from "./paged-reader.ts";
+
+/** Without shrinking: it takes minutes. The seed and the path that are told run the same again. */
+const RUNS = { numRuns: 60, endOnFailure: true };
 
 const byCode = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0);
 const ordered = (model: ReadonlyMap<string, Json>): [string, Json][] => [...model].toSorted(([one], [other]) => byCode(one, other));
@@ -13,6 +16,8 @@ const ordered = (model: ReadonlyMap<string, Json>): [string, Json][] => [...mode
 const key = fc.oneof(
   { weight: 6, arbitrary: fc.integer({ min: 0, max: 60 }).map((n) => `key ${n.toString().padStart(2, "0")}`) },
   { weight: 1, arbitrary: fc.string({ unit: "binary", maxLength: 4 }) },
+  // Halves of characters, and what code units and code points put in different orders.
+  { weight: 1, arbitrary: fc.string({ unit: fc.constantFrom("\ud83d", "\ude00", "\uff5e", "k"), maxLength: 4 }) },
   { weight: 1, arbitrary: fc.integer({ min: 0, max: 9 }).map((n) => `${"k".repeat(1_000)}${n}`) },
 );
 const plain = <T>(of: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<T> => fc.record(of, { noNullPrototype: true });
@@ -31,7 +36,7 @@ type Step =
   | { readonly do: "delete"; readonly key: string }
   | { readonly do: "take"; readonly before: number; readonly limit: number };
 
-const step: fc.Arbitrary<Step> = fc.oneof(
+const anyStep: fc.Arbitrary<Step> = fc.oneof(
   { weight: 8, arbitrary: fc.record({ do: fc.constant("put" as const), entries: fc.tuple(fc.tuple(key, value)) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("put" as const), entries: fc.array(fc.tuple(key, value), { maxLength: 12 }) }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant("patch" as const), key, at: fc.integer({ min: 0, max: 50 }) }) },
@@ -45,6 +50,11 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
 );
+/** A failure is told without the padding, which is a megabyte. */
+const step = anyStep.map((one) => ({
+  ...one,
+  [fc.toStringMethod]: () => JSON.stringify(one).replaceAll(/(.)\1{99,}/gu, (run, unit) => `${unit}*${run.length}`),
+}));
 
 const isBag = (of: Json | undefined): of is Bag => typeof of === "object" && of !== null && !Array.isArray(of);
 
@@ -71,6 +81,28 @@ async function both(map: PagedMap, model: Map<string, Json>, taken: Step): Promi
     assert.deepEqual(keys, due.slice(0, taken.limit));
     assert.ok(more || keys.length === due.length);
     for (const name of keys) model.delete(name);
+  }
+}
+
+const LIST_BYTES = 1_048_576;
+
+/** That a list is the first of `found`: as many as asked for, or as fit. */
+function checkListed({ entries, more }: Listed, found: readonly (readonly [string, Json])[], limit: number): void {
+  assert.deepEqual(entries, found.slice(0, entries.length));
+  assert.equal(more, found.length > entries.length);
+  const bytes = (of: readonly unknown[]): number => of.reduce<number>((sum, one) => sum + Buffer.byteLength(JSON.stringify(one)), 0);
+  assert.ok(entries.length <= limit && (entries.length <= 1 || bytes(entries) <= LIST_BYTES));
+  if (more && entries.length < limit) assert.ok(entries.length > 0 && bytes(found.slice(0, entries.length + 1)) > LIST_BYTES);
+}
+
+/** List after list, because one is bounded in bytes. */
+async function listAll(reader: PagedReader): Promise<[string, Json][]> {
+  const all: [string, Json][] = [];
+  for (;;) {
+    const after = all.at(-1)?.[0];
+    const { entries, more } = await reader.list({ limit: 1_000, ...(after !== undefined && { after }) });
+    for (const [name, of] of entries) all.push([name, of]);
+    if (!more) return all;
   }
 }
 
@@ -111,17 +143,16 @@ test("a map in pages is a map in order, whatever is done to it", async () => {
         assert.equal(await map.count(), model.size);
         for (const [name, of] of model) assert.deepEqual(await map.get(name), of);
         assert.equal(await map.get("nobody"), undefined);
-        assert.deepEqual((await map.list({ limit: 1_000 })).entries, ordered(model));
+        checkListed(await map.list({ limit: 1_000 }), ordered(model), 1_000);
+        assert.deepEqual(await listAll(map), ordered(model));
         const range: Range = { limit: wanted.limit, prefix: wanted.prefix, ...(wanted.after !== null && { after: wanted.after }) };
         const found = ordered(model).filter(([name]) => name.startsWith(wanted.prefix) && (wanted.after === null || name > wanted.after));
-        const listed = await map.list(range);
-        assert.deepEqual(listed.entries, found.slice(0, wanted.limit));
-        assert.equal(listed.more, found.length > wanted.limit);
+        checkListed(await map.list(range), found, wanted.limit);
         for (const name of model.keys()) await map.delete(name);
         assert.equal(text.kept.size, 0);
       },
     ),
-    { numRuns: 60 },
+    RUNS,
   );
 });
 
@@ -145,7 +176,7 @@ test("a reader beside the writer finds every entry that is not being changed, on
         const between = new BetweenWrites(before, text.writes, () => pace.next().value + (++reads % 4 === 0 ? 1 : 0));
         const reader = new PagedReader(between);
         for (let n = 0; !between.over || n === 0; n += 1) {
-          const { entries } = await reader.list({ limit: 1_000 });
+          const entries = await listAll(reader);
           const names = entries.map(([name]) => name);
           assert.deepEqual(names, [...new Set(names)].toSorted(byCode));
           assert.deepEqual(
@@ -156,7 +187,7 @@ test("a reader beside the writer finds every entry that is not being changed, on
         }
       },
     ),
-    { numRuns: 60 },
+    RUNS,
   );
 });
 
@@ -175,14 +206,37 @@ test("an operation that ends half-way leaves a map that goes on", async () => {
       const halfway = new MapText(before);
       for (const write of text.writes.slice(0, cut % (text.writes.length + 1))) halfway.write(write);
       const map = new PagedMap(halfway);
-      const found = new Map((await map.list({ limit: 1_000 })).entries);
+      const found = new Map(await listAll(map));
       for (const [name, of] of model) if (ended.get(name) === of) assert.deepEqual(found.get(name), of);
       await map.put("one more", { at: 1 });
       await map.putMany(ordered(model).map(([name]) => [name, "x".repeat(700)]));
       for (const name of model.keys()) assert.equal(await map.get(name), "x".repeat(700));
     }),
-    { numRuns: 60 },
+    RUNS,
   );
+});
+
+test("keys are any text, in the order of code units, half characters too", async () => {
+  const text = new MapText();
+  const map = new PagedMap(text);
+  const keys = ["a", "\ud83d", "\ud83d\ud83d", "\u{1f600}", "\u{1f600}b", "\u{1f601}", "\u{1f900}", "\ude00", "\uff5e", "\uffff"];
+  assert.deepEqual(keys, keys.toSorted(byCode));
+  // One page each, so that pages begin in the middle of a character.
+  for (const name of keys.toReversed()) await map.put(name, name + "x".repeat(9_000));
+  await checkPages(text);
+  const { refs } = readPages(await text.get(INDEX));
+  assert.ok(refs.length === keys.length && refs.some(({ from }) => from === "\ud83d"));
+  for (const name of keys) assert.equal(await map.get(name), name + "x".repeat(9_000));
+  const listed = async (range: Omit<Range, "limit">): Promise<readonly string[]> =>
+    (await map.list({ ...range, limit: 100 })).entries.map(([name]) => name);
+  assert.deepEqual(await listed({}), keys);
+  assert.deepEqual(await listed({ after: "\ud83d\ud83d" }), keys.slice(3));
+  assert.deepEqual(await listed({ prefix: "\ud83d" }), keys.slice(1, 6));
+  assert.deepEqual(await listed({ prefix: "\u{1f600}" }), keys.slice(3, 5));
+  assert.deepEqual(await listed({ prefix: "\ud83d", after: "\u{1f600}" }), keys.slice(4, 6));
+  assert.deepEqual(await listed({ prefix: "\ud83d", after: "\ude00" }), []);
+  for (const name of keys) assert.equal(await map.delete(name), true);
+  assert.equal(text.kept.size, 0);
 });
 
 /** 4,000 entries of about 500 bytes. */
@@ -274,6 +328,16 @@ test("a value is bounded, also one that grows by patches", async () => {
   await assert.rejects(map.put("other", half + half), { code: "STATE_TOO_LARGE" });
   assert.deepEqual(await map.get("key"), { one: half });
   assert.equal(await map.count(), 1);
+});
+
+test("a list is bounded in bytes, not in characters, and what is left out comes after it", async () => {
+  const map = new PagedMap(new MapText());
+  const model = new Map<string, Json>(Array.from({ length: 12 }, (_, n) => [`\u{1f600}${n}`, "☃".repeat(40_000)]));
+  for (const [name, of] of model) await map.put(name, of);
+  const first = await map.list({ limit: 1_000 });
+  checkListed(first, ordered(model), 1_000);
+  assert.equal(first.entries.length, 8);
+  assert.deepEqual(await listAll(map), ordered(model));
 });
 
 test("a list has a bounded size, and foreign values are no map", async () => {

@@ -18,7 +18,7 @@ export interface Range {
 export interface Listed {
   /** In order of keys, by UTF-16 code unit. */
   readonly entries: readonly Entry[];
-  /** There may be more after these. */
+  /** There may be more after these, also where they are fewer than `limit`: a list has about 1 MiB of JSON at most. */
   readonly more: boolean;
 }
 

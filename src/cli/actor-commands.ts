@@ -3,9 +3,11 @@ import { type Bag, type Json, StoreError } from "../contract/index.ts";
 import { actorId } from "./actor-id.ts";
 import { isBag, textOr } from "./bag.ts";
 import { CommandError, EXIT, notFound, usage } from "./exit-code.ts";
-import { type Common, common, moduleOption, type Writing } from "./options.ts";
+import { NAME_SECRET, type Place, placed } from "./cluster-place.ts";
+import { common, moduleOption, type Writing } from "./options.ts";
 import { counted, output, table, visible } from "./output.ts";
 import { openToRead } from "./reading.ts";
+import { transferOf } from "./transfer-options.ts";
 import { write } from "./write.ts";
 
 const parseJson = (text: string, what: string): Json => {
@@ -22,20 +24,17 @@ const refusalText = (refused: Bag, action: string): string => {
 };
 
 export const registerActorCommands = (program: Command): void => {
-  common(program.command("state").description("Print an actor's last durable state.").argument("<actor>", "kind/key")).action(
-    async (actor: string, options: Common) => {
+  placed(program.command("state").description("Print an actor's last durable state.").argument("<actor>", "kind/key")).action(
+    async (actor: string, options: Place) => {
       const id = actorId(actor);
-      const { store } = await openToRead(options.data);
+      const { store } = await openToRead(options);
       await using _ = store;
-      const stored = await store.load(id);
-      if (stored === undefined) throw notFound(`There is no actor ${id}; "troupe actors" lists them.`);
-      const { stateFrom } = await import("../chain/index.ts");
-      const { state } = stateFrom(stored.tail);
-      const stateBytes = Buffer.byteLength(JSON.stringify(state ?? null));
-      const { seq, head, row } = stored;
-      output(options.json === true).show(
-        { id, seq, head, status: row.status, version: row.version, stateBytes, state: state ?? null },
-        () => visible(JSON.stringify(state ?? null, null, 2)),
+      const found = await store.state(id);
+      if (found === undefined) throw notFound(`There is no actor ${id}; "troupe actors" lists them.`);
+      const { seq, head, status, version, state } = found;
+      const stateBytes = Buffer.byteLength(JSON.stringify(state));
+      output(options.json === true).show({ id, seq, head, status, version, stateBytes, state }, () =>
+        visible(JSON.stringify(state, null, 2)),
       );
     },
   );
@@ -96,8 +95,8 @@ export const registerActorCommands = (program: Command): void => {
     });
 
   const letters = program.command("letters").description("Sends that failed three times: list, replay, drop.");
-  common(letters.command("list", { isDefault: true }).description("List them.")).action(async (options: Common) => {
-    const { store } = await openToRead(options.data);
+  placed(letters.command("list", { isDefault: true }).description("List them.")).action(async (options: Place) => {
+    const { store } = await openToRead(options);
     await using _ = store;
     const out = output(options.json === true);
     const damaged: StoreError[] = [];
@@ -113,6 +112,8 @@ export const registerActorCommands = (program: Command): void => {
             ),
       );
     const [first] = damaged;
+    if (first !== undefined && options.engine !== undefined && transferOf(options)?.secret === undefined)
+      throw usage(`${counted(damaged.length, "letter")} cannot be read: ${NAME_SECRET}`);
     if (first !== undefined) throw new StoreError(first.code, `${counted(damaged.length, "letter")} cannot be read. ${first.message}`);
   });
   for (const fate of ["replay", "drop"] as const)

@@ -1,19 +1,25 @@
 import { type Command, Option } from "commander";
-import type { ActorId, Change, Store } from "../contract/index.ts";
+import type { ActorId, Change } from "../contract/index.ts";
 import type { DataDirectory } from "./data-directory.ts";
-import { type Common, common, wholeNumber } from "./options.ts";
+import { actorId } from "./actor-id.ts";
+import { type Place, placed } from "./cluster-place.ts";
+import { wholeNumber } from "./options.ts";
 import { type Output, output, table } from "./output.ts";
-import { actorsOf, eventsOf, openToRead } from "./reading.ts";
+import { actorsOf, eventsOf, openToRead, type Reader } from "./reading.ts";
 import { kindOf } from "./unserved.ts";
 
 /** A table is held in memory until its columns are known. */
 const TABLE_ROWS = 10_000;
 
+/** Of actors that are asked for at once. */
+const PAGE = 1_000;
+
 const ORDERS = ["name", "events", "bytes"] as const;
 type Order = (typeof ORDERS)[number];
 
-interface Options extends Common {
+interface Options extends Place {
   readonly kind?: string;
+  readonly after?: ActorId;
   readonly byKind?: boolean;
   readonly bytes?: boolean;
   readonly sort: Order;
@@ -39,14 +45,15 @@ interface KindRow extends Sized {
 }
 
 export const registerActorsCommand = (program: Command): void => {
-  common(program.command("actors").description("List the actors in a data directory."))
+  placed(program.command("actors").description("List the actors in a data directory or a cluster."))
     .option("--kind <kind>", "of this kind only")
+    .option("--after <actor>", "only those that come after this one by name", actorId)
     .option("--by-kind", "one line per kind, and the size of the files")
     .option("--bytes", "how much history each keeps; reads all of it")
     .addOption(new Option("--sort <order>", "events or bytes: most first").choices(ORDERS).default("name"))
     .option("--limit <n>", `at most so many lines (default: ${TABLE_ROWS}; with --json all)`, wholeNumber(1))
     .action(async (options: Options) => {
-      const { store, directory } = await openToRead(options.data);
+      const { store, directory } = await openToRead(options);
       await using _ = store;
       const out = output(options.json === true);
       if (options.byKind === true) await listKinds(store, directory, options, out);
@@ -54,7 +61,7 @@ export const registerActorsCommand = (program: Command): void => {
     });
 };
 
-const listActors = async (store: Store, directory: DataDirectory, options: Options, out: Output): Promise<void> => {
+const listActors = async (store: Reader, directory: DataDirectory | undefined, options: Options, out: Output): Promise<void> => {
   const rows: ActorRow[] = [];
   const keep = (row: ActorRow): void => {
     if (out.json) out.show(actorJson(row), () => "");
@@ -66,7 +73,7 @@ const listActors = async (store: Store, directory: DataDirectory, options: Optio
   if (isMore) out.note("There are more: --limit says how many to list.");
 };
 
-const listKinds = async (store: Store, directory: DataDirectory, options: Options, out: Output): Promise<void> => {
+const listKinds = async (store: Reader, directory: DataDirectory | undefined, options: Options, out: Output): Promise<void> => {
   const kinds = new Map<string, KindRow>();
   for await (const { actor, events, bytes, served } of actorRows(store, directory, options)) {
     const kind = kindOf(actor.id);
@@ -81,22 +88,23 @@ const listKinds = async (store: Store, directory: DataDirectory, options: Option
   }
   const rows: KindRow[] = [];
   await select(kinds.values(), options, out, (row) => rows.push(row));
-  const files = directory.sizes();
+  const files = directory?.sizes() ?? {};
   if (out.json) {
     for (const row of rows) out.show(row, () => "");
-    out.show({ directory: directory.path, files }, () => "");
+    if (directory !== undefined) out.show({ directory: directory.path, files }, () => "");
     return;
   }
   out.show({}, () => (rows.length === 0 ? "No actors." : kindTable(rows)));
+  if (directory === undefined) return;
   const sizes = Object.entries(files).map(([name, size]) => `${name} ${grouped(size)} bytes`);
   out.note(`Files in ${directory.path}: ${sizes.join(", ")}.`);
 };
 
-async function* actorRows(store: Store, directory: DataDirectory, options: Options): AsyncGenerator<ActorRow> {
-  const kinds = directory.readNote()?.kinds;
+async function* actorRows(store: Reader, directory: DataDirectory | undefined, options: Options): AsyncGenerator<ActorRow> {
+  const kinds = directory?.readNote()?.kinds;
   const served = kinds === undefined ? undefined : new Set(kinds);
   const withBytes = options.bytes === true || options.sort === "bytes";
-  for await (const actor of actorsOf(store, options.kind))
+  for await (const actor of actorsOf(store, asked(options)))
     yield {
       actor,
       events: actor.seq,
@@ -105,7 +113,14 @@ async function* actorRows(store: Store, directory: DataDirectory, options: Optio
     };
 }
 
-const historyBytes = async (store: Store, id: ActorId): Promise<number> => {
+/** No more at once than are wanted, and one by which it is known that there are more. */
+const asked = ({ kind, after, sort, limit, byKind }: Options): Parameters<typeof actorsOf>[1] => ({
+  ...(kind === undefined ? {} : { kind }),
+  ...(after === undefined ? {} : { after }),
+  ...(limit === undefined || limit >= PAGE || sort !== "name" || byKind === true ? {} : { page: limit + 1 }),
+});
+
+const historyBytes = async (store: Reader, id: ActorId): Promise<number> => {
   let bytes = 0;
   for await (const { header, body = "" } of eventsOf(store, id)) bytes += Buffer.byteLength(header) + Buffer.byteLength(body);
   return bytes;

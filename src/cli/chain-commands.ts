@@ -4,7 +4,8 @@ import type { Json, Receipt } from "../contract/index.ts";
 import { actorId } from "./actor-id.ts";
 import { isBag, textOr } from "./bag.ts";
 import { usage } from "./exit-code.ts";
-import { type Common, common, moduleOption, wholeNumber, type Writing } from "./options.ts";
+import { type Place, placed } from "./cluster-place.ts";
+import { common, moduleOption, wholeNumber, type Writing } from "./options.ts";
 import { output } from "./output.ts";
 import { write } from "./write.ts";
 
@@ -35,15 +36,15 @@ const checkpointText = (actor: string, done: Json): string => {
 };
 
 export const registerChainCommands = (program: Command): void => {
-  common(program.command("chain").description("Print an actor's events.").argument("<actor>", "kind/key"))
+  placed(program.command("chain").description("Print an actor's events.").argument("<actor>", "kind/key"))
     .option("--after <seq>", "only those after this event", wholeNumber(0), 0)
     .option("--follow", "go on as they come, until interrupted")
     .option("--export", "each event as one JSON line with its texts as they were hashed")
-    .action(async (actor: string, options: Common & { after: number; follow?: boolean; export?: boolean }) =>
+    .action(async (actor: string, options: Place & { after: number; follow?: boolean; export?: boolean }) =>
       (await import("./print-chain.ts")).printChain(actor, options),
     );
 
-  common(program.command("verify").description("Check every hash and link of one chain, or of all.").argument("[actor]", "kind/key"))
+  placed(program.command("verify").description("Check every hash and link of one chain, or of all.").argument("[actor]", "kind/key"))
     .option(
       "--receipt <json>",
       "from a result: proves that nothing was rolled back since; repeatable",
@@ -51,11 +52,11 @@ export const registerChainCommands = (program: Command): void => {
       [],
     )
     .option("--public-key <file>", "PEM: checkpoints must be signed by its private half")
-    .action(async (actor: string | undefined, options: Common & { receipt: readonly Receipt[]; publicKey?: string }) =>
+    .action(async (actor: string | undefined, options: Place & { receipt: readonly Receipt[]; publicKey?: string }) =>
       (await import("./verify-chains.ts")).verifyChains(actor, options),
     );
 
-  common(
+  placed(
     program
       .command("replay")
       .description("The state at an event; with a module, pure turns run again and compared.")
@@ -63,20 +64,18 @@ export const registerChainCommands = (program: Command): void => {
   )
     .option("--to <seq>", "the event to stop at", sequence)
     .option("--module <module...>", "run the turns again with this code")
-    .action(async (actor: string, options: Common & { to?: number; module?: string[] }) =>
+    .action(async (actor: string, options: Place & { to?: number; module?: string[] }) =>
       (await import("./replay.ts")).replay(actor, options),
     );
 
-  common(
+  placed(
     program
       .command("diff")
       .description("What changed between two events.")
       .argument("<actor>", "kind/key")
       .argument("<from>", "an event's number", sequence)
       .argument("<to>", "an event's number", sequence),
-  ).action(async (actor: string, from: number, to: number, options: Common) =>
-    (await import("./replay.ts")).diff(actor, from, to, options),
-  );
+  ).action(async (actor: string, from: number, to: number, options: Place) => (await import("./replay.ts")).diff(actor, from, to, options));
 
   common(
     program
@@ -114,10 +113,10 @@ export const registerChainCommands = (program: Command): void => {
       output(options.json === true).show({ checkpoint: done }, () => checkpointText(actor, done));
     });
 
-  common(
+  placed(
     program
       .command("causes")
       .description("What an event came from, and what followed from it on other actors.")
       .argument("<event>", "an event's id"),
-  ).action(async (event: string, options: Common) => (await import("./print-causes.ts")).printCauses(event, options));
+  ).action(async (event: string, options: Place) => (await import("./print-causes.ts")).printCauses(event, options));
 };

@@ -1,12 +1,5 @@
-import { type Command, Option } from "commander";
-import { type EngineAddress, parseEngine } from "./cluster/engine-address.ts";
-import { type Common, common } from "./options.ts";
-
-/** Where actors are: in a data directory, or on a Restate server. */
-interface Place extends Common {
-  readonly engine?: EngineAddress;
-  readonly secretFile?: string;
-}
+import type { Command } from "commander";
+import { type Place, placed } from "./cluster-place.ts";
 
 export interface ExportOptions extends Place {
   readonly kind?: string;
@@ -15,15 +8,6 @@ export interface ExportOptions extends Place {
 export interface ImportOptions extends Place {
   readonly dryRun?: boolean;
 }
-
-const placed = (command: Command): Command =>
-  common(command)
-    .addOption(
-      new Option("--engine <address>", "instead: a Restate server whose nodes run, restate://host[:port][?admin=url]")
-        .argParser((text: string) => parseEngine(text))
-        .conflicts("data"),
-    )
-    .option("--secret-file <file>", "with --engine, where kinds have secrets: what all nodes share (default: TROUPE_CLUSTER_SECRET)");
 
 export const registerExportCommands = (program: Command): void => {
   placed(

@@ -1,6 +1,6 @@
 import { causeTree, type Cause, rootCause } from "../chain/index.ts";
 import { notFound } from "./exit-code.ts";
-import type { Common } from "./options.ts";
+import type { Place } from "./cluster-place.ts";
 import { oneLine, output, paint } from "./output.ts";
 import { openToRead } from "./reading.ts";
 
@@ -10,8 +10,8 @@ const causeLines = (cause: Cause, depth = 0): readonly string[] => [
   ...(cause.cut ? [`${"  ".repeat(depth + 1)}…`] : []),
 ];
 
-export const printCauses = async (event: string, options: Common): Promise<void> => {
-  const { store } = await openToRead(options.data);
+export const printCauses = async (event: string, options: Place): Promise<void> => {
+  const { store } = await openToRead(options);
   await using _ = store;
   const root = await rootCause(event, store);
   const tree = root === undefined ? undefined : await causeTree(root, store);

@@ -4,7 +4,7 @@ import type { ChainEvent } from "../contract/index.ts";
 import { actorId } from "./actor-id.ts";
 import { isBag } from "./bag.ts";
 import { notFound } from "./exit-code.ts";
-import type { Common } from "./options.ts";
+import type { Place } from "./cluster-place.ts";
 import { oneLine, paint, printLine, short } from "./output.ts";
 import { eventsOf, openToRead } from "./reading.ts";
 
@@ -20,10 +20,10 @@ const describeEvent = (event: ChainEvent): string => {
 
 export const printChain = async (
   actor: string,
-  options: Common & { readonly after: number; readonly follow?: boolean; readonly export?: boolean },
+  options: Place & { readonly after: number; readonly follow?: boolean; readonly export?: boolean },
 ): Promise<void> => {
   const id = actorId(actor);
-  const { store } = await openToRead(options.data);
+  const { store } = await openToRead(options);
   await using _ = store;
   let after = options.after;
   const print = async (): Promise<void> => {

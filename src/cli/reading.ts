@@ -1,34 +1,71 @@
-import type { ActorId, Change, ChainEvent, Store } from "../contract/index.ts";
+import type { ActorId, Change, ChainEvent, Json, Status, Store } from "../contract/index.ts";
+import type { Place } from "./cluster-place.ts";
 import { DataDirectory } from "./data-directory.ts";
 import { notFound } from "./exit-code.ts";
+import { transferOf } from "./transfer-options.ts";
 
 const PAGE = 1_000;
 
-/** The store, to read only: works beside a running server. */
-export const openToRead = async (data: string): Promise<{ readonly store: Store; readonly directory: DataDirectory }> => {
-  const directory = new DataDirectory(data);
+interface ActorState {
+  readonly seq: number;
+  readonly head: string;
+  readonly status: Status;
+  readonly version: number;
+  readonly state: Json;
+}
+
+/** What there is to read of actors, wherever they are. */
+export interface Reader extends Pick<Store, "list" | "events" | "event" | "caused" | "letters">, AsyncDisposable {
+  /** Undefined: there is no such actor. */
+  load(id: ActorId): Promise<object | undefined>;
+  state(id: ActorId): Promise<ActorState | undefined>;
+}
+
+/** To read only: works beside running servers. `directory`: there the actors are, if not on a Restate server. */
+export const openToRead = async (place: Place): Promise<{ readonly store: Reader; readonly directory?: DataDirectory }> => {
+  const engine = transferOf(place);
+  if (engine !== undefined) return { store: await (await import("./cluster-reader.ts")).clusterReader(engine) };
+  const directory = new DataDirectory(place.data);
   if (!directory.holdsActors()) throw directory.noActors();
   const { sqliteStore } = await import("../store/index.ts");
-  return { store: sqliteStore({ directory: directory.path, readOnly: true }), directory };
+  const store = sqliteStore({ directory: directory.path, readOnly: true });
+  return { store: Object.assign(store, { state: stateIn(store) }), directory };
 };
 
+const stateIn =
+  (store: Pick<Store, "load">): Reader["state"] =>
+  async (id) => {
+    const stored = await store.load(id);
+    if (stored === undefined) return undefined;
+    const { stateFrom } = await import("../chain/index.ts");
+    const { seq, head, row } = stored;
+    return { seq, head, status: row.status, version: row.version, state: stateFrom(stored.tail).state ?? null };
+  };
+
+interface Which {
+  readonly kind?: string;
+  /** Only those that come later in that order. */
+  readonly after?: ActorId;
+  /** As many are asked for at once. */
+  readonly page?: number;
+}
+
 /** Every actor, page by page, in the order of kinds, then of keys. */
-export async function* actorsOf(store: Store, kind?: string): AsyncGenerator<Change> {
-  let after: ActorId | undefined;
+export async function* actorsOf(store: Pick<Store, "list">, { kind, after, page: size = PAGE }: Which = {}): AsyncGenerator<Change> {
   for (;;) {
     const page = await store.list({
-      limit: PAGE,
+      limit: size,
       ...(kind === undefined ? {} : { kind }),
       ...(after === undefined ? {} : { after }),
     });
     yield* page;
     after = page.at(-1)?.id;
-    if (page.length < PAGE) return;
+    if (page.length < size) return;
   }
 }
 
 /** Every event after `afterSeq`, page by page. */
-export async function* eventsOf(store: Store, id: ActorId, afterSeq = 0): AsyncGenerator<ChainEvent> {
+export async function* eventsOf(store: Pick<Store, "events">, id: ActorId, afterSeq = 0): AsyncGenerator<ChainEvent> {
   let after = afterSeq;
   for (;;) {
     const page = await store.events(id, after, PAGE);
@@ -39,7 +76,11 @@ export async function* eventsOf(store: Store, id: ActorId, afterSeq = 0): AsyncG
 }
 
 /** The chain up to `seq` (default: all). Throws when there is none. */
-export const chainOf = async (store: Store, id: ActorId, seq = Number.POSITIVE_INFINITY): Promise<readonly ChainEvent[]> => {
+export const chainOf = async (
+  store: Pick<Store, "events">,
+  id: ActorId,
+  seq = Number.POSITIVE_INFINITY,
+): Promise<readonly ChainEvent[]> => {
   const events: ChainEvent[] = [];
   for await (const event of eventsOf(store, id)) {
     if (events.length >= seq) break;

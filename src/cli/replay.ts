@@ -3,7 +3,7 @@ import type { ActorId, Behaviour } from "../contract/index.ts";
 import { actorId } from "./actor-id.ts";
 import { CommandError, EXIT, notFound, usage } from "./exit-code.ts";
 import type { Loaded } from "./load.ts";
-import type { Common } from "./options.ts";
+import type { Place } from "./cluster-place.ts";
 import { output, short, table, visible } from "./output.ts";
 import { chainOf, openToRead } from "./reading.ts";
 import { kindOf } from "./unserved.ts";
@@ -18,10 +18,10 @@ const behaviourIn = (loaded: Loaded, id: ActorId, modules: readonly string[]): B
 
 export const replay = async (
   actor: string,
-  options: Common & { readonly to?: number; readonly module?: readonly string[] },
+  options: Place & { readonly to?: number; readonly module?: readonly string[] },
 ): Promise<void> => {
   const id = actorId(actor);
-  const { store } = await openToRead(options.data);
+  const { store } = await openToRead(options);
   await using _ = store;
   const out = output(options.json === true);
   const events = await chainOf(store, id, options.to);
@@ -54,9 +54,9 @@ export const replay = async (
     );
 };
 
-export const diff = async (actor: string, from: number, to: number, options: Common): Promise<void> => {
+export const diff = async (actor: string, from: number, to: number, options: Place): Promise<void> => {
   const id = actorId(actor);
-  const { store } = await openToRead(options.data);
+  const { store } = await openToRead(options);
   await using _ = store;
   const events = await chainOf(store, id, Math.max(from, to));
   if (events.length < Math.max(from, to)) throw notFound(`${id} has ${events.length} events, not ${Math.max(from, to)}.`);

@@ -10,7 +10,7 @@ const isDamage = (error: unknown): error is StoreError => error instanceof Store
 const seqIn = ({ data }: StoreError): number | undefined => (isBag(data) && typeof data["seq"] === "number" ? data["seq"] : undefined);
 
 /** The verdict on one chain, also where its file cannot tell all of it: then the flaw is the first event that cannot be read. */
-export const verdictOn = async (store: Store, actor: ActorId, options: Omit<VerifyOptions, "actor">): Promise<Verdict> => {
+export const verdictOn = async (store: Pick<Store, "events">, actor: ActorId, options: Omit<VerifyOptions, "actor">): Promise<Verdict> => {
   const verifier = new Verifier({ ...options, actor });
   let limit = PAGE;
   for (let after = 0; ;) {
@@ -31,7 +31,7 @@ export const verdictOn = async (store: Store, actor: ActorId, options: Omit<Veri
 };
 
 /** Whether there is such an actor: one whose row is damaged is there. */
-export const isThere = async (store: Store, id: ActorId): Promise<boolean> => {
+export const isThere = async (store: { load(id: ActorId): Promise<unknown> }, id: ActorId): Promise<boolean> => {
   try {
     return (await store.load(id)) !== undefined;
   } catch (error) {

@@ -4,7 +4,7 @@ import type { ActorId, Receipt } from "../contract/index.ts";
 import { checkFile } from "../store/index.ts";
 import { actorId } from "./actor-id.ts";
 import { CommandError, EXIT, notFound, usage } from "./exit-code.ts";
-import type { Common } from "./options.ts";
+import type { Place } from "./cluster-place.ts";
 import { counted, oneLine, output, paint } from "./output.ts";
 import { actorsOf, openToRead } from "./reading.ts";
 import { readTextFile } from "./text-file.ts";
@@ -26,9 +26,9 @@ const verdictText = (id: ActorId, verdict: Verdict): string =>
 
 export const verifyChains = async (
   actor: string | undefined,
-  options: Common & { readonly receipt: readonly Receipt[]; readonly publicKey?: string },
+  options: Place & { readonly receipt: readonly Receipt[]; readonly publicKey?: string },
 ): Promise<void> => {
-  const { store, directory } = await openToRead(options.data);
+  const { store, directory } = await openToRead(options);
   await using _ = store;
   const out = output(options.json === true);
   const publicKey = options.publicKey === undefined ? undefined : publicKeyIn(options.publicKey);
@@ -46,9 +46,9 @@ export const verifyChains = async (
   };
   if (actor === undefined) {
     // A damaged index can hide an actor from the list below.
-    const damage = checkFile({ directory: directory.path });
-    for (const what of damage)
-      out.show({ file: directory.path, damage: what }, () => `${paint("red", "broken")} ${directory.path}  ${what}`);
+    const file = directory?.path;
+    const damage = file === undefined ? [] : checkFile({ directory: file });
+    for (const what of damage) out.show({ file, damage: what }, () => `${paint("red", "broken")} ${file}  ${what}`);
     broken += damage.length;
     for await (const { id } of actorsOf(store)) await check(id);
     for (const receipt of options.receipt) if (!(await isThere(store, actorId(receipt.actor)))) await check(actorId(receipt.actor));

@@ -7,3 +7,4 @@ export { restateSessionStore, type SessionStoreOptions } from "./session-store.t
 export { restateExporter } from "./exporter.ts";
 export { restateImporter, resumeImported } from "./importer.ts";
 export { type TransferOptions } from "./transfer-client.ts";
+export { RestateOperator } from "./operator.ts";

@@ -1,0 +1,21 @@
+import { type Command, Option } from "commander";
+import { type EngineAddress, parseEngine } from "./cluster/engine-address.ts";
+import { type Common, common } from "./options.ts";
+
+/** Where actors are: in a data directory, or on a Restate server. */
+export interface Place extends Common {
+  readonly engine?: EngineAddress;
+  readonly secretFile?: string;
+}
+
+/** Where something is sealed, and nobody said with what. */
+export const NAME_SECRET = "it is sealed with the secret that the nodes share. Name it with --secret-file, or set TROUPE_CLUSTER_SECRET.";
+
+export const placed = (command: Command): Command =>
+  common(command)
+    .addOption(
+      new Option("--engine <address>", "instead: a Restate server whose nodes run, restate://host[:port][?admin=url]")
+        .argParser((text: string) => parseEngine(text))
+        .conflicts("data"),
+    )
+    .option("--secret-file <file>", "with --engine, where kinds have secrets: what all nodes share (default: TROUPE_CLUSTER_SECRET)");

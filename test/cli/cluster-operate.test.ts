@@ -1,0 +1,116 @@
+// What an operator of a cluster asks and does with `--engine`, without any module.
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { engineText } from "../../src/cli/cluster/engine-address.ts";
+import type { ActorId, Json } from "../../src/contract/index.ts";
+import { isRestateSdk, RestateEngine } from "../../src/restate/index.ts";
+import { tallyKind, until } from "../../src/testing/index.ts";
+import { install } from "../restate/install.ts";
+import { RestateServer } from "../restate/restate-server.ts";
+import { at } from "../wire.ts";
+import { lines, type Ran, troupe } from "./run.ts";
+
+const secret = Buffer.alloc(32, "what the nodes share");
+const folder = mkdtempSync(join(tmpdir(), "troupe-operate-"));
+const secretFile = join(folder, "secret");
+writeFileSync(secretFile, secret.toString("hex"));
+let server: RestateServer;
+let engine: RestateEngine;
+
+const MAIN: ActorId = "tally/main";
+
+const call = (to: ActorId, action: string, args: Json = null) => engine.call({ to, action, args, start: null });
+
+before(async () => {
+  const installed = await install();
+  assert.ok(isRestateSdk(installed.sdk));
+  server = await RestateServer.start(installed.server);
+  const { ingress, admin } = server;
+  // Of both kinds the arguments may be secret: what is sent to them lies sealed.
+  const kinds = [tallyKind("tally"), tallyKind("bell")];
+  engine = await RestateEngine.start({ ingress, admin, sdk: installed.sdk, kinds, secret, retryMs: 1 });
+});
+
+after(async () => {
+  await engine?.[Symbol.asyncDispose]();
+  await server?.[Symbol.asyncDispose]();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const bare = (...args: readonly string[]): Promise<Ran> => troupe(...args, "--engine", engineText(server));
+const on = (...args: readonly string[]): Promise<Ran> => bare(...args, "--secret-file", secretFile);
+
+/** What it printed with `--json`. */
+const told = async (...args: readonly string[]): Promise<readonly unknown[]> => {
+  const ran = await on(...args, "--json");
+  assert.equal(ran.code, 0, ran.stderr);
+  return lines(ran.stdout);
+};
+
+const failure = ({ code, stderr }: Ran): readonly unknown[] => [code, at(lines(stderr)[0], "error", "code")];
+
+test("a server that is away, and one that knows no kinds, are told of, and a directory beside it is refused", async () => {
+  const away = await troupe("actors", "--engine", "restate://127.0.0.1:1?admin=http://127.0.0.1:1", "--json");
+  assert.deepEqual(failure(away), [6, "RESTATE_AWAY"]);
+  const none = await on("actors", "--json");
+  assert.deepEqual(failure(none), [4, "NOT_FOUND"]);
+  assert.match(none.stderr, /knows no kinds of actors.*troupe cluster register/);
+  assert.equal((await on("actors", "--data", folder, "--json")).code, 2);
+});
+
+test("C7 actors, states, events and verdicts are read from the nodes, without a module", async () => {
+  await server.register(engine.url);
+  await call(MAIN, "add", { by: 2 });
+  await call(MAIN, "note", { text: "☃" });
+  await call("tally/z", "add");
+  await call("bell/a", "send", { to: MAIN, action: "add", start: null });
+  await until("what was sent has come", async () => (await engine.read(MAIN))?.seq === 3);
+  const now = await engine.read(MAIN);
+  const ids = async (...args: readonly string[]): Promise<readonly unknown[]> =>
+    (await told("actors", ...args)).map((row) => at(row, "id"));
+  assert.deepEqual(await ids(), ["bell/a", MAIN, "tally/z"]);
+  assert.deepEqual(await ids("--kind", "tally", "--limit", "1"), [MAIN]);
+  assert.deepEqual(await ids("--after", MAIN), ["tally/z"]);
+  assert.deepEqual(await told("actors", "--by-kind"), [
+    { kind: "bell", actors: 1, events: 1 },
+    { kind: "tally", actors: 2, events: 4 },
+  ]);
+  assert.match((await on("actors", "--limit", "2")).stderr, /There are more/);
+
+  const state = { n: 3, log: ["☃"] };
+  const [shown] = await told("state", MAIN);
+  assert.deepEqual(shown, { id: MAIN, seq: 3, head: now?.head, status: "live", version: 1, stateBytes: 21, state });
+  for (const none of ["tally/nobody", "nokind/x"]) assert.deepEqual(failure(await on("state", none, "--json")), [4, "NOT_FOUND"]);
+
+  const events = await told("chain", MAIN, "--after", "1");
+  assert.deepEqual(
+    events.map((event) => at(event, "header", "type")),
+    ["note", "add"],
+  );
+  assert.equal(at(events[1], "id"), now?.head);
+  const [verdict] = await told("verify", MAIN);
+  assert.deepEqual([at(verdict, "events"), at(verdict, "head"), at(verdict, "flaw")], [3, now?.head, null]);
+  assert.equal((await on("verify")).stdout, "3 actors, 5 events, 0 broken.\n");
+  const rolledBack = await on("verify", MAIN, "--receipt", JSON.stringify({ actor: MAIN, seq: 4, head: now?.head }), "--json");
+  assert.equal(rolledBack.code, 5);
+
+  assert.deepEqual(at((await told("replay", MAIN, "--to", "1"))[0], "state"), { n: 2, log: [] });
+  const [changed] = await told("diff", MAIN, "1", "3");
+  assert.equal(at(changed, "actor"), MAIN);
+  const [tree] = await told("causes", String(now?.head));
+  assert.equal(at(tree, "header", "actor"), "bell/a");
+  assert.equal(at(tree, "effects", 0, "id"), now?.head);
+});
+
+test("C5 dead letters are listed; those that are sealed need the secret", async () => {
+  await call("bell/a", "send", { to: MAIN, action: "throw", args: { secret: "s" } });
+  await until("it is dead", async () => (await engine.letters()).length === 1);
+  const [letter] = await told("letters");
+  assert.deepEqual([at(letter, "message", "to"), at(letter, "message", "action")], [MAIN, "throw"]);
+  const sealed = await bare("letters", "--json");
+  assert.deepEqual([sealed.stdout, ...failure(sealed)], ["", 2, "USAGE"]);
+  assert.match(sealed.stderr, /1 letter cannot be read: it is sealed .*--secret-file/);
+});

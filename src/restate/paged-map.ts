@@ -26,7 +26,8 @@ export interface Taken {
 const TAKE_PAGES = 32;
 
 /** Of JSON. */
-const VALUE_BYTES = 262_144;
+// A dead letter has all its arguments, sealed perhaps: more than any door lets in.
+const VALUE_BYTES = 8_388_608;
 
 /** One writer at a time; readers may be many (`PagedReader`). Throws `STATE_TOO_LARGE`, `STORE_FULL` and `STORE_CORRUPT`, having written nothing. */
 export class PagedMap extends PagedReader {

@@ -3,8 +3,8 @@ import { type Bag, type Json, StoreError } from "../contract/index.ts";
 import { actorId } from "./actor-id.ts";
 import { isBag, textOr } from "./bag.ts";
 import { CommandError, EXIT, notFound, usage } from "./exit-code.ts";
-import { NAME_SECRET, type Place, placed } from "./cluster-place.ts";
-import { common, moduleOption, type Writing } from "./options.ts";
+import { NAME_SECRET, type Place, placed, type Writing } from "./cluster-place.ts";
+import { moduleOption } from "./options.ts";
 import { counted, output, table, visible } from "./output.ts";
 import { openToRead } from "./reading.ts";
 import { transferOf } from "./transfer-options.ts";
@@ -39,7 +39,7 @@ export const registerActorCommands = (program: Command): void => {
     },
   );
 
-  common(
+  placed(
     program
       .command("call")
       .description("Send one message to an actor and print its reply.")
@@ -74,7 +74,7 @@ export const registerActorCommands = (program: Command): void => {
       });
     });
 
-  common(program.command("stop").description("End an actor, and its children with it.").argument("<actor>", "kind/key"))
+  placed(program.command("stop").description("End an actor, and its children with it.").argument("<actor>", "kind/key"))
     .option("--reason <text>", "kept in its last event", "stopped by command")
     .addOption(moduleOption())
     .action(async (actor: string, options: Writing & { reason: string }) => {
@@ -82,7 +82,7 @@ export const registerActorCommands = (program: Command): void => {
       output(options.json === true).show({ ok: true }, () => "Done.");
     });
 
-  common(
+  placed(
     program
       .command("restart")
       .description("Drop an actor from memory and clear its failure; its state stays.")
@@ -117,7 +117,7 @@ export const registerActorCommands = (program: Command): void => {
     if (first !== undefined) throw new StoreError(first.code, `${counted(damaged.length, "letter")} cannot be read. ${first.message}`);
   });
   for (const fate of ["replay", "drop"] as const)
-    common(
+    placed(
       letters
         .command(fate)
         .description(fate === "replay" ? "Deliver one again." : "Give one up.")

@@ -8,6 +8,11 @@ export interface Place extends Common {
   readonly secretFile?: string;
 }
 
+/** What a command that writes is told besides. */
+export interface Writing extends Place {
+  readonly module?: readonly string[];
+}
+
 /** Where something is sealed, and nobody said with what. */
 export const NAME_SECRET = "it is sealed with the secret that the nodes share. Name it with --secret-file, or set TROUPE_CLUSTER_SECRET.";
 

@@ -74,13 +74,8 @@ export interface Common {
   readonly json?: boolean;
 }
 
-/** What a command that writes is told besides. */
-export interface Writing extends Common {
-  readonly module?: readonly string[];
-}
-
 export const moduleOption = (): Option =>
-  new Option("--module <module...>", "where its kind is defined, if no server runs on the directory");
+  new Option("--module <module...>", "where its kind is defined, if no server runs on the directory").conflicts("engine");
 
 export const common = (command: Command): Command => command.addOption(dataOption()).option("--json", "one JSON value per line");
 

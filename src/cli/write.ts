@@ -2,13 +2,16 @@ import type { Json } from "../contract/index.ts";
 import { askControl } from "./control.ts";
 import { DataDirectory } from "./data-directory.ts";
 import { usage } from "./exit-code.ts";
-import type { Writing } from "./options.ts";
+import type { Writing } from "./cluster-place.ts";
+import { transferOf } from "./transfer-options.ts";
 
 /**
- * One operation that writes: by the running server through its socket, or, where
+ * One operation that writes: by the nodes of a cluster; by the running server through its socket, or, where
  * none runs, by an engine opened on the directory for just this.
  */
 export const write = async (options: Writing, op: string, args: Readonly<Record<string, Json>>): Promise<Json> => {
+  const engine = transferOf(options);
+  if (engine !== undefined) return (await import("./cluster-operate.ts")).operateCluster(engine, op, args);
   const directory = new DataDirectory(options.data);
   const isThere = directory.holdsActors();
   const running = await askControl(directory.control, op, args);

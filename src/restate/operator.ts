@@ -1,12 +1,26 @@
 /** What an operator asks of a cluster: of any kind its nodes serve, without their code. */
-import { kindOf } from "../chain/internal.ts";
-import { StoreError, type ActorId, type Change, type ChainEvent, type Letter, type ListQuery } from "../contract/index.ts";
+import { kindOf, ownId, stamp } from "../chain/internal.ts";
+import {
+  StoreError,
+  systemEntropy,
+  type ActorId,
+  type Change,
+  type ChainEvent,
+  type Entropy,
+  type Letter,
+  type ListQuery,
+  type Outgoing,
+  type Reply,
+} from "../contract/index.ts";
 import { Admin } from "./admin.ts";
+import { Calls } from "./calls.ts";
 import { ofLetters } from "./directory.ts";
 import { Ingress, type Invocation } from "./ingress.ts";
-import { readLetter } from "./letters.ts";
+import { Laters } from "./laters.ts";
+import { Letters, readLetter } from "./letters.ts";
 import { isVersioned, type Versioned } from "./outcome.ts";
 import { Queries } from "./queries.ts";
+import { unsealed } from "./sealed.ts";
 import { strange, told, TransferClient, type TransferOptions } from "./transfer-client.ts";
 
 const PAGE = 500;
@@ -35,12 +49,38 @@ export class RestateOperator {
   readonly kinds: readonly string[];
   readonly #client: TransferClient;
   readonly #queries: Queries;
+  readonly #calls: Calls;
+  readonly #letters: Letters;
+  readonly #entropy: Entropy;
 
-  private constructor(client: TransferClient, { ingress }: TransferOptions, kinds: readonly string[]) {
-    const { names, maps, patience, admin } = client;
+  private constructor(client: TransferClient, options: TransferOptions, kinds: readonly string[]) {
+    const { names, maps, clock, patience, admin } = client;
+    const { ingress: base, patienceMs = 60_000, entropy = systemEntropy } = options;
     this.kinds = kinds;
     this.#client = client;
-    this.#queries = new Queries({ ingress: new Reads(client, ingress), names, maps, kinds, patience, admin });
+    this.#queries = new Queries({ ingress: new Reads(client, base), names, maps, kinds, patience, admin });
+    this.#entropy = entropy;
+    // Which kinds have secrets only their code knows.
+    const sealer = client.sealer ?? unsealed;
+    const ingress = new Ingress({ base, clock: patience, patienceMs });
+    this.#letters = new Letters({ ingress, names, maps, sealerFor: () => sealer });
+    this.#calls = new Calls({
+      names,
+      ingress,
+      clock,
+      node: () => undefined,
+      seal: (_message, input) => sealer.seal(input),
+      shown: ({ args }) => args,
+      announce: () => undefined,
+      laters: new Laters({
+        clock,
+        patience,
+        due: (id, key) => this.#queries.due(id, key),
+        watch: () => () => undefined,
+        receipt: () => undefined,
+      }),
+      fault: () => undefined,
+    });
   }
 
   static open(options: TransferOptions): Promise<RestateOperator> {
@@ -105,6 +145,27 @@ export class RestateOperator {
         after = page.at(-1)?.[0];
       }
     });
+  }
+
+  /** Throws `EngineError`. Without the secret, arguments are on the server as they are. */
+  call(outgoing: Outgoing): Promise<Reply> {
+    return this.#calls.call(stamp(outgoing, undefined, this.#client.clock.now(), this.#entropy), {});
+  }
+
+  /** Throws `EngineError`. */
+  stop(to: ActorId, reason: string): Promise<void> {
+    const [id, seed] = [ownId(this.#entropy.hex(16)), this.#entropy.hex(16)];
+    return this.#calls.end({ id, to, action: "stop", args: { reason }, at: this.#client.clock.now(), seed }, reason);
+  }
+
+  /** Clears its failure. Throws `EngineError`. */
+  restart(id: ActorId): Promise<void> {
+    return this.#calls.restart(id, this.#entropy.hex(16));
+  }
+
+  /** A dead letter is tried again or thrown away. False: there is none of that id. */
+  letter(messageId: string, fate: "replay" | "drop"): Promise<boolean> {
+    return told(async () => this.#letters.settle(messageId, fate));
   }
 
   #serves(id: ActorId): boolean {

@@ -30,7 +30,7 @@ before(async () => {
   server = await RestateServer.start(installed.server);
   const { ingress, admin } = server;
   // Of both kinds the arguments may be secret: what is sent to them lies sealed.
-  const kinds = [tallyKind("tally"), tallyKind("bell")];
+  const kinds = [tallyKind("tally"), tallyKind("bell", { restart: { max: 1, withinMs: 3_600_000 } })];
   engine = await RestateEngine.start({ ingress, admin, sdk: installed.sdk, kinds, secret, retryMs: 1 });
 });
 
@@ -106,11 +106,66 @@ test("C7 actors, states, events and verdicts are read from the nodes, without a 
 });
 
 test("C5 dead letters are listed; those that are sealed need the secret", async () => {
-  await call("bell/a", "send", { to: MAIN, action: "throw", args: { secret: "s" } });
+  await call("bell/a", "send", { to: MAIN, action: "throw", with: { secret: "s" } });
   await until("it is dead", async () => (await engine.letters()).length === 1);
   const [letter] = await told("letters");
   assert.deepEqual([at(letter, "message", "to"), at(letter, "message", "action")], [MAIN, "throw"]);
   const sealed = await bare("letters", "--json");
   assert.deepEqual([sealed.stdout, ...failure(sealed)], ["", 2, "USAGE"]);
   assert.match(sealed.stderr, /1 letter cannot be read: it is sealed .*--secret-file/);
+});
+
+test("C5 a letter is replayed, sealed as it was, or dropped", async () => {
+  const late: ActorId = "tally/late";
+  await call("bell/a", "send", { to: late, action: "add", with: { by: 5, secret: "s" } });
+  await until("it is dead", async () => (await engine.letters()).length === 2);
+  const ids = (await told("letters")).map((letter) => String(at(letter, "message", "id")));
+  const [thrown = "", lost = ""] = ids;
+  assert.deepEqual(failure(await bare("letters", "drop", thrown, "--json")), [2, "USAGE"]);
+  assert.equal((await on("letters", "drop", thrown)).stdout, "Done.\n");
+  assert.deepEqual(failure(await on("letters", "drop", thrown, "--json")), [4, "NOT_FOUND"]);
+  await call(late, "add");
+  assert.deepEqual(await told("letters", "replay", lost), [{ ok: true }]);
+  await until("it is delivered", async () => (await engine.read(late))?.seq === 2);
+  assert.deepEqual((await engine.read(late))?.state, { n: 6, log: ["begun late"] });
+  assert.deepEqual(await told("letters"), []);
+});
+
+test("an actor is called, begun, stopped and restarted through the nodes", async () => {
+  const [added] = await told("call", "bell/new", "add", '{"by":3,"secret":"s"}', "--start");
+  assert.deepEqual(added, { ok: 3 });
+  const refused = await on("call", "bell/new", "refuse", "--json");
+  assert.deepEqual(failure(refused), [3, "NO"]);
+  const unsealed = await bare("call", "bell/new", "add", "--json");
+  assert.deepEqual(failure(unsealed), [2, "USAGE"]);
+  assert.match(unsealed.stderr, /--secret-file/);
+  const nobody = await on("call", "tally/nobody", "add", "--json");
+  assert.deepEqual(failure(nobody), [4, "NO_ACTOR"]);
+  assert.match(nobody.stderr, /--start/);
+  const unknown = await on("stop", "nokind/x", "--json");
+  assert.deepEqual(failure(unknown), [4, "NOT_FOUND"]);
+  assert.match(unknown.stderr, /there are bell, tally/);
+
+  for (let crash = 0; crash < 2; crash += 1) await assert.rejects(call("bell/new", "throw"), { code: "CRASHED" });
+  assert.equal((await engine.read("bell/new"))?.status, "failed");
+  assert.deepEqual(await told("restart", "bell/new"), [{ ok: true }]);
+  assert.equal((await engine.read("bell/new"))?.status, "live");
+  assert.deepEqual(failure(await on("restart", "tally/nobody", "--json")), [4, "NO_ACTOR"]);
+
+  assert.deepEqual(await told("stop", "bell/new", "--reason", "enough"), [{ ok: true }]);
+  assert.equal((await engine.read("bell/new"))?.status, "stopped");
+  assert.match((await on("chain", "bell/new", "--json")).stdout, /"reason":"enough"/);
+  assert.match((await on("verify", "bell/new")).stdout, /^sound/);
+});
+
+test("what is for a data directory, and modules, are refused in a sentence", async () => {
+  for (const args of [
+    ["fork", MAIN, "tally/copy"],
+    ["checkpoint", MAIN],
+  ]) {
+    const ran = await on(...args, "--json");
+    assert.deepEqual(failure(ran), [2, "USAGE"]);
+    assert.match(ran.stderr, /is for a data directory/);
+  }
+  assert.equal((await on("stop", MAIN, "--module", "examples/counter", "--json")).code, 2);
 });

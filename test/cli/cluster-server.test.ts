@@ -69,7 +69,10 @@ test("its data stays in a folder that is named, and goes with it in one that is 
     assert.equal(first.pid, undefined);
     await using second = await RestateServer.start({ executable, directory });
     assert.ok((await fetch(`${second.admin}/health`)).ok);
-    await assert.rejects(RestateServer.start({ executable, directory }), { code: "RESTATE_FAILED", message: /it ended with 1\. Its log ends:\n./ });
+    await assert.rejects(RestateServer.start({ executable, directory }), {
+      code: "RESTATE_FAILED",
+      message: /it ended with 1\. Its log ends:\n./,
+    });
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }

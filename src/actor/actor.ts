@@ -69,7 +69,10 @@ export function actor(kind: string, definition: AnyDefinition): object {
     receive: (state: object, message: Message, life?: string, seq?: number) => receive(acts, frozen(state), message, life, seq),
     view: (state, action, args, viewer, self) => view(acts, frozen(state), action, args, viewer, self === undefined ? "" : keyOf(self)),
     surface: (state, viewer, onFault) => surface(frozen(state), viewer, onFault),
-    redact: (message: Message) => redacted(acts.get(message.action), message),
+    // Only where something is secret: of other kinds nothing need be hidden, nor sealed.
+    ...([...acts.values()].some((act) => act.secret !== undefined) && {
+      redact: (message: Message) => redacted(acts.get(message.action), message),
+    }),
     id: (key: string) => actorId(kind, key),
     at: (key: string) => Object.create(senders, { [TO]: { value: actorId(kind, key) } }),
   } satisfies Kind<string, object, Readonly<Record<string, unknown>>>);

@@ -35,6 +35,11 @@ export class ClusterGround implements Ground {
     const { options, log, inFull, dev } = how;
     if (dev !== undefined)
       throw usage('"dev" loads code anew within one process, which --engine has no part in: use serve, or "troupe cluster dev".');
+    const everywhere = options.node !== undefined && (options.node.host === "0.0.0.0" || options.node.host === "::");
+    if (everywhere && options.advertise === undefined)
+      throw usage(
+        `Nobody reaches a node at ${options.node?.host ?? ""}: say with --advertise by which address the server and the others do.`,
+      );
     const secret = clusterSecret(process.env, options.secretFile);
     const engine = await RestateEngine.start({
       ...address,

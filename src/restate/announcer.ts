@@ -19,6 +19,8 @@ const GIVE_UP_MS = 30_000;
 const RESYNC_MS = 15_000;
 /** What was missed may not be durable yet, and nobody tells of it again: after a gap, asked again so much later each time. */
 const LOOK_AGAIN_MS: readonly number[] = [250, 1_000, 4_000];
+/** How long the end of an actor waits for what may have ended before it. */
+const ORDER_MS = 1_000;
 /** Asked at once when something may have been missed. */
 const ABREAST = 16;
 /** Actors told of; the oldest are forgotten, and told of once too often at worst. */
@@ -107,7 +109,14 @@ export class Announcer {
   announce(change: Change): void | Promise<void> {
     const pending = change.status === "stopped" ? [...this.#asking.values()] : [];
     if (pending.length === 0) return this.#tell(change);
-    return Promise.all(pending).then(() => this.#tell(change));
+    const { clock } = this.#host;
+    // For a moment only: what is looked for may be another's turn that takes its time.
+    const moment = Promise.withResolvers<void>();
+    const undo = clock.after(ORDER_MS, moment.resolve);
+    return Promise.race([Promise.all(pending), moment.promise]).then(() => {
+      undo();
+      this.#tell(change);
+    });
   }
 
   /** What a turn of this node is about to leave. */

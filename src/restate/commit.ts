@@ -53,11 +53,10 @@ export async function commit(turn: Commit): Promise<Guarded<{ readonly change: T
     const refused = await begin(turn);
     if (refused !== undefined) return { fault: faultOf(refused) };
   }
-  if (claim !== undefined && (plan.remembered.length > 0 || plan.claimed !== undefined) && hasParent(kind))
-    await context.call(objectOf(host.names, ofClaims, claimKey(kind.name, claim.key), "put"), {
-      key: claimKey(kind.name, claim.key),
-      value: { id, until: message.at + host.keyMs },
-    });
+  const claims = claim !== undefined && (plan.remembered.length > 0 || plan.claimed !== undefined) && hasParent(kind);
+  const claimed = claims ? claimKey(kind.name, claim.key) : undefined;
+  if (claimed !== undefined)
+    await context.call(objectOf(host.names, ofClaims, claimed, "put"), { key: claimed, value: { id, until: message.at + host.keyMs } });
   const { text, life, sealed, timers, out, change } = written;
   if (sealed !== undefined) context.send(host.names.archive(id, "put"), sealed);
   context.set(ACTOR_KEY, text);
@@ -67,6 +66,7 @@ export async function commit(turn: Commit): Promise<Guarded<{ readonly change: T
     const ring: RingInput = { name, life, at: wake.at, failures: 0 };
     context.send(host.names.actor(id, "ring"), ring, Math.max(0, wake.at - host.now()));
   }
+  if (claimed !== undefined) context.send(objectOf(host.names, ofClaims, claimed, "delete"), { key: claimed }, host.keyMs);
   const { expireMs } = plan.extra.policy;
   if (plan.born && plan.stop === undefined && expireMs !== undefined && Number.isFinite(expireMs)) {
     const expire: ExpireInput = { life };
@@ -137,8 +137,8 @@ async function stopChildren(
       context.call(objectOf(host.names, index, "", "list"), { limit: PAGE, ...(after === undefined ? {} : { after }) }),
     );
     const children = keysOf(listed);
-    for (const [n, child] of children.entries()) {
-      if (isId(child) && !down.includes(child) && host.knows(kindOf(child))) await stopChild(context, host, child, down, message, n);
+    for (const child of children) {
+      if (isId(child) && !down.includes(child) && host.knows(kindOf(child))) await stopChild(context, host, child, down, message);
       context.send(objectOf(host.names, index, child, "delete"), { key: child });
     }
     after = children.at(-1);
@@ -152,13 +152,12 @@ async function stopChild(
   child: ActorId,
   above: readonly ActorId[],
   message: Message,
-  n: number,
 ): Promise<void> {
   const { names } = host;
   const reason = `its parent ${above.at(-1) ?? ""} stops`;
   const stop: StopInput = {
     message: {
-      id: `${message.id}.stop.${n}`,
+      id: `${message.id}.stop.${sha256(child).slice(0, 16)}`,
       to: child,
       action: "stop",
       args: { reason },

@@ -37,7 +37,8 @@ export async function deliver(actor: DurableActor, context: DurableContext, host
       return answer(context, host, message, { refused: { code: fault.code, message: fault.message } });
     }
     const afterMs = host.retryMs * 4 ** Math.max(0, failures - 1);
-    if (NOBODY_THERE.has(fault.code)) {
+    // Cancelled, it was to make way for the actor's end: so it gives the key away too.
+    if (NOBODY_THERE.has(fault.code) || fault.code === "CANCELLED") {
       const again: TurnInput = { message, failures };
       return context.send(host.names.actor(message.to, "deliver"), host.sealerFor(actor.kind.name).seal(again), afterMs);
     }

@@ -21,10 +21,10 @@ export const invoke = (base: string, invocation: Invocation, signal?: AbortSigna
   post(new URL(pathOf(invocation), base), invocation, signal);
 
 /** Settles when the server has durably taken the call, with the invocation's name: the one of that idempotency key, where there is one. */
-async function begin(base: string, invocation: Invocation, afterMs = 0): Promise<string> {
+async function begin(base: string, invocation: Invocation, afterMs = 0, signal?: AbortSignal): Promise<string> {
   const url = new URL(`${pathOf(invocation)}/send`, base);
   if (afterMs > 0) url.searchParams.set("delay", `${Math.ceil(afterMs)}ms`);
-  const answer = await post(url, invocation, undefined);
+  const answer = await post(url, invocation, signal);
   if (isObject(answer) && typeof answer["invocationId"] === "string") return answer["invocationId"];
   throw unanswered(undefined);
 }
@@ -41,6 +41,9 @@ export interface IngressOptions {
 export const MOST_PATIENCE_MS = 60_000;
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1_000;
+/** Without an answer for this long, the server is asked whether it is up. */
+const ATTEMPT_MS = 15_000;
+const PROBE_MS = 3_000;
 
 /** Calls handlers, again while the server is away: only those that may be called twice, by their idempotency key or by what they do. */
 export class Ingress {
@@ -51,26 +54,46 @@ export class Ingress {
   }
 
   invoke(invocation: Invocation): Promise<unknown> {
-    return this.#again(() => invoke(this.#options.base, invocation));
+    return this.#again((signal) => invoke(this.#options.base, invocation, signal));
   }
 
   begin(invocation: Invocation, afterMs?: number): Promise<string> {
-    return this.#again(() => begin(this.#options.base, invocation, afterMs));
+    return this.#again((signal) => begin(this.#options.base, invocation, afterMs, signal));
   }
 
-  async #again<T>(send: () => Promise<T>): Promise<T> {
+  /** What the server does may take long, so patience counts from when it does not answer at all. */
+  async #again<T>(send: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const { clock, patienceMs } = this.#options;
     let givesUpAt: number | undefined;
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
+      const attempt = new AbortController();
+      const undo = clock.after(ATTEMPT_MS, () => attempt.abort());
       try {
-        return await send();
+        return await send(attempt.signal);
       } catch (error) {
-        const unknown = error instanceof EngineError && error.code === "OUTCOME_UNKNOWN";
-        // From when the server first did not answer: what it does may take long.
+        const silent = attempt.signal.aborted;
+        // It is asked anew for the same invocation: one that hangs, or a network that was cut, says nothing by itself.
+        if (silent && (await this.#isUp())) {
+          givesUpAt = undefined;
+          pauseMs = FIRST_PAUSE_MS;
+          continue;
+        }
+        const unknown = silent || (error instanceof EngineError && error.code === "OUTCOME_UNKNOWN");
         givesUpAt ??= clock.now() + patienceMs;
-        if (!unknown || clock.now() + pauseMs > givesUpAt) throw error;
+        if (!unknown) throw error;
+        if (clock.now() + pauseMs > givesUpAt) throw silent ? unanswered(error) : error;
+      } finally {
+        undo();
       }
       await new Promise<void>((resolve) => clock.after(pauseMs, resolve));
+    }
+  }
+
+  async #isUp(): Promise<boolean> {
+    try {
+      return (await fetch(new URL("/restate/health", this.#options.base), { signal: AbortSignal.timeout(PROBE_MS) })).ok;
+    } catch {
+      return false;
     }
   }
 }
@@ -136,6 +159,8 @@ function refused(status: number, text: string): EngineError {
   if (status === 409) return new EngineError("CANCELLED", "The invocation was cancelled before it was applied.");
   if (status === 404)
     return new EngineError("ENGINE_MISSING", `The Restate server knows no such handler: register the deployment first. It said: ${said}`);
+  if (status >= 400 && status < 500 && status !== 408 && status !== 429)
+    return new EngineError("NOT_APPLIED", `The Restate server does not take this call (${status}): ${said}`);
   // Not told apart further: a handler's own outcome always arrives with status 200.
   return new EngineError("OUTCOME_UNKNOWN", `The Restate server answered ${status}: ${said}`, { applied: "unknown" });
 }

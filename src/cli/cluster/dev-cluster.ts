@@ -45,7 +45,7 @@ export class DevCluster implements AsyncDisposable {
     const executable = restateExecutable();
     new DataDirectory(directory).create();
     const places = await placesFor(nodes);
-    const [door, endpoint] = await this.#balancers(places, http);
+    const [door, { balancer: endpoint, keep }] = await this.#balancers(places, http);
     const server = this.#stack.use(
       await RestateServer.start({
         executable,
@@ -60,6 +60,7 @@ export class DevCluster implements AsyncDisposable {
       }),
     );
     this.#server = server;
+    keep();
     const engine = engineText({ ingress: server.ingress, admin: server.admin });
     const running = this.#stack.use(new DevNodes(this.#options, engine));
     this.#stack.defer(() => door.stopAccepting());
@@ -101,18 +102,17 @@ export class DevCluster implements AsyncDisposable {
         places.map((place) => place.http),
       ),
     );
-    const endpoint = this.#stack.use(
-      await keptEndpoint(
-        this.#options.directory,
-        places.map((place) => place.node),
-        (from) =>
-          this.#options.logTo("warn", "endpoint-moved", {
-            from,
-            what: "Another process has the port of last time: calls that were under way then wait until it is free again.",
-          }),
-      ),
+    const kept = await keptEndpoint(
+      this.#options.directory,
+      places.map((place) => place.node),
+      (from) =>
+        this.#options.logTo("warn", "endpoint-moved", {
+          from,
+          what: "Another process has the port of last time: calls that were under way then wait until it is free again.",
+        }),
     );
-    return [door, endpoint] as const;
+    this.#stack.use(kept.balancer);
+    return [door, kept] as const;
   }
 }
 

@@ -7,16 +7,22 @@ import { type Balancer, startBalancer } from "./balancer.ts";
 
 const FILE = "cluster.json";
 
+export interface KeptEndpoint {
+  readonly balancer: Balancer;
+  /** For the next time: once the directory is known to be this one's. */
+  readonly keep: () => void;
+}
+
 /**
  * A balancer at the port it had last time over this directory: Restate goes on with calls that were under way at the address
  * where they began. `onMoved` is told where another process has that port now.
  */
-export const keptEndpoint = async (directory: string, to: readonly HostPort[], onMoved: (from: number) => void): Promise<Balancer> => {
+export const keptEndpoint = async (directory: string, to: readonly HostPort[], onMoved: (from: number) => void): Promise<KeptEndpoint> => {
   const before = portIn(directory);
   const balancer = await startAt(before, to);
   if (before !== 0 && balancer.port !== before) onMoved(before);
-  writeFileSync(join(directory, FILE), JSON.stringify({ endpoint: balancer.port }), { mode: 0o600 });
-  return balancer;
+  const keep = (): void => writeFileSync(join(directory, FILE), JSON.stringify({ endpoint: balancer.port }), { mode: 0o600 });
+  return { balancer, keep };
 };
 
 const startAt = async (port: number, to: readonly HostPort[]): Promise<Balancer> => {

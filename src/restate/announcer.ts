@@ -109,14 +109,16 @@ export class Announcer {
   announce(change: Change): void | Promise<void> {
     const pending = change.status === "stopped" ? [...this.#asking.values()] : [];
     if (pending.length === 0) return this.#tell(change);
-    const { clock } = this.#host;
-    // For a moment only: what is looked for may be another's turn that takes its time.
+    return this.#tellAfter(pending, change);
+  }
+
+  /** For a moment only: what is looked for may be another's turn that takes its time. */
+  async #tellAfter(pending: readonly Promise<void>[], change: Change): Promise<void> {
     const moment = Promise.withResolvers<void>();
-    const undo = clock.after(ORDER_MS, moment.resolve);
-    return Promise.race([Promise.all(pending), moment.promise]).then(() => {
-      undo();
-      this.#tell(change);
-    });
+    const undo = this.#host.clock.after(ORDER_MS, moment.resolve);
+    await Promise.race([Promise.all(pending), moment.promise]);
+    undo();
+    this.#tell(change);
   }
 
   /** What a turn of this node is about to leave. */

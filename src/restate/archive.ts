@@ -11,7 +11,7 @@ import { eventsIn } from "./lines.ts";
 import { parsed } from "./parsed.ts";
 
 /** Events under one name. */
-const SLOT_EVENTS = 16;
+const SLOT_EVENTS = 32;
 
 const slotKey = (index: number): string => `events/${index}`;
 

@@ -13,7 +13,7 @@ import { World } from "./world.fixture.ts";
 
 const ID = "golden/some%20one";
 /** Events under one name in the archive, and as many an actor's own key has at most. */
-const MOST_OWN = 16;
+const MOST_OWN = 32;
 
 const clockAt = (at: number): Clock => ({
   now: () => at,

@@ -6,7 +6,7 @@ import { World } from "./world.fixture.ts";
 
 const ID = "tally/main";
 /** Events and replies an actor's own key has at most, and how long either may be. */
-const MOST_OWN = 16;
+const MOST_OWN = 32;
 const MOST_CHARACTERS = 16_384;
 
 const add = (world: World, args: Json = null, key?: string) =>

@@ -45,7 +45,7 @@ export function writtenBy(kind: Kind, { base, born, kept, stale }: Place, plan: 
   const { event, seq, row, out } = entry;
   const told: KeptReply[] = [...plan.remembered, ...latersOf(plan)].map((reply) => ({ ...reply, seq, head: event.id }));
   const replies = [...(kept?.replies ?? []).filter(({ until }) => until > now), ...told];
-  const leaves = kept !== undefined && (born || kept.own >= MOST_KEPT || kept.lines.length > MOST_CHARACTERS);
+  const leaves = kept !== undefined && (born || kept.own >= MOST_OWN || kept.lines.length > MOST_CHARACTERS);
   const leaving = told.length > 0 && tooMany(replies) ? replies.splice(0, Math.ceil(replies.length / 2)) : [];
   const sealed =
     !leaves && leaving.length === 0
@@ -85,11 +85,12 @@ function latersOf({ answers, message }: Plan): readonly Omit<KeptReply, "seq" | 
 const ANSWER_MS = 10 * 60_000;
 
 /** All of an actor's own key travels with each of its turns: what makes it long leaves for the archive. */
-const MOST_KEPT = 16;
+const MOST_OWN = 32;
+const MOST_REPLIES = 16;
 const MOST_CHARACTERS = 16_384;
 
 function tooMany(replies: readonly KeptReply[]): boolean {
-  if (replies.length >= MOST_KEPT) return true;
+  if (replies.length >= MOST_REPLIES) return true;
   let characters = 0;
   for (const { reply } of replies) characters += JSON.stringify(reply).length;
   return characters > MOST_CHARACTERS;

@@ -8,26 +8,11 @@ import { install } from "../test/restate/install.ts";
 import { RestateServer } from "../test/restate/restate-server.ts";
 import { start } from "./child.ts";
 import { plain } from "./kinds/plain.ts";
-import { median } from "./load.ts";
+import { callers, median } from "./load.ts";
 
 const BURST_MS = 2_000;
 const ROUNDS = 7;
 const HEARD = 200;
-
-/** Callers that each wait for their answer before they call again. */
-const callers = async (count: number, call: (caller: number) => Promise<unknown>): Promise<number> => {
-  const until = performance.now() + BURST_MS;
-  let calls = 0;
-  await Promise.all(
-    Array.from({ length: count }, async (_, caller) => {
-      while (performance.now() < until) {
-        await call(caller);
-        calls += 1;
-      }
-    }),
-  );
-  return calls / (BURST_MS / 1_000);
-};
 
 const agent = new Agent({ keepAlive: true, maxSockets: 256 });
 
@@ -67,8 +52,8 @@ export const run = async (): Promise<void> => {
       const ratios: number[] = [];
       // The first round is for the compilers.
       for (let round = -1; round < ROUNDS; round += 1) {
-        const floor = await callers(count, (caller) => callBare(server.ingress, caller));
-        const troupe = await callers(count, callActor);
+        const floor = await callers(count, BURST_MS, (caller) => callBare(server.ingress, caller));
+        const troupe = await callers(count, BURST_MS, callActor);
         if (round < 0) continue;
         ours.push(troupe);
         theirs.push(floor);

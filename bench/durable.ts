@@ -7,25 +7,10 @@ import { join } from "node:path";
 import { LocalEngine } from "troupe/engine";
 import { sqliteStore } from "troupe/store";
 import { plain } from "./kinds/plain.ts";
-import { median } from "./load.ts";
+import { callers, median } from "./load.ts";
 
 const BURST_MS = 1_500;
 const ROUNDS = 5;
-
-/** Callers that each wait for their answer before they call again. */
-const callers = async (count: number, call: (caller: number) => Promise<unknown>): Promise<number> => {
-  const until = performance.now() + BURST_MS;
-  let calls = 0;
-  await Promise.all(
-    Array.from({ length: count }, async (_, caller) => {
-      while (performance.now() < until) {
-        await call(caller);
-        calls += 1;
-      }
-    }),
-  );
-  return calls / (BURST_MS / 1_000);
-};
 
 /** The least that is as safe: an event row and an actor row in one transaction per group of `batch`, hashed. */
 const bare = (path: string, batch: number): number => {
@@ -74,7 +59,9 @@ export const run = async (): Promise<void> => {
       const theirs: number[] = [];
       const ratios: number[] = [];
       for (let round = 0; round < ROUNDS; round += 1) {
-        const troupe = await callers(count, (caller) => engine.call({ to: `plain-disk/${caller}`, action: "add", args: {}, start: null }));
+        const troupe = await callers(count, BURST_MS, (caller) =>
+          engine.call({ to: `plain-disk/${caller}`, action: "add", args: {}, start: null }),
+        );
         const floor = bare(join(folder, `bare-${count}-${round}.db`), count);
         ours.push(troupe);
         theirs.push(floor);

@@ -70,6 +70,21 @@ export const fire = async (shot: Shot, connections: number, forMs: number): Prom
 /** Requests a second. */
 export const rate = (volley: Volley): number => volley.requests / volley.seconds;
 
+/** Callers that each wait for their answer before they call again. Calls a second. */
+export const callers = async (count: number, forMs: number, call: (caller: number) => Promise<unknown>): Promise<number> => {
+  const until = performance.now() + forMs;
+  let calls = 0;
+  await Promise.all(
+    Array.from({ length: count }, async (_, caller) => {
+      while (performance.now() < until) {
+        await call(caller);
+        calls += 1;
+      }
+    }),
+  );
+  return calls / (forMs / 1_000);
+};
+
 export const median = (values: readonly number[]): number => {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;

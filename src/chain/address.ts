@@ -6,6 +6,9 @@ const PLAIN = /^[a-z][a-z0-9-]{0,63}\/[A-Za-z0-9._~-]{1,256}$/u;
 const SEGMENT = /^[a-z][a-z0-9-]{0,63}\/(?:[A-Za-z0-9._~!'()*-]|%[0-9A-F]{2})+$/u;
 const LONGEST_KEY_BYTES = 256;
 
+/** Anything between a kind and an end: a message may be on its way to nobody. */
+export const isId = (value: unknown): value is ActorId => typeof value === "string" && /^[a-z][a-z0-9-]{0,63}\/.+$/u.test(value);
+
 export const kindOf = (id: ActorId): string => id.slice(0, id.indexOf("/"));
 
 /** Before 0: `one` is listed first. By kind, then by key: as text, `a-b/c` would come before `a/c`. */

@@ -1,4 +1,4 @@
-import { keyOf } from "./address.ts";
+import { isId, keyOf } from "./address.ts";
 import { isList, isObject } from "./json-check.ts";
 import type { ActorId, Bag, KeyedCall, Message, Policy, Reply, Row, SetWake, Status } from "../contract/index.ts";
 
@@ -15,12 +15,9 @@ const isPolicy = (value: unknown): value is Partial<Policy> => isObject(value) &
 
 export const isCount = (value: unknown): value is number => isNumber(value) && Number.isSafeInteger(value) && value >= 0;
 
-/** Anything between a kind and an end: a message may be on its way to nobody. */
-const isSomeone = (value: unknown): value is ActorId => isText(value) && /^[a-z][a-z0-9-]{0,63}\/.+$/u.test(value);
-
 /** In the one way an actor's id is written. */
 export function isActorId(value: unknown): value is ActorId {
-  if (!isSomeone(value)) return false;
+  if (!isId(value)) return false;
   try {
     keyOf(value);
     return true;
@@ -48,7 +45,7 @@ export const isRow = (value: unknown): value is Row =>
   isMaybe(value["policy"], isPolicy) &&
   isStatus(value["status"]) &&
   isMaybe(value["owner"], isText) &&
-  isMaybe(value["parent"], isSomeone) &&
+  isMaybe(value["parent"], isId) &&
   isMaybe(value["muted"], isTrue) &&
   isObject(value["wakes"]) &&
   Object.values(value["wakes"]).every(isWake) &&
@@ -66,7 +63,7 @@ export const isCall = (value: unknown): value is KeyedCall =>
 export const isMessage = (value: unknown): value is Message =>
   isObject(value) &&
   isText(value["id"]) &&
-  isSomeone(value["to"]) &&
+  isId(value["to"]) &&
   isText(value["action"]) &&
   value["args"] !== undefined &&
   isNumber(value["at"]) &&
@@ -74,7 +71,7 @@ export const isMessage = (value: unknown): value is Message =>
   isMaybe(value["viewer"], isViewer) &&
   isMaybe(value["policy"], isPolicy) &&
   isMaybe(value["replyAs"], isText) &&
-  isMaybe(value["from"], isSomeone) &&
+  isMaybe(value["from"], isId) &&
   isMaybe(value["cause"], isText) &&
   isMaybe(value["deadline"], isNumber) &&
   isMaybe(value["trace"], isBag) &&
@@ -84,7 +81,7 @@ export const isMessage = (value: unknown): value is Message =>
 const isTexts = (value: unknown): value is readonly string[] => isList(value) && value.every(isText);
 
 const isViewer = (value: unknown): value is NonNullable<Message["viewer"]> =>
-  isObject(value) && isMaybe(value["principal"], isText) && isMaybe(value["self"], isSomeone) && isTexts(value["scopes"]);
+  isObject(value) && isMaybe(value["principal"], isText) && isMaybe(value["self"], isId) && isTexts(value["scopes"]);
 
 const wakeOf = ({ at, everyMs, action, args, cause, rang }: SetWake): SetWake => ({
   at,

@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
-import { StoreError, type ActorId, type Body, type ChainEvent, type Header, type Json } from "../contract/index.ts";
+import { StoreError, type Body, type ChainEvent, type Header, type Json } from "../contract/index.ts";
+import { isId } from "./address.ts";
 import { isJsonList, isJsonObject } from "./json-check.ts";
 
 /** SHA-256 of a text's UTF-8, as 64 lower-case hex digits. */
@@ -53,13 +54,11 @@ function parsed(text: string, what: string, id: string): Readonly<Record<string,
   return value;
 }
 
-const isActorId = (value: Json | undefined): value is ActorId => typeof value === "string" && /^[a-z][a-z0-9-]{0,63}\/.+$/u.test(value);
-
 /** Throws `STORE_CORRUPT` where the text is no header. Does not hash: `verify` does. */
 export function readHeader(event: Pick<ChainEvent, "id" | "header">): Header {
   const { actor, life, seq, parent, at, type, cause, body } = parsed(event.header, "header", event.id);
   if (
-    !isActorId(actor) ||
+    !isId(actor) ||
     typeof life !== "string" ||
     typeof seq !== "number" ||
     !(parent === null || typeof parent === "string") ||

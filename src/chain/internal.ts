@@ -1,5 +1,5 @@
 /** The pure half of a turn, for engines only: message and state in, entry out. No public subpath leads here. */
-export { compareIds, keyOf, kindOf } from "./address.ts";
+export { compareIds, isId, keyOf, kindOf } from "./address.ts";
 export { answerMessage, askerOf } from "./answer.ts";
 export { callHash, innerKey, scopedKey } from "./call-hash.ts";
 export { afterCrash } from "./crash.ts";

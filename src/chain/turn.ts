@@ -8,7 +8,7 @@ import { freezeNew } from "./freeze.ts";
 import { check, isJsonObject } from "./json-check.ts";
 import type { ActorId, Bag, Json, Message, Outgoing, Policy, Remembered, Reply, SetWake, Turn, Wake, Work } from "../contract/index.ts";
 import { sha256 } from "./event.ts";
-import { keyOf } from "./address.ts";
+import { isId, keyOf } from "./address.ts";
 import { mailboxFull, stateTooLarge } from "./faults.ts";
 import { overrideOf, policyWith, type Extra, type Kind } from "./kind.ts";
 import { atMostBytes, exactBytes } from "./size.ts";
@@ -295,8 +295,6 @@ export function keptFor(kept: Json | undefined): KeptFor {
     ...(typeof replyAs === "string" ? { replyAs } : {}),
   };
 }
-
-const isId = (value: unknown): value is ActorId => typeof value === "string" && value.includes("/");
 
 function wakesAfter(base: Base, job: Incoming, turn: Turn<unknown>): Readonly<Record<string, SetWake>> {
   const before = base.extra.wakes;

@@ -31,10 +31,9 @@ export class Admin {
   async holding(eventId: string): Promise<readonly Place[]> {
     // It becomes part of a query.
     if (!/^[0-9a-f]{64}$/.test(eventId)) return [];
-    const { prefix } = this.#names;
     const rows = await this.#query(
-      `SELECT service_name, service_key, key FROM state WHERE (starts_with(service_name, '${prefix}actor-') OR ` +
-        `starts_with(service_name, '${prefix}archive-')) AND value_utf8 LIKE '%${idStart(eventId)}%' LIMIT ${MOST_ROWS}`,
+      `SELECT service_name, service_key, key FROM state WHERE (starts_with(service_name, '${this.#names.actors("")}') OR ` +
+        `starts_with(service_name, '${this.#names.archives("")}')) AND value_utf8 LIKE '%${idStart(eventId)}%' LIMIT ${MOST_ROWS}`,
     );
     return rows.flatMap((row) => this.#place(row));
   }
@@ -51,10 +50,10 @@ export class Admin {
     const response = await this.#fetch("/services", { headers: { accept: "application/json" } });
     const answer: unknown = response.ok ? await response.json() : undefined;
     if (!isObject(answer) || !Array.isArray(answer["services"])) throw unanswered(new Error(`It answered ${response.status}.`));
-    const before = this.#names.actors("");
     return answer["services"].flatMap((service: unknown) => {
       const name = isObject(service) ? service["name"] : undefined;
-      return typeof name === "string" && name.startsWith(before) ? [name.slice(before.length)] : [];
+      const kind = typeof name === "string" ? kindAfter(this.#names.actors(""), name) : undefined;
+      return kind === undefined ? [] : [kind];
     });
   }
 
@@ -76,13 +75,11 @@ export class Admin {
     if (!isObject(row)) return [];
     const { service_name: service, service_key: segment, key } = row;
     if (typeof service !== "string" || typeof segment !== "string" || typeof key !== "string") return [];
-    const { prefix } = this.#names;
-    const [, what, kind] = /^(actor|archive)-(.+)$/.exec(service.slice(prefix.length)) ?? [];
-    if (kind === undefined) return [];
-    const id: ActorId = `${kind}/${segment}`;
-    if (what === "actor") return key === ACTOR_KEY ? [{ id, archivedAfter: undefined }] : [];
+    const actor = kindAfter(this.#names.actors(""), service);
+    if (actor !== undefined) return key === ACTOR_KEY ? [{ id: `${actor}/${segment}`, archivedAfter: undefined }] : [];
+    const archive = kindAfter(this.#names.archives(""), service);
     const archivedAfter = seqBefore(key);
-    return archivedAfter === undefined ? [] : [{ id, archivedAfter }];
+    return archive === undefined || archivedAfter === undefined ? [] : [{ id: `${archive}/${segment}`, archivedAfter }];
   }
 
   async #query(query: string): Promise<readonly unknown[]> {
@@ -109,6 +106,9 @@ export class Admin {
     }
   }
 }
+
+const kindAfter = (before: string, service: string): string | undefined =>
+  service.startsWith(before) && service.length > before.length ? service.slice(before.length) : undefined;
 
 const unanswered = (cause: unknown): EngineError =>
   new EngineError("STORE_IO", "The server's admin API did not answer: see that its address is right and that it runs.", { cause });

@@ -4,7 +4,7 @@
  * C2: what another node says, and what a turn of this one is about to leave, are hints only: the actor is asked before anybody is
  * told. A hint may be lost; then the actors that are watched are asked what they are now.
  */
-import { kindOf } from "../chain/internal.ts";
+import { isId, kindOf } from "../chain/internal.ts";
 import { Watchers, type ActorId, type Change, type Clock, type Json, type Peers } from "../contract/index.ts";
 import { isObject } from "./is-object.ts";
 import { isTold, type Told } from "./outcome.ts";
@@ -241,5 +241,4 @@ function hintIn(message: Json): { readonly change: Change; readonly of: string }
   return { change: { id, seq, head, status, ...(isLines(emit) ? { emit } : {}) }, of };
 }
 
-const isId = (value: unknown): value is ActorId => typeof value === "string" && value.includes("/");
 const isLines = (value: unknown): value is readonly Json[] => Array.isArray(value);

@@ -4,7 +4,7 @@
  * C5: what a turn sends is journalled after its state: the server delivers it in that order, once.
  * Law 2: an actor's stop is set first, then its children stop, then it is told of.
  */
-import { hasParent, kindOf, type CallKey, faults, type Kind, type Plan } from "../chain/internal.ts";
+import { hasParent, isId, kindOf, type CallKey, faults, type Kind, type Plan } from "../chain/internal.ts";
 import { sha256 } from "../chain/index.ts";
 import type { ActorId, EngineError, Message } from "../contract/index.ts";
 import { childrenOf, enter, objectOf, ofClaims, ofLetters } from "./directory.ts";
@@ -171,8 +171,6 @@ async function stopChild(
   if (typeof working === "string") context.send({ object: names.control, handler: "cancel" }, working);
   await insist(() => context.call(names.actor(child, "stop"), stop));
 }
-
-const isId = (value: string): value is ActorId => value.includes("/");
 
 const keysOf = (answer: unknown): readonly string[] =>
   isGuarded(answer) && "value" in answer && isListed(answer.value) ? answer.value.entries.map(([key]) => key) : [];

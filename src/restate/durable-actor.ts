@@ -31,6 +31,7 @@ import { insist } from "./insist.ts";
 import {
   ACTOR_KEY,
   HEALTH_KEY,
+  isReplyOf,
   keptText,
   readHealth,
   readKept,
@@ -44,7 +45,6 @@ import type { NodeHost } from "./node-host.ts";
 import { parsed } from "./parsed.ts";
 import { faultOf, type Failed, type Guarded, type Outcome } from "./outcome.ts";
 import { living, NoBeginning, placeFor, type Place } from "./place.ts";
-import { isReplyOf } from "./remembered.ts";
 
 /** What a message led to, and whether whoever asked with `replyAs` has its answer in the commit. */
 export interface Done {

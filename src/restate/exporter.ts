@@ -1,4 +1,5 @@
 /** `Exporter` on a Restate server: each actor of one moment. What nodes do meanwhile is in it or not, actor by actor. */
+import { isId } from "../chain/internal.ts";
 import {
   StoreError,
   type ActorId,
@@ -31,10 +32,10 @@ class RestateExporter implements Exporter {
   #open = true;
 
   constructor(client: TransferClient) {
-    const { clock, ingress, names, maps, patience, admin } = client;
+    const { clock, steps, names, maps, patience, admin } = client;
     this.at = clock.now();
     this.#client = client;
-    this.#queries = new Queries({ ingress, names, maps, kinds: [], patience, admin });
+    this.#queries = new Queries({ reads: steps, names, maps, kinds: [], patience, admin });
   }
 
   actors(kind?: string): AsyncGenerator<Leaving> {
@@ -129,5 +130,3 @@ class RestateExporter implements Exporter {
     if (!this.#open) throw new StoreError("STORE_CLOSED", "This export is over: begin another.");
   }
 }
-
-const isId = (value: string): value is ActorId => value.includes("/");

@@ -2,7 +2,7 @@
  * `Importer` on a Restate server. Every step is durable when it is answered, and none shows an actor before the last one of its
  * own; what has come begins to act with `resumeImported` only.
  */
-import { kindOf } from "../chain/internal.ts";
+import { isId, kindOf } from "../chain/internal.ts";
 import {
   EngineError,
   StoreError,
@@ -129,5 +129,3 @@ const secretMissing = ({ id, to }: Message): StoreError =>
     "STORE_IO",
     `Message ${id} to ${to} may hold what is secret, and would lie open on the server: import with the secret that the nodes share.`,
   );
-
-const isId = (value: string): value is Travelling["id"] => value.includes("/");

@@ -1,7 +1,8 @@
 export type { Beside } from "./endpoint.ts";
 export { restateMembers, type MembersOptions } from "./members.ts";
 export { MapClient, type MapClientOptions } from "./map-client.ts";
-export { RestateEngine, type NodeFault, type RestateOptions } from "./restate-engine.ts";
+export { RestateEngine } from "./restate-engine.ts";
+export type { NodeFault, RestateOptions } from "./restate-options.ts";
 export { isRestateSdk, type RestateSdk } from "./sdk.ts";
 export { restateSessionStore, type SessionStoreOptions } from "./session-store.ts";
 export { restateExporter } from "./exporter.ts";

@@ -95,6 +95,9 @@ export function isReply(value: unknown): value is KeptReply {
   );
 }
 
+/** What an archive or an actor answers when it is asked for a reply, where it has one. */
+export const isReplyOf = (answer: unknown): answer is { readonly value: KeptReply } => isObject(answer) && isReply(answer["value"]);
+
 function isKept(value: unknown): value is Kept {
   if (!isObject(value)) return false;
   const { row, state, bytes, seq, head, since, own, lines, replies } = value;

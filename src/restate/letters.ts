@@ -1,6 +1,6 @@
 /** Sends that failed three times (C5), where people see them. */
 import { kindOf } from "../chain/internal.ts";
-import type { Json, Letter, Message } from "../contract/index.ts";
+import type { Entropy, Json, Letter, Message } from "../contract/index.ts";
 import { ofLetters } from "./directory.ts";
 import type { Ingress } from "./ingress.ts";
 import { isMessage, type TurnInput } from "./inputs.ts";
@@ -13,10 +13,12 @@ export interface LettersHost {
   readonly ingress: Ingress;
   readonly names: Names;
   readonly maps: MapClient;
+  readonly entropy: Entropy;
   readonly sealerFor: (kind: string) => Sealer;
 }
 
-const PAGE = 500;
+/** A letter may be of several MiB. */
+const PAGE = 8;
 
 export class Letters {
   readonly #host: LettersHost;
@@ -48,9 +50,11 @@ export class Letters {
   }
 
   async #again(message: Message): Promise<void> {
-    const { ingress, names, sealerFor } = this.#host;
+    const { ingress, names, entropy, sealerFor } = this.#host;
     const input: TurnInput = { message };
-    await ingress.begin({ ...names.actor(message.to, "deliver"), input: sealerFor(kindOf(message.to)).seal(input) });
+    // Not the message's own key: the server would take it for the delivery that has failed.
+    const idempotencyKey = entropy.hex(16);
+    await ingress.begin({ ...names.actor(message.to, "deliver"), input: sealerFor(kindOf(message.to)).seal(input), idempotencyKey });
   }
 
   #read(value: Json): readonly Letter[] {

@@ -2,7 +2,8 @@ import { hash } from "node:crypto";
 import type { Bag, Json } from "../contract/index.ts";
 import { isObject } from "./is-object.ts";
 import { isEntries, type Entry } from "./map-page.ts";
-import { mapName, type MapInputs } from "./map-object.ts";
+import type { MapInputs } from "./map-object.ts";
+import { Names } from "./names.ts";
 import type { Taken } from "./paged-map.ts";
 import { LIST_ENTRIES, type Listed, type Range } from "./paged-reader.ts";
 import { PatientIngress, strange, type PatientOptions } from "./patient-ingress.ts";
@@ -19,7 +20,7 @@ export class MapClient {
 
   constructor(options: MapClientOptions) {
     this.#ingress = new PatientIngress(options);
-    this.#object = mapName(options.prefix);
+    this.#object = new Names(options.prefix).map;
   }
 
   /** `shards` must be the same wherever the name is. */

@@ -2,6 +2,7 @@ import { EngineError, type Bag, type Json } from "../contract/index.ts";
 import { UNTIL_DONE } from "./handler-options.ts";
 import { isObject } from "./is-object.ts";
 import { isEntries, type Entry } from "./map-page.ts";
+import { Names } from "./names.ts";
 import { settled, type Guarded } from "./outcome.ts";
 import { PagedMap, type Due } from "./paged-map.ts";
 import { LIST_ENTRIES, PagedReader, type Range } from "./paged-reader.ts";
@@ -36,8 +37,6 @@ const MANY_BYTES = 1_048_576;
 /** Longer than any client goes on sending a write again. */
 export const WRITE_KEY_MS = 600_000;
 
-export const mapName = (prefix = ""): string => `${prefix}troupe-map`;
-
 export interface MapObjectOptions {
   /** Before its name, where several systems share a server. Default none. */
   readonly prefix?: string;
@@ -54,7 +53,7 @@ export function mapObject(sdk: RestateSdk, { prefix }: MapObjectOptions = {}): D
   const reading = <T>(read: (input: unknown) => T, run: (map: PagedReader, input: T) => Promise<unknown>): unknown =>
     object.shared(options, (context, input) => answered(read, input, (checked) => run(new PagedReader(context), checked)));
   return sdk.object({
-    name: mapName(prefix),
+    name: new Names(prefix).map,
     handlers: {
       put: writing(readPut, (map, { key, value }) => map.put(key, value)),
       putMany: writing(readPutMany, (map, { entries }) => map.putMany(entries)),

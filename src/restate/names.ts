@@ -24,6 +24,15 @@ export class Names {
     return `${this.prefix}troupe-map`;
   }
 
+  get stream(): string {
+    return `${this.prefix}troupe-stream`;
+  }
+
+  /** What came from another place and is to be set going. */
+  get waiting(): string {
+    return `${this.prefix}troupe-waiting`;
+  }
+
   get control(): string {
     return `${this.prefix}troupe-control`;
   }

@@ -15,7 +15,7 @@ import {
 import { Admin } from "./admin.ts";
 import { Calls } from "./calls.ts";
 import { ofLetters } from "./directory.ts";
-import { Ingress, type Invocation } from "./ingress.ts";
+import { Ingress } from "./ingress.ts";
 import { Laters } from "./laters.ts";
 import { Letters, readLetter } from "./letters.ts";
 import { isVersioned, type Versioned } from "./outcome.ts";
@@ -25,20 +25,6 @@ import { strange, told, TransferClient, type TransferOptions } from "./transfer-
 
 const PAGE = 500;
 const READ_WITHIN_MS = 10_000;
-
-/** Gives up: a server whose node is away holds a call until that comes back. */
-class Reads extends Ingress {
-  readonly #client: TransferClient;
-
-  constructor(client: TransferClient, base: string) {
-    super({ base, clock: client.patience, patienceMs: READ_WITHIN_MS });
-    this.#client = client;
-  }
-
-  override async invoke({ input, ...to }: Invocation): Promise<unknown> {
-    return { value: await this.#client.ask(to, input) };
-  }
-}
 
 /**
  * Serves nothing and registers nothing; nodes must be up, since they answer. Throws `STORE_IO` where the server or a node does
@@ -58,12 +44,12 @@ export class RestateOperator {
     const { ingress: base, patienceMs = 60_000, entropy = systemEntropy } = options;
     this.kinds = kinds;
     this.#client = client;
-    this.#queries = new Queries({ ingress: new Reads(client, base), names, maps, kinds, patience, admin });
+    this.#queries = new Queries({ reads: client.steps, names, maps, kinds, patience, admin });
     this.#entropy = entropy;
     // Which kinds have secrets only their code knows.
     const sealer = client.sealer ?? unsealed;
     const ingress = new Ingress({ base, clock: patience, patienceMs });
-    this.#letters = new Letters({ ingress, names, maps, sealerFor: () => sealer });
+    this.#letters = new Letters({ ingress, names, maps, entropy, sealerFor: () => sealer });
     this.#calls = new Calls({
       names,
       ingress,

@@ -1,6 +1,7 @@
 import { EngineError, systemClock, systemEntropy, type Clock, type Entropy } from "../contract/index.ts";
-import { invoke, type Invocation } from "./ingress.ts";
+import { sendTo, type Invocation, type Send, type Sent } from "./ingress-request.ts";
 import { errorFrom, isGuarded } from "./outcome.ts";
+import { passed, pauses } from "./pauses.ts";
 
 export interface PatientOptions {
   /** Of the server's HTTP ingress. */
@@ -15,20 +16,18 @@ type Call = Omit<Invocation, "idempotencyKey">;
 
 /** Half of what the server remembers a write's key for. */
 const MOST_PATIENCE_MS = 300_000;
-const FIRST_PAUSE_MS = 50;
-const LONGEST_PAUSE_MS = 1_000;
 /** The server is away, or pages changed with every attempt to read them. */
 const AGAIN: ReadonlySet<string> = new Set(["OUTCOME_UNKNOWN", "STORE_CONFLICT"]);
 
 /** Calls handlers that answer a `Guarded`, until it is known what became of it. Throws `EngineError`. */
 export class PatientIngress {
-  readonly #ingress: string;
+  readonly #send: Send;
   readonly #clock: Clock;
   readonly #entropy: Entropy;
   readonly #patienceMs: number;
 
   constructor({ ingress, clock = systemClock, entropy = systemEntropy, patienceMs = 60_000 }: PatientOptions) {
-    this.#ingress = ingress;
+    this.#send = sendTo(ingress);
     this.#clock = clock;
     this.#entropy = entropy;
     this.#patienceMs = Math.min(patienceMs, MOST_PATIENCE_MS);
@@ -49,23 +48,32 @@ export class PatientIngress {
   }
 
   async #sent(call: Invocation): Promise<unknown> {
-    const abort = new AbortController();
-    const givesUpAt = this.#clock.now() + this.#patienceMs;
+    const clock = this.#clock;
+    const givesUpAt = clock.now() + this.#patienceMs;
+    const waits = pauses();
+    let over = false;
+    let sent: Sent | undefined;
     // A server whose node is away holds the call, and would answer with the node's return.
-    const undo = this.#clock.after(this.#patienceMs, () => abort.abort());
+    const undo = clock.after(this.#patienceMs, () => {
+      over = true;
+      sent?.leave();
+    });
     try {
-      for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
+      for (;;) {
+        if (over) throw tooLate(call, undefined);
+        sent = this.#send(call);
         try {
-          const answer = await invoke(this.#ingress, call, abort.signal);
+          const answer = await sent.answer;
           if (!isGuarded(answer)) throw strange(call);
           if ("fault" in answer) throw errorFrom(answer.fault);
           return answer.value;
         } catch (error) {
-          if (abort.signal.aborted) throw tooLate(call, error);
-          const again = error instanceof EngineError && AGAIN.has(error.code);
-          if (!again || this.#clock.now() + pauseMs > givesUpAt) throw error;
+          if (over) throw tooLate(call, error);
+          if (!(error instanceof EngineError && AGAIN.has(error.code))) throw error;
+          const { value: pauseMs } = waits.next();
+          if (clock.now() + pauseMs > givesUpAt) throw error;
+          await passed(clock, pauseMs);
         }
-        await new Promise<void>((resolve) => this.#clock.after(pauseMs, resolve));
       }
     } finally {
       undo();

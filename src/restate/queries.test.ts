@@ -4,9 +4,9 @@ import { createServer } from "node:http";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import { verify } from "../chain/index.ts";
-import { systemClock, type ChainEvent, type Clock } from "../contract/index.ts";
+import { type ChainEvent, type Clock } from "../contract/index.ts";
 import { SimulatedEntropy, tallyKind } from "../testing/index.ts";
-import { Ingress } from "./ingress.ts";
+import { PatientIngress } from "./patient-ingress.ts";
 import { MapClient } from "./map-client.ts";
 import { Queries } from "./queries.ts";
 import { World } from "./world.fixture.ts";
@@ -51,7 +51,7 @@ async function asked(world: World, patience: Clock) {
   assert.ok(typeof address === "object" && address !== null);
   const base = `http://127.0.0.1:${address.port}`;
   const queries = new Queries({
-    ingress: new Ingress({ base, clock: systemClock, patienceMs: 0 }),
+    reads: new PatientIngress({ ingress: base }),
     names: world.names,
     maps: new MapClient({ ingress: base, entropy: new SimulatedEntropy() }),
     kinds: ["tally", "other"],
@@ -96,19 +96,19 @@ void test("C7 history waits for events that have left their actor and are on the
 
 void test("events that never arrive are missing, and that is said", async () => {
   const world = new World({ kinds: [tallyKind("tally")] });
-  for (let n = 0; n < 40; n += 1) await add(world, false);
+  for (let n = 0; n < 50; n += 1) await add(world, false);
   await using on = await asked(world, new Waiting());
   await assert.rejects(history(on.queries), { code: "STORE_IO", message: /Event 1 of tally\/main/ });
 });
 
 void test("law 2: an actor that goes on while its history is read is read to its end, each event once", async () => {
   const world = new World({ kinds: [tallyKind("tally")] });
-  for (let n = 0; n < 40; n += 1) await add(world, true);
+  for (let n = 0; n < 50; n += 1) await add(world, true);
   await using on = await asked(world, new Waiting());
   const chain = await history(on.queries, 0, async (n) => {
-    if (n % 2 === 0 && n < 60) await add(world, true);
+    if (n % 2 === 0 && n < 90) await add(world, true);
   });
-  assert.ok(chain.length > 30);
+  assert.ok(chain.length > 90);
   assert.deepEqual(chain, await world.chain(ID));
   assert.deepEqual(await history(on.queries, chain.length), []);
 });

@@ -6,18 +6,17 @@ import { Admin } from "./admin.ts";
 import { claimKey } from "./commit.ts";
 import { ofClaims, ofKind, ofOwner, ofUids, type Index } from "./directory.ts";
 import type { Handler } from "./durable-context.ts";
-import type { Ingress } from "./ingress.ts";
 import { isObject } from "./is-object.ts";
 import { isEvents, isReply } from "./kept.ts";
 import type { Due } from "./laters.ts";
 import type { MapClient, ShardedMap } from "./map-client.ts";
 import type { Names } from "./names.ts";
-import { errorFrom, isGuarded, isTold, isVersioned, type Told, type Versioned } from "./outcome.ts";
-import { strange } from "./patient-ingress.ts";
+import { isTold, isVersioned, type Told, type Versioned } from "./outcome.ts";
+import { strange, type PatientIngress } from "./patient-ingress.ts";
 import type { Newest } from "./reading.ts";
 
 export interface QueriesHost {
-  readonly ingress: Ingress;
+  readonly reads: PatientIngress;
   readonly names: Names;
   readonly maps: MapClient;
   readonly kinds: readonly string[];
@@ -203,11 +202,8 @@ export class Queries {
     return heads;
   }
 
-  async #ask(to: Handler, input: unknown): Promise<unknown> {
-    const answer = await this.#host.ingress.invoke({ ...to, input });
-    if (!isGuarded(answer)) throw strange(to);
-    if ("fault" in answer) throw errorFrom(answer.fault);
-    return answer.value;
+  #ask(to: Handler, input: unknown): Promise<unknown> {
+    return this.#host.reads.read({ ...to, input });
   }
 
   #map({ name, shards }: Index): ShardedMap {

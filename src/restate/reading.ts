@@ -2,7 +2,7 @@
 import { type Kind, understand } from "../chain/internal.ts";
 import type { ActorId, ChainEvent, Snapshot } from "../contract/index.ts";
 import type { DurableReader } from "./durable-context.ts";
-import { ACTOR_KEY, HEALTH_KEY, readHealth, readKept, type Kept, type KeptReply } from "./kept.ts";
+import { ACTOR_KEY, readKept, type Kept, type KeptReply } from "./kept.ts";
 import { eventsIn } from "./lines.ts";
 import type { Told, Versioned } from "./outcome.ts";
 
@@ -33,12 +33,6 @@ export async function head(context: DurableReader, kind: Kind, id: ActorId): Pro
 
 const statusOf = ({ row, health }: Kept): Snapshot["status"] =>
   row.status === "live" && health?.why !== undefined ? "failed" : row.status;
-
-/** Why it has failed, of an actor that never began too. */
-export async function failure(context: DurableReader): Promise<string | undefined> {
-  const kept = readKept(await context.get(ACTOR_KEY));
-  return kept === undefined ? readHealth(await context.get(HEALTH_KEY)).why : kept.health?.why;
-}
 
 /** Of the actor's own key: those after a seq. */
 export interface Newest {

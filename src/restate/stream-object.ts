@@ -2,6 +2,7 @@ import { EngineError } from "../contract/index.ts";
 import { UNTIL_DONE } from "./handler-options.ts";
 import { isObject } from "./is-object.ts";
 import { WRITE_KEY_MS } from "./map-object.ts";
+import { Names } from "./names.ts";
 import { settled } from "./outcome.ts";
 import type { Defined, ExclusiveContext, RestateSdk } from "./sdk.ts";
 import { append, directoryOf, RESTATE_STREAM_BOUNDS, sentAfter, type Directory, type RestateStreamBounds } from "./stream-pages.ts";
@@ -29,12 +30,10 @@ export interface StreamObjectOptions {
 export const STREAM_NAME_LENGTH = 1_024;
 const DAY_MS = 86_400_000;
 
-export const streamName = (prefix = ""): string => `${prefix}troupe-stream`;
-
 /** The streams of one session per key, as the SDK serves them. */
 export function streamObject(sdk: RestateSdk, { prefix, bounds, ttlMs = DAY_MS }: StreamObjectOptions = {}): Defined {
   const most: RestateStreamBounds = { ...RESTATE_STREAM_BOUNDS, ...bounds };
-  const name = streamName(prefix);
+  const name = new Names(prefix).stream;
   const options = { enableLazyState: true, ...UNTIL_DONE };
   const writing = { ...options, idempotencyRetention: WRITE_KEY_MS };
   const { object } = sdk.handlers;

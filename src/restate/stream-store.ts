@@ -1,8 +1,9 @@
 import { hash } from "node:crypto";
 import type { Json, StreamStore } from "../contract/index.ts";
+import { Names } from "./names.ts";
 import { PatientIngress, strange, type PatientOptions } from "./patient-ingress.ts";
 import { asked } from "./session-store.ts";
-import { STREAM_NAME_LENGTH, streamName, type StreamInputs } from "./stream-object.ts";
+import { STREAM_NAME_LENGTH, type StreamInputs } from "./stream-object.ts";
 import { areSent } from "./stream-pages.ts";
 
 export interface StreamStoreOptions extends PatientOptions {
@@ -18,7 +19,7 @@ const MESSAGE_BYTES = 1_048_576;
 /** Streams that all nodes of a Restate server share. How much of them is kept, and how long, says the object that is served. */
 export function restateStreamStore({ prefix, name = "streams", ...options }: StreamStoreOptions): StreamStore {
   const ingress = new PatientIngress(options);
-  const object = streamName(prefix);
+  const object = new Names(prefix).stream;
   const ask = asked();
   // Clients choose session ids, and whoever knows one may act in it: the server is told neither.
   const of = <H extends keyof StreamInputs>(session: string, handler: H, input: StreamInputs[H]) => ({

@@ -1,6 +1,5 @@
 import { EngineError, StoreError, systemClock, systemEntropy, type Clock, type Entropy, type StoreCode } from "../contract/index.ts";
 import type { Handler } from "./durable-context.ts";
-import { Ingress } from "./ingress.ts";
 import { MapClient } from "./map-client.ts";
 import { Names } from "./names.ts";
 import { PatientIngress } from "./patient-ingress.ts";
@@ -31,9 +30,8 @@ export class TransferClient {
   readonly patience: Clock;
   readonly admin: string;
   readonly maps: MapClient;
-  readonly ingress: Ingress;
   readonly sealer: Sealer | undefined;
-  readonly #steps: PatientIngress;
+  readonly steps: PatientIngress;
 
   constructor(options: TransferOptions) {
     const { ingress, admin, secret, prefix = "", clock = systemClock, entropy = systemEntropy, patience = systemClock } = options;
@@ -44,8 +42,7 @@ export class TransferClient {
     this.admin = admin;
     this.sealer = secret === undefined ? undefined : sealer(secret);
     this.maps = new MapClient({ ingress, clock: patience, entropy, patienceMs, prefix });
-    this.ingress = new Ingress({ base: ingress, clock: patience, patienceMs });
-    this.#steps = new PatientIngress({ ingress, clock: patience, entropy, patienceMs });
+    this.steps = new PatientIngress({ ingress, clock: patience, entropy, patienceMs });
   }
 
   /** Throws `STORE_CORRUPT` where it was sealed with another secret, or there is none. */
@@ -55,12 +52,12 @@ export class TransferClient {
 
   /** A step that may be taken twice: what it does or reads is the same then. */
   ask(to: Handler, input: unknown): Promise<unknown> {
-    return this.#steps.read({ ...to, input });
+    return this.steps.read({ ...to, input });
   }
 
   /** Once, however often it is sent. */
   once(to: Handler, input: unknown): Promise<unknown> {
-    return this.#steps.write({ ...to, input });
+    return this.steps.write({ ...to, input });
   }
 }
 

@@ -11,7 +11,7 @@ import { durable, reading, type SendLater } from "./sdk-context.ts";
 import type { Defined, ExclusiveContext, RestateSdk } from "./sdk.ts";
 import { arrive, isSettleInput, leave, settle, whole, wind } from "./transfer-actor.ts";
 import { addDue, archivedCalls, arrivedWith, arriveWith, repliesTo } from "./transfer-archive.ts";
-import { list, resume, take, waitingName } from "./transfer-waiting.ts";
+import { list, resume, take } from "./transfer-waiting.ts";
 
 export interface TransferObjectOptions {
   readonly sdk: RestateSdk;
@@ -61,7 +61,7 @@ export function waitingObject({ sdk, host, later }: TransferObjectOptions): Defi
   const options = { ...UNTIL_DONE, enableLazyState: true };
   const { exclusive, shared } = sdk.handlers.object;
   return sdk.object({
-    name: waitingName(host.names),
+    name: host.names.waiting,
     handlers: {
       take: exclusive({ ...options, idempotencyRetention: WRITE_KEY_MS }, (context, entry) =>
         undisturbed(take(durable(sdk, context, later), host, entry)),

@@ -4,7 +4,7 @@
  *
  * C5: it is remembered what came under which id, so the same import again sends nothing twice.
  */
-import { faults, kindOf } from "../chain/internal.ts";
+import { faults, isId, kindOf } from "../chain/internal.ts";
 import { sha256 } from "../chain/index.ts";
 import { StoreError, type ActorId } from "../contract/index.ts";
 import { bury } from "./commit.ts";
@@ -51,9 +51,7 @@ const NEXT_KEY = "next";
 const PLACES = 64;
 const PAGE_CHARACTERS = 262_144;
 
-export const waitingName = ({ prefix }: Names): string => `${prefix}troupe-waiting`;
-
-export const waitingHandler = (names: Names, handler: string): Handler => ({ object: waitingName(names), key: "all", handler });
+export const waitingHandler = (names: Names, handler: string): Handler => ({ object: names.waiting, key: "all", handler });
 
 const letterKey = (at: number, id: string): string => `${String(at).padStart(15, "0")} ${id}`;
 
@@ -155,7 +153,7 @@ export const isListed = (value: unknown): value is Listed =>
 function isWaiting(value: unknown): value is Waiting {
   if (!isObject(value)) return false;
   const { actor, head, id, message, failures, letter } = value;
-  if (actor !== undefined) return typeof actor === "string" && actor.includes("/") && typeof head === "string";
+  if (actor !== undefined) return isId(actor) && typeof head === "string";
   if (typeof id !== "string" || !isObject(message) || typeof failures !== "number") return false;
   return letter === undefined || (isObject(letter) && typeof letter["why"] === "string" && typeof letter["at"] === "number");
 }

@@ -75,7 +75,6 @@ export function actorObject({ sdk, host, later }: ObjectOptions, behaviour: Beha
       ),
       read: asking((context) => asked.read(reading(context), actor.kind, idOf(context.key))),
       head: asking((context) => asked.head(reading(context), actor.kind, idOf(context.key))),
-      failure: asking((context) => asked.failure(reading(context))),
       events: asking((context, after) => asked.events(reading(context), idOf(context.key), seqOf(after))),
       reply: asking(async (context, key) => {
         const { reply, archived, pending } = await asked.reply(reading(context), String(key));

@@ -1,5 +1,4 @@
 /** `Importer` on a SQLite store: one transaction between two flushes, a savepoint within it for each actor. */
-import { mkdirSync } from "node:fs";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { StoreError, systemClock, type Arrival, type Importer, type Letter, type Travelling, type Undelivered } from "../contract/index.ts";
 import { coldSum, restText, rowSum, soonest } from "./actor-row.ts";
@@ -7,13 +6,9 @@ import { Cells } from "./cells.ts";
 import { split } from "./column.ts";
 import { Directory } from "./directory.ts";
 import { EventWriter } from "./event-writer.ts";
-import { guarded } from "./guarded.ts";
-import { lockStore } from "./lock.ts";
-import { migrate } from "./migrate.ts";
-import { openDatabase, pathOf } from "./open-database.ts";
+import { lockedStore } from "./locked-store.ts";
 import { Outbox } from "./outbox.ts";
 import { Replies } from "./replies.ts";
-import { APPLICATION, SCHEMA } from "./schema.ts";
 import { storeFault } from "./sqlite-error.ts";
 import type { SqliteOptions } from "./sqlite.ts";
 
@@ -22,22 +17,8 @@ import type { SqliteOptions } from "./sqlite.ts";
  * Throws `StoreError` as `sqliteStore` does.
  */
 export function sqliteImporter(options: Pick<SqliteOptions, "directory" | "path" | "clock">): Importer {
-  const path = pathOf(options);
-  const { directory, clock = systemClock } = options;
-  return guarded(path, () => {
-    if (directory !== undefined) mkdirSync(directory, { recursive: true, mode: 0o700 });
-    const unlock = lockStore(path);
-    let database: DatabaseSync | undefined;
-    try {
-      database = openDatabase(path);
-      migrate(database, APPLICATION, SCHEMA);
-      return new SqliteImporter(database, () => clock.now(), unlock);
-    } catch (error) {
-      database?.close();
-      unlock();
-      throw error;
-    }
-  });
+  const { clock = systemClock } = options;
+  return lockedStore(options, (database, unlock) => new SqliteImporter(database, () => clock.now(), unlock));
 }
 
 class SqliteImporter implements Importer {

@@ -4,7 +4,6 @@
  * compare-and-swap. C7: texts are kept as they were hashed, and hashed again on load.
  */
 import type { DatabaseSync } from "node:sqlite";
-import { mkdirSync } from "node:fs";
 import { StoreError, systemClock, type Clock, type Store } from "../contract/index.ts";
 import { Cells } from "./cells.ts";
 import { Directory } from "./directory.ts";
@@ -12,7 +11,7 @@ import { Eraser } from "./erase.ts";
 import { GroupCommit } from "./group-commit.ts";
 import { guarded } from "./guarded.ts";
 import { History } from "./history.ts";
-import { lockStore } from "./lock.ts";
+import { lockedStore } from "./locked-store.ts";
 import { migrate } from "./migrate.ts";
 import { openDatabase, pathOf } from "./open-database.ts";
 import { Outbox } from "./outbox.ts";
@@ -39,24 +38,10 @@ export interface SqliteOptions {
  * (another server has it), `STORE_NEWER`, `STORE_CORRUPT`, `STORE_READ_ONLY`, `STORE_FULL`, `STORE_IO`.
  */
 export function sqliteStore(options: SqliteOptions): Store {
-  const { directory } = options;
+  const { clock = systemClock, readOnly, beforeCommit } = options;
+  if (!readOnly) return lockedStore(options, (database, unlock) => writable(database, clock, unlock, beforeCommit));
   const path = pathOf(options);
-  const clock = options.clock ?? systemClock;
-  if (options.readOnly) return guarded(path, () => readOnlyStore(path, clock));
-  return guarded(path, () => {
-    if (directory !== undefined) mkdirSync(directory, { recursive: true, mode: 0o700 });
-    const unlock = lockStore(path);
-    let database: DatabaseSync | undefined;
-    try {
-      database = openDatabase(path);
-      migrate(database, APPLICATION, SCHEMA);
-      return writable(database, clock, unlock, options.beforeCommit);
-    } catch (error) {
-      database?.close();
-      unlock();
-      throw error;
-    }
-  });
+  return guarded(path, () => readOnlyStore(path, clock));
 }
 
 type Reads = Omit<

@@ -1,5 +1,7 @@
-// README: calls of actors on a Restate server beside a bare virtual object that makes the same change, one caller and 64; and how
-// long after its reply a change is heard of on another node. The server, the node and the caller are processes of their own.
+// README: calls of actors on a Restate server beside a bare virtual object that makes the same change, one caller and 64: called
+// as it is, and with an idempotency key, without which nobody learns what became of a call whose answer was lost. And how long
+// after its reply a change is heard of on another node. The server, the node and the caller are processes of their own.
+import { randomUUID } from "node:crypto";
 import { Agent, request } from "node:http";
 import * as restate from "@restatedev/restate-sdk";
 import { joinCluster } from "troupe/cluster";
@@ -10,17 +12,23 @@ import { start } from "./child.ts";
 import { plain } from "./kinds/plain.ts";
 import { callers, median } from "./load.ts";
 
-const BURST_MS = 2_000;
-const ROUNDS = 7;
+/** Short, and many: what the server does in between, and the machine, falls on all alike. */
+const BURST_MS = 400;
+const ROUNDS = 60;
+const WARM_UP = 5;
 const HEARD = 200;
 
 const agent = new Agent({ keepAlive: true, maxSockets: 256 });
 
-const callBare = (ingress: string, caller: number): Promise<unknown> =>
+const callBare = (ingress: string, caller: number, keyed: boolean): Promise<unknown> =>
   new Promise((resolve, reject) => {
     const sent = request(
       `${ingress}/bare/${caller}/add`,
-      { agent, method: "POST", headers: { "content-type": "application/json" } },
+      {
+        agent,
+        method: "POST",
+        headers: { "content-type": "application/json", ...(keyed ? { "idempotency-key": randomUUID() } : {}) },
+      },
       (answer) => {
         const chunks: Buffer[] = [];
         answer.on("data", (chunk: Buffer) => chunks.push(chunk));
@@ -47,20 +55,19 @@ export const run = async (): Promise<void> => {
     const callActor = (caller: number): Promise<unknown> =>
       engine.call({ to: `plain-disk/${caller}`, action: "add", args: { by: 1 }, start: null });
     for (const count of [1, 64]) {
-      const ours: number[] = [];
-      const theirs: number[] = [];
-      const ratios: number[] = [];
-      // The first round is for the compilers.
-      for (let round = -1; round < ROUNDS; round += 1) {
-        const floor = await callers(count, BURST_MS, (caller) => callBare(server.ingress, caller));
-        const troupe = await callers(count, BURST_MS, callActor);
+      const rates = { ours: Array<number>(), bare: Array<number>(), keyed: Array<number>() };
+      for (let round = -WARM_UP; round < ROUNDS; round += 1) {
+        const bareRate = await callers(count, BURST_MS, (caller) => callBare(server.ingress, caller, false));
+        const ourRate = await callers(count, BURST_MS, callActor);
+        const keyedRate = await callers(count, BURST_MS, (caller) => callBare(server.ingress, caller, true));
         if (round < 0) continue;
-        ours.push(troupe);
-        theirs.push(floor);
-        ratios.push(troupe / floor);
+        rates.ours.push(ourRate);
+        rates.bare.push(bareRate);
+        rates.keyed.push(keyedRate);
       }
+      const whose = `${String(count).padStart(3)} caller${count === 1 ? " " : "s"}`;
       console.log(
-        `${String(count).padStart(3)} caller${count === 1 ? " " : "s"}  ${median(ours).toFixed(0)}/s, ${median(ratios).toFixed(2)} of a bare virtual object (${median(theirs).toFixed(0)}/s); least and most ${Math.min(...ratios).toFixed(2)} and ${Math.max(...ratios).toFixed(2)}`,
+        `${whose}  ${median(rates.ours).toFixed(0)}/s; ${beside(rates.ours, rates.bare, "a bare virtual object")}; ${beside(rates.ours, rates.keyed, "one called with an idempotency key")}`,
       );
     }
     await heard(engine, server.ingress, node.child.pid ?? 0);
@@ -69,6 +76,12 @@ export const run = async (): Promise<void> => {
     bare.child.kill("SIGKILL");
     node.child.kill("SIGKILL");
   }
+};
+
+const beside = (ours: readonly number[], theirs: readonly number[], what: string): string => {
+  const ratios = ours.map((rate, n) => rate / (theirs[n] ?? rate)).toSorted((one, other) => one - other);
+  const [quarter = 0, threeQuarters = 0] = [ratios[Math.floor(ratios.length / 4)], ratios[Math.floor((ratios.length * 3) / 4)]];
+  return `${median(ratios).toFixed(2)} of ${what} (${median(theirs).toFixed(0)}/s; middle half ${quarter.toFixed(2)}–${threeQuarters.toFixed(2)})`;
 };
 
 /** The node runs the turn and tells of it; this process is another node, which listens, and calls. */

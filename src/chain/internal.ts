@@ -7,7 +7,7 @@ export { entryOf, eventOf, messagesOf, statusOf } from "./entry.ts";
 export { sealText } from "./event.ts";
 export * as faults from "./faults.ts";
 export { freezeNew } from "./freeze.ts";
-export { extraOf, kindFrom, type Extra, type Kind } from "./kind.ts";
+export { extraOf, kindFrom, policyWith, type Extra, type Kind } from "./kind.ts";
 export { ownId } from "./own-id.ts";
 export { NOTHING_SINCE, sinceAfter, type SinceFull, wantsFull } from "./since-full.ts";
 export { atMostBytes } from "./size.ts";

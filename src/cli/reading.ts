@@ -1,4 +1,4 @@
-import type { ActorId, Change, ChainEvent, Json, Status, Store } from "../contract/index.ts";
+import type { ActorId, Change, ChainEvent, Snapshot, Store } from "../contract/index.ts";
 import type { Place } from "./cluster-place.ts";
 import { DataDirectory } from "./data-directory.ts";
 import { notFound } from "./exit-code.ts";
@@ -6,13 +6,7 @@ import { transferOf } from "./transfer-options.ts";
 
 const PAGE = 1_000;
 
-interface ActorState {
-  readonly seq: number;
-  readonly head: string;
-  readonly status: Status;
-  readonly version: number;
-  readonly state: Json;
-}
+type ActorState = Omit<Snapshot, "id" | "emit" | "owner" | "persistence">;
 
 /** What there is to read of actors, wherever they are. */
 export interface Reader extends Pick<Store, "list" | "events" | "event" | "caused" | "letters">, AsyncDisposable {
@@ -39,7 +33,8 @@ const stateIn =
     if (stored === undefined) return undefined;
     const { stateFrom } = await import("../chain/index.ts");
     const { seq, head, row } = stored;
-    return { seq, head, status: row.status, version: row.version, state: stateFrom(stored.tail).state ?? null };
+    const { status, version, createdAt, lastMessageAt, messageCount } = row;
+    return { seq, head, status, version, createdAt, lastMessageAt, messageCount, state: stateFrom(stored.tail).state ?? null };
   };
 
 interface Which {

@@ -1,4 +1,4 @@
-import type { ActorId, Outgoing, Reply, Message, Viewer } from "./actor.ts";
+import type { ActorId, Outgoing, Policy, Reply, Message, Viewer } from "./actor.ts";
 import type { ChainEvent } from "./chain.ts";
 import type { Json } from "./json.ts";
 import type { CallOptions } from "./source.ts";
@@ -16,6 +16,16 @@ export interface Change {
 
 export interface Snapshot extends Change {
   readonly state: Json;
+  /** Of the state. */
+  readonly version: number;
+  /** When this life began, in milliseconds since 1970. */
+  readonly createdAt: number;
+  /** When the last message came that left an event, likewise. */
+  readonly lastMessageAt: number;
+  /** Messages of this life that left an event. */
+  readonly messageCount: number;
+  /** Its policy's, which what it was started with may have changed. */
+  readonly persistence: Policy["persistence"];
   /** The principal that started it, where its policy says `owner: "starter"`. */
   readonly owner?: string;
 }
@@ -54,7 +64,7 @@ export interface Engine extends AsyncDisposable {
   call(message: Outgoing, options?: CallOptions): Promise<Reply>;
   /** Settles when durable. */
   send(message: Outgoing): Promise<void>;
-  /** The last durable state, never a cell's lead (law 2). */
+  /** The last durable state and what was known with it, never a cell's lead (law 2). */
   read(id: ActorId): Promise<Snapshot | undefined>;
   list(query: ListQuery): Promise<readonly Change[]>;
   /** Never scans states. */

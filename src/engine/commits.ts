@@ -103,7 +103,7 @@ export abstract class Commits extends Standing {
     const place = {
       parent: tail.head,
       full: plan.born || tail.wantsFull,
-      messageCount: this.messageCount + 1,
+      messageCount: plan.born ? 1 : this.messageCount + 1,
       lastMessageAt: this.lastAt,
       consumed: job.consumed,
     };

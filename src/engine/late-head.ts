@@ -56,16 +56,27 @@ export class LateChange implements Change {
 
 export class LateSnapshot extends LateChange implements Snapshot {
   readonly state: Json;
+  readonly version: number;
+  readonly createdAt: number;
+  readonly lastMessageAt: number;
+  readonly messageCount: number;
+  readonly persistence: Snapshot["persistence"];
   readonly owner?: string;
 
-  constructor(id: ActorId, seq: number, status: Status, of: Headed, state: Json, owner: string | undefined) {
-    super(id, seq, status, of);
-    this.state = state;
+  constructor(known: Snapshot, of: Headed, owner: string | undefined) {
+    super(known.id, known.seq, known.status, of);
+    this.state = known.state;
+    this.version = known.version;
+    this.createdAt = known.createdAt;
+    this.lastMessageAt = known.lastMessageAt;
+    this.messageCount = known.messageCount;
+    this.persistence = known.persistence;
     if (owner !== undefined) this.owner = owner;
   }
 
   override toJSON(): Snapshot {
-    const { state, owner } = this;
-    return { ...super.toJSON(), state, ...(owner === undefined ? undefined : { owner }) };
+    const { state, version, createdAt, lastMessageAt, messageCount, persistence, owner } = this;
+    const known = { state, version, createdAt, lastMessageAt, messageCount, persistence };
+    return { ...super.toJSON(), ...known, ...(owner === undefined ? undefined : { owner }) };
   }
 }

@@ -4,18 +4,10 @@
  * C2: they land in their order; once one is lost, none after it lands, and all are
  * told of together when the store has answered for each.
  */
-import type { ActorId, EngineError, Entry, Json, Message, Status, Store } from "../contract/index.ts";
+import type { ActorId, EngineError, Entry, Message, Snapshot, Store } from "../contract/index.ts";
 import type { Job } from "./job.ts";
 import type { Plan } from "../chain/internal.ts";
-
-/** What readers see meanwhile (law 2). */
-export interface Durable {
-  readonly state: Json;
-  readonly seq: number;
-  readonly head: string | null;
-  readonly status: Status;
-  readonly owner: string | undefined;
-}
+import { storedSnapshot } from "./stored.ts";
 
 /** A reply that saw the lead: told or dropped with it. */
 export interface Rider {
@@ -57,14 +49,15 @@ export interface LeadEnds {
 }
 
 export class Lead {
-  durable: Durable;
+  /** What readers see meanwhile (law 2). */
+  durable: Snapshot;
   readonly #id: ActorId;
   readonly #ends: LeadEnds;
   #flights: Flight[] = [];
   #failing = false;
   #whenOver: (() => void)[] = [];
 
-  constructor(id: ActorId, durable: Durable, ends: LeadEnds) {
+  constructor(id: ActorId, durable: Snapshot, ends: LeadEnds) {
     this.#id = id;
     this.durable = durable;
     this.#ends = ends;
@@ -123,7 +116,7 @@ export class Lead {
       for (let flight = this.#flights[0]; flight?.outcome === "kept"; flight = this.#flights[count]) {
         count += 1;
         const { plan, entry } = flight;
-        this.durable = { state: plan.state, seq: plan.seq, head: entry.event.id, status: entry.row.status, owner: entry.row.owner };
+        this.durable = storedSnapshot(this.#id, { row: entry.row, seq: entry.seq, head: entry.event.id }, plan.state);
         this.#ends.landed(flight);
       }
       if (count === 0) return;

@@ -3,7 +3,7 @@ import type { ActorId, Change, ChainEvent, ListQuery, Snapshot, Store, Viewer } 
 import type { Cells } from "./cells.ts";
 
 import type { Registry } from "./registry.ts";
-import { rawState } from "./stored.ts";
+import { rawState, storedSnapshot } from "./stored.ts";
 
 const PAGE = 256;
 
@@ -39,9 +39,7 @@ export class Queries {
   async #readRaw(id: ActorId): Promise<Snapshot | undefined> {
     const stored = await asked(this.#store?.load(id));
     if (stored === undefined) return undefined;
-    const { row, seq, head } = stored;
-    const state = rawState(stored);
-    return { id, seq, head, status: row.status, state, ...(row.owner === undefined ? {} : { owner: row.owner }) };
+    return storedSnapshot(id, stored, rawState(stored));
   }
 
   async list(query: ListQuery): Promise<readonly Change[]> {

@@ -5,7 +5,7 @@ import type { Host } from "./host.ts";
 import type { Job } from "./job.ts";
 import { LastEvent } from "./last-event.ts";
 import { LateChange, LateReceipt, LateSnapshot } from "./late-head.ts";
-import type { Durable, Lead } from "./lead.ts";
+import type { Lead } from "./lead.ts";
 import { Line } from "./line.ts";
 import type { Tail, Woken } from "./stored.ts";
 
@@ -26,6 +26,10 @@ export abstract class Standing extends Line implements Base {
   seq = 0;
   lastAt = 0;
   messageCount = 0;
+  /** When the message of its last event came: `lastAt` moves with messages that leave none, too. */
+  lastMessageAt = 0;
+  /** Of the state. */
+  version = 0;
   /** Times of crashes within the window. */
   crashes: readonly number[] = NEVER;
   /** A memory actor's only event. */
@@ -70,17 +74,21 @@ export abstract class Standing extends Line implements Base {
   /** The last durable state (law 2); undefined before there is one. */
   snapshot(): Snapshot | undefined {
     if (this.seq === 0) return undefined;
-    const { id, last } = this;
-    const { state, seq, head, status, owner } = this.lead?.durable ?? this.now();
-    if (seq === 0) return undefined;
-    const now = this.status === "failed" ? "failed" : status;
-    if (head === null && last !== undefined) return new LateSnapshot(id, seq, now, last, state, owner);
-    return { id, seq, head: head ?? "", status: now, state, ...(owner === undefined ? undefined : { owner }) };
+    if (this.lead === undefined) return this.now();
+    const { durable } = this.lead;
+    if (durable.seq === 0) return undefined;
+    return this.status === "failed" ? { ...durable, head: durable.head, status: "failed" } : durable;
   }
 
-  protected now(): Durable {
+  protected now(): Snapshot {
+    const { id, seq, last, state, version, createdAt, lastMessageAt, messageCount } = this;
+    const { owner } = this.extra;
     const status = this.status === "unborn" ? "live" : this.status;
-    return { state: this.state, seq: this.seq, head: this.tail?.head ?? null, status, owner: this.extra.owner };
+    const persistence = this.memory ? "memory" : "disk";
+    const head = this.tail?.head ?? null;
+    const known: Snapshot = { id, seq, head: head ?? "", status, state, version, createdAt, lastMessageAt, messageCount, persistence };
+    if (head === null && last !== undefined) return new LateSnapshot(known, last, owner);
+    return owner === undefined ? known : { ...known, owner };
   }
 
   /** A turn has been planned, and nothing of it can throw any more. */
@@ -93,6 +101,8 @@ export abstract class Standing extends Line implements Base {
     if (plan.born) this.crashes = NEVER;
     this.life = plan.life;
     this.createdAt = plan.createdAt;
+    this.lastMessageAt = this.lastAt;
+    this.version = this.kind.behaviour.version;
     this.status = statusOf(plan);
   }
 
@@ -106,7 +116,9 @@ export abstract class Standing extends Line implements Base {
     this.life = row.life;
     this.createdAt = row.createdAt;
     this.lastAt = Math.max(this.lastAt, row.lastMessageAt);
+    this.lastMessageAt = row.lastMessageAt;
     this.messageCount = row.messageCount;
+    this.version = woken.failure === undefined ? this.kind.behaviour.version : row.version;
     this.extra = woken.extra;
     this.state = woken.state;
     this.bytes = woken.bytes;

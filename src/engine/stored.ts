@@ -12,7 +12,7 @@ import {
   type Understood,
   wantsFull,
 } from "../chain/internal.ts";
-import type { ActorId, EngineError, Entry, Json, Row, Store, Stored } from "../contract/index.ts";
+import type { ActorId, EngineError, Entry, Json, Row, Snapshot, Store, Stored } from "../contract/index.ts";
 
 /** Where an actor's chain ends, its lead included, and how far back its last whole state is. */
 export class Tail {
@@ -58,6 +58,13 @@ export async function wake(store: Store | undefined, kind: Kind, id: ActorId): P
 
 /** For an actor whose kind is not known here. */
 export const rawState = (stored: Stored): Json => stateFrom(stored.tail).state;
+
+/** Of an actor in the store, whose state this is. */
+export function storedSnapshot(id: ActorId, { row, seq, head }: Omit<Stored, "tail">, state: Json): Snapshot {
+  const { status, version, createdAt, lastMessageAt, messageCount, owner } = row;
+  const known: Snapshot = { id, seq, head, status, state, version, createdAt, lastMessageAt, messageCount, persistence: "disk" };
+  return owner === undefined ? known : { ...known, owner };
+}
 
 function stateOf(kind: Kind, id: ActorId, stored: Stored, tail: Tail): Pick<Understood, "state" | "failure"> {
   try {

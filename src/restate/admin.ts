@@ -4,6 +4,7 @@
  */
 import { EngineError, type ActorId } from "../contract/index.ts";
 import { seqBefore } from "./archive.ts";
+import { isBlockKey } from "./blocks.ts";
 import { isObject } from "./is-object.ts";
 import { ACTOR_KEY } from "./kept.ts";
 import { idStart } from "./lines.ts";
@@ -11,7 +12,7 @@ import type { Names } from "./names.ts";
 
 export interface Place {
   readonly id: ActorId;
-  /** In its archive, after that seq. Undefined: in its own key. */
+  /** In its archive, after that seq. Undefined: with the actor. */
   readonly archivedAfter: number | undefined;
 }
 
@@ -76,7 +77,7 @@ export class Admin {
     const { service_name: service, service_key: segment, key } = row;
     if (typeof service !== "string" || typeof segment !== "string" || typeof key !== "string") return [];
     const actor = kindAfter(this.#names.actors(""), service);
-    if (actor !== undefined) return key === ACTOR_KEY ? [{ id: `${actor}/${segment}`, archivedAfter: undefined }] : [];
+    if (actor !== undefined) return key === ACTOR_KEY || isBlockKey(key) ? [{ id: `${actor}/${segment}`, archivedAfter: undefined }] : [];
     const archive = kindAfter(this.#names.archives(""), service);
     const archivedAfter = seqBefore(key);
     return archive === undefined || archivedAfter === undefined ? [] : [{ id: `${archive}/${segment}`, archivedAfter }];

@@ -6,12 +6,13 @@
  */
 import { hasParent, isId, kindOf, type CallKey, faults, type Kind, type Plan } from "../chain/internal.ts";
 import { sha256 } from "../chain/index.ts";
-import type { ActorId, EngineError, Message } from "../contract/index.ts";
+import { StoreError, type ActorId, type EngineError, type Message } from "../contract/index.ts";
+import { heldLines, roomIn, type Room } from "./blocks.ts";
 import { childrenOf, enter, objectOf, ofClaims, ofLetters } from "./directory.ts";
 import type { DurableContext } from "./durable-context.ts";
 import type { ExpireInput, RingInput, StopInput, TurnInput } from "./inputs.ts";
 import { insist } from "./insist.ts";
-import { ACTOR_KEY } from "./kept.ts";
+import { ACTOR_KEY, type Kept } from "./kept.ts";
 import { isListed } from "./map-client.ts";
 import type { NodeHost } from "./node-host.ts";
 import { faultOf, isGuarded, type Guarded, type Told } from "./outcome.ts";
@@ -42,9 +43,12 @@ export interface Commit {
 export async function commit(turn: Commit): Promise<Guarded<{ readonly change: Told }>> {
   const { context, host, kind, place, plan, claim, parting } = turn;
   const { id, message } = plan;
+  const room = place.kept === undefined ? NO_NEED : roomIn(place.kept, plan.born);
+  const held = await leavingLines(context, id, place.kept, room);
+  if ("fault" in held) return held;
   let written;
   try {
-    written = writtenBy(kind, place, plan, place.kept?.health);
+    written = writtenBy(kind, place, plan, place.kept?.health, { room, held: held.value });
   } catch (error) {
     host.fault(error, { where: "turn", message });
     return { fault: faultOf(faults.crashed(id, plan.seq, error)) };
@@ -57,8 +61,11 @@ export async function commit(turn: Commit): Promise<Guarded<{ readonly change: T
   const claimed = claims ? claimKey(kind.name, claim.key) : undefined;
   if (claimed !== undefined)
     await context.call(objectOf(host.names, ofClaims, claimed, "put"), { key: claimed, value: { id, until: message.at + host.keyMs } });
-  const { text, life, sealed, timers, out, change } = written;
+  const { text, life, sealed, blocks, timers, out, change } = written;
   if (sealed !== undefined) context.send(host.names.archive(id, "put"), sealed);
+  for (const block of blocks)
+    if (block.text === undefined) context.clear(block.name);
+    else context.set(block.name, block.text);
   context.set(ACTOR_KEY, text);
   if (plan.stop !== undefined) await stopChildren(context, host, id, parting.above, message);
   for (const sent of out) deliver(context, host, sent);
@@ -75,6 +82,24 @@ export async function commit(turn: Commit): Promise<Guarded<{ readonly change: T
   host.hint({ id, ...change }, message);
   return { value: { change } };
 }
+
+const NO_NEED: Room = { leave: "none", rolls: false };
+
+async function leavingLines(context: DurableContext, id: ActorId, kept: Kept | undefined, { leave }: Room): Promise<Guarded<string>> {
+  if (kept === undefined || leave === "none") return { value: "" };
+  try {
+    return { value: await heldLines(context, id, kept) };
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    // Nobody else writes during a turn: what does not fit now never will, and asking again would hold the key for ever.
+    return { fault: faultOf(faults.fromStore(damaged(id, error))) };
+  }
+}
+
+const damaged = (id: ActorId, cause: StoreError): StoreError =>
+  new StoreError("STORE_CORRUPT", `The older events of ${id} are not as it says: let nothing else write to these virtual objects.`, {
+    cause,
+  });
 
 export const claimKey = (kind: string, key: string): string => sha256(`${kind}\n${key}`);
 

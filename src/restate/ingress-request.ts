@@ -1,4 +1,5 @@
-import { request } from "node:http";
+import { request as plain } from "node:http";
+import { request as secure } from "node:https";
 import { EngineError } from "../contract/index.ts";
 import type { Handler } from "./durable-context.ts";
 
@@ -25,8 +26,9 @@ const MAX_ANSWER_BYTES = 64 * 1_048_576;
 
 /** Requests to Restate's HTTP ingress at `base`, which is taken apart once: a URL costs as much as the text of a request. */
 export function sendTo(base: string): Send {
-  const { hostname, port, host } = new URL(base);
-  const address = { host: hostname.replace(/^\[(.*)\]$/, "$1"), port: port === "" ? 80 : Number(port), method: "POST" };
+  const { protocol, hostname, port, host } = new URL(base);
+  const [request, usual] = protocol === "https:" ? [secure, 443] : [plain, 80];
+  const address = { host: hostname.replace(/^\[(.*)\]$/, "$1"), port: port === "" ? usual : Number(port), method: "POST" };
   return (invocation, how) => {
     const body = JSON.stringify(invocation.input);
     const { idempotencyKey } = invocation;

@@ -29,8 +29,10 @@ export interface Kept {
   readonly head: string;
   /** What decides when the next whole state is written. */
   readonly since: SinceFull;
-  /** How many of the newest events are here; those before them are in the archive. */
+  /** How many of the newest events are here. */
   readonly own: number;
+  /** Those before them (`blocks.ts`); all that are older are in the archive. */
+  readonly held: Held;
   /** These (`lines.ts`): turns add to them and do not look at them. All are of this life. */
   readonly lines: string;
   /** The newest replies to keyed calls, and to calls that were told "later" (C4). */
@@ -39,6 +41,12 @@ export interface Kept {
   readonly archived?: true;
   /** Of this life, where its kind bounds crashes. */
   readonly health?: Health;
+}
+
+export interface Held {
+  readonly blocks: number;
+  readonly events: number;
+  readonly characters: number;
 }
 
 /** A reply that is given again, and the event it came with. */
@@ -98,9 +106,12 @@ export function isReply(value: unknown): value is KeptReply {
 /** What an archive or an actor answers when it is asked for a reply, where it has one. */
 export const isReplyOf = (answer: unknown): answer is { readonly value: KeptReply } => isObject(answer) && isReply(answer["value"]);
 
+const isHeld = (value: unknown): value is Held =>
+  isObject(value) && typeof value["blocks"] === "number" && typeof value["events"] === "number" && typeof value["characters"] === "number";
+
 function isKept(value: unknown): value is Kept {
   if (!isObject(value)) return false;
-  const { row, state, bytes, seq, head, since, own, lines, replies } = value;
+  const { row, state, bytes, seq, head, since, own, held, lines, replies } = value;
   return (
     isObject(row) &&
     typeof row["life"] === "string" &&
@@ -113,6 +124,7 @@ function isKept(value: unknown): value is Kept {
     typeof head === "string" &&
     isObject(since) &&
     typeof own === "number" &&
+    isHeld(held) &&
     typeof lines === "string" &&
     Array.isArray(replies) &&
     replies.every(isReply)

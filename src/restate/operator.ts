@@ -11,6 +11,7 @@ import {
   type ListQuery,
   type Outgoing,
   type Reply,
+  type Snapshot,
 } from "../contract/index.ts";
 import { Admin } from "./admin.ts";
 import { Calls } from "./calls.ts";
@@ -18,7 +19,7 @@ import { ofLetters } from "./directory.ts";
 import { Ingress } from "./ingress.ts";
 import { Laters } from "./laters.ts";
 import { Letters, readLetter } from "./letters.ts";
-import { isVersioned, type Versioned } from "./outcome.ts";
+import { isSnapshot } from "./outcome.ts";
 import { Queries } from "./queries.ts";
 import { unsealed } from "./sealed.ts";
 import { strange, told, TransferClient, type TransferOptions } from "./transfer-client.ts";
@@ -82,12 +83,12 @@ export class RestateOperator {
   }
 
   /** Undefined: there is none, or nobody serves its kind. */
-  read(id: ActorId): Promise<Versioned | undefined> {
+  read(id: ActorId): Promise<Snapshot | undefined> {
     return told(async () => {
       if (!this.#serves(id)) return undefined;
       const answer = await this.#client.ask(this.#client.names.actor(id, "read"), null);
       if (answer === null) return undefined;
-      if (!isVersioned(answer)) throw strange(id);
+      if (!isSnapshot(answer)) throw strange(id);
       return answer;
     });
   }

@@ -85,12 +85,15 @@ const isStatus = (value: unknown): value is Status => value === "live" || value 
 export const isTold = <T>(value: T): value is T & Told =>
   isObject(value) && typeof value["seq"] === "number" && typeof value["head"] === "string" && isStatus(value["status"]);
 
-/** A snapshot, and the version of the behaviour whose state it is. */
-export type Versioned = Snapshot & { readonly version: number };
+const isPersistence = (value: unknown): value is Snapshot["persistence"] =>
+  value === "memory" || value === "disk" || value === "distributed";
 
-export const isVersioned = (value: unknown): value is Versioned =>
+const COUNTED = ["version", "createdAt", "lastMessageAt", "messageCount"] as const;
+
+export const isSnapshot = (value: unknown): value is Snapshot =>
   isObject(value) &&
   isTold(value) &&
   typeof value["id"] === "string" &&
   value["state"] !== undefined &&
-  typeof value["version"] === "number";
+  COUNTED.every((name) => typeof value[name] === "number") &&
+  isPersistence(value["persistence"]);

@@ -1,7 +1,16 @@
 /** What actors are, were, and where they are found: nothing here writes. */
 import { kindOf, scopedKey } from "../chain/internal.ts";
 import { readHeader } from "../chain/index.ts";
-import { EngineError, type ActorId, type Change, type ChainEvent, type Clock, type ListQuery, type Viewer } from "../contract/index.ts";
+import {
+  EngineError,
+  type ActorId,
+  type Change,
+  type ChainEvent,
+  type Clock,
+  type ListQuery,
+  type Snapshot,
+  type Viewer,
+} from "../contract/index.ts";
 import { Admin } from "./admin.ts";
 import { claimKey } from "./commit.ts";
 import { ofClaims, ofKind, ofOwner, ofUids, type Index } from "./directory.ts";
@@ -11,7 +20,7 @@ import { isEvents, isReply } from "./kept.ts";
 import type { Due } from "./laters.ts";
 import type { MapClient, ShardedMap } from "./map-client.ts";
 import type { Names } from "./names.ts";
-import { isTold, isVersioned, type Told, type Versioned } from "./outcome.ts";
+import { isSnapshot, isTold, type Told } from "./outcome.ts";
 import { strange, type PatientIngress } from "./patient-ingress.ts";
 import type { Newest } from "./reading.ts";
 
@@ -43,10 +52,10 @@ export class Queries {
     this.#admin = new Admin(host.admin, host.names);
   }
 
-  async read(id: ActorId): Promise<Versioned | undefined> {
+  async read(id: ActorId): Promise<Snapshot | undefined> {
     const answer = await this.#ask(this.#host.names.actor(id, "read"), null);
     if (answer === null) return undefined;
-    if (!isVersioned(answer)) throw strange({ object: id });
+    if (!isSnapshot(answer)) throw strange({ object: id });
     return answer;
   }
 

@@ -1,13 +1,14 @@
 /** What is asked of an actor beside its turns (law 2: all of it is durable). */
-import { type Kind, understand } from "../chain/internal.ts";
+import { type Kind, policyWith, understand } from "../chain/internal.ts";
 import type { ActorId, ChainEvent, Snapshot } from "../contract/index.ts";
 import type { DurableReader } from "./durable-context.ts";
+import { heldLines } from "./blocks.ts";
 import { ACTOR_KEY, readKept, type Kept, type KeptReply } from "./kept.ts";
 import { eventsIn } from "./lines.ts";
-import type { Told, Versioned } from "./outcome.ts";
+import type { Told } from "./outcome.ts";
 
 /** As this version of the behaviour understands it. */
-export async function read(context: DurableReader, kind: Kind, id: ActorId): Promise<Versioned | undefined> {
+export async function read(context: DurableReader, kind: Kind, id: ActorId): Promise<Snapshot | undefined> {
   const kept = readKept(await context.get(ACTOR_KEY));
   if (kept === undefined) return undefined;
   const { row, seq, head: last } = kept;
@@ -18,7 +19,11 @@ export async function read(context: DurableReader, kind: Kind, id: ActorId): Pro
     head: last,
     status: why === undefined ? statusOf(kept) : "failed",
     state,
-    version: Math.max(row.version, kind.behaviour.version),
+    version: why === undefined ? kind.behaviour.version : row.version,
+    createdAt: row.createdAt,
+    lastMessageAt: row.lastMessageAt,
+    messageCount: row.messageCount,
+    persistence: policyWith(kind, row.policy).persistence,
     ...(row.owner === undefined ? {} : { owner: row.owner }),
   };
 }
@@ -44,8 +49,12 @@ export interface Newest {
 export async function events(context: DurableReader, id: ActorId, afterSeq: number): Promise<Newest> {
   const kept = readKept(await context.get(ACTOR_KEY));
   if (kept === undefined) return { events: [], archived: 0 };
-  const archived = kept.seq - kept.own;
-  return { events: eventsIn(id, kept.lines, archived + 1).slice(Math.max(0, afterSeq - archived)), archived };
+  const { seq, own, held, lines } = kept;
+  const archived = seq - own - held.events;
+  // Whoever follows an actor asks for the newest alone.
+  const all = afterSeq < seq - own && held.events > 0;
+  const [text, before] = all ? [`${await heldLines(context, id, kept)}\n${lines}`, archived] : [lines, seq - own];
+  return { events: eventsIn(id, text, before + 1).slice(Math.max(0, afterSeq - before)), archived };
 }
 
 /** The reply kept under that key. `archived`: the archive may have it. */

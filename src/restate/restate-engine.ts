@@ -100,10 +100,9 @@ export class RestateEngine implements Engine {
     this.#node.kinds.check(id);
     const found = await this.#node.queries.read(id);
     if (found === undefined) return undefined;
-    const { version, state, ...rest } = found;
     // A node with newer code has answered.
-    const status = this.#node.kinds.isNewer(kindOf(id), version) ? "failed" : rest.status;
-    return { ...rest, status, state: freezeNew(undefined, state) };
+    const status = this.#node.kinds.isNewer(kindOf(id), found.version) ? "failed" : found.status;
+    return { ...found, status, state: freezeNew(undefined, found.state) };
   }
 
   async list(query: ListQuery): Promise<readonly Change[]> {

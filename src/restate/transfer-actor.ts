@@ -5,6 +5,7 @@
 import { importLine, readHeader } from "../chain/index.ts";
 import { atMostBytes, hasParent, type Kind, type SinceFull } from "../chain/internal.ts";
 import { StoreError, type ActorId, type Json, type Row } from "../contract/index.ts";
+import { NOTHING_HELD } from "./blocks.ts";
 import { enter } from "./directory.ts";
 import type { DurableContext, DurableReader } from "./durable-context.ts";
 import type { ExpireInput, RingInput } from "./inputs.ts";
@@ -129,6 +130,7 @@ function keptTextOf(id: ActorId, { row, state, seq, head, since, line, archived 
       head,
       since,
       own: 1,
+      held: NOTHING_HELD,
       // As `lines.ts` has it: those that follow it are told by their life and by what is before them.
       lines: `life ${row.life} ${parent ?? "-"}\n${line}`,
       replies: [],

@@ -159,6 +159,12 @@ export class World {
     );
   }
 
+  /** Something that is no handler writes under an actor's name; undefined takes it away. */
+  damage(id: ActorId, name: string, text: string | undefined): void {
+    const { object, key } = this.names.actor(id, "");
+    this.#objects.get(`${object}/${key ?? ""}`)?.write([name, text]);
+  }
+
   row(id: ActorId): Row | undefined {
     return this.own(id)?.row;
   }

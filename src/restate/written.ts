@@ -1,9 +1,10 @@
 import { entryOf, NOTHING_SINCE, sinceAfter, wantsFull, type Kind, type Plan } from "../chain/internal.ts";
 import type { Message, SetWake } from "../contract/index.ts";
 import type { Sealed } from "./archive.ts";
+import { blocksAfter, NOTHING_HELD, type Block, type Room } from "./blocks.ts";
 import { keptText, type Health, type Kept, type KeptReply } from "./kept.ts";
 import type { Told } from "./outcome.ts";
-import { firstLineOf, lineOf } from "./lines.ts";
+import { firstLine, withLine } from "./lines.ts";
 import type { Place } from "./place.ts";
 
 /** A timer that has to be set for a wake. */
@@ -21,10 +22,23 @@ export interface Written {
   readonly out: readonly Message[];
   readonly timers: readonly Timer[];
   readonly sealed: Sealed | undefined;
+  readonly blocks: readonly Block[];
   readonly change: Told;
 }
 
-export function writtenBy(kind: Kind, { base, born, kept, stale }: Place, plan: Plan, health: Health | undefined): Written {
+/** What makes room, and the lines that leave with it. */
+export interface Making {
+  readonly room: Room;
+  readonly held: string;
+}
+
+export function writtenBy(
+  kind: Kind,
+  { base, born, kept, stale }: Place,
+  plan: Plan,
+  health: Health | undefined,
+  { room, held }: Making,
+): Written {
   const since = kept?.since ?? NOTHING_SINCE;
   const full = born || stale || wantsFull(since);
   const { message } = plan;
@@ -45,13 +59,11 @@ export function writtenBy(kind: Kind, { base, born, kept, stale }: Place, plan: 
   const { event, seq, row, out } = entry;
   const told: KeptReply[] = [...plan.remembered, ...latersOf(plan)].map((reply) => ({ ...reply, seq, head: event.id }));
   const replies = [...(kept?.replies ?? []).filter(({ until }) => until > now), ...told];
-  const leaves = kept !== undefined && (born || kept.own >= MOST_OWN || kept.lines.length > MOST_CHARACTERS);
   const leaving = told.length > 0 && tooMany(replies) ? replies.splice(0, Math.ceil(replies.length / 2)) : [];
-  const sealed =
-    !leaves && leaving.length === 0
-      ? undefined
-      : { seq: seq - (leaves ? kept.own : 0), count: leaves ? kept.own : 0, lines: leaves ? kept.lines : "", replies: leaving, now };
-  const alone = kept === undefined || leaves;
+  const parting = kept === undefined ? NONE_LEAVE : eventsLeaving(kept, room, held);
+  const sealed = parting.count === 0 && leaving.length === 0 ? undefined : { ...parting, replies: leaving, now };
+  const after = kept === undefined ? NO_BLOCKS : blocksAfter(kept, room);
+  const alone = kept === undefined || room.rolls || room.leave === "all";
   const next: Kept = {
     row,
     state: plan.state,
@@ -60,7 +72,8 @@ export function writtenBy(kind: Kind, { base, born, kept, stale }: Place, plan: 
     head: event.id,
     since: sinceAfter(since, entry),
     own: alone ? 1 : kept.own + 1,
-    lines: alone ? firstLineOf(event, row.life, kept?.head ?? null) : `${kept.lines}\n${lineOf(event)}`,
+    held: after.held,
+    lines: alone ? firstLine(event, row.life, kept?.head ?? null) : withLine(kept.lines, event),
     replies,
     ...(kept?.archived || leaving.length > 0 ? { archived: true as const } : {}),
     ...(health === undefined || born ? {} : { health }),
@@ -71,7 +84,17 @@ export function writtenBy(kind: Kind, { base, born, kept, stale }: Place, plan: 
   const change: Told = { seq, head: event.id, status: row.status, ...(emit === undefined || emit.length === 0 ? {} : { emit }) };
   // What has no text would ask for another run once it is with the context, for ever.
   if (out.length > 0) JSON.stringify(out);
-  return { text: keptText(next), life: row.life, out, timers, sealed, change };
+  return { text: keptText(next), life: row.life, out, timers, sealed, blocks: after.blocks, change };
+}
+
+const NONE_LEAVE = { seq: 1, count: 0, lines: "" };
+const NO_BLOCKS = { held: NOTHING_HELD, blocks: [] };
+
+function eventsLeaving(kept: Kept, { leave }: Room, held: string): Pick<Sealed, "seq" | "count" | "lines"> {
+  if (leave === "none") return NONE_LEAVE;
+  const seq = kept.seq - kept.own - kept.held.events + 1;
+  if (leave === "blocks") return { seq, count: kept.held.events, lines: held };
+  return { seq, count: kept.held.events + kept.own, lines: held === "" ? kept.lines : `${held}\n${kept.lines}` };
 }
 
 /** Under which name the answer to a message that was told "later" is kept. */
@@ -85,7 +108,6 @@ function latersOf({ answers, message }: Plan): readonly Omit<KeptReply, "seq" | 
 const ANSWER_MS = 10 * 60_000;
 
 /** All of an actor's own key travels with each of its turns: what makes it long leaves for the archive. */
-const MOST_OWN = 32;
 const MOST_REPLIES = 16;
 const MOST_CHARACTERS = 16_384;
 

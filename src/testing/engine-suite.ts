@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { ActorId, Behaviour, Engine, Policy } from "../contract/index.ts";
+import type { ActorId, Behaviour, Engine, Policy, Snapshot } from "../contract/index.ts";
 import { settle, SimulatedClock, SimulatedEntropy, until } from "./simulated-clock.ts";
 import { tallyKind, type Hooks } from "./suite-kinds.ts";
 import { chainOf, idIs, say, tallyOf, turnSuite, type OpenEngine, type Opened, type SuiteClock } from "./turn-suite.ts";
@@ -27,6 +27,12 @@ const logged = (engine: Engine, id: ActorId, line: string | RegExp): Promise<voi
   until(`${id} logs ${String(line)}`, async () =>
     (await logOf(engine, id)).some((own) => (typeof line === "string" ? own === line : line.test(own))),
   );
+
+/** When it began, when its last message came, and how many did. */
+const known = async (engine: Engine, id: ActorId): Promise<readonly unknown[]> => {
+  const now = await engine.read(id);
+  return [now?.createdAt, now?.lastMessageAt, now?.messageCount];
+};
 
 const inMemoryToo = (hooks: Hooks): readonly Behaviour[] => [
   tallyKind("tally", {}, hooks),
@@ -634,7 +640,133 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
     });
   });
 
+  describe(`${name}: what is known of an actor`, () => {
+    it("a read tells when the actor began, when its last message came and how many did: those that left an event", async ({
+      engine,
+      clock,
+    }) => {
+      const began = clock.now();
+      await engine.call(say("add", null, { to: A }));
+      assert.deepEqual(await known(engine, A), [began, began, 1]);
+      await clock.advance(1_000);
+      await engine.call(say("add", null, { to: A }));
+      await clock.advance(1_000);
+      await engine.call(say("wake", { name: "one", at: clock.now() + 500 }, { to: A }));
+      await clock.advance(500);
+      await logged(engine, A, /^tick one/);
+      assert.deepEqual(await known(engine, A), [began, began + 2_500, 4], "a wake is a message");
+      await clock.advance(1_000);
+      for (const vain of ["refuse", "needs", "get", "same"]) await engine.call(say(vain, null, { to: A }));
+      await assert.rejects(engine.call(say("throw", null, { to: A })), { code: "CRASHED" });
+      assert.deepEqual(await known(engine, A), [began, began + 2_500, 4], "what leaves no event is not told of");
+      const last = clock.now();
+      await engine.call(say("add", null, { to: A }));
+      assert.deepEqual(await known(engine, A), [began, last, 5]);
+    });
+
+    it("law 2: what is known is of the same event as the state, though others are on their way", async ({ engine, clock }) => {
+      const began = clock.now();
+      await engine.call(say("add", null, { to: A }));
+      await clock.advance(1_000);
+      const calls = Promise.all(Array.from({ length: 20 }, () => engine.call(say("add", null, { to: A }))));
+      const seen = new Set<number>();
+      const look = async (): Promise<void> => {
+        const now = await engine.read(A);
+        assert.deepEqual(now?.state, { n: now?.seq, log: ["begun a"] });
+        assert.deepEqual(
+          [now?.messageCount, now?.createdAt, now?.lastMessageAt],
+          [now?.seq, began, now?.seq === 1 ? began : began + 1_000],
+        );
+        seen.add(now?.seq ?? 0);
+      };
+      await look();
+      await engine.call(say("add", null, { to: A })).then(look);
+      await calls;
+      await look();
+      assert.ok(seen.has(22));
+    });
+
+    it(
+      "what is known of an actor outlives its cell and the process",
+      async ({ engine, opened, clock }) => {
+        const began = clock.now();
+        await engine.call(say("add", null, { to: A }));
+        await clock.advance(100);
+        await engine.call(say("add", null, { to: A }));
+        await clock.advance(100);
+        await engine.call(say("refuse", null, { to: A }));
+        for (let round = 0; round < 10; round += 1) await clock.advance(1_000);
+        const asleep = [began, began + 100, 2];
+        assert.deepEqual(await known(engine, A), asleep);
+        const newer = tallyKind("tally", {}, {}, { version: 3, migrate: (_, from) => ({ n: from, log: [] }) });
+        const again = await opened.reopen([newer]);
+        assert.deepEqual(await known(again, A), asleep);
+        const now = await again.read(A);
+        assert.deepEqual([now?.version, now?.state], [3, { n: 1, log: [] }], "of the state that is shown");
+        await again.call(say("add", null, { to: A }));
+        assert.deepEqual(await known(again, A), [began, clock.now(), 3]);
+      },
+      { policy: { idleMs: 1_000 } },
+    );
+
+    it("a state that could not be migrated is of the version it was written in", async ({ engine, opened }) => {
+      await engine.call(say("add", null, { to: A }));
+      const again = await opened.reopen([tallyKind("tally", {}, {}, { version: 2 })]);
+      const now = await again.read(A);
+      assert.deepEqual([now?.status, now?.version, now?.messageCount], ["failed", 1, 1]);
+    });
+
+    it("a stop is counted, and another life begins anew", async ({ engine, opened, clock }) => {
+      const began = clock.now();
+      await engine.call(say("add", null, { to: A }));
+      await clock.advance(100);
+      await engine.call(say("add", null, { to: A }));
+      await clock.advance(100);
+      await engine.stop(A, "enough");
+      const stopped = await engine.read(A);
+      assert.deepEqual([stopped?.status, stopped?.createdAt, stopped?.messageCount], ["stopped", began, 3]);
+      await clock.advance(100);
+      const anew = clock.now();
+      await engine.call(say("add", null, { to: A }));
+      assert.deepEqual(await known(engine, A), [anew, anew, 1]);
+      const again = await opened.reopen();
+      assert.deepEqual(await known(again, A), [anew, anew, 1]);
+      await clock.advance(100);
+      await again.call(say("add", null, { to: A }));
+      assert.deepEqual(await known(again, A), [anew, anew + 100, 2]);
+      assert.equal((await again.read(A))?.seq, 5, "the chain goes on");
+    });
+  });
+
   describe(`${name}: memory actors`, () => {
+    itInMemory("a read of a memory actor tells the same, and how long it lasts", async ({ engine, clock }) => {
+      const began = clock.now();
+      await engine.call(say("add", null, { to: "note/a" }));
+      await clock.advance(100);
+      await engine.call(say("add", null, { to: "note/a" }));
+      await clock.advance(100);
+      await engine.call(say("refuse", null, { to: "note/a" }));
+      assert.deepEqual(await known(engine, "note/a"), [began, began + 100, 2]);
+      const now = await engine.read("note/a");
+      const { state, version, persistence }: Partial<Snapshot> = JSON.parse(JSON.stringify(now));
+      assert.deepEqual([state, version, persistence], [{ n: 2, log: ["begun a"] }, 1, "memory"]);
+      await engine.stop("note/a", "enough");
+      await engine.call(say("add", null, { to: "note/a" }));
+      assert.deepEqual(await known(engine, "note/a"), [clock.now(), clock.now(), 1]);
+    });
+
+    itInMemory("an actor lasts as long as its own policy says, not its kind's", async ({ engine, opened }) => {
+      const persistenceOf = async (of: Engine, id: ActorId): Promise<unknown> => (await of.read(id))?.persistence;
+      await engine.call(say("add", null, { to: "note/kept", policy: { persistence: "disk" } }));
+      await engine.call(say("add", null, { to: "tally/brief", policy: { persistence: "memory" } }));
+      await engine.call(say("add", null, { to: A }));
+      assert.equal(await persistenceOf(engine, "note/kept"), "disk");
+      assert.equal(await persistenceOf(engine, "tally/brief"), "memory");
+      assert.equal(await persistenceOf(engine, A), "disk");
+      const again = await opened.reopen();
+      assert.equal(await persistenceOf(again, "note/kept"), "disk");
+    });
+
     itInMemory("a memory actor lives as long as the process", async ({ engine, opened }) => {
       assert.deepEqual(await engine.call(say("add", null, { to: "note/a" })), { ok: 1 });
       assert.deepEqual(await engine.call(say("add", null, { to: "note/a" }), { key: "k" }), { ok: 2 });

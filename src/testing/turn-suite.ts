@@ -120,7 +120,19 @@ export function turnSuite(
       assert.deepEqual(await engine.call({ to: TALLY, action: "add", args: null }), { ok: 43 });
       const now = await engine.read(TALLY);
       const chain = await chainOf(engine, TALLY);
-      assert.deepEqual(now && { ...now }, { id: TALLY, seq: 2, head: chain[1]?.id, status: "live", state: { n: 43, log: [] } });
+      const [createdAt, lastMessageAt] = chain.map(({ header }): number => JSON.parse(header).at);
+      assert.deepEqual(now && { ...now }, {
+        id: TALLY,
+        seq: 2,
+        head: chain[1]?.id,
+        status: "live",
+        state: { n: 43, log: [] },
+        version: 1,
+        createdAt,
+        lastMessageAt,
+        messageCount: 2,
+        persistence: disk,
+      });
     });
 
     it("a first turn without effect begins the actor, a refused one does not", async (engine) => {

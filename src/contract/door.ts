@@ -59,6 +59,35 @@ export interface Answer {
   readonly open?: boolean;
 }
 
+/** One HTTP request to a door that is mounted beside MCP. */
+export interface DoorRequest extends Exchange {
+  /** Without the query. */
+  readonly path: string;
+  /** Without the question mark; empty when there is none. */
+  readonly query: string;
+  /** Turns the response into newline-delimited JSON (`application/x-ndjson`) instead, once, under the same limits as `stream`. */
+  lines(): Channel;
+}
+
+/** A way in beside MCP. Host, origin, token, sizes and times are checked before it is asked. */
+export interface HttpMount {
+  /** `/packets`: this path and everything below it. */
+  readonly path: string;
+  readonly verbs?: readonly ("GET" | "POST" | "DELETE")[];
+  /** Asks for no token, even where others do. */
+  readonly open?: boolean;
+  handle(request: DoorRequest): Answer | Promise<Answer>;
+}
+
+/** A way in over WebSocket: one text frame one message. Host, origin, token and limits are checked before it is asked. */
+export interface SocketMount {
+  /** This path alone. An `HttpMount` may have the same. */
+  readonly path: string;
+  /** The subprotocol agreed upon with clients that offer it. Clients that offer none are taken as they are. */
+  readonly protocol?: string;
+  connect(channel: Channel, caller: Caller): Connection;
+}
+
 /** The MCP protocol engine, as the transports see it. */
 export interface Gateway extends AsyncDisposable {
   connect(channel: Channel, caller: Caller): Connection;

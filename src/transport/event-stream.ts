@@ -1,6 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Channel, Clock } from "../contract/index.ts";
+import type { OpenStream } from "./open-streams.ts";
 import { type DropReason, Outlet, type OutletLimits, type Sink } from "./outlet.ts";
 
 const KEEP_ALIVE = ": keep-alive\n\n";
@@ -17,7 +18,8 @@ function frameEvent(text: string, eventId?: string, retryMs?: number): string {
   return `${head}data: ${data}\n\n`;
 }
 
-const asChunk = (payload: string): string => `${Buffer.byteLength(payload).toString(16)}\r\n${payload}\r\n`;
+/** A piece of a response in the chunked coding. */
+export const asChunk = (payload: string): string => `${Buffer.byteLength(payload).toString(16)}\r\n${payload}\r\n`;
 
 // A broadcast sends the same text to one stream after another: from the second on, all share one buffer.
 let lastText = "";
@@ -34,7 +36,7 @@ function chunkOf(text: string, eventId?: string, retryMs?: number): string | Buf
   return lastFrame;
 }
 
-export interface EventStreamOptions {
+export interface ResponseStreamOptions {
   readonly response: ServerResponse;
   /** False for HTTP/1.0, which knows no chunks. */
   readonly chunked: boolean;
@@ -49,14 +51,14 @@ export interface EventStreamOptions {
  * to the socket, which costs half of `response.write` and shows at once whether
  * the client reads. The head must have been sent.
  */
-export class EventStream implements Channel {
+export class EventStream implements Channel, OpenStream {
   readonly #response: ServerResponse;
   readonly #outlet: Outlet;
   readonly #chunked: boolean;
   readonly #gone = new AbortController();
   #ended = false;
 
-  constructor({ response, chunked, limits, clock, onDrop, onEnd }: EventStreamOptions) {
+  constructor({ response, chunked, limits, clock, onDrop, onEnd }: ResponseStreamOptions) {
     this.#response = response;
     this.#chunked = chunked;
     this.#outlet = new Outlet(sinkOf(response), limits, clock, onDrop);
@@ -113,7 +115,8 @@ export class EventStream implements Channel {
   }
 }
 
-function sinkOf(response: ServerResponse): Sink {
+/** The way out of a response whose head has been sent. */
+export function sinkOf(response: ServerResponse): Sink {
   // A pipelined response has no socket until those before it have ended.
   const out = (): Socket | ServerResponse => response.socket ?? response;
   return {

@@ -1,4 +1,4 @@
-import type { ServerResponse } from "node:http";
+import { type ServerResponse, STATUS_CODES } from "node:http";
 import type { Answer, Clock } from "../contract/index.ts";
 import type { BodyRequest } from "./http-body.ts";
 
@@ -31,6 +31,14 @@ export function writeAnswer(response: ServerResponse, answer: Answer): void {
     for (const piece of body) response.write(piece);
     response.end();
   }
+}
+
+/** An answer as it stands on the wire, where there is no response to write it to; the connection ends with it. */
+export function lastAnswer({ status, headers, body }: Answer): string {
+  const text = typeof body === "string" ? body : "";
+  const all = { "content-type": JSON_TYPE, "content-length": String(lengthOf(text)), ...headers, connection: "close" };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}`);
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines.join("\r\n")}\r\n\r\n${text}`;
 }
 
 const LINGER_BYTES = 16 * 1_048_576;

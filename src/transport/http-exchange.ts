@@ -1,16 +1,11 @@
 import type { ServerResponse } from "node:http";
-import { Cancellation, type CancelSignal, type Caller, type Channel, type Exchange } from "../contract/index.ts";
-import type { EventStream } from "./event-stream.ts";
+import { Cancellation, type CancelSignal, type Caller, type Channel, type DoorRequest, type Exchange } from "../contract/index.ts";
 import type { BodyRequest } from "./http-body.ts";
 import type { HeaderList } from "./http-headers.ts";
+import type { OpenStream } from "./open-streams.ts";
 
-/** One request to a door that is mounted beside MCP. */
-export interface DoorRequest extends Exchange {
-  /** Without the query. */
-  readonly path: string;
-  /** Without the question mark; empty when there is none. */
-  readonly query: string;
-}
+/** How messages are told apart in a response that is a stream of them. */
+export type Framing = "events" | "lines";
 
 export interface ExchangeParts {
   readonly verb: Exchange["verb"];
@@ -24,7 +19,7 @@ export interface ExchangeParts {
   readonly response: ServerResponse;
   /** A token was checked; it is not shown to whoever answers. */
   readonly checked: boolean;
-  readonly open: (exchange: HttpExchange, headers: Readonly<Record<string, string>> | undefined) => Channel;
+  readonly open: (exchange: HttpExchange, framing: Framing, headers?: Readonly<Record<string, string>>) => Channel;
 }
 
 /** One request and what answers it. What few requests need is made when it is asked for. */
@@ -78,14 +73,17 @@ export class HttpExchange implements DoorRequest {
   }
 
   /** An open stream ends; one on which an answer is still due ends with the answer. */
-  expire(stream: EventStream): void {
+  expire(stream: OpenStream): void {
     this.#expired = true;
     if (this.#answered) stream.evict();
   }
 
   stream(headers?: Readonly<Record<string, string>>): Channel {
-    this.#stream ??= this.#open(this, headers);
-    return this.#stream;
+    return (this.#stream ??= this.#open(this, "events", headers));
+  }
+
+  lines(): Channel {
+    return (this.#stream ??= this.#open(this, "lines"));
   }
 
   get gone(): CancelSignal {

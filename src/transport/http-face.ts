@@ -4,20 +4,23 @@ import type { Answer, Caller, Channel, Clock, Log } from "../contract/index.ts";
 import { refusal } from "../gateway/index.ts";
 import { isLoopback } from "./address.ts";
 import { type Authenticator, type ChallengeContext, type Verdict, refuseToken } from "./auth/index.ts";
-import { EventStream } from "./event-stream.ts";
+import { EventStream, type ResponseStreamOptions } from "./event-stream.ts";
 import { refuseUpload, writeAnswer } from "./http-answer.ts";
 import type { BodyRequest } from "./http-body.ts";
 import { allowOrigin, preflight } from "./http-cors.ts";
-import { HttpExchange } from "./http-exchange.ts";
+import { type Framing, HttpExchange } from "./http-exchange.ts";
 import type { HttpGuard } from "./http-guard.ts";
+import { pathOf, refuseHead } from "./http-head.ts";
 import { HeaderList } from "./http-headers.ts";
 import { accepts, isJson } from "./http-media.ts";
 import type { HttpLimits } from "./http-options.ts";
 import type { Route, Routes } from "./http-routes.ts";
+import { lineStream } from "./line-stream.ts";
 import type { OpenStreams } from "./open-streams.ts";
 
 const LINGER_MS = 1_000;
 
+const TYPE: Readonly<Record<Framing, string>> = { events: "text/event-stream", lines: "application/x-ndjson" };
 const DEAD: Channel = { send() {}, ready: false, onReady: () => () => {}, gone: AbortSignal.abort(), close() {} };
 
 export interface FaceOptions {
@@ -84,10 +87,13 @@ export class HttpFace {
   handle(request: BodyRequest, response: ServerResponse, expects = false): void {
     const headers = new HeaderList(request.rawHeaders);
     const url = request.url ?? "";
-    const mark = url.indexOf("?");
-    const path = mark < 0 ? url : url.slice(0, mark);
-    const wrong = this.#checkHead(response, headers, url);
+    const path = pathOf(url);
+    const { guard, limits, cors } = this.#options;
+    const wrong = refuseHead({ guard, headers: limits.headers }, headers, url);
     if (wrong !== undefined) return this.#refuse(request, response, wrong);
+    const origin = headers.get("origin");
+    if (cors) response.setHeader("vary", "Origin");
+    if (guard.cors(origin)) allowOrigin(response, origin);
     const route = this.#options.routes.find(path);
     if (route === undefined)
       return this.#refuse(request, response, refusal("PATH", `There is nothing at this path: MCP is at ${this.#options.path}.`));
@@ -103,7 +109,7 @@ export class HttpFace {
         refusal("UNAVAILABLE", "The server is closing: try again elsewhere or later.", { connection: "close" }),
       );
     }
-    const arrival = { request, response, headers, path, query: mark < 0 ? "" : url.slice(mark + 1), route, expects };
+    const arrival = { request, response, headers, path, query: url.slice(path.length + 1), route, expects };
     const { auth } = this.#options;
     if (auth === undefined || !route.guarded) return this.#admitted(arrival, { caller: { scopes: [] } });
     // While the token is looked at, the body may come already.
@@ -114,31 +120,6 @@ export class HttpFace {
       (found) => this.#admitted(arrival, found),
       () => this.#refuse(request, response, refusal("UNAVAILABLE", "The token cannot be checked now: try again.", { "retry-after": "5" })),
     );
-  }
-
-  #checkHead(response: ServerResponse, headers: HeaderList, url: string): Answer | undefined {
-    const { guard, limits, cors } = this.#options;
-    if (headers.count > limits.headers) return refusal("HEAD", `A request may have at most ${limits.headers} headers.`);
-    const twice = headers.duplicated();
-    if (twice !== undefined) {
-      return refusal(twice.startsWith("mcp-") ? "HEADERS" : "INVALID_REQUEST", `The header ${twice} was sent twice: send it once.`);
-    }
-    const host = headers.get("host");
-    if (host === undefined || !url.startsWith("/"))
-      return refusal("INVALID_REQUEST", "Send a Host header and a path that begins with a slash.");
-    if (!guard.host(host)) {
-      return refusal(
-        "FOREIGN",
-        "This server is not known by that Host: use its own address, or allow the name (allowedHosts) when it is yours.",
-      );
-    }
-    const origin = headers.get("origin");
-    if (!guard.origin(origin, host)) {
-      return refusal("FOREIGN", "Pages of that Origin may not call this server: allow the origin (allowedOrigins) when it is yours.");
-    }
-    if (cors) response.setHeader("vary", "Origin");
-    if (guard.cors(origin)) allowOrigin(response, origin);
-    return undefined;
   }
 
   #optionsOf(route: Route, headers: HeaderList): Answer {
@@ -200,7 +181,7 @@ export class HttpFace {
       request,
       response,
       checked: this.#options.auth !== undefined && route.guarded,
-      open: (opening, given) => this.#openStream(opening, given, verdict.expiresAt),
+      open: (opening, framing, given) => this.#openStream(opening, framing, given, verdict.expiresAt),
     });
     this.#running += 1;
     this.#busy.add(request.socket);
@@ -268,7 +249,12 @@ export class HttpFace {
     if (this.#running === 0) this.#onIdle?.();
   }
 
-  #openStream(exchange: HttpExchange, given: Readonly<Record<string, string>> | undefined, expiresAt: number | undefined): Channel {
+  #openStream(
+    exchange: HttpExchange,
+    framing: Framing,
+    given: Readonly<Record<string, string>> | undefined,
+    expiresAt: number | undefined,
+  ): Channel {
     const { streams, limits, clock, log } = this.#options;
     const { caller, request, response } = exchange;
     if (response.destroyed || response.headersSent) return DEAD;
@@ -276,17 +262,17 @@ export class HttpFace {
     const leave = streams.admit(caller, unbounded);
     if (leave === undefined) {
       log?.("warning", { event: "stream-refused", door: "http", reason: "streams" });
-      writeAnswer(response, refusal("BUSY", "Too many event streams are open: close one.", { "retry-after": "5" }));
+      writeAnswer(response, refusal("BUSY", "Too many streams are open: close one.", { "retry-after": "5" }));
       return DEAD;
     }
     const chunked = request.httpVersionMinor >= 1;
-    const head = ["content-type", "text/event-stream", "cache-control", "no-cache, no-transform", "x-accel-buffering", "no"];
+    const head = ["content-type", TYPE[framing], "cache-control", "no-cache, no-transform", "x-accel-buffering", "no"];
     if (chunked) head.push("transfer-encoding", "chunked");
     for (const name in given) head.push(name, given[name] ?? "");
     response.writeHead(200, head);
     response.flushHeaders();
     const undo = [leave, () => void this.#busy.delete(request.socket)];
-    const stream = new EventStream({
+    const how: ResponseStreamOptions = {
       response,
       chunked,
       limits,
@@ -295,7 +281,8 @@ export class HttpFace {
       onEnd: () => {
         for (const one of undo.splice(0)) one();
       },
-    });
+    };
+    const stream = framing === "events" ? new EventStream(how) : lineStream(how);
     undo.push(streams.add(stream));
     if (expiresAt !== undefined) {
       // A token that has expired opens nothing more; what it had begun is answered.

@@ -1,9 +1,8 @@
-import type { Answer, Clock, Gateway, Log } from "../contract/index.ts";
+import type { Clock, Gateway, HttpMount, Log, SocketMount } from "../contract/index.ts";
 import type { Authenticator } from "./auth/index.ts";
-import type { DoorRequest } from "./http-exchange.ts";
 
 export interface HttpLimits {
-  /** The longest body taken, in bytes. Default 4 MiB. */
+  /** The longest body, and the longest message of a WebSocket, in bytes. Default 4 MiB. */
   readonly bodyBytes: number;
   /** A request's head. Default 16 KiB. */
   readonly headerBytes: number;
@@ -11,7 +10,7 @@ export interface HttpLimits {
   readonly headers: number;
   /** The head must have come within this time. Default 10 s. */
   readonly headersMs: number;
-  /** The whole request must have come within this time. Default 30 s. */
+  /** The whole request must have come within this time, and each message of a WebSocket. Default 30 s. */
   readonly requestMs: number;
   /** A connection without a request is closed. Default 30 s. */
   readonly idleMs: number;
@@ -19,15 +18,15 @@ export interface HttpLimits {
   readonly connections: number;
   /** Connections of one peer beyond loopback. Default 256. */
   readonly connectionsPerPeer: number;
-  /** Open event streams altogether. Default 16,384. */
+  /** Open streams and WebSockets altogether. Default 16,384. */
   readonly streams: number;
-  /** Open event streams of one principal, or of one peer beyond loopback without any. Default 256. */
+  /** Open streams and WebSockets of one principal, or of one peer beyond loopback without any. Default 256. */
   readonly streamsPerCaller: number;
-  /** A comment on each open event stream, so that nothing between takes silence for an end. Default 15 s. */
+  /** A comment on each open event stream, so that nothing between takes silence for an end; a ping on each WebSocket, which must be answered before the next. Default 15 s. */
   readonly keepAliveMs: number;
-  /** A client that reads nothing of its stream for this long is dropped. Default 30 s. */
+  /** A client that reads nothing of its stream or WebSocket for this long is dropped. Default 30 s. */
   readonly blockedMs: number;
-  /** What a stream's client has not read; more drops it. Default 16 MiB. */
+  /** What the client of a stream or WebSocket has not read; more drops it. Default 16 MiB. */
   readonly queuedBytes: number;
 }
 
@@ -47,16 +46,6 @@ export const HTTP_LIMITS: HttpLimits = {
   queuedBytes: 16_777_216,
 };
 
-/** A way in beside MCP. Host, origin, token, sizes and times are checked before it is asked. */
-export interface HttpMount {
-  /** `/packets`: this path and everything below it. */
-  readonly path: string;
-  readonly verbs?: readonly ("GET" | "POST" | "DELETE")[];
-  /** Asks for no token, even where others do. */
-  readonly open?: boolean;
-  handle(request: DoorRequest): Answer | Promise<Answer>;
-}
-
 export interface HttpOptions {
   readonly gateway: Gateway;
   /** Default 127.0.0.1. */
@@ -75,6 +64,8 @@ export interface HttpOptions {
   readonly insecure?: boolean;
   readonly limits?: Partial<HttpLimits>;
   readonly doors?: readonly HttpMount[];
+  /** WebSockets, by the same rules and within the same limits. */
+  readonly upgrades?: readonly SocketMount[];
   readonly clock?: Clock;
   readonly log?: Log;
 }

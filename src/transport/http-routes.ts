@@ -1,7 +1,6 @@
-import { TroupeError, type Answer, type Gateway } from "../contract/index.ts";
+import { TroupeError, type Answer, type Gateway, type HttpMount } from "../contract/index.ts";
 import { type Authenticator, metadataUrlOf } from "./auth/index.ts";
 import type { HttpExchange } from "./http-exchange.ts";
-import type { HttpMount } from "./http-options.ts";
 
 /** What is at a path. */
 export interface Route {

@@ -1,10 +1,10 @@
-import { createServer, STATUS_CODES } from "node:http";
+import { createServer } from "node:http";
 import { Socket } from "node:net";
 import { systemClock, TroupeError } from "../contract/index.ts";
 import { type FaultKind, refusal } from "../gateway/index.ts";
 import { authority, isLoopback } from "./address.ts";
 import { type ChallengeContext, metadataUrlOf } from "./auth/index.ts";
-import { writeAnswer } from "./http-answer.ts";
+import { lastAnswer, writeAnswer } from "./http-answer.ts";
 import { BodyRequest } from "./http-body.ts";
 import { HttpFace } from "./http-face.ts";
 import { httpGuard } from "./http-guard.ts";
@@ -13,6 +13,7 @@ import { checkPath, type Routes, routes } from "./http-routes.ts";
 import { listenAt, refuseOpenDoor } from "./listen.ts";
 import { OpenStreams } from "./open-streams.ts";
 import { Peers } from "./peers.ts";
+import { WebSocketDoor } from "./websocket.ts";
 
 const CHECK_MS = 1_000;
 const LAST_WORDS_MS = 1_000;
@@ -27,14 +28,7 @@ const REFUSALS: Readonly<Record<string, readonly [kind: FaultKind, message: stri
 /** What a connection is told that sent no request that can be read. */
 function unreadable(code: string | undefined): string {
   const [kind, message] = REFUSALS[code ?? ""] ?? ["INVALID_REQUEST", "This is not an HTTP request that can be read one way only."];
-  const { status, body } = refusal(kind, message);
-  const text = typeof body === "string" ? body : "";
-  const head = [
-    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}`,
-    "content-type: application/json",
-    `content-length: ${Buffer.byteLength(text)}`,
-  ];
-  return `${head.join("\r\n")}\r\nconnection: close\r\n\r\n${text}`;
+  return lastAnswer(refusal(kind, message));
 }
 
 /**
@@ -43,7 +37,7 @@ function unreadable(code: string | undefined): string {
  * and time. Throws `TroupeError` (`DOOR_…`) when it cannot open.
  */
 export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
-  const { gateway, host = "127.0.0.1", port = 0, path = "/mcp", auth, doors = [], clock = systemClock, log } = options;
+  const { gateway, host = "127.0.0.1", port = 0, path = "/mcp", auth, doors = [], upgrades = [], clock = systemClock, log } = options;
   const limits = { ...HTTP_LIMITS, ...options.limits };
   refuseOpenDoor("HTTP", host, auth !== undefined, options.insecure ?? false);
   checkPath(path, "the endpoint's path");
@@ -65,6 +59,8 @@ export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
     // Both are answered here, with a sentence.
     requireHostHeader: false,
     insecureHTTPParser: false,
+    // What asks for anything else goes on as the plain request it also is.
+    shouldUpgradeCallback: (request) => sockets.wants(request),
   });
   server.maxConnections = limits.connections;
   // Above its own count node:http would drop headers in silence.
@@ -79,8 +75,16 @@ export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
       ? { scopes: auth?.scopes ?? [] }
       : { scopes: auth.scopes, metadataUrl: metadataUrlOf(resource) };
 
+  const guard = httpGuard({
+    host,
+    allowedHosts: options.allowedHosts ?? [],
+    allowedOrigins: options.allowedOrigins ?? [],
+    ...(auth?.resource === undefined ? {} : { resource: auth.resource }),
+  });
   let table: Routes;
+  let sockets: WebSocketDoor;
   try {
+    sockets = new WebSocketDoor({ upgrades, guard, streams, auth, resource, challenge, limits, clock, log });
     table = routes({ gateway, path, doors, auth, resource, closing: () => face.closing });
   } catch (error) {
     server.close();
@@ -88,12 +92,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
   }
   const face = new HttpFace({
     routes: table,
-    guard: httpGuard({
-      host,
-      allowedHosts: options.allowedHosts ?? [],
-      allowedOrigins: options.allowedOrigins ?? [],
-      ...(auth?.resource === undefined ? {} : { resource: auth.resource }),
-    }),
+    guard,
     streams,
     auth,
     resource,
@@ -130,6 +129,12 @@ export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
     silent.delete(request.socket);
     face.handle(request, response, true);
   });
+  server.on("upgrade", (request, socket, head) => {
+    silent.delete(request.socket);
+    // Behind a request that has no answer yet, one would be written into the other.
+    if (face.busy(request.socket)) socket.destroy();
+    else sockets.handle(request, socket, head);
+  });
   server.on("checkExpectation", (_request, response) =>
     writeAnswer(response, refusal("EXPECTATION", "Only 100-continue may be expected.", { connection: "close" })),
   );
@@ -150,7 +155,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
   let closed: Promise<void> | undefined;
   const shut = async (graceMs: number): Promise<void> => {
     const ended = new Promise<void>((done) => server.close(() => done()));
-    const idle = face.drain();
+    const idle = Promise.all([face.drain(), sockets.drain()]);
     server.closeIdleConnections();
     for (const socket of silent) socket.destroy();
     const { promise: late, resolve: giveUp } = Promise.withResolvers<void>();
@@ -158,9 +163,13 @@ export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
     await Promise.race([idle, late]);
     undo();
     streams.endAll();
+    sockets.endAll();
     server.closeIdleConnections();
     // Last bytes are on their way; a client that does not take them is not waited for.
-    const undoFlush = clock.after(FLUSH_MS, () => server.closeAllConnections());
+    const undoFlush = clock.after(FLUSH_MS, () => {
+      server.closeAllConnections();
+      sockets.destroyAll();
+    });
     await ended;
     undoFlush();
   };

@@ -11,8 +11,8 @@ export {
   type Verified,
 } from "./auth/index.ts";
 export { serveHttp } from "./http.ts";
-export type { DoorRequest } from "./http-exchange.ts";
-export { HTTP_LIMITS, type HttpDoor, type HttpLimits, type HttpMount, type HttpOptions } from "./http-options.ts";
+export type { DoorRequest, HttpMount, SocketMount } from "../contract/index.ts";
+export { HTTP_LIMITS, type HttpDoor, type HttpLimits, type HttpOptions } from "./http-options.ts";
 export { connectInMemory, type MemoryClient } from "./memory.ts";
 export { serveStdio, type StdioDoor, type StdioOptions } from "./stdio.ts";
 export { serveTcp } from "./tcp.ts";

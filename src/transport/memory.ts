@@ -18,7 +18,7 @@ export interface MemoryClient extends AsyncDisposable {
 }
 
 /** A connection to a gateway in the same process, in order both ways; bytes, sockets and time limits are left out. */
-export function connectInMemory(gateway: Gateway, caller: Caller = { principal: "local", scopes: [] }): MemoryClient {
+export function connectInMemory(gateway: Pick<Gateway, "connect">, caller: Caller = { principal: "local", scopes: [] }): MemoryClient {
   const waiting: string[] = [];
   const listeners = new Set<(text: string) => void>();
   const ready = new Set<() => void>();

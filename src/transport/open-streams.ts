@@ -1,23 +1,30 @@
 import type { Caller, Clock } from "../contract/index.ts";
-import type { EventStream } from "./event-stream.ts";
 
 export interface StreamLimits {
-  /** Open event streams altogether. */
+  /** Open streams altogether. */
   readonly streams: number;
-  /** Open event streams of one principal, or of one peer without any. */
+  /** Open streams of one principal, or of one peer without any. */
   readonly streamsPerCaller: number;
-  /** A comment is sent on each stream this often. */
+  /** Each stream is kept alive this often. */
   readonly keepAliveMs: number;
+}
+
+/** A response that goes on. */
+export interface OpenStream {
+  /** Shows whoever is between here and the client that the silence is no end. */
+  keepAlive(): void;
+  /** Ends it by the server's own decision: whoever feeds the stream learns that it is gone. */
+  evict(): void;
 }
 
 // Streams are visited in slices, so that ten thousand of them never stall the loop at once.
 const SLICES = 32;
 
-/** The event streams that are open: counted per caller, kept alive, ended together. */
+/** The streams that are open: counted per caller, kept alive, ended together. */
 export class OpenStreams {
   readonly #limits: StreamLimits;
   readonly #clock: Clock;
-  readonly #slices: Set<EventStream>[] = Array.from({ length: SLICES }, () => new Set<EventStream>());
+  readonly #slices: Set<OpenStream>[] = Array.from({ length: SLICES }, () => new Set<OpenStream>());
   readonly #perCaller = new Map<string, number>();
   #size = 0;
   #next = 0;
@@ -53,7 +60,7 @@ export class OpenStreams {
   }
 
   /** Keeps the stream alive until undone. */
-  add(stream: EventStream): () => void {
+  add(stream: OpenStream): () => void {
     const slice = this.#slices[this.#next % SLICES];
     this.#next += 1;
     slice?.add(stream);

@@ -12,7 +12,7 @@ const REFUSED_MS = 2_000;
 
 export interface TcpConnectionOptions {
   readonly socket: Socket;
-  readonly door: Pick<TcpOptions, "gateway" | "auth">;
+  readonly door: Pick<TcpOptions, "gateway" | "auth" | "refusal">;
   /** The address tokens must be made for. */
   readonly resource: string;
   /** Who calls, as far as the address says. */
@@ -75,7 +75,7 @@ export function tcpConnection(options: TcpConnectionOptions): TcpConnection {
     refused = true;
     log?.("notice", { event: "client-refused", door: "tcp", why: kind });
     stopReading();
-    channel.send(refusalText(kind, message, id));
+    channel.send((door.refusal ?? refusalText)(kind, message, id));
     end();
   };
 

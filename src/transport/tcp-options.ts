@@ -1,4 +1,5 @@
 import type { Clock, Gateway, Log } from "../contract/index.ts";
+import type { FaultKind } from "../gateway/index.ts";
 import type { Authenticator } from "./auth/index.ts";
 
 export interface TcpLimits {
@@ -32,7 +33,10 @@ export const TCP_LIMITS: TcpLimits = {
 };
 
 export interface TcpOptions {
-  readonly gateway: Gateway;
+  /** What frames go to. */
+  readonly gateway: Pick<Gateway, "connect">;
+  /** The line that tells a client why it is not served; `id` is of its first message. Default: a JSON-RPC error. */
+  readonly refusal?: (kind: FaultKind, message: string, id: string | number | null) => string;
   /** Default 127.0.0.1. Ignored with `path`. */
   readonly host?: string;
   /** Default 0: a free one. Ignored with `path`. */

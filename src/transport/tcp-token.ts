@@ -1,6 +1,6 @@
-import type { Json } from "../contract/index.ts";
+import type { Bag, Json } from "../contract/index.ts";
 
-/** Where the token is in a request: `params._meta["troupe/authorization"]`, as in the HTTP header. */
+/** Where the token is: `params._meta["troupe/authorization"]` of a request, `metadata["troupe/authorization"]` of a packet, as in the HTTP header. */
 export const AUTHORIZATION_KEY = "troupe/authorization";
 const KEY_BYTES = Buffer.from(AUTHORIZATION_KEY);
 
@@ -11,23 +11,40 @@ export interface FirstRequest {
   readonly frame: string;
 }
 
-const isBag = (value: unknown): value is Record<string, Json> => typeof value === "object" && value !== null && !Array.isArray(value);
+const isBag = (value: unknown): value is Bag => typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Takes the token out of a message, so that nothing behind the door ever holds it. Undefined: this is not a JSON object. */
+/** Takes the token out of a message, so that nothing behind the door ever holds it. Undefined: this is not a JSON object, or one too deep to write again. */
 export function takeToken(line: Uint8Array): FirstRequest | undefined {
-  let message: unknown;
   try {
-    message = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(line));
+    const message: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(line));
+    return isBag(message) ? withoutToken(message) : undefined;
   } catch {
     return undefined;
   }
-  if (!isBag(message)) return undefined;
-  const id = typeof message.id === "string" || typeof message.id === "number" ? message.id : null;
-  const { params } = message;
-  if (!isBag(params) || !isBag(params._meta)) return { id, frame: JSON.stringify(message) };
-  const { [AUTHORIZATION_KEY]: authorization, ..._meta } = params._meta;
-  const frame = JSON.stringify({ ...message, params: { ...params, _meta } });
-  return typeof authorization === "string" ? { id, authorization, frame } : { id, frame };
+}
+
+function withoutToken(message: Bag): FirstRequest {
+  const { id, params } = message;
+  const meta = isBag(params) ? params["_meta"] : undefined;
+  const inRequest = without(meta);
+  const inPacket = without(message["metadata"]);
+  const frame = JSON.stringify({
+    ...message,
+    ...(isBag(params) && inRequest !== undefined ? { params: { ...params, _meta: inRequest.rest } } : undefined),
+    ...(inPacket === undefined ? undefined : { metadata: inPacket.rest }),
+  });
+  const authorization = inRequest?.token ?? inPacket?.token;
+  return {
+    id: typeof id === "string" || typeof id === "number" ? id : null,
+    ...(typeof authorization === "string" ? { authorization } : undefined),
+    frame,
+  };
+}
+
+function without(place: Json | undefined): { readonly token?: Json; readonly rest: Bag } | undefined {
+  if (!isBag(place)) return undefined;
+  const { [AUTHORIZATION_KEY]: token, ...rest } = place;
+  return token === undefined ? { rest } : { token, rest };
 }
 
 /** Some clients put the same `_meta` on each request: a cheap look says whether a line must be cleaned. */

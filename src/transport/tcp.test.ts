@@ -200,6 +200,24 @@ describe("TCP tokens", () => {
     assert.equal(server.gateway.connections.length, 0);
   });
 
+  it("are taken from every message that holds one, and a message too deep to write again harms nobody", async () => {
+    await using server = await serve({ auth: await auth() });
+    await using client = await rawSocket(server.port);
+    client.write(`{"id":1,"metadata":{"troupe/authorization":"Bearer ${KEY}","kept":1},"params":{"_meta":{"kept":2}}}\n`);
+    client.write(
+      `{"id":2,"params":{"_meta":{"troupe/authorization":"Bearer ${KEY}"}},"metadata":{"troupe/authorization":"Bearer ${KEY}"}}\n`,
+    );
+    client.write(`{"id":3,"troupe/authorization":${"[".repeat(500_000)}${"]".repeat(500_000)}}\n`);
+    client.write('{"id":4}\n');
+    await client.until('"id":4');
+    const frames = server.gateway.connections[0]?.frames ?? [];
+    assert.deepEqual(frames.slice(0, 2), [
+      '{"id":1,"metadata":{"kept":1},"params":{"_meta":{"kept":2}}}',
+      '{"id":2,"params":{"_meta":{}},"metadata":{}}',
+    ]);
+    assert.equal(frames.length, 4);
+  });
+
   it("must come in time", async () => {
     await using server = await serve({ auth: await auth(), limits: { tokenMs: 40 } });
     await using client = await rawSocket(server.port);

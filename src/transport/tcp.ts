@@ -9,10 +9,11 @@ import { listenAtPath } from "./unix-socket.ts";
 
 /**
  * MCP over TCP or a Unix socket, framed as on stdio: one JSON text a line, one
- * connection one client (the specification's advice for custom transports).
+ * connection one client (the specification's advice for custom transports). Other
+ * protocols of one JSON object a line go the same way, with a `refusal` of their own.
  */
 export async function serveTcp(options: TcpOptions): Promise<TcpDoor> {
-  const { gateway, host = "127.0.0.1", port = 0, path, as = "local", clock = systemClock, log } = options;
+  const { gateway, refusal, host = "127.0.0.1", port = 0, path, as = "local", clock = systemClock, log } = options;
   const limits = { ...TCP_LIMITS, ...options.limits };
   // Whoever may open the file is its owner: the mode has asked already.
   const auth = path === undefined ? options.auth : undefined;
@@ -41,7 +42,7 @@ export async function serveTcp(options: TcpOptions): Promise<TcpDoor> {
     const caller: Caller = path === undefined ? { scopes: [], ...(peer === undefined ? {} : { peer }) } : { principal: as, scopes: [] };
     const connection = tcpConnection({
       socket,
-      door: auth === undefined ? { gateway } : { gateway, auth },
+      door: { gateway, ...(refusal === undefined ? {} : { refusal }), ...(auth === undefined ? {} : { auth }) },
       resource: auth?.resource ?? "",
       caller,
       limits,

@@ -14,5 +14,6 @@ export * from "./session.ts";
 export type * from "./source.ts";
 export type * from "./store.ts";
 export type * from "./surface.ts";
+export { defaultRate, type Rate, TokenBuckets } from "./token-buckets.ts";
 export type * from "./transfer.ts";
 export { Watchers } from "./watchers.ts";

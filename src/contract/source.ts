@@ -37,7 +37,8 @@ export interface Source {
   /**
    * A tool call, a resource read (args: the variables of its template) or a prompt.
    * Refusals with a meaning to the gateway: `UNKNOWN` (no such offer for this viewer),
-   * `INVALID` (arguments). Throws `TroupeError` for faults.
+   * `INVALID` (arguments), `INVALID_PARAMS` (the request itself is wrong: an error and no
+   * result, of a tool too, with the refusal's data as its own). Throws `TroupeError` for faults.
    */
   act(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Promise<Reply>;
   /**

@@ -27,6 +27,8 @@ export interface Offer {
   /** What the actor receives or views. */
   readonly action: string;
   readonly readOnly: boolean;
+  /** A tool whose source checks the arguments and says what is wrong with them. Absent: the gateway does, by `inputSchema`. */
+  readonly checksArguments?: boolean;
 }
 
 /** What a viewer may do and see now. Pure. */

@@ -1,5 +1,6 @@
 export { createGateway } from "./gateway.ts";
 export type { FaultKind } from "./errors.ts";
-export type { GatewayOptions, Limits, Rate, ServerInfo } from "./options.ts";
+export type { Rate } from "../contract/index.ts";
+export type { GatewayOptions, Limits, ServerInfo } from "./options.ts";
 export { refusal, refusalText } from "./refusal.ts";
 export { LEGACY_REVISIONS, MODERN_REVISIONS } from "./revision.ts";

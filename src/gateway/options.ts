@@ -5,6 +5,7 @@ import {
   type Entropy,
   type Log,
   type Peers,
+  type Rate,
   type SessionStore,
   type Source,
   type StreamStore,
@@ -23,12 +24,6 @@ export interface ServerInfo {
   readonly description?: string;
   readonly websiteUrl?: string;
   readonly icons?: readonly Bag[];
-}
-
-/** A token bucket: `burst` at once, refilled with `perSecond`. */
-export interface Rate {
-  readonly perSecond: number;
-  readonly burst: number;
 }
 
 /** Bounds of what a client may send or make the server hold. */

@@ -3,6 +3,7 @@ import {
   type Behaviour,
   type CallOptions,
   type Change,
+  DEFAULT_POLICY,
   type Engine,
   EngineError,
   type Message,
@@ -17,6 +18,9 @@ interface Held {
   seq: number;
   life: number;
   status: "live" | "stopped";
+  createdAt: number;
+  lastMessageAt: number;
+  messageCount: number;
   owner?: string;
 }
 
@@ -97,6 +101,9 @@ export class FakeEngine implements Engine {
       seq: isNew ? 1 : (held?.seq ?? 0) + 1,
       life: isNew ? (held?.life ?? 0) + 1 : (held?.life ?? 1),
       status: turn.stop === undefined ? "live" : "stopped",
+      createdAt: isNew ? stamped.at : (held?.createdAt ?? stamped.at),
+      lastMessageAt: stamped.at,
+      messageCount: isNew ? 1 : (held?.messageCount ?? 0) + 1,
       ...(owner === undefined ? {} : { owner }),
     };
     this.actors.set(message.to, next);
@@ -127,6 +134,9 @@ export class FakeEngine implements Engine {
       seq: (held?.seq ?? 0) + 1,
       life: held?.life ?? 1,
       status: "live",
+      createdAt: held?.createdAt ?? this.#count,
+      lastMessageAt: this.#count,
+      messageCount: (held?.messageCount ?? 0) + 1,
       ...(keep === undefined ? {} : { owner: keep }),
     });
     this.#announce(id);
@@ -138,7 +148,11 @@ export class FakeEngine implements Engine {
     const held = this.actors.get(id);
     if (held === undefined) return undefined;
     const state: Snapshot["state"] = JSON.parse(JSON.stringify(held.state));
-    return { ...this.#changeOf(id), state, ...(held.owner === undefined ? {} : { owner: held.owner }) };
+    const { createdAt, lastMessageAt, messageCount, owner } = held;
+    const behaviour = this.#kinds.get(id.slice(0, id.indexOf("/")));
+    const { version = 1, policy: { persistence } = DEFAULT_POLICY } = behaviour ?? {};
+    const known = { version, createdAt, lastMessageAt, messageCount, persistence };
+    return { ...this.#changeOf(id), state, ...known, ...(owner === undefined ? {} : { owner }) };
   }
 
   async stop(id: ActorId): Promise<void> {

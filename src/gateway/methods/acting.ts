@@ -1,5 +1,5 @@
 import type { Bag, CallOptions, Receipt, Reply, Surface } from "../../contract/index.ts";
-import { type Call, type Members, type Method, type Outcome, RECEIPT_META, SCOPES } from "../call.ts";
+import { type Call, type Members, type Method, type Outcome, RECEIPT_META, type Refusal, SCOPES } from "../call.ts";
 import { Fault } from "../errors.ts";
 import { bagIn, isArray } from "../json.ts";
 import { indexOf, type Target } from "../offers.ts";
@@ -69,8 +69,13 @@ class Acting {
     if ("needs" in reply) return reply;
     if (reply.refused.code === CANNOT_ASK && eraOf(call.revision) === "modern") return cannotAsk(call, [capabilityIn(reply.refused)]);
     if (reply.refused.code === "UNKNOWN") throw kind.unknown(call, target);
+    if (reply.refused.code === "INVALID_PARAMS") throw invalidParams(reply.refused);
     return kind.refuse(reply.refused);
   }
+}
+
+function invalidParams({ message, data }: Refusal): Fault {
+  return new Fault("PARAMS", message, data === undefined ? undefined : { data });
 }
 
 function withReceipt(outcome: Outcome, receipt: Receipt | undefined): Outcome {

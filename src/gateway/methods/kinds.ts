@@ -69,6 +69,7 @@ export const tool: Kind = {
   complain(call, { offer }) {
     const args = argumentsIn(call);
     call.checkArguments?.(offer, args);
+    if (offer.checksArguments === true) return undefined;
     const complaint = complaintAbout(offer, args);
     return complaint === undefined
       ? undefined

@@ -20,12 +20,13 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   gateway: ["contract", "platform", "source"],
   transport: ["contract", "gateway"],
   server: ["contract", "source", "gateway", "transport"],
-  packet: ["contract", "source"],
+  packet: ["contract", "actor", "platform", "source"],
   theater: ["contract", "source"],
   wasm: ["contract", "source"],
   agentic: ["contract", "source"],
   embed: ["contract", "source", "gateway", "agentic"],
   testing: ["contract"],
+  "packet-testing": ["contract", "packet", "engine", "gateway", "testing"],
 };
 
 /** Ways into a folder beside its index.ts, and who may take them: what no public subpath shall lead to. */

@@ -34,7 +34,7 @@ export type {
 } from "./definition.ts";
 export { elicit, type Elicited, type Question, roots, sample } from "./elicit.ts";
 export type { Later } from "./later.ts";
-export { keyOf } from "./names.ts";
+export { actorId, keyOf } from "./names.ts";
 export { type Random, seeded } from "./random.ts";
 export { type Refusal, refuse } from "./refuse.ts";
 export { fromJsonSchema } from "./schema.ts";

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Behaviour, DEFAULT_POLICY } from "../contract/index.ts";
+import { capability } from "../packet/index.ts";
 import { banner, type BannerFacts } from "./banner.ts";
 import type { Part } from "./load.ts";
 
@@ -19,7 +20,7 @@ const kind = (name: string, tools: readonly string[], persistence: "disk" | "mem
     receive: () => ({}),
   });
 
-const part = (...kinds: readonly Behaviour[]): Part => ({ kinds, sources: [] });
+const part = (...kinds: readonly Behaviour[]): Part => ({ kinds, cast: kinds, capabilities: [], sources: [] });
 
 const facts = (more: Partial<BannerFacts>): BannerFacts => ({
   name: "The Keep",
@@ -77,6 +78,34 @@ test("the banner counts in singular too, and says that memory keeps nothing", ()
   const told = banner(facts({ name: "bell", parts: [part(kind("bell", ["ring"], "memory"))], data: undefined }), plain);
   assert.match(told, /^bell is served: 1 kind of actors with 1 tool and 1 prompt\.\n/);
   assert.match(told, / {2}Data {3}none: its actors live in memory/);
+});
+
+const sum = (id: string) => capability(id, { intent: "Adds", execute: () => ({ sum: 0 }) });
+const withCapabilities = (...ids: readonly string[]): Part => ({ kinds: [], cast: [], capabilities: ids.map(sum), sources: [] });
+
+test("the banner counts capabilities, alone and beside actors", () => {
+  const first = (...parts: readonly Part[]): string => banner(facts({ parts }), plain).split("\n")[0] ?? "";
+  assert.equal(first(withCapabilities("sum")), "The Keep is served: 1 capability.");
+  assert.equal(first(withCapabilities("sum", "total"), withCapabilities("mean")), "The Keep is served: 3 capabilities.");
+  assert.equal(
+    first(part(kind("room", ["look"])), withCapabilities("sum", "total")),
+    "The Keep is served: 1 kind of actors with 1 tool and 1 prompt, and 2 capabilities.",
+  );
+});
+
+test("the banner says where packets are taken, in a column with the rest", () => {
+  const rows = (addresses: BannerFacts["addresses"]): string =>
+    banner(facts({ parts: [withCapabilities("sum")], addresses }), plain).split("\n\n")[1] ?? "";
+  const packetsTcp = "tcp://127.0.0.1:3001";
+  assert.equal(
+    rows({ http: "http://127.0.0.1:3000/mcp", meta: "M", packets: "http://127.0.0.1:3000/packets", packetsTcp }),
+    `  HTTP     http://127.0.0.1:3000/mcp
+           M for clients that never ask for the list again
+  Packets  http://127.0.0.1:3000/packets
+           tcp://127.0.0.1:3001, one a line
+  Data     /data`,
+  );
+  assert.equal(rows({ stdio: true, packetsTcp }), "  Packets  tcp://127.0.0.1:3001, one a line\n  stdio    this process\n  Data     /data");
 });
 
 test("a name that could be no name on a command line is written as one", () => {

@@ -24,20 +24,25 @@ const KEY = '--header "Authorization: Bearer YOUR-KEY"';
 
 export const banner = (facts: BannerFacts, paint: Painter): string => {
   const { name, addresses, data, node, unserved } = facts;
-  const lines = [`${paint("bold", name)} is served: ${contents(facts.parts)}.`, ""];
-  const row = (what: string, value: string): void => void lines.push(`  ${what.padEnd(5)}  ${value}`);
+  const rows: (readonly [what: string, value: string])[] = [];
+  const row = (what: string, value: string): void => void rows.push([what, value]);
   if (addresses.http !== undefined) {
     row("HTTP", paint("cyan", addresses.http));
     row("", `${addresses.meta} for clients that never ask for the list again`);
   }
   if (addresses.tcp !== undefined) row("TCP", paint("cyan", addresses.tcp));
+  if (addresses.packets !== undefined) row("Packets", paint("cyan", addresses.packets));
+  if (addresses.packetsTcp !== undefined)
+    row(addresses.packets === undefined ? "Packets" : "", `${paint("cyan", addresses.packetsTcp)}, one a line`);
   if (addresses.stdio) row("stdio", "this process");
   if (node === undefined) row("Data", data ?? "none: its actors live in memory");
   else {
     row("Node", paint("cyan", node.url));
     row("Data", `on the Restate server at ${node.engine}`);
   }
-  lines.push("", ...connecting(facts));
+  const width = Math.max(...rows.map(([what]) => what.length), "stdio".length);
+  const lines = [`${paint("bold", name)} is served: ${contents(facts.parts)}.`, ""];
+  lines.push(...rows.map(([what, value]) => `  ${what.padEnd(width)}  ${value}`), "", ...connecting(facts));
   if (unserved.length > 0) {
     const kinds = unserved.map(({ kind, actors }) => `${kind} (${counted(actors, "actor")})`).join(", ");
     lines.push(`${paint("yellow", "Not served")}: ${kinds}, kept there too.`, SERVE_THEM_TOO, "");
@@ -85,7 +90,7 @@ const commandName = (name: string): string =>
 const shellWord = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 
 const contents = (parts: readonly Part[]): string => {
-  const kinds = parts.flatMap((part) => part.kinds);
+  const kinds = parts.flatMap((part) => part.cast);
   const sources = parts.flatMap((part) => part.sources);
   const what = [
     ...(kinds.length > 0 ? [counted(kinds.length, "kind", " of actors")] : []),
@@ -96,7 +101,12 @@ const contents = (parts: readonly Part[]): string => {
     const count = catalogues.reduce((sum, catalogue) => sum + catalogue[list].length, 0);
     return count > 0 ? [counted(count, list.slice(0, -1))] : [];
   });
-  return `${joined(what)}${offers.length > 0 ? ` with ${joined(offers)}` : ""}`;
+  const actors = `${joined(what)}${offers.length > 0 ? ` with ${joined(offers)}` : ""}`;
+  // They have tools too, as many as the configuration exposes.
+  const capabilities = parts.reduce((sum, part) => sum + part.capabilities.length, 0);
+  const more = capabilities === 1 ? "1 capability" : `${capabilities} capabilities`;
+  if (capabilities === 0) return actors;
+  return actors === "" ? more : `${actors}, and ${more}`;
 };
 
 /** Of a source that has it at hand: nobody waits for one that must ask elsewhere. */

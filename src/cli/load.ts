@@ -2,13 +2,18 @@ import { existsSync, statSync } from "node:fs";
 import { basename, extname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { type Behaviour, type Source, TroupeError } from "../contract/index.ts";
+import type { Capability } from "../packet/index.ts";
 import { CommandError, describeFailure, EXIT, usage } from "./exit-code.ts";
 
 /** What one module exports. */
 export interface Part {
   /** `name=module`: its names are put under it. */
   readonly prefix?: string;
+  /** All that an engine runs. */
   readonly kinds: readonly Behaviour[];
+  /** Of these, those that MCP clients meet as actors; the others are what stands behind capabilities. */
+  readonly cast: readonly Behaviour[];
+  readonly capabilities: readonly Capability[];
   readonly sources: readonly Source[];
 }
 
@@ -38,6 +43,15 @@ const isSource = (value: unknown): value is Source =>
   "act" in value &&
   typeof value.act === "function" &&
   "watch" in value;
+
+const isCapability = (value: unknown): value is Capability =>
+  isObject(value) &&
+  "intent" in value &&
+  "requires" in value &&
+  "does" in value &&
+  isObject(value.does) &&
+  "how" in value.does &&
+  typeof value.does.how === "string";
 
 const INDEX = ["index.ts", "index.mts", "index.js", "index.mjs"];
 
@@ -144,6 +158,10 @@ const splitPrefix = (module: string): { readonly prefix?: string; readonly path:
   return match?.[1] !== undefined && match[2] !== undefined ? { prefix: match[1], path: match[2] } : { path: module };
 };
 
+/** The actors of capabilities. */
+export const behindCapabilities = (capabilities: readonly Capability[]): readonly Behaviour[] =>
+  capabilities.flatMap(({ does }) => (does.how === "actor" && does.own !== true ? [does.behaviour] : []));
+
 /** Imports the modules; a `round` above 0 imports them anew. `onFault` hears of what fails inside a service. */
 export const load = async (modules: readonly string[], round = 0, onFault?: (error: unknown) => void): Promise<Loaded> => {
   const parts: Part[] = [];
@@ -155,16 +173,24 @@ export const load = async (modules: readonly string[], round = 0, onFault?: (err
     const file = locate(path);
     files.push(file);
     const module = /\.ya?ml$/.test(extname(file)) ? await importWorld(file) : await importModule(file, round);
-    const kinds: Behaviour[] = [];
+    const cast: Behaviour[] = [];
+    const capabilities: Capability[] = [];
     const sources: Source[] = [];
     for (const [value, exportedAs] of exported(module)) {
-      if (isBehaviour(value)) kinds.push(value);
+      if (isBehaviour(value)) cast.push(value);
+      else if (isCapability(value)) capabilities.push(value);
       else if (isSource(value)) sources.push(value);
       else sources.push(...(await agenticSource(value, exportedAs, onFault)));
     }
-    if (kinds.length + sources.length === 0)
-      throw usage(`${path} exports nothing to serve: export an actor (actor("name", {…})), a source, or an AgenticService.`);
-    parts.push({ kinds, sources, ...(prefix === undefined ? {} : { prefix }) });
+    if (cast.length + capabilities.length + sources.length === 0)
+      throw usage(`${path} exports nothing to serve: export an actor (actor("name", {…})), a capability, a source, or an AgenticService.`);
+    parts.push({
+      kinds: [...cast, ...behindCapabilities(capabilities)],
+      cast,
+      capabilities,
+      sources,
+      ...(prefix === undefined ? {} : { prefix }),
+    });
     if (typeof module["instructions"] === "string") instructions.push(module["instructions"]);
     if (typeof module["name"] === "string") name ??= module["name"];
     name ??= basename(file).startsWith("index.") ? basename(resolve(file, "..")) : basename(file, extname(file));

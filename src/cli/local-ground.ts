@@ -17,7 +17,8 @@ interface Keep {
   readonly streams: StreamStore;
 }
 
-const keepsFiles = (parts: readonly Part[]): boolean => parts.some(({ kinds }) => kinds.some((kind) => kind.policy.persistence === "disk"));
+const keepsFiles = (parts: readonly Part[]): boolean =>
+  parts.some(({ kinds, capabilities }) => capabilities.length > 0 || kinds.some((kind) => kind.policy.persistence === "disk"));
 
 const open = (loaded: Loaded, { options, dev, log }: GroundOptions): Keep => {
   // Memory actors alone leave nothing behind, so they need no directory either.

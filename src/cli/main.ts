@@ -7,6 +7,7 @@ import { registerClusterCommands } from "./cluster-commands.ts";
 import { describeFailure, EXIT, type ExitCode } from "./exit-code.ts";
 import { registerExportCommands } from "./export-commands.ts";
 import { bearGoneReaders, print, printed, visible } from "./output.ts";
+import { registerPacketCommands } from "./packet-commands.ts";
 import { registerServeCommands } from "./serve-commands.ts";
 
 const version = (): string => {
@@ -45,6 +46,7 @@ const run = async (argv: readonly string[]): Promise<ExitCode> => {
   registerChainCommands(program);
   registerExportCommands(program);
   registerClusterCommands(program);
+  registerPacketCommands(program);
   for (const command of program.commands) command.exitOverride();
   try {
     await program.parseAsync([...argv], { from: "user" });

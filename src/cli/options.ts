@@ -31,6 +31,11 @@ export interface ServeOptions {
   readonly rate?: number;
   readonly receipts?: boolean;
   readonly grace: number;
+  /** True: beside MCP's HTTP. An address: there, by lines over TCP, too. */
+  readonly packets?: true | HostPort;
+  /** False: `--no-auth`. */
+  readonly auth: boolean;
+  readonly config?: string;
 }
 
 const collect = (value: string, before: readonly string[] | undefined): readonly string[] => [...(before ?? []), value];
@@ -123,6 +128,13 @@ export const addServeOptions = (command: Command): Command =>
     .option("--require-scope <scope>", "every request needs it; repeatable", collect)
     .option("--allow-host <name>", "a Host besides loopback; repeatable", collect)
     .option("--allow-origin <origin>", "a browser origin besides loopback; repeatable", collect)
+    .option(
+      "--packets [address]",
+      "take packets: POST /packets and WebSocket beside MCP's HTTP, and with [host:]port one a line over TCP there",
+      (text: string) => parseHostPort(text, "--packets"),
+    )
+    .option("--no-auth", "with --packets: take them from whoever reaches this machine's loopback, each user a guest")
+    .option("--config <file>", "of capabilities, JSON or YAML: actors (limits, timeouts), mcp (exposure, tool servers)")
     .option("--insecure", "listen beyond loopback without tokens")
     .option("--rate <calls>", "requests a second for each principal; 0 for no limit", positive)
     .option("--receipts", 'results carry _meta["troupe/receipt"]')

@@ -10,6 +10,7 @@ import { faultFields } from "./fault-fields.ts";
 import type { Ground, GroundOptions, NodeAddress } from "./ground.ts";
 import { type Loaded, release } from "./load.ts";
 import type { ServerLog } from "./log.ts";
+import type { Packets } from "./packets.ts";
 import type { ServeOptions } from "./options.ts";
 import { switchSource } from "./switch-source.ts";
 import { type KindCount, SERVE_THEM_TOO } from "./unserved.ts";
@@ -20,6 +21,9 @@ export interface Addresses {
   readonly meta?: string;
   readonly tcp?: string;
   readonly stdio?: true;
+  /** Over HTTP; a WebSocket may be opened there too. */
+  readonly packets?: string;
+  readonly packetsTcp?: string;
 }
 
 /** Everything that runs, and how it ends. */
@@ -62,18 +66,18 @@ const assemble = (
   engine: Engine,
   options: ServeOptions,
   log: ServerLog,
-  how: { readonly inFull: boolean; readonly key: Uint8Array | undefined },
+  how: { readonly inFull: boolean; readonly key: Uint8Array | undefined; readonly capabilities: Source | undefined },
 ): Source => {
-  const { inFull, key } = how;
+  const { inFull, key, capabilities } = how;
   const names = options.toolNames === "strict" ? strict : dotted;
   const sources = loaded.parts.flatMap((part) => {
     const ofActors =
-      part.kinds.length === 0
+      part.cast.length === 0
         ? []
         : [
             cast({
               engine,
-              kinds: part.kinds,
+              kinds: part.cast,
               names,
               ...(key === undefined ? {} : { handles: { secret: handleSecret(key) } }),
               onFault: (error, actor) => log("error", "surface-fault", { actor, ...faultFields(error, inFull) }),
@@ -82,8 +86,10 @@ const assemble = (
     const all = [...ofActors, ...part.sources];
     return part.prefix === undefined ? all : all.map((source) => prefix(part.prefix ?? "", source, names));
   });
-  const [only] = sources;
-  return only !== undefined && sources.length === 1 ? only : merge(...sources);
+  // Under no prefix: a capability has the same name to packets.
+  const all = capabilities === undefined ? sources : [...sources, capabilities];
+  const [only] = all;
+  return only !== undefined && all.length === 1 ? only : merge(...all);
 };
 
 export const logUnserved = (log: ServerLog, unserved: readonly KindCount[]): void =>
@@ -91,6 +97,12 @@ export const logUnserved = (log: ServerLog, unserved: readonly KindCount[]): voi
     kinds: Object.fromEntries(unserved.map(({ kind, actors }) => [kind, actors])),
     what: SERVE_THEM_TOO,
   });
+
+/** Loaded only where there is something for it: capabilities, or a door for packets. */
+const packetsOf = async (loaded: Loaded, options: ServeOptions, known: boolean, log: Log): Promise<Packets | undefined> => {
+  if (options.packets === undefined && loaded.parts.every(({ capabilities }) => capabilities.length === 0)) return undefined;
+  return (await import("./packets.ts")).openPackets(options, known, log);
+};
 
 // Each loaded only where it is stood on: what it needs is much.
 const onLocalGround = async (loaded: Loaded, how: GroundOptions): Promise<Ground> =>
@@ -121,22 +133,29 @@ export const startServer = async (
   };
   try {
     const auth = await authOf(options);
+    const packets = await packetsOf(loaded, options, auth !== undefined, forLog(log));
+    if (packets !== undefined) closers.push(() => packets[Symbol.asyncDispose]());
+    const prepared = packets?.prepared(loaded) ?? loaded;
     const standing: GroundOptions = { options, log, dev, inFull };
     const ground =
-      options.engine === undefined ? await onLocalGround(loaded, standing) : await onClusterGround(loaded, options.engine, standing);
+      options.engine === undefined ? await onLocalGround(prepared, standing) : await onClusterGround(prepared, options.engine, standing);
     closers.push(() => ground[Symbol.asyncDispose]());
     const { key } = ground;
-    let engine = await ground.start(loaded);
-    const switched = switchSource(assemble(loaded, engine, options, log, { inFull, key }));
+    let engine = await ground.start(prepared);
+    const made = async (of: Loaded): Promise<Source> =>
+      assemble(of, engine, options, log, { inFull, key, capabilities: await packets?.start(of, { engine, data: ground.data }) });
+    const switched = switchSource(await made(prepared));
     let served = loaded;
     closers.push(() => release(served));
     const serve = async (next: Loaded): Promise<void> => {
-      engine = await ground.start(next);
-      switched.replace(assemble(next, engine, options, log, { inFull, key }));
+      const ready = packets?.prepared(next) ?? next;
+      engine = await ground.start(ready);
+      switched.replace(await made(ready));
+      packets?.tunnelTo(gateway);
     };
     const gateway = createGateway({
       source: switched.source,
-      info: { name: loaded.name, version: about.version },
+      info: packets?.info ?? { name: loaded.name, version: about.version },
       ...(loaded.instructions === undefined ? {} : { instructions: loaded.instructions }),
       sessions: ground.sessions,
       streams: ground.streams,
@@ -150,6 +169,8 @@ export const startServer = async (
       log: forLog(log),
     });
     closers.push(() => gateway[Symbol.asyncDispose]());
+    packets?.tunnelTo(gateway);
+    const packetDoor = options.packets === undefined ? undefined : packets?.doors();
 
     const doorLog = options.json === true ? forLog(log) : withoutAddresses(forLog(log));
     const common = { gateway, log: doorLog, insecure: options.insecure ?? false, ...(auth === undefined ? {} : { auth }) };
@@ -163,9 +184,16 @@ export const startServer = async (
         ...wantsHttp,
         ...(options.allowHost === undefined ? {} : { allowedHosts: options.allowHost }),
         ...(options.allowOrigin === undefined ? {} : { allowedOrigins: options.allowOrigin }),
+        ...(packetDoor === undefined ? {} : { doors: [packetDoor.http], upgrades: [packetDoor.webSocket] }),
       });
       doors.push((how) => door.close(how));
       http = door;
+    }
+    let packetsTcp: TcpDoor | undefined;
+    if (packetDoor !== undefined && typeof options.packets === "object") {
+      const door = await serveTcp({ ...common, ...options.packets, ...packetDoor.tcp });
+      doors.push((how) => door.close(how));
+      packetsTcp = door;
     }
     if (options.tcp !== undefined) {
       const door = await serveTcp({ ...common, ...options.tcp, ...(options.as === undefined ? {} : { as: options.as }) });
@@ -193,6 +221,8 @@ export const startServer = async (
         ...(http === undefined ? {} : { http: http.url, meta: `${http.url}/meta` }),
         ...(tcp === undefined ? {} : { tcp: tcp.url }),
         ...(stdio === undefined ? {} : { stdio: true as const }),
+        ...(http === undefined || packetDoor === undefined ? {} : { packets: new URL(packetDoor.http.path, http.url).href }),
+        ...(packetsTcp === undefined ? {} : { packetsTcp: packetsTcp.url }),
       },
       ...(ground.data === undefined ? {} : { data: ground.data }),
       ...(ground.node === undefined ? {} : { node: ground.node }),

@@ -1,0 +1,112 @@
+import { type Bag, type Json, TroupeError } from "../contract/index.ts";
+import { errorIn } from "../packet/client-reply.ts";
+import { Capabilities, capability } from "../packet/index.ts";
+import { isBag, textOr } from "./bag.ts";
+import { CommandError, EXIT } from "./exit-code.ts";
+import { type Output, table } from "./output.ts";
+import { openClient, packetFailure, type PacketPlace } from "./packet-place.ts";
+
+/** What they must be like: all of it. */
+export interface Wanted {
+  /** Any of them is part of the intent. */
+  readonly words: readonly string[];
+  readonly needs?: readonly string[];
+  readonly gives?: readonly string[];
+}
+
+/** As `packetflow://capabilities` has it. */
+interface Listed {
+  readonly id: string;
+  readonly intent: string;
+  readonly requires: readonly string[];
+  readonly provides: readonly string[];
+  /** All that it says. */
+  readonly whole: Bag;
+}
+
+const LISTING = "packetflow://capabilities";
+
+export const listCapabilities = async ({ words, needs, gives }: Wanted, place: PacketPlace, out: Output): Promise<void> => {
+  const listed = await asked(place);
+  const found = registryOf(listed).discover({
+    intent: words.join(" "),
+    ...(needs && { requires: needs }),
+    ...(gives && { provides: gives }),
+  });
+  const ids = new Set(found.map(({ id }) => id));
+  const rows = listed.filter(({ id }) => ids.has(id));
+  if (out.json) for (const { whole } of rows) out.show(whole, () => "");
+  else
+    out.show({}, () =>
+      rows.length === 0 ? (listed.length === 0 ? "No capabilities." : "No capability is like that.") : capabilityTable(rows),
+    );
+};
+
+/** The server's own way to look, so that both find the same. */
+const registryOf = (listed: readonly Listed[]): Capabilities => {
+  try {
+    return new Capabilities(
+      listed.map(({ id, intent, requires, provides }) => capability(id, { intent, requires, provides, execute: () => null })),
+    );
+  } catch (error) {
+    throw error instanceof TroupeError ? unclear(error.message) : error;
+  }
+};
+
+const unclear = (why: string): CommandError =>
+  new CommandError(EXIT.failed, "NO_REPLY", `The server did not say clearly what it can be asked for: ${why}`);
+
+const asked = async (place: PacketPlace): Promise<readonly Listed[]> => {
+  using client = openClient(place);
+  try {
+    const reply = await client.send({
+      type: "mcp_request",
+      payload: { mcp_message: { jsonrpc: "2.0", id: 1, method: "resources/read", params: { uri: LISTING } } },
+    });
+    if (reply.type === "capability_error") throw errorIn(reply);
+    return listedIn(reply.payload);
+  } catch (error) {
+    throw packetFailure(error);
+  }
+};
+
+const listedIn = ({ mcp_message }: Bag): readonly Listed[] => {
+  const { result, error } = isBag(mcp_message) ? mcp_message : {};
+  if (isBag(result) && isList(result["contents"])) return result["contents"].flatMap(capabilitiesIn);
+  throw unclear(textOr(isBag(error) ? error["message"] : undefined, `its answer has no ${LISTING}.`));
+};
+
+const capabilitiesIn = (content: Json): readonly Listed[] => {
+  const value = parsed(textOr(isBag(content) ? content["text"] : undefined, ""));
+  if (!isBag(value) || !isList(value["capabilities"])) throw unclear(`its ${LISTING} is none.`);
+  return value["capabilities"].flatMap(listedAs);
+};
+
+const parsed = (text: string): Json => {
+  try {
+    const value: Json = JSON.parse(text);
+    return value;
+  } catch {
+    return null;
+  }
+};
+
+const listedAs = (whole: Json): readonly Listed[] => {
+  if (!isBag(whole) || typeof whole["id"] !== "string" || typeof whole["intent"] !== "string") return [];
+  return [{ id: whole["id"], intent: whole["intent"], requires: textsOf(whole["requires"]), provides: textsOf(whole["provides"]), whole }];
+};
+
+const isList = (value: Json | undefined): value is readonly Json[] => Array.isArray(value);
+const textsOf = (value: Json | undefined): readonly string[] => (isList(value) ? value.filter((one) => typeof one === "string") : []);
+
+const capabilityTable = (rows: readonly Listed[]): string =>
+  table(
+    ["capability", "needs", "gives", "actors", "intent"],
+    rows.map(({ id, intent, requires, provides, whole }) => [
+      id,
+      requires.join(", "),
+      provides.join(", "),
+      whole["actor_enabled"] === true ? "yes" : "",
+      intent,
+    ]),
+  );

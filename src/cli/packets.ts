@@ -1,0 +1,173 @@
+import { join } from "node:path";
+import type { Caller, Engine, Log, Rate, Source } from "../contract/index.ts";
+import { defaultRate, systemClock, TokenBuckets } from "../contract/index.ts";
+import {
+  Capabilities,
+  capabilityOf,
+  capabilitySource,
+  type Config,
+  type ForeignServers,
+  foreignServers,
+  PacketFlow,
+  packetDoors,
+  type PacketDoors,
+  type PacketSession,
+  readConfig,
+  type Reception,
+  type Searches,
+  searchesOf,
+  REQUEST_PACKET_SCHEMA,
+} from "../packet/index.ts";
+import { usage } from "./exit-code.ts";
+import { behindCapabilities, type Loaded } from "./load.ts";
+import type { ServeOptions } from "./options.ts";
+import { readConfigFile } from "./packet-config.ts";
+
+/** With the configuration that is asked for. Throws a `CommandError` where packets would come from nobody in particular. */
+export function openPackets(options: ServeOptions, known: boolean, log: Log): Packets {
+  const { packets, auth, config, rate, insecure } = options;
+  if (packets !== undefined && !known && auth)
+    throw usage(
+      "--packets needs to know its callers: give --api-keys or --jwks, or say --no-auth, which takes guests from this machine alone.",
+    );
+  if (!auth && known) throw usage("--no-auth does not go with --api-keys or --jwks: leave one of them away.");
+  if (!auth && insecure === true)
+    throw usage("--no-auth takes guests from this machine alone, and does not go with --insecure: give --api-keys or --jwks beyond it.");
+  if (packets !== undefined) log("info", { event: "packets", callers: known ? "authenticated" : "guests" });
+  return new Packets({
+    config: config === undefined ? readConfig({}) : readConfigFile(config),
+    named: config !== undefined,
+    log,
+    everyActor: packets !== undefined,
+    ...(rate === undefined ? {} : { rate: rate === 0 ? false : { perSecond: rate, burst: rate * 2 } }),
+  });
+}
+
+export interface PacketsOptions {
+  readonly config: Config;
+  /** MCP clients know the server by the configuration's name. */
+  readonly named: boolean;
+  readonly log: Log;
+  /** False: no limit. Absent: by how near a caller is. */
+  readonly rate?: Rate | false;
+  /** Packets reach actors that are no capabilities by themselves, too. */
+  readonly everyActor: boolean;
+}
+
+/** Where the capabilities' actors are. */
+export interface Standing {
+  readonly engine: Engine;
+  /** The folder for what is made of their chains. Absent: nothing is kept. */
+  readonly data: string | undefined;
+}
+
+/** The capabilities of what is served: as packets reach them, and as MCP does. Other modules come with a reload. */
+export class Packets implements AsyncDisposable {
+  readonly #options: PacketsOptions;
+  readonly #servers: ForeignServers;
+  readonly #buckets = new TokenBuckets(systemClock);
+  #flow: PacketFlow | undefined;
+  #searches: Searches | undefined;
+  #source: (Source & Disposable) | undefined;
+
+  constructor(options: PacketsOptions) {
+    this.#options = options;
+    this.#servers = foreignServers({
+      servers: options.config.mcp.servers,
+      clock: systemClock,
+      log: (server, line) => options.log("info", { event: "tool-server", server, line }),
+    });
+  }
+
+  /** Undefined: the server's own. */
+  get info(): { readonly name: string; readonly version: string } | undefined {
+    const { named, config } = this.#options;
+    return named ? { name: config.mcp.server_name, version: config.mcp.server_version } : undefined;
+  }
+
+  /** The modules with their capabilities as the configuration has them: their actors know its tool servers. */
+  prepared(loaded: Loaded): Loaded {
+    const { config } = this.#options;
+    const given = { servers: this.#servers, persistence: config.actors.persistence_strategy, clock: systemClock };
+    const parts = loaded.parts.map((part) => {
+      const capabilities = new Capabilities(part.capabilities, given).list();
+      return { ...part, capabilities, kinds: [...part.cast, ...behindCapabilities(capabilities)] };
+    });
+    return { ...loaded, parts };
+  }
+
+  /** From now on these run on that engine. What they are as MCP: undefined where there are none. */
+  async start({ parts }: Loaded, { engine, data }: Standing): Promise<Source | undefined> {
+    const { config, log, rate, everyActor } = this.#options;
+    const given = parts.flatMap(({ capabilities }) => capabilities);
+    await this.#release();
+    const file = data === undefined ? ":memory:" : join(data, "search.db");
+    this.#searches = searchesOf(given, engine, file, (error) => log("error", { event: "search-fault", why: String(error) }));
+    const declared = [...given, ...(this.#searches?.capabilities ?? [])];
+    const actors = everyActor ? parts.flatMap(({ cast }) => cast).map((kind) => capabilityOf(kind)) : [];
+    const flow = new PacketFlow({
+      capabilities: new Capabilities([...declared, ...actors]),
+      engine,
+      servers: this.#servers,
+      actors: { defaultTimeoutMs: config.actors.default_timeout, maxPerUser: config.actors.max_actors_per_user },
+      executionMs: config.mcp.tool_timeout,
+      admit:
+        rate === false ? () => 0 : ({ principal, peer }: Caller) => this.#buckets.take(principal ?? peer ?? "", rate ?? defaultRate(peer)),
+      onFault: (error, about) =>
+        log("error", { event: "packet-fault", ...about, name: error instanceof Error ? error.name : typeof error, why: String(error) }),
+    });
+    this.#flow = flow;
+    if (declared.length === 0) return undefined;
+    const { expose_capabilities: expose, auto_generate_tools: generate, tool_timeout: toolTimeoutMs } = config.mcp;
+    this.#source = capabilitySource({
+      capabilities: new Capabilities(declared),
+      run: (id, payload, options) => flow.running.run(id, payload, options),
+      actors: flow.actors,
+      engine,
+      expose,
+      generate,
+      toolTimeoutMs,
+      log,
+    });
+    return this.#source;
+  }
+
+  doors(): PacketDoors {
+    const current = (): PacketFlow => {
+      if (this.#flow === undefined) throw new Error("Packets came before there was anything to run them.");
+      return this.#flow;
+    };
+    const open = (reception: Reception): PacketSession => {
+      let flow = current();
+      let session = flow.open(reception);
+      return {
+        // Other modules are another flow, and who is connected stays so.
+        receive(text) {
+          if (flow !== current()) {
+            flow = current();
+            session = flow.open(reception);
+          }
+          return session.receive(text);
+        },
+        close: () => session.close(),
+      };
+    };
+    return packetDoors({ open }, { schema: REQUEST_PACKET_SCHEMA });
+  }
+
+  tunnelTo(gateway: Parameters<PacketFlow["tunnelTo"]>[0]): void {
+    this.#flow?.tunnelTo(gateway);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#release();
+    await this.#servers[Symbol.asyncDispose]();
+  }
+
+  async #release(): Promise<void> {
+    this.#source?.[Symbol.dispose]();
+    this.#source = undefined;
+    await this.#searches?.[Symbol.asyncDispose]();
+    await this.#flow?.[Symbol.asyncDispose]();
+  }
+}

@@ -1,0 +1,223 @@
+import { refuse, type RunContext, type Value, type WorkContext } from "../actor/index.ts";
+import { DEFAULT_POLICY, TroupeError, type Bag, type Clock, type Json } from "../contract/index.ts";
+import type { Routed } from "./capability.ts";
+import type { KeptDraft } from "./kept-state.ts";
+import { isBag } from "./packet-json.ts";
+import { matcher, type Matcher } from "./match.ts";
+import { PacketError } from "./packet-error.ts";
+import { PacketRun, PacketWork, packetArgs } from "./packet-run.ts";
+import type { PacketContext } from "./packet.ts";
+import { missing } from "./required.ts";
+import { recordedServers } from "./recorded.ts";
+import type { Servers } from "./servers.ts";
+import type { ActorTimes, Timeout } from "./timeout.ts";
+
+/** A handler with its inference taken off. */
+export interface AnyHandler {
+  readonly match?: object;
+  run?(context: PacketRun): unknown;
+  work?(context: PacketWork): Promise<unknown>;
+  view?(state: unknown, context: { readonly payload: unknown; readonly context: PacketContext; readonly metadata: ActorTimes }): unknown;
+}
+
+export interface AnyPeriodic {
+  readonly everyMs: number;
+  run(context: PacketRun): unknown;
+}
+
+export interface HandlersOptions {
+  readonly id: string;
+  readonly provides: readonly string[];
+  readonly timeout: Timeout | undefined;
+  /** Of its kind, in memory: it ends after so long without a message. */
+  readonly expireMs: number | undefined;
+  readonly messages: Readonly<Record<string, AnyHandler>>;
+  readonly periodic: Readonly<Record<string, AnyPeriodic>>;
+  readonly servers: Servers;
+  /** For how long calls of other servers took. */
+  readonly clock: Clock;
+}
+
+type Turn = RunContext<KeptDraft, unknown>;
+type Working = WorkContext<KeptDraft, unknown>;
+
+/** A message of an actor, as `actor()` takes it. */
+export type Message = { run(turn: Turn): Value; work?: never } | { work(turn: Working): Promise<Value>; run?: never };
+
+interface Handler {
+  readonly name: string;
+  readonly match: Matcher;
+  readonly handler: AnyHandler;
+}
+
+/** The first message of an actor that begins through this folder. Its arguments: `expire_ms`, as its policy was chosen. */
+export const BEGIN = "begin";
+const TIMEOUT = "timeout";
+const IDLE = "idle";
+
+/** What a capability's handlers are to its actor: messages, and what tells which of them a payload is. */
+export class Handlers {
+  readonly #options: HandlersOptions;
+  readonly #handlers: readonly Handler[];
+
+  constructor(options: HandlersOptions) {
+    this.#options = options;
+    this.#handlers = Object.entries(options.messages).map(([name, handler]) => {
+      checkHandler(options.id, name, handler, options.periodic);
+      return { name, handler, match: matcher(handler.match, `${options.id}: messages.${name}`) };
+    });
+    for (const [name, { everyMs }] of Object.entries(options.periodic))
+      if (!(Number.isFinite(everyMs) && everyMs >= DEFAULT_POLICY.minEveryMs))
+        throw new TroupeError(
+          "BAD_DEFINITION",
+          `${options.id}: periodic.${name} needs \`everyMs\`, of at least ${DEFAULT_POLICY.minEveryMs} milliseconds.`,
+        );
+    if (this.#handlers.length === 0) throw new TroupeError("BAD_DEFINITION", `${options.id} takes no messages: name one.`);
+  }
+
+  /** Its first message sets timers. */
+  get timed(): boolean {
+    const { periodic, timeout } = this.#options;
+    return Object.keys(periodic).length > 0 || typeof timeout === "function" || timeout?.ends === "lifetime";
+  }
+
+  /** The first pattern, in the order they were written, that it matches. */
+  route(payload: Bag): Routed | undefined {
+    const found = this.#handlers.find(({ match }) => match(payload) !== undefined);
+    return found && { action: found.name, reads: found.handler.view !== undefined };
+  }
+
+  /** A read of a durable state (law 2). */
+  read(action: string, state: Json, metadata: ActorTimes, payload: Bag, context: PacketContext): unknown {
+    const found = this.#handlers.find(({ name }) => name === action);
+    const matched = found?.match(payload);
+    return matched === undefined ? undefined : found?.handler.view?.(state, { payload: matched.payload, context, metadata });
+  }
+
+  messages(): Record<string, Message> {
+    const messages: Record<string, Message> = {};
+    for (const { name, handler, match } of this.#handlers) {
+      const message = this.#message(name, handler, match);
+      if (message !== undefined) messages[name] = message;
+    }
+    for (const [name, periodic] of Object.entries(this.#options.periodic))
+      messages[everyOf(name)] = {
+        run(turn) {
+          const result = periodic.run(new PacketRun(turn, null, {}, { ...turn.state.metadata }));
+          return isPromise(result) ? result : undefined;
+        },
+      };
+    messages[BEGIN] = { run: (turn) => this.#begin(turn, expiryIn(turn.args)) };
+    messages[TIMEOUT] = { run: (turn) => this.#timeUp(turn, expiryIn(turn.args)) };
+    return messages;
+  }
+
+  #message(name: string, handler: AnyHandler, match: Matcher): Message | undefined {
+    const { servers, clock } = this.#options;
+    if (handler.run !== undefined)
+      return {
+        run: (turn) => {
+          const { payload, context, metadata } = this.#enter(name, match, turn);
+          try {
+            return this.#leave(turn, handler.run?.(new PacketRun(turn, payload, context, metadata)));
+          } catch (error) {
+            throw asRefusal(error);
+          }
+        },
+      };
+    if (handler.work === undefined) return undefined;
+    return {
+      work: async (turn) => {
+        const { payload, context, metadata } = this.#enter(name, match, turn);
+        const { record, signal, progress } = turn;
+        const mcp = recordedServers(servers, clock, { record, signal, progress });
+        try {
+          return this.#leave(turn, await handler.work?.(new PacketWork(turn, payload, context, metadata, mcp)));
+        } catch (error) {
+          throw asRefusal(error);
+        }
+      },
+    };
+  }
+
+  #enter(
+    name: string,
+    match: Matcher,
+    turn: Turn,
+  ): { readonly payload: unknown; readonly context: PacketContext; readonly metadata: ActorTimes } {
+    const { payload, context } = packetArgs(turn.args);
+    const matched = match(payload);
+    if (matched === undefined) return refuse(`No message "${name}" of ${this.#options.id} is like that.`, { code: "UNKNOWN" });
+    if (turn.state.fresh === true) this.#begin(turn, this.#options.expireMs);
+    const { metadata } = turn.state;
+    const before = { ...metadata };
+    metadata.message_count += 1;
+    metadata.last_message_at = turn.now;
+    return { payload: matched.payload, context, metadata: before };
+  }
+
+  /** Once in a life, whichever message is its first. */
+  #begin(turn: Turn, expireMs: number | undefined): void {
+    if (!this.timed || turn.state.fresh !== true) return;
+    delete turn.state.fresh;
+    const { periodic, timeout } = this.#options;
+    for (const [name, { everyMs }] of Object.entries(periodic)) {
+      const action = everyOf(name);
+      turn.wake(action, { afterMs: everyMs, everyMs, action });
+      // Each of these keeps the engine from seeing that nobody else says anything.
+      if (expireMs !== undefined) turn.wake(IDLE, { afterMs: expireMs, action: TIMEOUT, args: { expire_ms: expireMs } });
+    }
+    if (typeof timeout === "object" && timeout.ends === "lifetime") turn.wake(TIMEOUT, { afterMs: timeout.ms, action: TIMEOUT });
+    this.#ask(turn);
+  }
+
+  #timeUp(turn: Turn, expireMs: number | undefined): void {
+    const quietMs = turn.now - turn.state.metadata.last_message_at;
+    if (expireMs === undefined || quietMs >= expireMs) turn.stop("timeout");
+    else turn.wake(IDLE, { afterMs: expireMs - quietMs, action: TIMEOUT, args: { expire_ms: expireMs } });
+  }
+
+  #ask(turn: Turn): void {
+    const { timeout } = this.#options;
+    if (typeof timeout !== "function") return;
+    const inMs = timeout({ ...turn.state.metadata }, turn.now);
+    if (inMs === undefined || inMs === Number.POSITIVE_INFINITY) turn.cancel(TIMEOUT);
+    else turn.wake(TIMEOUT, { afterMs: Math.max(0, inMs), action: TIMEOUT });
+  }
+
+  /** What it promised is looked at before anything is kept: a broken promise changes nothing (C3). */
+  #leave(turn: Turn, result: unknown): Value {
+    if (isPromise(result)) return result;
+    const { id, provides } = this.#options;
+    const lacking = missing(provides, result);
+    if (lacking.length > 0)
+      refuse(`${id} did not give what it promises: ${lacking.join(", ")}.`, { code: "contract_violation", data: { missing: lacking } });
+    this.#ask(turn);
+    return isValue(result) ? result : undefined;
+  }
+}
+
+const everyOf = (name: string): string => `every-${name}`;
+
+function expiryIn(args: unknown): number | undefined {
+  const ms = isBag(args) ? args["expire_ms"] : undefined;
+  return typeof ms === "number" ? ms : undefined;
+}
+
+/** A `PacketError` says no, and is no crash: its type comes to the caller through whatever engine. */
+function asRefusal(error: unknown): unknown {
+  return error instanceof PacketError ? refuse(error.message, { code: error.type, data: error.details }) : error;
+}
+
+/** What a turn awaits is lost: `actor()` says so, where it is given the promise. */
+const isPromise = (value: unknown): value is object => typeof value === "object" && value !== null && "then" in value;
+
+const isValue = (value: unknown): value is Value => ["string", "number", "boolean", "undefined", "object"].includes(typeof value);
+
+function checkHandler(id: string, name: string, handler: AnyHandler, periodic: Readonly<Record<string, AnyPeriodic>>): void {
+  const where = `${id}: messages.${name}`;
+  if ([handler.run !== undefined, handler.work !== undefined, handler.view !== undefined].filter(Boolean).length !== 1)
+    throw new TroupeError("BAD_DEFINITION", `${where} needs one of \`run\` (a turn), \`work\` (what waits) and \`view\` (a read).`);
+  if (name === BEGIN || name === TIMEOUT || Object.keys(periodic).some((every) => everyOf(every) === name))
+    throw new TroupeError("BAD_NAME", `${where}: "${name}" is a message of its own of every such actor: call it otherwise.`);
+}

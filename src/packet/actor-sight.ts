@@ -1,0 +1,48 @@
+import type { Json, Snapshot, Viewer } from "../contract/index.ts";
+import type { ActorState, Acts } from "./capability.ts";
+import { PacketError } from "./packet-error.ts";
+
+/** Whose it is may see it. */
+export const seenBy = ({ owner }: Snapshot, { principal }: Viewer): boolean => owner === undefined || owner === principal;
+
+/** It is there, and there for that viewer. */
+export const livesFor = (snapshot: Snapshot | undefined, viewer: Viewer): snapshot is Snapshot =>
+  snapshot !== undefined && snapshot.status !== "stopped" && seenBy(snapshot, viewer);
+
+/** An actor that was there without capabilities and stands for its viewers by its key: whoever names another's finds nothing. */
+export function standsFor({ own, behaviour: { per }, defaultKey }: Acts, viewer: Viewer, actor_id: string): boolean {
+  return own !== true || (per !== "user" && per !== "shared") || defaultKey?.(viewer) === actor_id;
+}
+
+export const notFound = (capability: string, actor_id: string): PacketError =>
+  new PacketError(
+    "actor_not_found",
+    `${capability} has no actor ${JSON.stringify(actor_id)}: let the message create it (create_if_missing).`,
+    {
+      actor_id,
+    },
+  );
+
+/** What is known of it, as a copy: nothing done to it reaches the actor. */
+export function stateOf(capability_id: string, actor_id: string, does: Acts, snapshot: Snapshot): ActorState {
+  const { state, metadata } = does.known(snapshot);
+  return {
+    actor_id,
+    capability_id,
+    state: plain(state),
+    metadata: {
+      created_at: new Date(metadata.created_at).toISOString(),
+      last_message_at: new Date(metadata.last_message_at).toISOString(),
+      message_count: metadata.message_count,
+      persistence_strategy: snapshot.persistence,
+    },
+  };
+}
+
+/** A copy, as JSON. */
+export function plain(value: unknown): Json {
+  const text = value === undefined ? undefined : JSON.stringify(value);
+  if (text === undefined) return null;
+  const copy: Json = JSON.parse(text);
+  return copy;
+}

@@ -1,0 +1,250 @@
+/**
+ * Actors of capabilities: found, begun, asked and ended by `actor_id`, the key within a capability's kind.
+ *
+ * Law 1: all of it ends in `Engine.call` or `send`.
+ */
+import { actorId, keyOf } from "../actor/index.ts";
+import {
+  EngineError,
+  type ActorId,
+  type Bag,
+  type CancelSignal,
+  type Clock,
+  type Engine,
+  type Json,
+  type Log,
+  type Outgoing,
+  type Progress,
+  type Reply,
+  type Snapshot,
+  type Viewer,
+} from "../contract/index.ts";
+import { livesFor, notFound, plain, standsFor, stateOf } from "./actor-sight.ts";
+import { Births } from "./births.ts";
+import type { Capabilities } from "./capabilities.ts";
+import type { ActorRef, ActorState, Acts, Routed } from "./capability.ts";
+import { packetErrorOf, resultOf } from "./engine-error.ts";
+import { PacketError } from "./packet-error.ts";
+import type { ActorOptions, PacketContext } from "./packet.ts";
+
+/** Of a list, at a time. */
+const PAGE = 256;
+
+export interface ActorsOptions {
+  readonly engine: Engine;
+  readonly capabilities: Capabilities;
+  readonly clock: Clock;
+  /** Of one user at a time. Default 10. */
+  readonly maxPerUser: number;
+  /** Of capabilities that do not say when their actors end: so long without a message. */
+  readonly idleMs: number;
+  /** How long a reply may take. */
+  readonly replyMs: number;
+}
+
+/** Who sends a message, and how. */
+export interface Sending {
+  readonly viewer: Viewer;
+  readonly context?: PacketContext;
+  readonly options?: ActorOptions;
+  readonly signal?: CancelSignal;
+  /** Of that one message; never longer than the actors' own. */
+  readonly timeoutMs?: number;
+  /** C4: the same reply again. */
+  readonly key?: string;
+  readonly onProgress?: Progress;
+  readonly onLog?: Log;
+}
+
+/** What an actor replied, and how many messages it has applied. */
+export interface Replied {
+  readonly result: Json;
+  readonly message_count: number;
+}
+
+export class Actors {
+  readonly #options: ActorsOptions;
+  readonly #births: Births;
+
+  constructor(options: ActorsOptions) {
+    this.#options = options;
+    this.#births = new Births(options);
+  }
+
+  /** Begins it where it is not there; on disk it goes on with the state it had. Throws `PacketError`, as all that follow. */
+  async getOrCreateActor(capabilityId: string, actor_id: string, sending: Sending): Promise<ActorRef> {
+    const does = this.#acts(capabilityId);
+    const id = this.#id(capabilityId, does, actor_id, sending.viewer);
+    await this.#snapshot(capabilityId, does, actor_id, id, sending);
+    return { capability_id: capabilityId, actor_id, id };
+  }
+
+  /** Settles when the message is durably accepted, not when it was applied: however late that is. */
+  async sendToActor(capabilityId: string, actor_id: string, payload: Bag, sending: Sending): Promise<void> {
+    const does = this.#acts(capabilityId);
+    const routed = this.#route(capabilityId, does, actor_id, payload);
+    if (routed.reads)
+      throw new PacketError(
+        "validation_failed",
+        `${capabilityId} only reads by such a payload: request it, since a send brings no reply.`,
+        { actor_id },
+      );
+    const { id } = await this.getOrCreateActor(capabilityId, actor_id, sending);
+    try {
+      await this.#options.engine.send(this.#message(id, routed, payload, sending));
+    } catch (error) {
+      throw packetErrorOf(error, { actor_id, timeout_ms: this.#options.replyMs });
+    }
+  }
+
+  async requestFromActor(capabilityId: string, actor_id: string, payload: Bag, sending: Sending): Promise<Replied> {
+    const does = this.#acts(capabilityId);
+    const id = this.#id(capabilityId, does, actor_id, sending.viewer);
+    const routed = this.#route(capabilityId, does, actor_id, payload);
+    const timeout_ms = Math.min(sending.timeoutMs ?? Number.POSITIVE_INFINITY, this.#options.replyMs);
+    try {
+      if (routed.reads) {
+        const snapshot = await this.#snapshot(capabilityId, does, actor_id, id, sending);
+        const result = does.read(routed, snapshot, payload, sending.context ?? {}, sending.viewer);
+        return { result: plain(result), message_count: does.known(snapshot).metadata.message_count };
+      }
+      const deadline = this.#options.clock.now() + timeout_ms;
+      const message: Outgoing = { ...this.#message(id, routed, payload, sending), deadline };
+      const atOnce = does.own === true && does.shared && sending.options?.create_if_missing !== false;
+      return await this.#called(does, actor_id, atOnce ? { ...message, start: null } : message, sending);
+    } catch (error) {
+      throw packetErrorOf(error, { actor_id, timeout_ms });
+    }
+  }
+
+  async getActorState(capabilityId: string, actor_id: string, viewer: Viewer): Promise<ActorState> {
+    const does = this.#acts(capabilityId);
+    const snapshot = await this.#options.engine.read(this.#id(capabilityId, does, actor_id, viewer));
+    if (!livesFor(snapshot, viewer)) throw notFound(capabilityId, actor_id);
+    return stateOf(capabilityId, actor_id, does, snapshot);
+  }
+
+  /** Those of one viewer, or of everybody where they are shared; the first `limit`. */
+  async listActors(viewer: Viewer, limit = 1_000): Promise<readonly ActorRef[]> {
+    const found: ActorRef[] = [];
+    for (const { id: capability_id, does } of this.#options.capabilities.list()) {
+      if (does.how !== "actor" || (!does.shared && viewer.principal === undefined)) continue;
+      const { kind } = does.behaviour;
+      const owner = does.shared || viewer.principal === undefined ? {} : { owner: viewer.principal };
+      for (let after: ActorId | undefined; found.length < limit;) {
+        const page = await this.#options.engine.list({ kind, ...owner, limit: PAGE, ...(after === undefined ? {} : { after }) });
+        for (const { id, status } of page) {
+          const actor_id = keyOf(id);
+          if (found.length < limit && status !== "stopped" && standsFor(does, viewer, actor_id))
+            found.push({ capability_id, actor_id, id });
+        }
+        if (page.length < PAGE) break;
+        after = page.at(-1)?.id;
+      }
+    }
+    return found;
+  }
+
+  async terminateActor(capabilityId: string, actor_id: string, reason: string, viewer: Viewer): Promise<void> {
+    const id = this.#id(capabilityId, this.#acts(capabilityId), actor_id, viewer);
+    await this.getActorState(capabilityId, actor_id, viewer);
+    try {
+      await this.#options.engine.stop(id, reason);
+    } catch (error) {
+      throw packetErrorOf(error, { actor_id, timeout_ms: this.#options.replyMs });
+    }
+  }
+
+  /** What tells that an actor has changed. Returns its undo. */
+  watch(ref: Pick<ActorRef, "id">, listener: () => void): () => void {
+    return this.#options.engine.watch(ref.id, listener);
+  }
+
+  // ── steps ─────────────────────────────────────────────────────────────────
+
+  #acts(capabilityId: string): Acts {
+    const capability = this.#options.capabilities.get(capabilityId);
+    if (capability === undefined)
+      throw new PacketError("capability_not_found", `There is no capability ${JSON.stringify(capabilityId)}: list them first.`);
+    if (capability.does.how === "actor") return capability.does;
+    throw new PacketError("validation_failed", `${capabilityId} has no actors: send it a capability_request.`);
+  }
+
+  #id(capabilityId: string, does: Acts, actor_id: string, viewer: Viewer): ActorId {
+    if (!standsFor(does, viewer, actor_id)) throw notFound(capabilityId, actor_id);
+    try {
+      return actorId(does.behaviour.kind, actor_id);
+    } catch (error) {
+      throw new PacketError("validation_failed", "actor_id must be 1 to 256 bytes of well-formed text.", { actor_id }, { cause: error });
+    }
+  }
+
+  #route(capabilityId: string, does: Acts, actor_id: string, payload: Bag): Routed {
+    const routed = does.route(payload);
+    if (routed !== undefined) return routed;
+    throw new PacketError("no_handler", `${capabilityId} has no handler for such a payload: see which messages it takes.`, { actor_id });
+  }
+
+  /** What it holds is a copy: who sent it may go on changing what it has. */
+  #message(id: ActorId, routed: Routed, payload: Bag, { viewer, context = {} }: Sending): Outgoing {
+    return {
+      to: id,
+      action: routed.action,
+      args: plain(routed.args ?? { payload, context }),
+      viewer,
+      ...(context.trace_id === undefined ? {} : { trace: { trace_id: context.trace_id } }),
+    };
+  }
+
+  /** The common call finds its actor there, and nothing is asked before it. */
+  async #called(does: Acts, actor_id: string, message: Outgoing, sending: Sending): Promise<Replied> {
+    const { engine } = this.#options;
+    const { signal, key, onProgress, onLog } = sending;
+    // As it was after this very message: a moment later it may have ended, or applied others.
+    let after: Promise<Snapshot | undefined> | undefined;
+    const read = (): Promise<Snapshot | undefined> => engine.read(message.to).catch(() => undefined);
+    const how = {
+      ...(signal && { signal }),
+      ...(key !== undefined && { key }),
+      ...(onProgress && { onProgress }),
+      ...(onLog && { onLog }),
+      onReceipt: () => void (after = read()),
+    };
+    const call = (): Promise<Reply> => engine.call(message, how);
+    const result = resultOf(await this.#reply(does, actor_id, message.to, sending, call));
+    const snapshot = await (after ?? read());
+    return { result, message_count: snapshot === undefined ? 0 : does.known(snapshot).metadata.message_count };
+  }
+
+  async #reply(does: Acts, actor_id: string, id: ActorId, sending: Sending, call: () => Promise<Reply>): Promise<Reply> {
+    const mayBegin = sending.options?.create_if_missing !== false;
+    // What comes while it begins waits behind what came before.
+    if (!mayBegin || !this.#births.isUnderWay(id))
+      try {
+        return await call();
+      } catch (error) {
+        if (!(error instanceof EngineError) || !isAbsent(error) || !mayBegin) throw error;
+      }
+    let reply: Promise<Reply> | undefined;
+    const first = (): void => {
+      reply = call();
+      // Where the actor does not begin, that is what is told.
+      reply.catch(() => undefined);
+    };
+    await this.#births.begin({ does, id, actor_id, sending, first });
+    return reply ?? call();
+  }
+
+  async #snapshot(capabilityId: string, does: Acts, actor_id: string, id: ActorId, sending: Sending): Promise<Snapshot> {
+    const { engine } = this.#options;
+    let snapshot = await engine.read(id);
+    if ((snapshot === undefined || snapshot.status === "stopped") && sending.options?.create_if_missing !== false) {
+      await this.#births.begin({ does, id, actor_id, sending });
+      snapshot = await engine.read(id);
+    }
+    if (!livesFor(snapshot, sending.viewer)) throw notFound(capabilityId, actor_id);
+    return snapshot;
+  }
+}
+
+const isAbsent = ({ code }: EngineError): boolean => code === "NO_ACTOR" || code === "ACTOR_STOPPED";

@@ -1,0 +1,106 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Capabilities } from "./capabilities.ts";
+import { as, typeOf, world } from "./core.fixture.ts";
+import { actorCapability } from "./define-actor.ts";
+import { capability, mcpCapability } from "./define-capability.ts";
+
+const plain = (id: string, intent = "Does a thing", requires: readonly string[] = [], provides: readonly string[] = []) =>
+  capability(id, { intent, requires, provides, execute: () => ({}) });
+const acting = (id: string) =>
+  actorCapability(id, {
+    intent: "Acts",
+    initialState: { n: 0 },
+    messages: {
+      add: {
+        run({ state }) {
+          state.n += 1;
+          return state.n;
+        },
+      },
+    },
+  });
+
+const idsOf = (found: readonly { readonly id: string }[]): string[] => found.map(({ id }) => id);
+
+void test("they are listed in the order they came, and found by their id alone", () => {
+  const all = new Capabilities([plain("b"), plain("a")]);
+  all.register(plain("c"));
+  assert.deepEqual(idsOf(all.list()), ["b", "a", "c"]);
+  assert.equal(all.get("a")?.id, "a");
+  for (const id of ["A", "constructor", "__proto__", ""]) assert.equal(all.get(id), undefined);
+});
+
+void test("two of one name, or of one kind of actor, are refused: all of a registration or none", () => {
+  const all = new Capabilities([plain("there"), acting("a_b")]);
+  let told = 0;
+  all.onChange(() => (told += 1));
+  for (const twice of [plain("there"), acting("a-b"), acting("A_B")])
+    assert.throws(() => all.register(plain("new"), twice, plain("newer")), { code: "NAME_COLLISION" });
+  assert.throws(() => all.register(acting("x_y"), acting("x-y")), { code: "NAME_COLLISION" });
+  assert.deepEqual([idsOf(all.list()), told], [["there", "a_b"], 0]);
+  all.unregister("a_b");
+  all.register(acting("a-b"), acting("x-y"));
+  assert.deepEqual([idsOf(all.list()), told], [["there", "a-b", "x-y"], 2]);
+});
+
+void test("an undo takes off what it registered, and nothing that came after it by that name", () => {
+  const all = new Capabilities();
+  let told = 0;
+  const hush = all.onChange(() => (told += 1));
+  const undo = all.register(plain("a", "First"));
+  assert.equal(all.unregister("a"), true);
+  assert.equal(all.unregister("a"), false);
+  all.register(plain("a", "Second"));
+  undo();
+  assert.equal(all.get("a")?.intent, "Second");
+  assert.equal(told, 3);
+  hush();
+  all.unregister("a");
+  assert.equal(told, 3);
+});
+
+void test("discovery by words: any of them, whatever their case, as part of the intent", () => {
+  const all = new Capabilities([plain("a", "Keep research notes"), plain("b", "Transform user data"), plain("c", "Note a user")]);
+  assert.deepEqual(idsOf(all.discover("USER")), ["b", "c"]);
+  assert.deepEqual(idsOf(all.discover("  notes   nothing ")), ["a"]);
+  assert.deepEqual(idsOf(all.discover("note data")), ["a", "b", "c"]);
+  assert.deepEqual(idsOf(all.discover("(")), []);
+  assert.deepEqual(idsOf(all.discover("")), ["a", "b", "c"]);
+});
+
+void test("discovery by contract: who gives x, who needs x, and all that is asked must hold", () => {
+  const all = new Capabilities([
+    plain("user", "Find a user", ["user_id"], ["user"]),
+    plain("score", "Score a user", ["user", "events"], ["score"]),
+    plain("mail", "Mail a user", ["user"], []),
+  ]);
+  assert.deepEqual(idsOf(all.discover({ provides: ["user"] })), ["user"]);
+  assert.deepEqual(idsOf(all.discover({ requires: ["user"] })), ["score", "mail"]);
+  assert.deepEqual(idsOf(all.discover({ requires: ["user", "events"] })), ["score"]);
+  assert.deepEqual(idsOf(all.discover({ requires: ["user"], intent: "mail" })), ["mail"]);
+  assert.deepEqual(idsOf(all.discover({ provides: ["nothing"] })), []);
+  assert.deepEqual(idsOf(all.discover({})), ["user", "score", "mail"]);
+});
+
+void test("a capability goes while its actors live: it is not found, and they are what they were when it is back", async () => {
+  const one = acting("one");
+  await using on = await world([one]);
+  await on.say("one", "a", {});
+  on.capabilities.unregister("one");
+  assert.equal(typeOf(await on.say("one", "a", {})), "capability_not_found");
+  assert.deepEqual(await on.actors.listActors(as("ada")), []);
+  on.capabilities.register(one);
+  assert.equal((await on.say("one", "a", {})).payload["result"], 2);
+});
+
+void test("a definition that cannot work is refused where it is written", () => {
+  const bad = { code: "BAD_DEFINITION" };
+  assert.throws(() => plain("a", " "), bad);
+  assert.throws(() => mcpCapability("a", { intent: "x", tools: {}, handleToolCall: () => null }), bad);
+  for (const id of ["", "1a", "a b", "a.b", "x".repeat(65), "é"]) assert.throws(() => plain(id), { code: "BAD_NAME" });
+  const about = { intent: "x", initialState: {} };
+  assert.throws(() => actorCapability("a", { ...about, messages: {} }), bad);
+  for (const name of ["begin", "timeout", "then"])
+    assert.throws(() => actorCapability("a", { ...about, messages: { [name]: { run: () => null } } }), { code: "BAD_NAME" });
+});

@@ -1,0 +1,125 @@
+import { TroupeError, type Behaviour } from "../contract/index.ts";
+import type { Capability, Given } from "./capability.ts";
+
+/** What a capability must be like: all that is given must hold. */
+export interface Criteria {
+  /** Words: any of them is part of the intent. */
+  readonly intent?: string;
+  /** "Who needs x": they require all of these. */
+  readonly requires?: readonly string[];
+  /** "Who gives x": they provide all of these. */
+  readonly provides?: readonly string[];
+}
+
+/** The capabilities there are, in the order they came. */
+export class Capabilities {
+  readonly #byId = new Map<string, Capability>();
+  readonly #kinds = new Map<string, string>();
+  readonly #listeners = new Set<() => void>();
+  readonly #given: Given | undefined;
+
+  constructor(capabilities: readonly Capability[] = [], given?: Given) {
+    this.#given = given;
+    this.register(...capabilities);
+  }
+
+  /** Kinds of actors that the engine must know. */
+  get kinds(): readonly Behaviour[] {
+    return this.list().flatMap(({ does }) => (does.how === "actor" ? [does.behaviour] : []));
+  }
+
+  /** All of them or none. Throws `NAME_COLLISION`. Returns its undo. */
+  register(...capabilities: readonly Capability[]): () => void {
+    const added: Capability[] = [];
+    try {
+      for (const one of capabilities) {
+        const bound = this.#configured(one);
+        this.#add(bound);
+        added.push(bound);
+      }
+    } catch (error) {
+      for (const { id } of added) this.#remove(id);
+      throw error;
+    }
+    if (added.length > 0) this.#tell();
+    return () => {
+      // One of that name that came later is not this one.
+      for (const one of added) if (this.#byId.get(one.id) === one) this.unregister(one.id);
+    };
+  }
+
+  /** Its actors stay where they are. False: there is none. */
+  unregister(id: string): boolean {
+    if (!this.#remove(id)) return false;
+    this.#tell();
+    return true;
+  }
+
+  get(id: string): Capability | undefined {
+    return this.#byId.get(id);
+  }
+
+  list(): readonly Capability[] {
+    return [...this.#byId.values()];
+  }
+
+  /** By words of the intent, case aside: any of them is enough. Or by criteria, which must all hold. */
+  discover(query: string | Criteria): readonly Capability[] {
+    const { intent, requires = [], provides = [] } = typeof query === "string" ? { intent: query } : query;
+    const words = intent
+      ?.toLowerCase()
+      .split(/\s+/)
+      .filter((word) => word !== "");
+    return this.list().filter((one) => {
+      const said = one.intent.toLowerCase();
+      return (
+        (words === undefined || words.length === 0 || words.some((word) => said.includes(word))) &&
+        requires.every((field) => one.requires.includes(field)) &&
+        provides.every((field) => one.provides.includes(field))
+      );
+    });
+  }
+
+  /** Tells when capabilities come and go. Returns its undo. */
+  onChange(listener: () => void): () => void {
+    const own = (): void => listener();
+    this.#listeners.add(own);
+    return () => void this.#listeners.delete(own);
+  }
+
+  #configured(capability: Capability): Capability {
+    const { does } = capability;
+    if (this.#given === undefined || does.how !== "actor") return capability;
+    return does.configured?.(this.#given) ?? capability;
+  }
+
+  #add(capability: Capability): void {
+    const { id, does } = capability;
+    if (this.#byId.has(id))
+      throw new TroupeError(
+        "NAME_COLLISION",
+        `There is a capability ${JSON.stringify(id)} already: unregister it first, or name this one otherwise.`,
+      );
+    if (does.how === "actor") {
+      const { kind } = does.behaviour;
+      const other = this.#kinds.get(kind);
+      if (other !== undefined)
+        throw new TroupeError(
+          "NAME_COLLISION",
+          `The capabilities ${other} and ${id} are both the kind of actor ${kind}: name one otherwise.`,
+        );
+      this.#kinds.set(kind, id);
+    }
+    this.#byId.set(id, capability);
+  }
+
+  #remove(id: string): boolean {
+    const { does } = this.#byId.get(id) ?? {};
+    if (does?.how === "actor") this.#kinds.delete(does.behaviour.kind);
+    return this.#byId.delete(id);
+  }
+
+  #tell(): void {
+    for (const listener of Array.from(this.#listeners)) listener();
+  }
+}

@@ -1,0 +1,60 @@
+import { type Bag, EngineError, type Json, type Reply, StoreError } from "../contract/index.ts";
+import { isBag } from "./packet-json.ts";
+import { ERROR_TYPES, PacketError, type PacketErrorType } from "./packet-error.ts";
+
+const TYPES: Readonly<Record<string, PacketErrorType>> = {
+  NO_ACTOR: "actor_not_found",
+  ACTOR_STOPPED: "actor_not_found",
+  UNKNOWN_KIND: "capability_not_found",
+  CRASHED: "actor_crash",
+  ACTOR_FAILED: "actor_crash",
+  DEADLINE: "actor_timeout",
+  WORK_TIMEOUT: "actor_timeout",
+  MAILBOX_FULL: "rate_limited",
+  CANCELLED: "cancelled",
+  BAD_ID: "validation_failed",
+  STATE_TOO_LARGE: "persistence_failed",
+  STATE_NEWER: "persistence_failed",
+  ENGINE_MISSING: "persistence_failed",
+};
+
+/** A fault of the engine by the spec's names; what it does not know is our fault. */
+export function packetErrorOf(error: unknown, about: { readonly actor_id: string; readonly timeout_ms: number }): PacketError {
+  if (error instanceof PacketError) return error;
+  const no = refusalOf(error);
+  if (no !== undefined) return no;
+  if (!(error instanceof EngineError)) {
+    if (error instanceof StoreError) return new PacketError("persistence_failed", error.message, { code: error.code }, { cause: error });
+    return new PacketError("execution_failed", "It failed inside: the log says where.", {}, { cause: error });
+  }
+  const { code, message, applied } = error;
+  const type = TYPES[code] ?? (code.startsWith("STORE_") ? "persistence_failed" : "execution_failed");
+  const timeout = type === "actor_timeout" ? { timeout_ms: about.timeout_ms } : {};
+  return new PacketError(type, message, { actor_id: about.actor_id, ...timeout, code, applied }, { cause: error });
+}
+
+/** What an actor said, where it said no. */
+export function resultOf(reply: Reply): Json {
+  if ("ok" in reply) return reply.ok;
+  if ("needs" in reply)
+    throw new PacketError("execution_failed", "It has to ask the client something first, which no packet can answer: call it over MCP.", {
+      needs: Object.keys(reply.needs),
+    });
+  throw refusedBy(reply.refused);
+}
+
+/** What `refuse` threw where no turn was there to hear it: in a read, or in what has no actor. */
+export function refusalOf(error: unknown): PacketError | undefined {
+  if (!(error instanceof Error) || error.name !== "Refusal" || !("code" in error) || typeof error.code !== "string") return undefined;
+  const data: unknown = "data" in error ? error.data : undefined;
+  return refusedBy({ code: error.code, message: error.message, ...(isBag(data) && { data }) });
+}
+
+function refusedBy({ code, message, data }: Extract<Reply, { readonly refused: object }>["refused"]): PacketError {
+  const details: Bag = isBag(data) ? data : data === undefined ? {} : { data };
+  const type = ERROR_TYPES.find((known) => known === code);
+  if (type !== undefined) return new PacketError(type, message, details);
+  if (code === "UNKNOWN") return new PacketError("no_handler", message, details);
+  if (code === "INVALID") return new PacketError("validation_failed", message, details);
+  return new PacketError("execution_failed", message, { code, ...details });
+}

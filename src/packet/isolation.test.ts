@@ -1,0 +1,144 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { as, typeOf, world } from "./core.fixture.ts";
+import { actorCapability } from "./define-actor.ts";
+import { capability } from "./define-capability.ts";
+
+const leaked: { state?: unknown; payload?: unknown; view?: unknown; list?: unknown } = {};
+
+const vault = actorCapability("vault", {
+  intent: "Keeps secrets",
+  initialState: { list: Array<unknown>(), last: { by: "nobody" } },
+  persistence: "disk",
+  messages: {
+    look: {
+      match: { do: "look" },
+      view(state) {
+        leaked.view = state;
+        return { list: state.list, last: state.last };
+      },
+    },
+    late: {
+      match: { do: "late" },
+      async work({ state }) {
+        leaked.state = state;
+        await Promise.resolve();
+        state.last.by = "work";
+        return { last: state.last };
+      },
+    },
+    keep: {
+      run({ state, payload }) {
+        leaked.state = state;
+        leaked.list = state.list;
+        leaked.payload = payload;
+        state.list.push(payload["what"]);
+        return { list: state.list, last: state.last };
+      },
+    },
+  },
+});
+
+/** Does to a value, and all in it, what somebody outside might. */
+function deface(value: unknown): void {
+  if (typeof value !== "object" || value === null) return;
+  try {
+    for (const key of Object.keys(value)) {
+      deface(Reflect.get(value, key));
+      Reflect.set(value, key, "defaced");
+    }
+    if (Array.isArray(value)) value.push("defaced");
+    else Reflect.set(value, "defaced", true);
+  } catch {
+    // A draft of a turn that is over cannot even be looked at.
+  }
+}
+
+const KEPT = { list: [{ deep: ["x"] }], last: { by: "nobody" } };
+
+void test("nothing an actor was given or gave can change it from outside", async () => {
+  await using on = await world([vault], { disk: true });
+  const viewer = as("ada");
+  const state = async (): Promise<unknown> => (await on.actors.getActorState("vault", "a", viewer)).state;
+  const payload = { what: { deep: ["x"] } };
+  const { result } = await on.actors.requestFromActor("vault", "a", payload, { viewer });
+  assert.deepEqual(result, KEPT);
+  for (const value of [payload, result, leaked.state, leaked.list, leaked.payload]) deface(value);
+  assert.deepEqual(await state(), KEPT);
+
+  const read = await on.actors.requestFromActor("vault", "a", { do: "look" }, { viewer });
+  for (const value of [read.result, leaked.view, await state(), (await on.engine.read("vault/a"))?.state]) deface(value);
+  assert.deepEqual(await state(), KEPT);
+
+  // What a store gives is an object of its own, which no turn has seen yet.
+  await on.restart();
+  deface(await state());
+  assert.deepEqual(await state(), KEPT);
+  await on.restart();
+  await on.actors.requestFromActor("vault", "a", { do: "look" }, { viewer });
+  deface(leaked.view);
+  assert.deepEqual(await state(), KEPT);
+
+  const worked = await on.actors.requestFromActor("vault", "a", { do: "late" }, { viewer });
+  for (const value of [worked.result, leaked.state]) deface(value);
+  assert.deepEqual(await state(), { ...KEPT, last: { by: "work" } });
+});
+
+void test("what is sent is as it was when it was sent", async () => {
+  await using on = await world([vault], { disk: true });
+  const viewer = as("ada");
+  const payload = { what: "sent" };
+  const replied = on.actors.requestFromActor("vault", "a", payload, { viewer });
+  payload.what = "changed";
+  assert.deepEqual(Object((await replied).result).list, ["sent"]);
+});
+
+void test("two actors of a capability share nothing, not even what they began with", async () => {
+  await using on = await world([vault], { disk: true });
+  await on.say("vault", "a", { what: 1 });
+  assert.deepEqual((await on.say("vault", "b", { do: "look" })).payload, { list: [], last: { by: "nobody" } });
+});
+
+void test("a capability gets a copy of what another calls it with, and gives one", async () => {
+  const kept: Record<string, unknown>[] = [];
+  const inner = capability("inner", {
+    intent: "Defaces",
+    execute(payload) {
+      deface(payload);
+      const result = { list: [1] };
+      kept.push(result);
+      return result;
+    },
+  });
+  const outer = capability("outer", {
+    intent: "Calls",
+    async execute(_, { call }) {
+      const mine = { list: [1] };
+      const first = await call("inner", mine);
+      for (const result of kept) deface(result);
+      return { mine, first };
+    },
+  });
+  await using on = await world([inner, outer]);
+  const reply = await on.send({ type: "capability_request", capability_id: "outer", payload: {} });
+  assert.deepEqual(reply.payload, { mine: { list: [1] }, first: { list: [1] } });
+});
+
+void test("an async turn or period is refused, and what it fails with later is nobody's", async () => {
+  const late = async (): Promise<never> => {
+    await Promise.resolve();
+    throw new Error("late");
+  };
+  const run: () => null = Object(late);
+  const sly = actorCapability("sly", {
+    intent: "Pretends",
+    provides: ["x"],
+    initialState: { n: 0 },
+    periodic: { tick: { everyMs: 1_000, run } },
+    messages: { any: { run } },
+  });
+  await using on = await world([sly]);
+  assert.equal(typeOf(await on.say("sly", "a", {})), "actor_crash");
+  await on.clock.advance(1_000);
+  assert.equal((await on.actors.getActorState("sly", "a", as("ada"))).metadata.message_count, 0);
+});

@@ -1,0 +1,35 @@
+import type { Json } from "../contract/index.ts";
+import { isBag } from "./packet-json.ts";
+import type { ActorTimes } from "./timeout.ts";
+
+/** What an actor of a capability keeps: the author's state, and what the spec calls its metadata. */
+export interface Kept<S> {
+  readonly state: S;
+  readonly metadata: ActorTimes;
+}
+
+/** The same, while a turn writes it. */
+export interface KeptDraft {
+  readonly state: object;
+  readonly metadata: { created_at: number; last_message_at: number; message_count: number };
+  /** No message has been applied in this life: its timers are not set yet. */
+  fresh?: true;
+}
+
+/** What an actor begins with that was there before: on disk a state outlives what ends the actor. */
+export interface Restored {
+  readonly restore: Json;
+  readonly version: number;
+}
+
+export const isRestored = (start: Json | undefined): start is { readonly restore: Json; readonly version: number } =>
+  isBag(start) && start["restore"] !== undefined && typeof start["version"] === "number";
+
+export function keptIn(value: Json): Kept<Json> | undefined {
+  if (!isBag(value)) return undefined;
+  const { state, metadata } = value;
+  if (state === undefined || !isBag(metadata)) return undefined;
+  const { created_at, last_message_at, message_count } = metadata;
+  if (typeof created_at !== "number" || typeof last_message_at !== "number" || typeof message_count !== "number") return undefined;
+  return { state, metadata: { created_at, last_message_at, message_count } };
+}

@@ -1,0 +1,80 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import * as z from "zod";
+import { actorCapability } from "./define-actor.ts";
+import { matcher } from "./match.ts";
+import { typeOf, world } from "./core.fixture.ts";
+
+const bot = actorCapability("bot", {
+  intent: "Answers by what it is told",
+  initialState: { heard: 0 },
+  messages: {
+    exact: { match: { kind: "a", deep: { x: 1 } }, run: () => "exact" },
+    wide: { match: { kind: "a" }, run: () => "wide" },
+    counted: {
+      match: z.object({ kind: z.literal("n"), by: z.coerce.number().default(2) }),
+      run({ state, payload }) {
+        state.heard += payload.by;
+        return state.heard;
+      },
+    },
+    never: { match: { kind: "n" }, run: () => "not numbers" },
+    read: { match: { kind: "read" }, view: ({ heard }) => heard },
+  },
+});
+
+const said = async (payload: Readonly<Record<string, unknown>>): Promise<unknown> => {
+  await using on = await world([bot]);
+  const reply = await on.say("bot", "a", JSON.parse(JSON.stringify(payload)));
+  return typeOf(reply) ?? reply.payload["result"];
+};
+
+void test("the first pattern in source order is taken, by its parts, however much more the payload holds", async () => {
+  assert.equal(await said({ kind: "a", deep: { x: 1, y: 2 }, more: true }), "exact");
+  assert.equal(await said({ kind: "a", deep: { x: 2 } }), "wide");
+  assert.equal(await said({ kind: "a", deep: [1] }), "wide");
+});
+
+void test("a schema gives its handler what it made; what it refuses goes on to the next pattern", async () => {
+  assert.equal(await said({ kind: "n", by: "40" }), 40);
+  assert.equal(await said({ kind: "n" }), 2);
+  assert.equal(await said({ kind: "n", by: "many" }), "not numbers");
+});
+
+void test("what no pattern takes is no_handler, and begins no actor", async () => {
+  await using on = await world([bot]);
+  for (const payload of [{}, { kind: "z" }, { KIND: "a" }, { kind: ["a"] }, { constructor: "a" }])
+    assert.equal(typeOf(await on.say("bot", "a", payload)), "no_handler", JSON.stringify(payload));
+  await assert.rejects(on.actors.sendToActor("bot", "b", { kind: "z" }, { viewer: { principal: "ada", scopes: [] } }), {
+    type: "no_handler",
+  });
+  assert.deepEqual(await on.actors.listActors({ principal: "ada", scopes: [] }), []);
+});
+
+void test("a payload's own __proto__ is data: it matches nothing it does not have and changes no prototype", async () => {
+  await using on = await world([bot]);
+  const text = `{"version":"1.0","type":"actor_message","capability_id":"bot","actor_id":"a","context":{},"payload":{"__proto__":{"kind":"a","polluted":1}}}`;
+  const reply = await on.session({ principal: "ada", scopes: [] }).receive(text);
+  assert.equal(typeOf(reply), "no_handler");
+  assert.equal(Reflect.get({}, "polluted"), undefined);
+});
+
+void test("a pattern that can match nothing is refused where it is defined", () => {
+  for (const pattern of [{}, { a: undefined }, { a: /x/ }, { a: Number.NaN }, { a: [() => 1] }, { a: new Date() }])
+    assert.throws(() => matcher(pattern, "here"), { code: "BAD_DEFINITION", message: /^here: `match`/ });
+});
+
+void test("a schema that validates asynchronously is our fault, said once, and its own failure is nobody's", async () => {
+  const schema: StandardSchemaV1<unknown, object> = {
+    "~standard": { version: 1, vendor: "test", validate: () => Promise.reject(new Error("late")) },
+  };
+  const late = actorCapability("late", {
+    intent: "Validates late",
+    initialState: {},
+    messages: { any: { match: schema, run: () => "ran" } },
+  });
+  await using on = await world([late]);
+  assert.equal(typeOf(await on.say("late", "a", { a: "x" })), "execution_failed");
+  await on.clock.advance(1);
+});

@@ -1,0 +1,88 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { until } from "troupe/testing";
+import * as z from "zod";
+import { actor } from "../actor/index.ts";
+import counter from "../../examples/counter/index.ts";
+import { cast } from "../source/index.ts";
+import { as, errorOf, typeOf, world, type World } from "./core.fixture.ts";
+import { capabilityOf } from "./of-actor.ts";
+import { settings } from "./settings.fixture.ts";
+
+const byCast = async (on: World, kinds: Parameters<typeof cast>[0]["kinds"], name: string, args: object, who = "ada") => {
+  const source = cast({ engine: on.engine, kinds, clock: on.clock });
+  const { tools } = (await source.surface(as(who))).catalogue;
+  const ref = tools.find(({ name: tool }) => tool === name);
+  assert.ok(ref, `${name} of ${tools.map((tool) => tool.name).join(", ")}`);
+  return source.act(as(who), `tools/${name}`, { ...args }, {});
+};
+
+void test("an existing actor is a capability without a second definition: the same actor, whatever the way to it", async () => {
+  await using on = await world([capabilityOf(counter)]);
+  const ask = (payload: object, who = "ada") =>
+    on.send({ type: "capability_request", capability_id: "counter", payload: { ...payload } }, as(who));
+  assert.deepEqual((await ask({ tool: "add", by: 5 })).payload, { result: 5 });
+  assert.deepEqual(await byCast(on, [counter], "add", { by: 2 }), { ok: 7 });
+  const reply = await ask({ tool: "get" }, "bob");
+  assert.deepEqual([reply.payload, reply.actor_id], [{ result: 7 }, "main"]);
+  assert.equal((await on.engine.read("counter/main"))?.messageCount, 2, "what is read is no message, and nothing else was said");
+  assert.deepEqual((await on.actors.getActorState("counter", "main", as("cy"))).state, { count: 7 });
+});
+
+void test("its arguments are checked, and its refusals told", async () => {
+  await using on = await world([capabilityOf(counter)]);
+  assert.equal(typeOf(await on.say("counter", "main", { tool: "add", by: "much" })), "validation_failed");
+  for (const tool of ["sub", "constructor", ["add"], { toString: 1 }, null, 1])
+    assert.equal(typeOf(await on.say("counter", "main", { tool })), "no_handler", JSON.stringify(tool));
+  assert.equal(typeOf(await on.say("counter", "main", {})), "no_handler");
+});
+
+void test("its reads do not queue", async () => {
+  const slow = actor("slow", {
+    describe: "Works",
+    persistence: "memory",
+    state: z.object({ n: z.number().default(0) }),
+    tools: {
+      work: {
+        describe: "Works",
+        work: ({ signal }) => new Promise<null>((_, no) => signal.addEventListener("abort", () => no(new Error("left")))),
+      },
+      get: { describe: "Reads", view: (state) => state.n },
+    },
+  });
+  await using on = await world([capabilityOf(slow)]);
+  await on.say("slow", "main", { tool: "get" });
+  const working = on.say("slow", "main", { tool: "work" });
+  assert.deepEqual((await on.say("slow", "main", { tool: "get" })).payload, { result: 0 });
+  await on.session(as("ada")).close();
+  assert.equal(typeOf(await working), "cancelled");
+});
+
+void test("who stands for a user stands for no other, though the kind has no owners", async () => {
+  await using on = await world([capabilityOf(settings)]);
+  assert.equal(typeOf(await on.say("settings", "ada", { tool: "set", colour: "red" })), undefined);
+  assert.deepEqual(await byCast(on, [settings], "get", {}), { ok: "red" });
+  for (const payload of [{ tool: "set", colour: "blue" }, { tool: "get" }])
+    assert.equal(typeOf(await on.say("settings", "ada", payload, {}, "bob")), "actor_not_found");
+  await assert.rejects(on.actors.getActorState("settings", "ada", as("bob")), { type: "actor_not_found" });
+  await assert.rejects(on.actors.terminateActor("settings", "ada", "mine", as("bob")), { type: "actor_not_found" });
+  assert.deepEqual(await on.actors.listActors(as("bob")), []);
+  assert.equal((await on.actors.listActors(as("ada"))).length, 1);
+  assert.equal(typeOf(await on.say("settings", "made-up", { tool: "get" })), "actor_not_found");
+});
+
+void test("one for all is one: a made-up key begins no other", async () => {
+  await using on = await world([capabilityOf(counter)]);
+  assert.equal(typeOf(await on.say("counter", "another", { tool: "add" })), "actor_not_found");
+  assert.equal(await on.engine.read("counter/another"), undefined);
+});
+
+void test("create_if_missing is heeded, and what ended begins anew", async () => {
+  await using on = await world([capabilityOf(counter)]);
+  const only = { actor_options: { create_if_missing: false } };
+  assert.equal(errorOf(await on.say("counter", "main", { tool: "add" }, only))?.type, "actor_not_found");
+  await on.say("counter", "main", { tool: "add" });
+  await on.actors.terminateActor("counter", "main", "enough", as("ada"));
+  await until("it has ended", async () => (await on.engine.read("counter/main")) === undefined);
+  assert.deepEqual((await on.say("counter", "main", { tool: "add" })).payload, { result: 1 });
+});

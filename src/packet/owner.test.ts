@@ -1,0 +1,120 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Caller } from "../contract/index.ts";
+import { as, errorOf, typeOf, world, type World } from "./core.fixture.ts";
+import { actorCapability } from "./define-actor.ts";
+import { ACT_AS } from "./viewer-of.ts";
+
+const box = (persistence: "memory" | "disk", shared = false) =>
+  actorCapability(shared ? "everybodys" : "box", {
+    intent: "Holds things",
+    initialState: { things: Array<string>() },
+    persistence,
+    shared,
+    messages: {
+      look: { match: { do: "look" }, view: (state, { context }) => ({ things: state.things, for: context.user_id ?? null }) },
+      put: {
+        run({ state, payload, viewer }) {
+          state.things.push(typeof payload["thing"] === "string" ? payload["thing"] : "");
+          return { by: viewer.principal ?? null };
+        },
+      },
+    },
+  });
+
+const put = { thing: "gold" };
+
+/** What bob is told of ada's actor, in all ways there are. */
+async function refusalsOf(on: World): Promise<unknown[]> {
+  const viewer = as("bob");
+  const told = (asked: Promise<unknown>): Promise<unknown> =>
+    asked.then(
+      () => "answered",
+      (error: unknown) => Object(error).type,
+    );
+  return Promise.all([
+    on.say("box", "a", put, {}, "bob").then(typeOf),
+    on.say("box", "a", put, { actor_options: { create_if_missing: false } }, "bob").then(typeOf),
+    on.say("box", "a", { do: "look" }, {}, "bob").then(typeOf),
+    told(on.actors.getActorState("box", "a", viewer)),
+    told(on.actors.terminateActor("box", "a", "mine now", viewer)),
+    told(on.actors.sendToActor("box", "a", put, { viewer })),
+    told(on.actors.getOrCreateActor("box", "a", { viewer })),
+    on.actors.listActors(viewer).then((found) => (found.length === 0 ? "actor_not_found" : found)),
+  ]);
+}
+
+void test("another's actor does not exist: not to message, read, end, list, nor to restore once it ended", async () => {
+  for (const persistence of ["memory", "disk"] as const) {
+    await using on = await world([box(persistence)], { disk: true });
+    await on.say("box", "a", put);
+    const before = await on.engine.read("box/a");
+    assert.deepEqual(new Set(await refusalsOf(on)), new Set(["actor_not_found"]));
+    assert.equal((await on.engine.read("box/a"))?.head, before?.head, "nothing was written");
+    if (persistence === "memory") continue;
+    await on.actors.terminateActor("box", "a", "enough", as("ada"));
+    assert.deepEqual(new Set(await refusalsOf(on)), new Set(["actor_not_found"]));
+    assert.deepEqual((await on.say("box", "a", { do: "look" })).payload, { things: ["gold"], for: "ada" });
+  }
+});
+
+void test("a missing and a foreign actor are told of alike", async () => {
+  await using on = await world([box("memory")]);
+  const only = { actor_options: { create_if_missing: false } };
+  for (const payload of [put, { do: "look" }]) {
+    const told = async (key: string): Promise<string> =>
+      JSON.stringify(errorOf(await on.say("box", key, payload, only, "bob"))).replaceAll(key, "");
+    await on.say("box", "first", put);
+    assert.equal(await told("first"), await told("second"));
+  }
+});
+
+void test("what is shared is everybody's", async () => {
+  await using on = await world([box("memory", true)]);
+  await on.say("everybodys", "a", put);
+  await on.say("everybodys", "a", put, {}, "bob");
+  assert.deepEqual((await on.say("everybodys", "a", { do: "look" }, {}, "cy")).payload, { things: ["gold", "gold"], for: "cy" });
+  assert.equal((await on.actors.listActors(as("dan"))).length, 1);
+});
+
+void test("user_id must be the caller's own: otherwise unauthorized, and nothing is written", async () => {
+  await using on = await world([box("memory")]);
+  const reply = await on.say("box", "a", put, { context: { user_id: "ada", trace_id: "t1" } }, "bob");
+  assert.equal(typeOf(reply), "unauthorized");
+  assert.deepEqual(reply.context, { user_id: "ada", trace_id: "t1" });
+  assert.equal(await on.engine.read("box/a"), undefined);
+  assert.deepEqual((await on.say("box", "a", put, { context: { user_id: "ada" } })).payload, { by: "ada" });
+});
+
+void test("packets:act-as lets a connection speak for another, and goes no further", async () => {
+  await using on = await world([box("memory")]);
+  const proxy: Caller = { principal: "proxy", scopes: [ACT_AS, "x"] };
+  const packet = { type: "actor_message", capability_id: "box", actor_id: "a", payload: put };
+  assert.deepEqual((await on.send({ ...packet, context: { user_id: "ada" } }, proxy)).payload, { by: "ada" });
+  assert.equal(typeOf(await on.send(packet, proxy)), "actor_not_found", "for itself it is itself");
+  assert.deepEqual((await on.say("box", "a", { do: "look" })).payload, { things: ["gold"], for: "ada" });
+});
+
+void test("guests are confined to guests' actors, by the user or the session they name", async () => {
+  await using on = await world([box("memory")]);
+  const guest: Caller = { scopes: [] };
+  const ask = (context: Readonly<Record<string, string>>, actor_id?: string) =>
+    on.send({ type: "actor_message", capability_id: "box", payload: put, context, ...(actor_id !== undefined && { actor_id }) }, guest);
+  await on.say("box", "a", put);
+  assert.equal(typeOf(await ask({ user_id: "ada" }, "a")), "actor_not_found");
+  assert.deepEqual((await ask({ user_id: "ada" }, "g")).payload, { by: "guest|ada" });
+  assert.equal(typeOf(await ask({ user_id: "bob" }, "g")), "actor_not_found");
+  assert.equal(typeOf(await ask({ session_id: "s1" }, "g")), "actor_not_found");
+  assert.deepEqual((await ask({ user_id: "ada" })).actor_id, "box:guest|ada");
+  assert.deepEqual((await ask({ session_id: "s1" })).payload, { by: "guest|session|s1" });
+  assert.equal(typeOf(await on.say("box", "g", put)), "actor_not_found");
+  assert.equal(typeOf(await ask({}, "nobody")), "unauthorized");
+  assert.equal(typeOf(await ask({})), "validation_failed");
+  assert.equal(await on.engine.read("box/nobody"), undefined);
+});
+
+void test("who names no actor gets its own", async () => {
+  await using on = await world([box("memory")]);
+  const ask = (who: string) => on.send({ type: "capability_request", capability_id: "box", payload: put }, as(who));
+  assert.deepEqual([(await ask("ada")).actor_id, (await ask("bob")).actor_id], ["box:ada", "box:bob"]);
+});

@@ -1,0 +1,152 @@
+import { type Caller, type Clock, type Engine, type Entropy, type Gateway, systemClock, systemEntropy } from "../contract/index.ts";
+import { Actors } from "./actors.ts";
+import type { Capabilities } from "./capabilities.ts";
+import type { Emitted } from "./effect.ts";
+import { McpTunnel } from "./mcp-tunnel.ts";
+import { Session } from "./packet-session.ts";
+import type { ReplyPacket } from "./packet.ts";
+import { PacketError } from "./packet-error.ts";
+import { Running } from "./running.ts";
+import { noServers, type Servers } from "./servers.ts";
+
+export interface PacketFlowOptions {
+  readonly capabilities: Capabilities;
+  /** Knows the kinds of `capabilities`. */
+  readonly engine: Engine;
+  readonly actors?: {
+    /** Of capabilities that do not say when their actors end: idle for so long. Default 30 minutes. */
+    readonly defaultTimeoutMs?: number;
+    /** Of one user at a time. Default 10. */
+    readonly maxPerUser?: number;
+    /** How long an actor's reply may take. Default 30 s. */
+    readonly replyMs?: number;
+  };
+  /** How long what runs without an actor may take. Default 30 s. */
+  readonly executionMs?: number;
+  /** Tool servers that capabilities without actors may call. */
+  readonly servers?: Servers;
+  /** Takes a token of whoever asks: 0, or the seconds to wait. Default: no limit. */
+  readonly admit?: (caller: Caller) => number;
+  readonly clock?: Clock;
+  readonly entropy?: Entropy;
+  /** What failed inside, and the packet's type and capability. Default: nothing is told. */
+  readonly onFault?: (
+    error: unknown,
+    about: { readonly type: string; readonly capability_id?: string; readonly trace_id?: string },
+  ) => void;
+}
+
+/** Who a session is for. */
+export interface Reception {
+  readonly caller: Caller;
+  /** Where progress goes. Absent: nowhere. */
+  readonly tell?: (packet: ReplyPacket) => void;
+}
+
+/** Packets of one client, and what of them is under way. */
+export interface PacketSession {
+  /** One packet as text. Always answers with a packet, never throws. */
+  receive(text: string | Uint8Array): Promise<ReplyPacket>;
+  /** The client has gone: what runs is cancelled. Settles when it has ended. */
+  close(): Promise<void>;
+}
+
+/** Capabilities behind packets. Doors open a session for whoever comes; MCP is a source made of the same. */
+export class PacketFlow implements AsyncDisposable {
+  readonly capabilities: Capabilities;
+  readonly actors: Actors;
+  readonly running: Running;
+  readonly #options: PacketFlowOptions;
+  readonly #clock: Clock;
+  readonly #entropy: Entropy;
+  readonly #listeners = new Set<(emitted: Emitted) => void>();
+  readonly #sessions = new Set<Session>();
+  #tunnel: McpTunnel | undefined;
+
+  constructor(options: PacketFlowOptions) {
+    const { capabilities, engine, actors = {}, clock = systemClock, entropy = systemEntropy, servers = noServers } = options;
+    this.#options = options;
+    this.#clock = clock;
+    this.#entropy = entropy;
+    this.capabilities = capabilities;
+    this.actors = new Actors({
+      engine,
+      capabilities,
+      clock,
+      maxPerUser: actors.maxPerUser ?? 10,
+      idleMs: actors.defaultTimeoutMs ?? 30 * 60_000,
+      replyMs: actors.replyMs ?? 30_000,
+    });
+    this.running = new Running({
+      capabilities,
+      actors: this.actors,
+      clock,
+      entropy,
+      servers,
+      timeoutMs: options.executionMs ?? 30_000,
+      elapsed: () => performance.now(),
+      emitted: (emitted) => this.#emitted(emitted),
+    });
+  }
+
+  /** From here on `mcp_request` goes through that gateway. */
+  tunnelTo(gateway: Pick<Gateway, "connect">): void {
+    this.#tunnel = new McpTunnel({ gateway, clock: this.#clock });
+  }
+
+  /** For one connection, or one HTTP request. */
+  open(reception: Reception): PacketSession {
+    const session: Session = new Session(
+      {
+        running: this.running,
+        tunnel: this.#tunnel,
+        admit: (caller) => this.#admit(caller),
+        traceId: () => this.#entropy.hex(16),
+        elapsed: () => performance.now(),
+        fault: (error, { type, capability_id, context: { trace_id } }) =>
+          this.#options.onFault?.(error, {
+            type,
+            ...(capability_id === undefined ? {} : { capability_id }),
+            ...(trace_id === undefined ? {} : { trace_id }),
+          }),
+      },
+      reception,
+    );
+    this.#sessions.add(session);
+    return {
+      receive: (text) => session.receive(text),
+      close: async () => {
+        this.#sessions.delete(session);
+        await session.close();
+      },
+    };
+  }
+
+  /** After the commit. Returns its undo. */
+  onEffect(listener: (emitted: Emitted) => void): () => void {
+    const own = (emitted: Emitted): void => listener(emitted);
+    this.#listeners.add(own);
+    return () => void this.#listeners.delete(own);
+  }
+
+  /** Cancels what runs. The engine stays its owner's. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([...this.#sessions].map((session) => session.close()));
+    this.#sessions.clear();
+    await this.#tunnel?.[Symbol.asyncDispose]();
+  }
+
+  #admit(caller: Caller): void {
+    const waitS = this.#options.admit?.(caller) ?? 0;
+    if (waitS > 0) throw new PacketError("rate_limited", `Too many packets: try again in ${waitS} s.`, { reset: waitS });
+  }
+
+  #emitted(emitted: Emitted): void {
+    for (const listener of this.#listeners)
+      try {
+        listener(emitted);
+      } catch (error) {
+        this.#options.onFault?.(error, { type: "effect", capability_id: emitted.capability_id, trace_id: emitted.trace_id });
+      }
+  }
+}

@@ -1,0 +1,128 @@
+import type { RunContext, WorkContext } from "../actor/index.ts";
+import type { ActorId, Bag, Log, Message, Progress, Viewer } from "../contract/index.ts";
+import { isBag } from "./packet-json.ts";
+import type { ForeignServer } from "./capability.ts";
+import type { KeptDraft } from "./kept-state.ts";
+import type { PacketContext } from "./packet.ts";
+import type { ActorTimes } from "./timeout.ts";
+
+/** What the message of a packet brings. */
+export interface PacketArgs {
+  readonly payload: Bag;
+  readonly context: PacketContext;
+}
+
+type Run = RunContext<KeptDraft, unknown>;
+
+/** The turn of an actor, as the handler of a packet sees it: `state` is the author's own. Getters, since a turn pays for those it takes. */
+export class PacketRun {
+  readonly payload: unknown;
+  readonly context: PacketContext;
+  readonly metadata: ActorTimes;
+  readonly #turn: Run;
+
+  constructor(turn: Run, payload: unknown, context: PacketContext, metadata: ActorTimes) {
+    this.#turn = turn;
+    this.payload = payload;
+    this.context = context;
+    this.metadata = metadata;
+  }
+
+  get state(): object {
+    return this.#turn.state.state;
+  }
+  get self(): ActorId {
+    return this.#turn.self;
+  }
+  get key(): string {
+    return this.#turn.key;
+  }
+  get now(): number {
+    return this.#turn.now;
+  }
+  get viewer(): Viewer {
+    return this.#turn.viewer;
+  }
+  get from(): ActorId | undefined {
+    return this.#turn.from;
+  }
+  get message(): Message {
+    return this.#turn.message;
+  }
+  get answers(): Bag {
+    return this.#turn.answers;
+  }
+  get random(): Run["random"] {
+    return this.#turn.random;
+  }
+  get id(): Run["id"] {
+    return this.#turn.id;
+  }
+  get can(): Run["can"] {
+    return this.#turn.can;
+  }
+  get send(): Run["send"] {
+    return this.#turn.send;
+  }
+  get wake(): Run["wake"] {
+    return this.#turn.wake;
+  }
+  get cancel(): Run["cancel"] {
+    return this.#turn.cancel;
+  }
+  get stop(): Run["stop"] {
+    return this.#turn.stop;
+  }
+  get later(): Run["later"] {
+    return this.#turn.later;
+  }
+  get answer(): Run["answer"] {
+    return this.#turn.answer;
+  }
+  get record(): Run["record"] {
+    return this.#turn.record;
+  }
+  get emit(): Run["emit"] {
+    return this.#turn.emit;
+  }
+  get ask(): Run["ask"] {
+    return this.#turn.ask;
+  }
+}
+
+/** The same for a handler that waits. */
+export class PacketWork extends PacketRun {
+  readonly #work: WorkContext<KeptDraft, unknown>;
+  readonly mcp: (server: string) => ForeignServer;
+
+  constructor(
+    work: WorkContext<KeptDraft, unknown>,
+    payload: unknown,
+    context: PacketContext,
+    metadata: ActorTimes,
+    mcp: (server: string) => ForeignServer,
+  ) {
+    super(work, payload, context, metadata);
+    this.#work = work;
+    this.mcp = mcp;
+  }
+
+  get signal(): AbortSignal {
+    return this.#work.signal;
+  }
+  get progress(): Progress {
+    return this.#work.progress;
+  }
+  get log(): Log {
+    return this.#work.log;
+  }
+  get call(): WorkContext<KeptDraft, unknown>["call"] {
+    return this.#work.call;
+  }
+}
+
+/** What a message holds, which only the door of this folder sends. */
+export function packetArgs(args: unknown): PacketArgs {
+  if (isBag(args) && isBag(args["payload"]) && isBag(args["context"])) return { payload: args["payload"], context: args["context"] };
+  return { payload: isBag(args) ? args : {}, context: {} };
+}

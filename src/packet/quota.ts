@@ -1,0 +1,54 @@
+import type { ActorId, Engine } from "../contract/index.ts";
+import { PacketError } from "./packet-error.ts";
+
+const PAGE = 100;
+
+/** How many actors of capabilities one user has at a time. Stopped ones do not count. */
+export class Quota {
+  readonly #engine: Engine;
+  readonly #limit: number;
+  readonly #kinds: () => ReadonlySet<string>;
+  readonly #entering = new Map<string, Promise<void>>();
+
+  /** `kinds`: those of whose actors each has an owner. */
+  constructor(engine: Engine, limit: number, kinds: () => ReadonlySet<string>) {
+    this.#engine = engine;
+    this.#limit = limit;
+    this.#kinds = kinds;
+  }
+
+  /** Runs `begin` where there is room for one more: one after the other for each user. Throws `actor_limit_exceeded`. */
+  async within(user: string | undefined, begin: () => Promise<void>): Promise<void> {
+    if (user === undefined || !Number.isFinite(this.#limit)) return begin();
+    const before = this.#entering.get(user) ?? Promise.resolve();
+    const { promise: left, resolve: leave } = Promise.withResolvers<void>();
+    const mine = before.then(() => left);
+    this.#entering.set(user, mine);
+    await before;
+    try {
+      const used = await this.#used(user);
+      if (used >= this.#limit)
+        throw new PacketError("actor_limit_exceeded", `You have ${used} actors, of ${this.#limit}: end one you no longer need.`, {
+          limit: this.#limit,
+          used,
+        });
+      await begin();
+    } finally {
+      leave();
+      if (this.#entering.get(user) === mine) this.#entering.delete(user);
+    }
+  }
+
+  /** Counted up to the limit, however many have ended. */
+  async #used(owner: string): Promise<number> {
+    const kinds = this.#kinds();
+    let used = 0;
+    for (let after: ActorId | undefined; used < this.#limit;) {
+      const page = await this.#engine.list({ owner, limit: PAGE, ...(after === undefined ? {} : { after }) });
+      used += page.filter(({ id, status }) => status !== "stopped" && kinds.has(id.slice(0, id.indexOf("/")))).length;
+      if (page.length < PAGE) break;
+      after = page.at(-1)?.id;
+    }
+    return used;
+  }
+}

@@ -1,0 +1,85 @@
+import type { Bag, CallOptions, Reply, Viewer } from "../contract/index.ts";
+import { checkJson } from "../source/index.ts";
+import type { Capabilities } from "./capabilities.ts";
+import type { Capability, OfferedTool } from "./capability.ts";
+import { PacketError } from "./packet-error.ts";
+import { isBag, isList, memberOf } from "./packet-json.ts";
+import { missing } from "./required.ts";
+import { lackOf, type Ran, type RunOptions } from "./running.ts";
+import type { BookedTool } from "./tool-book.ts";
+import { invalidParams, NOTHING_THERE, toolFailure, toolReply } from "./tool-reply.ts";
+import { ACTOR_ID } from "./tool-schema.ts";
+
+/** What runs behind a tool call. */
+export interface Calling {
+  readonly capabilities: Capabilities;
+  readonly run: (capabilityId: string, payload: Bag, options: RunOptions) => Promise<Ran>;
+  /** How long a tool call may take. Default 30,000. */
+  readonly toolTimeoutMs?: number;
+}
+
+/** Runs the capability as the viewer. Throws only what is no `PacketError`. */
+export async function callTool(
+  { capabilities, run, toolTimeoutMs = 30_000 }: Calling,
+  { capability, tool }: BookedTool,
+  viewer: Viewer,
+  args: Bag,
+  options: CallOptions,
+): Promise<Reply> {
+  const wrong = complaint(capability, tool, args);
+  if (wrong !== undefined) return invalidParams(wrong);
+  try {
+    const { payload, actor_id } = payloadOf(capability, tool, args);
+    const { result } = await run(capability.id, payload, {
+      viewer,
+      context: contextOf(viewer, options),
+      timeoutMs: toolTimeoutMs,
+      ...(actor_id !== undefined && { actor_id }),
+      ...(options.signal && { signal: options.signal }),
+      ...(options.key !== undefined && { key: options.key }),
+      ...(options.onProgress && { onProgress: options.onProgress }),
+      ...(options.onLog && { onLog: options.onLog }),
+    });
+    return toolReply(result);
+  } catch (error) {
+    if (!(error instanceof PacketError)) throw error;
+    // It went while it was called: the same answer as a moment later.
+    const gone = error.type === "capability_not_found" && capabilities.get(capability.id) === undefined;
+    return gone ? NOTHING_THERE : toolFailure(error);
+  }
+}
+
+/** What is wrong with the arguments, as the error's data has it. */
+function complaint({ requires, does }: Capability, { inputSchema }: OfferedTool, args: Bag): string | undefined {
+  const required = memberOf(inputSchema, "required");
+  const marked = isList(required) ? required.filter((field) => typeof field === "string") : [];
+  const lacking = new Set([
+    ...(does.how === "tools" ? [] : missing(requires, args)),
+    ...marked.filter((field) => !Object.hasOwn(args, field)),
+  ]);
+  if (lacking.size > 0) return lackOf([...lacking]);
+  const checked = checkJson(inputSchema, args);
+  return "wrong" in checked ? checked.wrong : undefined;
+}
+
+/** What runs is given, and for whom: `actor_id` names the actor, and is no part of the payload unless it is declared there. */
+function payloadOf(capability: Capability, tool: OfferedTool, args: Bag): { readonly payload: Bag; readonly actor_id?: string } {
+  const { does, requires, parameters } = capability;
+  if (does.how === "tools") return { payload: { tool: tool.name, parameters: args } };
+  const actor_id = memberOf(args, ACTOR_ID);
+  if (does.how !== "actor" || actor_id === undefined) return { payload: args };
+  if (typeof actor_id !== "string") throw new PacketError("validation_failed", `${ACTOR_ID} must be text.`);
+  const properties = parameters === undefined ? undefined : memberOf(parameters, "properties");
+  const declared = requires.includes(ACTOR_ID) || (isBag(properties) && Object.hasOwn(properties, ACTOR_ID));
+  if (declared) return { payload: args, actor_id };
+  const { [ACTOR_ID]: _named, ...payload } = args;
+  return { payload, actor_id };
+}
+
+const TRACE_ID = /^[0-9a-f]{2}-([0-9a-f]{32})-/;
+
+function contextOf({ principal }: Viewer, { trace }: CallOptions): RunOptions["context"] {
+  const parent = trace?.["traceparent"];
+  const trace_id = typeof parent === "string" ? TRACE_ID.exec(parent)?.[1] : undefined;
+  return { ...(principal !== undefined && { user_id: principal }), ...(trace_id !== undefined && { trace_id }) };
+}

@@ -1,0 +1,146 @@
+// A capability as MCP lists it.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Bag } from "../contract/index.ts";
+import { actorCapability } from "./define-actor.ts";
+import { capability, mcpCapability } from "./define-capability.ts";
+import { fieldSchema } from "./field-schema.ts";
+import { toolsOf } from "./tool-schema.ts";
+
+const nothing = (): null => null;
+const SPEC =
+  '{"name":"user_transform","description":"Transform user data with specified operations","inputSchema":{"type":"object","properties":{"user_id":{"type":"string"},"operations":{"type":"array"}},"required":["user_id","operations"]}}';
+
+const guessed = (field: string): Bag => {
+  const { description: _said, ...schema } = fieldSchema(field, "c");
+  return schema;
+};
+
+const actorOf = (id: string, about: { readonly intent: string; readonly requires?: readonly string[]; readonly parameters?: Bag }) =>
+  actorCapability(id, { ...about, initialState: {}, messages: { any: { run: nothing } } });
+
+test("the spec's tools/list entry comes out byte for byte from declared parameters", () => {
+  const about = {
+    intent: "Transform user data with specified operations",
+    requires: ["user_id", "operations"],
+    parameters: {
+      type: "object",
+      properties: { user_id: { type: "string" }, operations: { type: "array" } },
+      required: ["user_id", "operations"],
+    },
+  };
+  assert.equal(JSON.stringify(toolsOf(capability("user_transform", { ...about, execute: nothing }))), `[${SPEC}]`);
+  assert.equal(
+    JSON.stringify(toolsOf(actorOf("user_transform", about))),
+    `[${SPEC}]`,
+    "an actor's declared parameters are not added to either",
+  );
+});
+
+test("a capability's tools are made once", () => {
+  const one = capability("c", { intent: "Does.", requires: ["a"], execute: nothing });
+  assert.equal(toolsOf(one), toolsOf(one));
+});
+
+test("without parameters every required field is guessed from its name, and said to be required", () => {
+  const [tool] = toolsOf(capability("user_transform", { intent: "Does.", requires: ["user_id", "operations"], execute: nothing }));
+  assert.deepEqual(tool?.inputSchema, {
+    type: "object",
+    properties: {
+      user_id: { type: "string", minLength: 1, pattern: "^[a-zA-Z0-9_-]+$", description: "The user id that user_transform asks for." },
+      operations: { type: "array", description: "The operations that user_transform asks for." },
+    },
+    required: ["user_id", "operations"],
+  });
+});
+
+test("what requires nothing has no member required", () => {
+  const [tool] = toolsOf(capability("now", { intent: "Tells the time.", execute: nothing }));
+  assert.deepEqual(tool?.inputSchema, { type: "object", properties: {} });
+});
+
+test("the type of a field follows from its name", () => {
+  const id = { type: "string", minLength: 1, pattern: "^[a-zA-Z0-9_-]+$" };
+  const cases: readonly (readonly [string, Bag])[] = [
+    ["order_id", id],
+    ["orderId", id],
+    ["id", id],
+    ["retry_count", { type: "integer", minimum: 0 }],
+    ["cache_enabled", { type: "boolean" }],
+    ["user_list", { type: "array" }],
+    ["operations", { type: "array" }],
+    ["user_ids", { type: "array" }],
+    ["photos", { type: "array" }],
+    ["email", { type: "string", format: "email" }],
+    ["contact_email", { type: "string", format: "email" }],
+    ["emails", { type: "array" }],
+    ["url", { type: "string", format: "uri" }],
+    ["callback_url", { type: "string", format: "uri" }],
+    ["max_results", { type: "number" }],
+    ["timeout_ms", { type: "number" }],
+    ["message", { type: "string" }],
+    ["status", { type: "string" }],
+    ["address", { type: "string" }],
+    ["analysis", { type: "string" }],
+    ["dns", { type: "string" }],
+    ["valid", { type: "string" }],
+    ["account", { type: "string" }],
+    ["", { type: "string" }],
+  ];
+  for (const [field, schema] of cases) assert.deepEqual(guessed(field), schema, field);
+});
+
+test("parameters that leave a required field out get it, guessed, and keep every word of their own", () => {
+  const parameters = { type: "object", properties: { user_id: { type: "integer" } }, additionalProperties: false };
+  const [tool] = toolsOf(capability("c", { intent: "Does.", requires: ["user_id", "operations"], parameters, execute: nothing }));
+  assert.deepEqual(tool?.inputSchema, {
+    type: "object",
+    properties: { user_id: { type: "integer" }, operations: { type: "array", description: "The operations that c asks for." } },
+    additionalProperties: false,
+    required: ["user_id", "operations"],
+  });
+});
+
+test("parameters put together from parts are left as they are", () => {
+  const parameters = { type: "object", allOf: [{ properties: { a: {} }, required: ["a"] }] };
+  const [tool] = toolsOf(capability("c", { intent: "Does.", requires: ["a"], parameters, execute: nothing }));
+  assert.equal(tool?.inputSchema, parameters);
+});
+
+test("an actor whose parameters are guessed takes an optional actor_id beside them", () => {
+  const [tool] = toolsOf(actorOf("chat", { intent: "Talks.", requires: ["message"] }));
+  const schema: Bag = tool?.inputSchema ?? {};
+  assert.deepEqual(Object.keys(Object(schema["properties"])), ["message", "actor_id"]);
+  assert.deepEqual(schema["required"], ["message"]);
+  const [own] = toolsOf(actorOf("chat", { intent: "Talks.", requires: ["actor_id"] }));
+  assert.deepEqual(own?.inputSchema["required"], ["actor_id"], "required by the capability itself, it is guessed like any other");
+});
+
+test("a capability of tools lists its own", () => {
+  const one = mcpCapability("web", {
+    intent: "Looks things up.",
+    tools: {
+      web_search: { description: "Searches.", parameters: { query: { type: "string" }, limit: { type: "integer" } }, required: ["query"] },
+    },
+    handleToolCall: nothing,
+  });
+  assert.deepEqual(toolsOf(one), [
+    {
+      name: "web_search",
+      description: "Searches.",
+      inputSchema: { type: "object", properties: { query: { type: "string" }, limit: { type: "integer" } }, required: ["query"] },
+    },
+  ]);
+});
+
+test("fields with hostile names become properties and nothing else", () => {
+  const [tool] = toolsOf(capability("c", { intent: "Does.", requires: ["__proto__", "constructor"], execute: nothing }));
+  const properties: object = Object(tool?.inputSchema["properties"]);
+  assert.deepEqual(Object.keys(properties), ["__proto__", "constructor"]);
+  assert.equal(Object.getPrototypeOf(properties), Object.prototype);
+});
+
+test("a capability without an intent is described by its id", () => {
+  const one = { ...capability("c", { intent: "x", execute: nothing }), intent: "" };
+  assert.equal(toolsOf(one)[0]?.description, "PacketFlow capability: c");
+});

@@ -1,0 +1,61 @@
+import type { Bag, Json } from "../contract/index.ts";
+import type { Capability, OfferedTool } from "./capability.ts";
+import { fieldSchema } from "./field-schema.ts";
+import { isBag, isList } from "./packet-json.ts";
+
+/** Names the actor a call is for: an argument of every tool that is an actor's. */
+export const ACTOR_ID = "actor_id";
+
+const ACTOR_ID_SCHEMA: Bag = Object.freeze({
+  type: "string",
+  minLength: 1,
+  maxLength: 256,
+  description: "Which actor is meant. Left out: the caller's own.",
+});
+
+const made = new WeakMap<Capability, readonly OfferedTool[]>();
+
+/**
+ * A capability as MCP lists it: one tool of its name, or those it defines itself. Made once for each capability. Its
+ * `inputSchema` is the declared `parameters`; only what `requires` names beyond them is added, its type guessed from its name.
+ */
+export function toolsOf(capability: Capability): readonly OfferedTool[] {
+  let tools = made.get(capability);
+  if (tools === undefined) {
+    const { does, id, intent } = capability;
+    tools =
+      does.how === "tools"
+        ? does.tools
+        : [{ name: id, description: intent === "" ? `PacketFlow capability: ${id}` : intent, inputSchema: inputSchemaOf(capability) }];
+    made.set(capability, tools);
+  }
+  return tools;
+}
+
+function inputSchemaOf({ id, requires, parameters, does }: Capability): Bag {
+  if (parameters !== undefined) return completed(parameters, requires, id);
+  const properties: Record<string, Json> = {};
+  for (const field of requires) put(properties, field, fieldSchema(field, id));
+  if (does.how === "actor" && !requires.includes(ACTOR_ID)) properties[ACTOR_ID] = ACTOR_ID_SCHEMA;
+  return { type: "object", properties, ...(requires.length === 0 ? {} : { required: requires }) };
+}
+
+const COMPOSED = ["$ref", "$dynamicRef", "allOf", "anyOf", "oneOf"];
+
+function completed(declared: Bag, requires: readonly string[], id: string): Bag {
+  // What is put together from parts may declare a field in any of them.
+  if (COMPOSED.some((word) => Object.hasOwn(declared, word))) return declared;
+  const properties = isBag(declared["properties"]) ? declared["properties"] : {};
+  const required = isList(declared["required"]) ? declared["required"] : [];
+  const undeclared = requires.filter((field) => !Object.hasOwn(properties, field));
+  const unmarked = requires.filter((field) => !required.includes(field));
+  if (undeclared.length === 0 && unmarked.length === 0) return declared;
+  const all: Record<string, Json> = { ...properties };
+  for (const field of undeclared) put(all, field, fieldSchema(field, id));
+  return { ...declared, properties: all, required: [...required, ...unmarked] };
+}
+
+// A field may be called `__proto__`.
+function put(properties: Record<string, Json>, field: string, schema: Bag): void {
+  Object.defineProperty(properties, field, { value: schema, enumerable: true, configurable: true, writable: true });
+}

@@ -1,0 +1,177 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { settle, until } from "troupe/testing";
+import { as, errorOf, typeOf, world, type World } from "./core.fixture.ts";
+import { actorCapability } from "./define-actor.ts";
+import { capability } from "./define-capability.ts";
+import { auditLog, counter, histogram } from "./effect.ts";
+
+const effects = [auditLog("info", "kept"), counter("runs"), histogram("ms")];
+const store = actorCapability("store", {
+  intent: "Keeps",
+  effects,
+  initialState: { n: 0 },
+  persistence: "disk",
+  messages: {
+    tell: {
+      match: { do: "tell" },
+      run({ send }) {
+        send("store/other", "add", { payload: { do: "add" }, context: {} }, { start: null });
+        return null;
+      },
+    },
+    crash: {
+      match: { do: "crash" },
+      run() {
+        throw new Error("It broke.");
+      },
+    },
+    add: {
+      run({ state, context }) {
+        state.n += 1;
+        return { n: state.n, trace: context.trace_id ?? null };
+      },
+    },
+  },
+});
+const outer = capability("outer", {
+  intent: "Calls the store",
+  effects: [counter("outer.runs")],
+  execute: async (_payload, { call, trace_id }) => ({ trace_id, inner: await call("store", { do: "add" }, { actor_id: "a" }) }),
+});
+const deep = capability("deep", {
+  intent: "Calls itself",
+  execute: async ({ n }, { call }) => ({ inner: await call("deep", { n: Number(n) + 1 }) }),
+});
+const wide = capability("wide", {
+  intent: "Takes its time",
+  execute: ({ how }, { signal, progress, call }) =>
+    new Promise((resolve, reject) => {
+      if (how === "deaf") return;
+      if (how === "dangling") {
+        setImmediate(() => {
+          progress(9);
+          call("store", { do: "add" }, { actor_id: "late" }).catch(() => undefined);
+        });
+        return resolve({ done: true });
+      }
+      progress(1);
+      signal.addEventListener("abort", () => reject(new Error("left")), { once: true });
+    }),
+});
+const all = [store, outer, deep, wide];
+
+const request = (on: World, capability_id: string, payload: object, more: object = {}) =>
+  on.send({ type: "capability_request", capability_id, payload: { ...payload }, ...more });
+
+async function chainOf(on: World, id: `${string}/${string}`): Promise<string> {
+  const bodies: string[] = [];
+  for await (const { body } of on.engine.history(id)) bodies.push(body ?? "");
+  return bodies.join("\n");
+}
+
+void test("a packet's trace goes into its reply, what it calls, the chain and the effects", async () => {
+  await using on = await world(all, { disk: true });
+  const reply = await request(on, "outer", {}, { context: { trace_id: "trace-7" } });
+  assert.deepEqual(reply.payload, { trace_id: "trace-7", inner: { n: 1, trace: "trace-7" } });
+  assert.equal(reply.context.trace_id, "trace-7");
+  assert.match(await chainOf(on, "store/a"), /"trace":\{"trace_id":"trace-7"\}/);
+  assert.deepEqual(new Set(on.effects.map(({ trace_id }) => trace_id)), new Set(["trace-7"]));
+});
+
+void test("where a packet has none, one is made and told, of an error too", async () => {
+  await using on = await world(all, { disk: true });
+  const one = await on.say("store", "a", { do: "add" });
+  const two = await on.say("store", "a", { do: "crash" });
+  const [first, second] = [one.context.trace_id, two.context.trace_id];
+  assert.match(String(first), /^[0-9a-f]{32}$/);
+  assert.match(String(second), /^[0-9a-f]{32}$/);
+  assert.notEqual(first, second);
+  assert.equal(one.payload["trace"], first);
+  assert.ok((await chainOf(on, "store/a")).includes(String(first)));
+});
+
+void test("what an actor sends on carries the trace along", async () => {
+  await using on = await world(all, { disk: true });
+  await on.say("store", "a", { do: "tell" }, { context: { trace_id: "trace-8" } });
+  await until("the other is told", async () => (await chainOf(on, "store/other")).includes("trace-8"));
+});
+
+void test("effects are told once it has run, with its duration, also where it failed", async () => {
+  await using on = await world(all, { disk: true });
+  let durable: unknown;
+  const undo = on.packets.onEffect(() => void (durable ??= on.engine.read("store/a")));
+  await on.say("store", "a", { do: "add" }, { context: { trace_id: "t" } });
+  undo();
+  const told = on.effects.splice(0);
+  assert.deepEqual(
+    told.map(({ effect }) => effect),
+    effects,
+  );
+  for (const { capability_id, actor_id, user_id, at, duration_ms, error } of told) {
+    assert.deepEqual([capability_id, actor_id, user_id, at, error], ["store", "a", "ada", on.clock.now(), undefined]);
+    assert.ok(duration_ms >= 0);
+  }
+  assert.deepEqual(
+    told.map(({ value }) => value),
+    [1, 1, told[2]?.duration_ms],
+  );
+  assert.equal(Object(await durable).messageCount > 0, true, "after the commit");
+  await on.say("store", "a", { do: "crash" });
+  assert.deepEqual(
+    on.effects.map(({ error }) => error),
+    ["actor_crash", "actor_crash", "actor_crash"],
+  );
+});
+
+void test("a listener that throws hinders neither the others nor the reply", async () => {
+  await using on = await world(all, { disk: true });
+  const heard: string[] = [];
+  on.packets.onEffect(() => {
+    throw new Error("deaf");
+  });
+  on.packets.onEffect(({ capability_id }) => void heard.push(capability_id));
+  assert.equal(typeOf(await on.say("store", "a", { do: "add" })), undefined);
+  assert.deepEqual(heard, ["store", "store", "store"]);
+  assert.equal(on.faults.length, 3);
+});
+
+void test("capabilities that call one another without end are stopped", async () => {
+  await using on = await world(all, { disk: true });
+  const error = errorOf(await request(on, "deep", { n: 0 }));
+  assert.equal(error?.type, "execution_failed");
+  assert.match(JSON.stringify(error?.message), /16 deep/);
+});
+
+void test("what runs without an actor ends with its time, heeding the signal or not", async () => {
+  await using on = await world(all, { disk: true, executionMs: 5_000 });
+  const asked = [request(on, "wide", {}), request(on, "wide", { how: "deaf" })];
+  await settle();
+  await on.clock.advance(5_000);
+  for (const reply of await Promise.all(asked)) {
+    const error = errorOf(reply);
+    assert.deepEqual([error?.type, error?.details], ["execution_failed", { timeout_ms: 5_000 }]);
+  }
+  assert.equal(on.progress.length, 1);
+});
+
+void test("it is cancelled by its id, and with its client", async () => {
+  await using on = await world(all, { disk: true });
+  const timers = on.clock.pending;
+  const one = request(on, "wide", {}, { id: "1" });
+  const two = request(on, "wide", { how: "deaf" }, { id: "2" });
+  await settle();
+  await on.send({ type: "cancel", payload: { id: "1" } });
+  assert.equal(typeOf(await one), "cancelled");
+  await on.session(as("ada")).close();
+  assert.equal(typeOf(await two), "cancelled");
+  assert.equal(on.clock.pending, timers, "no timer is left");
+});
+
+void test("what goes on after its reply tells and calls no more", async () => {
+  await using on = await world(all, { disk: true });
+  assert.deepEqual((await request(on, "wide", { how: "dangling" })).payload, { done: true });
+  await settle();
+  assert.deepEqual(on.progress, []);
+  assert.equal(await on.engine.read("store/late"), undefined);
+});

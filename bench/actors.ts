@@ -1,23 +1,12 @@
 // README: what it costs to start an actor, and to keep one alive.
 import { LocalEngine } from "troupe/engine";
+import { exposeGc, heap } from "./heap.ts";
 import { plain } from "./kinds/plain.ts";
 
 const ACTORS = 200_000;
 
-const heap = (): number => {
-  globalThis.gc?.();
-  globalThis.gc?.();
-  return process.memoryUsage().heapUsed;
-};
-
 export const run = async (): Promise<void> => {
-  if (globalThis.gc === undefined) {
-    const { setFlagsFromString } = await import("node:v8");
-    const { runInNewContext } = await import("node:vm");
-    setFlagsFromString("--expose-gc");
-    const gc: unknown = runInNewContext("gc");
-    if (typeof gc === "function") globalThis.gc = async (): Promise<void> => void gc();
-  }
+  await exposeGc();
   await using engine = await LocalEngine.start({ kinds: [plain("memory")] });
   for (let n = 0; n < 20_000; n += 1) await engine.call({ to: `plain/warm-${n}`, action: "add", args: {}, start: null });
   const before = heap();

@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 
-const all = ["http-call", "tools-list", "in-process", "actors", "durable", "start-up", "cluster"] as const;
+const all = ["http-call", "tools-list", "in-process", "actors", "durable", "start-up", "cluster", "packet", "packet-search"] as const;
 
 if (!existsSync(join(import.meta.dirname, "peers/node_modules")))
   execFileSync("npm", ["ci", "--ignore-scripts"], { cwd: join(import.meta.dirname, "peers"), stdio: "inherit" });

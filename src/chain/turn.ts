@@ -136,8 +136,8 @@ export function planTurn(base: Base, job: Incoming, turn: Turn<unknown>, now: Ci
   const vain = reply !== "later" && !("ok" in reply);
   if (vain && now.born) return undefined;
   const answersHere = message.replyAs !== undefined && message.from !== undefined && reply !== "later" && !now.answersElsewhere;
-  // C3: what came with a refusal is not looked at.
-  const effects: Turn<unknown> = vain ? {} : turn;
+  // C3: of what came with a refusal only what was recorded stays: what work did outside is done.
+  const effects: Turn<unknown> = !vain ? turn : "refused" in reply ? recordOf(turn) : {};
   if (effects.emit !== undefined) for (const [index, line] of effects.emit.entries()) checkTold(line, `emit[${index}]`);
   if (effects.record !== undefined) checkTold(effects.record, "record");
   const changed = effects.state !== undefined && effects.state !== base.state;
@@ -219,7 +219,10 @@ export const answerTo = (asker: ActorId, replyAs: string, self: ActorId, of: str
   args: { of, to: self, reply },
 });
 
+const recordOf = ({ record }: Turn<unknown>): Turn<unknown> => (record === undefined ? {} : { record });
+
 const hasEffect = (turn: Turn<unknown>): boolean =>
+  turn.record !== undefined ||
   (turn.send !== undefined && turn.send.length > 0) ||
   turn.stop !== undefined ||
   (turn.wake !== undefined && Object.keys(turn.wake).length > 0) ||

@@ -64,7 +64,7 @@ export interface Wake {
   readonly args?: Json;
 }
 
-/** The whole effect of one message. No state, send, wake, answer or stop: nothing is committed, there is no event. */
+/** The whole effect of one message. No state, send, wake, answer, record or stop: nothing is committed, there is no event. */
 export interface Turn<S> {
   readonly state?: S;
   /** Absent: `{ ok: null }`; `"later"`: a later turn of this actor answers this message's id. */
@@ -77,7 +77,7 @@ export interface Turn<S> {
   readonly wake?: Readonly<Record<string, Wake | null>>;
   /** The actor ends with this turn, for this reason, and its children with it: it is told of once they have ended. */
   readonly stop?: string;
-  /** What happened inside (host calls, foreign tools): kept in the event. */
+  /** What happened inside (host calls, foreign tools): kept in the event, which a refusal leaves for it, too (C3). */
   readonly record?: Json;
   /** Metrics, log lines: to watchers after the commit, at most once, never kept. */
   readonly emit?: readonly Json[];

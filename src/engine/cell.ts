@@ -234,7 +234,7 @@ export class Cell extends Commits {
       abandon: (error) => job.fail(error),
     };
     this.push(task, true);
-    this.abortWork(faults.stopped(this.id));
+    if (this.#work !== undefined) this.abortWork(faults.stopped(this.id));
   }
 
   /** A wake has come: unless it was cancelled or put off meanwhile, it runs like any message. */

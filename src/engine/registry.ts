@@ -5,6 +5,8 @@ import type { Cell } from "./cell.ts";
 /** The cells of this process, and what a store would know of the actors that live in memory only. */
 export class Registry {
   readonly #cells = new Map<ActorId, Cell>();
+  /** Whoever begins many is asked how many at each. */
+  readonly #owned = new Map<string, Set<Cell>>();
   readonly #children = new Map<ActorId, Set<ActorId>>();
   /** Made at the first question: most processes never ask. */
   #uids: Map<string, ActorId> | undefined;
@@ -31,7 +33,12 @@ export class Registry {
   began(cell: Cell): void {
     this.#counts.set(cell.kind.name, (this.#counts.get(cell.kind.name) ?? 0) + 1);
     this.#uids?.set(uidOf(cell), cell.id);
-    const { parent } = cell.extra;
+    const { parent, owner } = cell.extra;
+    if (owner !== undefined) {
+      const own = this.#owned.get(owner);
+      if (own === undefined) this.#owned.set(owner, new Set([cell]));
+      else own.add(cell);
+    }
     if (parent === undefined) return;
     const siblings = this.#children.get(parent) ?? new Set();
     this.#children.set(parent, siblings);
@@ -42,7 +49,12 @@ export class Registry {
   ended(cell: Cell): void {
     this.#counts.set(cell.kind.name, (this.#counts.get(cell.kind.name) ?? 1) - 1);
     this.#uids?.delete(uidOf(cell));
-    const { parent } = cell.extra;
+    const { parent, owner } = cell.extra;
+    if (owner !== undefined) {
+      const own = this.#owned.get(owner);
+      own?.delete(cell);
+      if (own?.size === 0) this.#owned.delete(owner);
+    }
     const siblings = parent === undefined ? undefined : this.#children.get(parent);
     siblings?.delete(cell.id);
     if (parent !== undefined && siblings?.size === 0) this.#children.delete(parent);
@@ -63,8 +75,7 @@ export class Registry {
   count({ kind, owner }: Omit<ListQuery, "after" | "limit">): number {
     let count = 0;
     if (owner !== undefined) {
-      for (const cell of this.#cells.values())
-        if (lives(cell) && cell.extra.owner === owner && (kind === undefined || cell.kind.name === kind)) count += 1;
+      for (const cell of this.#owned.get(owner) ?? []) if (lives(cell) && (kind === undefined || cell.kind.name === kind)) count += 1;
       return count;
     }
     for (const [name, of] of this.#counts) if (kind === undefined || name === kind) count += of;
@@ -73,8 +84,8 @@ export class Registry {
 
   list({ kind, owner, after }: ListQuery): Change[] {
     const found: Change[] = [];
-    for (const cell of this.#cells.values()) {
-      if (!lives(cell) || (kind !== undefined && cell.kind.name !== kind) || (owner !== undefined && cell.extra.owner !== owner)) continue;
+    for (const cell of owner === undefined ? this.#cells.values() : (this.#owned.get(owner) ?? [])) {
+      if (!lives(cell) || (kind !== undefined && cell.kind.name !== kind)) continue;
       if (after !== undefined && compareIds(cell.id, after) <= 0) continue;
       const now = cell.snapshot();
       if (now) found.push(now);

@@ -169,7 +169,7 @@ void test("what a capability says no to rejects with PacketError, and its cause 
   await on.assertActorStateContains(one, { conversation_history: [] });
 });
 
-void test("law 4 a turn that is not pure is found out", async () => {
+void test("law 4: a turn that is not pure is found out", async () => {
   await using on = await kit();
   const one = await on.startTestActor(assistant);
   await assert.rejects(on.sendActorMessage(one, { query: "dice" }), { type: "actor_crash" });

@@ -150,8 +150,9 @@ export class Handlers {
     if (matched === undefined) return refuse(`No message "${name}" of ${this.#options.id} is like that.`, { code: "UNKNOWN" });
     if (turn.state.fresh === true) this.#begin(turn, this.#options.expireMs);
     const { metadata } = turn.state;
-    const before = { ...metadata };
-    metadata.message_count += 1;
+    const { created_at, last_message_at, message_count } = metadata;
+    const before = { created_at, last_message_at, message_count };
+    metadata.message_count = message_count + 1;
     metadata.last_message_at = turn.now;
     return { payload: matched.payload, context, metadata: before };
   }

@@ -17,7 +17,7 @@ export function standsFor({ own, behaviour: { per }, defaultKey }: Acts, viewer:
 export const notFound = (capability: string, actor_id: string): PacketError =>
   new PacketError(
     "actor_not_found",
-    `${capability} has no actor ${JSON.stringify(actor_id)}: let the message create it (create_if_missing).`,
+    `${capability} has no actor ${JSON.stringify(actor_id)}: name another, or let a message create one of your own (create_if_missing).`,
     {
       actor_id,
     },

@@ -54,6 +54,9 @@ export interface Sending {
   readonly key?: string;
   readonly onProgress?: Progress;
   readonly onLog?: Log;
+  /** What the client answered, and could be asked (`CallOptions`). */
+  readonly answers?: Bag;
+  readonly can?: readonly string[];
 }
 
 /** What an actor replied, and how many messages it has applied. */
@@ -199,7 +202,7 @@ export class Actors {
   /** The common call finds its actor there, and nothing is asked before it. */
   async #called(does: Acts, actor_id: string, message: Outgoing, sending: Sending): Promise<Replied> {
     const { engine } = this.#options;
-    const { signal, key, onProgress, onLog } = sending;
+    const { signal, key, onProgress, onLog, answers, can } = sending;
     // As it was after this very message: a moment later it may have ended, or applied others.
     let after: Promise<Snapshot | undefined> | undefined;
     const read = (): Promise<Snapshot | undefined> => engine.read(message.to).catch(() => undefined);
@@ -208,6 +211,8 @@ export class Actors {
       ...(key !== undefined && { key }),
       ...(onProgress && { onProgress }),
       ...(onLog && { onLog }),
+      ...(answers && { answers }),
+      ...(can && { can }),
       onReceipt: () => void (after = read()),
     };
     const call = (): Promise<Reply> => engine.call(message, how);

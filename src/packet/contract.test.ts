@@ -66,7 +66,7 @@ void test("what is required is looked at before anything begins", async () => {
   assert.deepEqual(await on.actors.listActors(as("ada")), []);
 });
 
-void test("C3: what breaks the contract leaves no trace in its actor, turn and work alike", async () => {
+void test("C3 what breaks the contract leaves no trace in its actor, turn and work alike", async () => {
   await using on = await world([shop]);
   await on.say("shop", "a", { item: "tea" });
   for (const item of ["free", "slow"]) {

@@ -33,13 +33,21 @@ export function packetErrorOf(error: unknown, about: { readonly actor_id: string
   return new PacketError(type, message, { actor_id: about.actor_id, ...timeout, code, applied }, { cause: error });
 }
 
+/** An actor has to ask its client something first. MCP can, and calls again with the answers; to a packet it is an error. */
+export class AnswersNeeded extends PacketError {
+  readonly needs: Bag;
+  constructor(needs: Bag) {
+    super("execution_failed", "It has to ask the client something first, which no packet can answer: call it over MCP.", {
+      needs: Object.keys(needs),
+    });
+    this.needs = needs;
+  }
+}
+
 /** What an actor said, where it said no. */
 export function resultOf(reply: Reply): Json {
   if ("ok" in reply) return reply.ok;
-  if ("needs" in reply)
-    throw new PacketError("execution_failed", "It has to ask the client something first, which no packet can answer: call it over MCP.", {
-      needs: Object.keys(reply.needs),
-    });
+  if ("needs" in reply) throw new AnswersNeeded(reply.needs);
   throw refusedBy(reply.refused);
 }
 

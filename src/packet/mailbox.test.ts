@@ -41,7 +41,7 @@ function gated() {
   return { capability, seen, open: (name: string) => gates.get(name)?.() };
 }
 
-void test("C1: one message at a time, work included; actors run concurrently, and reads never queue", async () => {
+void test("C1 one message at a time, work included; actors run concurrently, and reads never queue", async () => {
   const { capability, seen, open } = gated();
   await using on = await world([capability]);
   const first = on.say("gate", "a", { do: "pass", name: "one" });

@@ -129,7 +129,7 @@ export class Session implements PacketSession {
   async #tunnelled({ payload, context }: RequestPacket, signal: AbortSignal): Promise<Bag> {
     const { tunnel } = this.#host;
     if (tunnel === undefined) throw new PacketError("capability_not_found", "Nothing is served over MCP here.");
-    const { principal, scopes } = viewerOf(this.#reception.caller, context);
+    const { principal, scopes } = guestOf(viewerOf(this.#reception.caller, context), context);
     const { peer } = this.#reception.caller;
     const caller: Caller = { scopes, ...(principal === undefined ? {} : { principal }), ...(peer === undefined ? {} : { peer }) };
     const response = await tunnel.request(memberOf(payload, "mcp_message") ?? null, caller, context.session_id, { signal });

@@ -1,5 +1,6 @@
 import type { Bag, CancelSignal, Clock, Entropy, Json, Log, Progress, Viewer } from "../contract/index.ts";
 import { abortSignalOf } from "../contract/index.ts";
+import { checkJson } from "../source/index.ts";
 import { untilAborted } from "./until-aborted.ts";
 import { refusalOf } from "./engine-error.ts";
 import type { Actors } from "./actors.ts";
@@ -24,6 +25,9 @@ export interface RunOptions {
   readonly key?: string;
   readonly onProgress?: Progress;
   readonly onLog?: Log;
+  /** What the client answered, and could be asked (`CallOptions`). */
+  readonly answers?: Bag;
+  readonly can?: readonly string[];
   /** Never longer than the configuration's own. */
   readonly timeoutMs?: number;
 }
@@ -55,9 +59,19 @@ const MOST_NESTED = 16;
 /** Runs capabilities: what one requires is looked at first, then it runs, then what it promises is looked at, and it is told of. */
 export class Running {
   readonly #host: RunningHost;
+  /** Errors on their way out of a nested call, and whose they were. */
+  readonly #inner = new WeakMap<PacketError, string>();
 
   constructor(host: RunningHost) {
     this.#host = host;
+  }
+
+  /** What came of a capability that another called: to that one's caller it is no fault of the request. */
+  #own({ id }: Capability, error: PacketError): PacketError {
+    const inner = this.#inner.get(error);
+    if (inner === undefined || error.type === "cancelled") return error;
+    const details = { capability_id: inner, type: error.type, details: error.details };
+    return new PacketError("execution_failed", `${id} failed, since ${inner} did: ${error.message}`, details, { cause: error });
   }
 
   /** Throws `PacketError`. */
@@ -84,6 +98,7 @@ export class Running {
     try {
       const lacking = missing(capability.requires, payload);
       if (lacking.length > 0) throw new PacketError("validation_failed", lackOf(lacking), { missing: lacking });
+      checked(capability, payload);
       if (options.actorOnly === true && capability.does.how !== "actor")
         throw new PacketError("validation_failed", `${capability.id} has no actors: send it a capability_request.`);
       if (capability.does.how === "actor") {
@@ -104,7 +119,7 @@ export class Running {
       this.#tell(capability, options, { trace_id, took });
       return { result, execution_time_ms: took, trace_id };
     } catch (error) {
-      const said = error instanceof PacketError ? error : refusalOf(error);
+      const said = error instanceof PacketError ? this.#own(capability, error) : refusalOf(error);
       const failure = said ?? new PacketError("execution_failed", `${capability.id} failed.`, {}, { cause: error });
       this.#tell(capability, options, {
         ...(actor_id !== undefined && { actor_id }),
@@ -143,25 +158,33 @@ export class Running {
         const capability = this.#host.capabilities.get(capabilityId);
         if (capability === undefined)
           throw new PacketError("capability_not_found", `There is no capability ${JSON.stringify(capabilityId)}: list them first.`);
-        const ran = await this.#run(
-          capability,
-          bagOf(inner),
-          { viewer: options.viewer, context, signal, ...(actor_id === undefined ? {} : { actor_id }) },
-          depth + 1,
-        );
-        return ran.result;
+        try {
+          const ran = await this.#run(
+            capability,
+            bagOf(inner),
+            { viewer: options.viewer, context, signal, ...(actor_id === undefined ? {} : { actor_id }) },
+            depth + 1,
+          );
+          return ran.result;
+        } catch (error) {
+          if (error instanceof PacketError) this.#inner.set(error, capabilityId);
+          throw error;
+        }
       },
       mcp: (name) => servers.get(name, { signal, ...(options.onProgress && { progress: options.onProgress }) }),
     };
     try {
       if (does.how === "tools") {
         const { tool, parameters } = payload;
-        if (typeof tool !== "string" || !does.tools.some(({ name }) => name === tool))
+        const offered = does.tools.find(({ name }) => name === tool);
+        if (offered === undefined)
           throw new PacketError(
             "no_handler",
             `${id} has no tool ${JSON.stringify(tool ?? null)}: name one of ${does.tools.map(({ name }) => name).join(", ")} as "tool".`,
           );
-        return plain(await untilAborted(signal, () => does.handle(tool, isBag(parameters) ? parameters : {}, given)));
+        const args = isBag(parameters) ? parameters : {};
+        fits(offered.inputSchema, args);
+        return plain(await untilAborted(signal, () => does.handle(offered.name, args, given)));
       }
       if (does.how === "execute") return plain(await untilAborted(signal, () => does.execute(payload, given)));
       return null;
@@ -205,6 +228,16 @@ export class Running {
         ...(error === undefined ? {} : { error }),
       });
   }
+}
+
+/** What is declared holds whichever way a request comes. What an actor takes that was there before capabilities, it checks itself. */
+function checked({ parameters, does }: Capability, payload: Bag): void {
+  if (parameters !== undefined && (does.how !== "actor" || does.own !== true)) fits(parameters, payload);
+}
+
+function fits(schema: Bag, value: Bag): void {
+  const result = checkJson(schema, value);
+  if ("wrong" in result) throw new PacketError("validation_failed", result.wrong, { issues: [result.wrong] });
 }
 
 /** As MCP's error data has it: one field after the other. */

@@ -71,6 +71,8 @@ export function makeToolBook(capabilities: readonly Capability[], expose: Expose
     if (wanted?.has(capability.id) === false) continue;
     exposed.set(capability.id, capability);
     if (!generate && capability.does.how !== "tools") continue;
+    // MCP meets such actors as they are.
+    if (capability.does.how === "actor" && capability.does.own === true) continue;
     for (const one of bookedOf(capability)) {
       const { name } = one.tool;
       const other = tools.get(name);

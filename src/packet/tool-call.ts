@@ -2,6 +2,7 @@ import type { Bag, CallOptions, Reply, Viewer } from "../contract/index.ts";
 import { checkJson } from "../source/index.ts";
 import type { Capabilities } from "./capabilities.ts";
 import type { Capability, OfferedTool } from "./capability.ts";
+import { AnswersNeeded } from "./engine-error.ts";
 import { PacketError } from "./packet-error.ts";
 import { isBag, isList, memberOf } from "./packet-json.ts";
 import { missing } from "./required.ts";
@@ -39,9 +40,12 @@ export async function callTool(
       ...(options.key !== undefined && { key: options.key }),
       ...(options.onProgress && { onProgress: options.onProgress }),
       ...(options.onLog && { onLog: options.onLog }),
+      ...(options.answers && { answers: options.answers }),
+      ...(options.can && { can: options.can }),
     });
     return toolReply(result);
   } catch (error) {
+    if (error instanceof AnswersNeeded) return { needs: error.needs };
     if (!(error instanceof PacketError)) throw error;
     // It went while it was called: the same answer as a moment later.
     const gone = error.type === "capability_not_found" && capabilities.get(capability.id) === undefined;

@@ -150,6 +150,10 @@ function act(state: Tally, message: Message, hooks: Hooks): Turn<Tally> | Work<T
         if (args["fail"] === true) throw new Error("work failed");
         return { state: { ...state, n: state.n + count(args["by"]) }, reply: { ok: state.n + count(args["by"]) } };
       };
+    case "record-refused":
+      return async () => ({ state: { ...state, n: -1 }, record: args["what"] ?? null, ...refuse("NO", "No.") });
+    case "only-record":
+      return { record: args["what"] ?? null };
     case "refuse-work":
       return async () => {
         await hooks.gate?.();

@@ -202,6 +202,20 @@ export function turnSuite(
       assert.deepEqual(await again.call(say("add")), { ok: 3 });
     });
 
+    it("C3 what work recorded before it refused stays said, and nothing else of it; a record alone is an event", async (engine, opened) => {
+      await engine.call(say("add"));
+      assert.deepEqual(await engine.call(say("record-refused", { what: { paid: 3 } })), { refused: { code: "NO", message: "No." } });
+      assert.deepEqual(await tallyOf(engine), { n: 1, log: [] });
+      await engine.call(say("only-record", { what: "seen" }));
+      const again = await opened.reopen();
+      const chain = await chainOf(again, TALLY);
+      assert.deepEqual(
+        chain.map(({ body = "" }) => JSON.parse(body).record),
+        [undefined, { paid: 3 }, "seen"],
+      );
+      assert.deepEqual(await again.call(say("add")), { ok: 2 });
+    });
+
     it("a call is answered from the top with what was needed", async (engine) => {
       assert.deepEqual(await engine.call(say("needs"), { answers: { name: "Ann" }, can: ["elicitation"] }), { ok: { name: "Ann" } });
       assert.deepEqual((await tallyOf(engine)).log, ["Ann"]);

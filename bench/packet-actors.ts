@@ -1,0 +1,137 @@
+// Actors of capabilities in memory, without a store: what it takes to begin, to reach, to keep and to end them.
+import type { Engine, Viewer } from "troupe/contract";
+import { LocalEngine } from "troupe/engine";
+import { type Actors, Capabilities, PacketFlow } from "troupe/packet";
+import { exposeGc, heap } from "./heap.ts";
+import { tally } from "./kinds/packets.ts";
+import { beyond, each, print, rounds } from "./table.ts";
+
+const ROUNDS = 15;
+const MANY = 50_000;
+
+const as = (principal: string): Viewer => ({ principal, scopes: [] });
+
+const flowOver = (engine: Engine, maxPerUser: number): PacketFlow =>
+  new PacketFlow({ capabilities: new Capabilities([tally]), engine, actors: { maxPerUser } });
+
+const start = (): Promise<LocalEngine> => LocalEngine.start({ kinds: [tally.kind] });
+
+/** Microseconds of each: one actor for each of so many new users. */
+const begin = (actors: Actors, count: number, name: string): Promise<number> =>
+  each(count, (n) => actors.getOrCreateActor("tally", `${name}-${n}`, { viewer: as(`${name}-${n}`) }));
+
+const creation = async (): Promise<void> => {
+  const row = (what: string, measured: readonly number[]): void => print({ what, measured, unit: "µs", target: 20, spec: "1 ms" });
+  const alone = async (maxPerUser: number): Promise<number> => {
+    await using engine = await start();
+    return await begin(flowOver(engine, maxPerUser).actors, 200, "user");
+  };
+  const [unlimited = [], limited = []] = await rounds(
+    ROUNDS,
+    () => alone(Number.POSITIVE_INFINITY),
+    () => alone(10),
+  );
+  row("actor creation: getOrCreateActor, users without a limit", unlimited);
+  row("actor creation: the same with at most 10 for each user, among 200", limited);
+  await using crowded = await start();
+  await begin(flowOver(crowded, Number.POSITIVE_INFINITY).actors, MANY, "other");
+  const { actors } = flowOver(crowded, 10);
+  const [among = []] = await rounds(3, () => begin(actors, 5, `late-${performance.now()}`));
+  row(`actor creation: the same, among ${MANY} of others`, among);
+};
+
+const routing = async (): Promise<void> => {
+  await using engine = await start();
+  await using flow = flowOver(engine, 10);
+  const viewer = as("ada");
+  const text = JSON.stringify({
+    version: "1.0",
+    type: "actor_message",
+    id: "1",
+    capability_id: "tally",
+    actor_id: "main",
+    payload: { by: 1 },
+    context: { user_id: "ada", session_id: "s", trace_id: "0123456789abcdef0123456789abcdef" },
+  });
+  await flow.actors.getOrCreateActor("tally", "main", { viewer });
+  const session = flow.open({ caller: viewer });
+  const context = { user_id: "ada" };
+  const [bare = [], asked = [], ran = [], packet = []] = await rounds(
+    ROUNDS,
+    () => each(2_000, () => engine.call({ to: "tally/main", action: "add", args: { payload: { by: 1 }, context }, viewer })),
+    () => each(2_000, () => flow.actors.requestFromActor("tally", "main", { by: 1 }, { viewer, context })),
+    () => each(2_000, () => flow.running.run("tally", { by: 1 }, { viewer, context, actor_id: "main" })),
+    () => each(2_000, async () => JSON.stringify(await session.receive(text))),
+  );
+  const row = (what: string, measured: readonly number[]): void => print({ what, measured, unit: "µs", target: 10, spec: "0.1 ms" });
+  row("message: Engine.call of the turn alone, for comparison", bare);
+  row("message: what requestFromActor adds to it", beyond(asked, bare));
+  row("message: what a run adds to it (contract, trace, effects)", beyond(ran, bare));
+  row("message: what a packet adds to it, from text to text", beyond(packet, bare));
+  row("message: a packet as a whole, from text to text", packet);
+};
+
+const memory = async (): Promise<void> => {
+  await exposeGc();
+  await using engine = await start();
+  await using flow = flowOver(engine, Number.POSITIVE_INFINITY);
+  const message = (name: string): Promise<unknown> =>
+    flow.actors.requestFromActor("tally", name, { by: 1 }, { viewer: as(name), context: { user_id: name } });
+  for (let n = 0; n < 2_000; n += 1) await message(`warm-${n}`);
+  const measured: number[] = [];
+  for (let round = 0; round < 3; round += 1) {
+    const before = heap();
+    for (let n = 0; n < 20_000; n += 1) await message(`user-${round}-${n}`);
+    measured.push((heap() - before) / 20_000);
+  }
+  print({
+    what: "an actor's memory: state { count }, last event, timer, one message",
+    measured,
+    unit: "bytes",
+    target: 3_000,
+    spec: "50 KB",
+  });
+};
+
+const cpuUs = (since: NodeJS.CpuUsage): number => {
+  const { user, system } = process.cpuUsage(since);
+  return user + system;
+};
+
+const wait = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
+
+const sweep = async (): Promise<void> => {
+  await exposeGc();
+  const row = (what: string, measured: readonly number[]): void => print({ what, measured, unit: "µs", target: 0.2, spec: "10 µs" });
+  await using engine = await start();
+  await using flow = flowOver(engine, Number.POSITIVE_INFINITY);
+  await begin(flow.actors, MANY, "idle");
+  heap();
+  const [idle = []] = await rounds(5, async () => {
+    const since = process.cpuUsage();
+    await wait(500);
+    return (cpuUs(since) / MANY) * 2;
+  });
+  row(`sweep: processor time a second for each of ${MANY} that are idle`, idle);
+  const [ended = []] = await rounds(3, async () => {
+    await using short = await start();
+    const { actors } = flowOver(short, Number.POSITIVE_INFINITY);
+    const from = performance.now();
+    await each(10_000, (n) =>
+      actors.getOrCreateActor("tally", `short-${n}`, { viewer: as(`short-${n}`), options: { state_timeout: 2_000 } }),
+    );
+    heap();
+    if (performance.now() - from > 2_000) throw new Error("They ended before all had begun: this machine is busy.");
+    const since = process.cpuUsage();
+    while ((await short.count({ kind: "tally" })) > 0) await wait(50);
+    return cpuUs(since) / 10_000;
+  });
+  row("sweep: to end one whose time is up, once in its life", ended);
+};
+
+export const actors = async (): Promise<void> => {
+  await creation();
+  await routing();
+  await memory();
+  await sweep();
+};

@@ -1,0 +1,97 @@
+import { actorCapability, auditLog, counter, histogram, idle } from "troupe/packet";
+import * as z from "zod";
+
+const text = z.string().trim().min(1).max(2_000);
+const topic = z.string().trim().min(1).max(100);
+
+const note = z.object({ message_type: z.literal("note"), text, topic: topic.default("general") });
+const conversation = z.object({ message_type: z.literal("conversation"), message: text });
+
+interface Note {
+  readonly text: string;
+  readonly topic: string;
+  readonly at: number;
+}
+
+interface Research {
+  conversation_history: { readonly message: string; readonly at: number }[];
+  notes: Note[];
+}
+
+/** Of notes and of messages: a state has a bound. */
+const KEPT = 100;
+const ANSWERED = 5;
+
+const wordsOf = (said: string): ReadonlySet<string> => new Set(said.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu));
+
+/** The notes that share most words with a question, the newest first among equals. */
+function notesAbout(question: string, notes: readonly Note[]): readonly Note[] {
+  const asked = [...wordsOf(question)];
+  const sharedWith = ({ topic: about, text: noted }: Note): number => {
+    const said = wordsOf(`${about} ${noted}`);
+    return asked.filter((word) => said.has(word)).length;
+  };
+  return notes
+    .map((one) => ({ one, shared: sharedWith(one) }))
+    .filter(({ shared }) => shared > 0)
+    .toSorted((a, b) => b.shared - a.shared || b.one.at - a.one.at)
+    .slice(0, ANSWERED)
+    .map(({ one }) => one);
+}
+
+/** Keeps notes, recalls what bears on a question, and remembers the conversation. No model stands behind it. */
+export const researchAssistant = actorCapability("research_assistant", {
+  intent: "Take research notes, recall them, and remember the conversation",
+  requires: ["message_type"],
+  effects: [auditLog("info", "research"), counter("research.messages"), histogram("research.duration")],
+  persistence: "disk",
+  timeout: idle(30 * 60_000),
+  search: ["payload:message", "payload:text", "payload:topic"],
+  parameters: {
+    type: "object",
+    properties: {
+      message_type: { type: "string", enum: ["conversation", "note", "recall", "forget"], description: "What this is" },
+      message: { type: "string", description: "conversation: what to ask or say" },
+      text: { type: "string", description: "note: what to keep" },
+      topic: { type: "string", description: "note: what it is about; recall, forget: notes about that alone" },
+      actor_id: { type: "string", description: "Which assistant; your own by default" },
+    },
+  },
+  initialState: (): Research => ({ conversation_history: [], notes: [] }),
+  messages: {
+    note: {
+      match: note,
+      run({ state, payload, now }) {
+        state.notes.push({ text: payload.text, topic: payload.topic, at: now });
+        if (state.notes.length > KEPT) state.notes.shift();
+        return { noted: state.notes.length };
+      },
+    },
+    conversation: {
+      match: conversation,
+      run({ state, payload, now }) {
+        const found = notesAbout(payload.message, state.notes);
+        const asked_before = state.conversation_history.length;
+        state.conversation_history.push({ message: payload.message, at: now });
+        if (asked_before === KEPT) state.conversation_history.shift();
+        const answer = found.map((one) => `${one.topic}: ${one.text}`).join("\n");
+        return { answer: answer || "Nothing is noted about that yet.", asked_before };
+      },
+    },
+    recall: {
+      match: { message_type: "recall" },
+      view: ({ notes, conversation_history }, { payload }) => ({
+        notes: notes.filter((one) => payload["topic"] === undefined || one.topic === payload["topic"]),
+        conversation: conversation_history.map(({ message }) => message),
+      }),
+    },
+    forget: {
+      match: { message_type: "forget" },
+      run({ state, payload }) {
+        const before = state.notes.length;
+        state.notes = state.notes.filter((one) => payload["topic"] !== undefined && one.topic !== payload["topic"]);
+        return { forgotten: before - state.notes.length };
+      },
+    },
+  },
+});

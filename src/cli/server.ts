@@ -12,6 +12,7 @@ import { type Loaded, release } from "./load.ts";
 import type { ServerLog } from "./log.ts";
 import type { Packets } from "./packets.ts";
 import type { ServeOptions } from "./options.ts";
+import { usage } from "./exit-code.ts";
 import { switchSource } from "./switch-source.ts";
 import { type KindCount, SERVE_THEM_TOO } from "./unserved.ts";
 
@@ -100,7 +101,11 @@ export const logUnserved = (log: ServerLog, unserved: readonly KindCount[]): voi
 
 /** Loaded only where there is something for it: capabilities, or a door for packets. */
 const packetsOf = async (loaded: Loaded, options: ServeOptions, known: boolean, log: Log): Promise<Packets | undefined> => {
-  if (options.packets === undefined && loaded.parts.every(({ capabilities }) => capabilities.length === 0)) return undefined;
+  if (options.packets === undefined && loaded.parts.every(({ capabilities }) => capabilities.length === 0)) {
+    if (options.config !== undefined)
+      throw usage("--config is of capabilities, and these modules have none: give --packets, or leave it away.");
+    return undefined;
+  }
   return (await import("./packets.ts")).openPackets(options, known, log);
 };
 

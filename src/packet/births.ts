@@ -89,7 +89,8 @@ export class Births {
     const args = does.own === true || expire_ms === undefined ? null : { expire_ms };
     await this.#quota.within(owner, async () => {
       const begun = engine.call({ to: id, action: BEGIN, args, start, policy, viewer });
-      first?.();
+      // An engine that promises no order of calls might take it first.
+      if (engine.traits.has("call-order")) first?.();
       try {
         resultOf(await begun);
       } catch (error) {

@@ -35,8 +35,9 @@ export async function world(given: readonly Capability[], { disk = false, kinds 
     const capabilities = new Capabilities(of);
     const store = directory === undefined ? undefined : sqliteStore({ directory, clock });
     const all = new Map([...capabilities.kinds, ...kinds].map((kind) => [kind.kind, kind]));
-    const engine = await LocalEngine.start({ kinds: [...all.values()], clock, entropy, ...(store && { store }) });
-    const packets = new PacketFlow({ capabilities, engine, clock, entropy, onFault: (error) => void faults.push(error), ...options });
+    const onFault = (error: unknown): void => void faults.push(error);
+    const engine = await LocalEngine.start({ kinds: [...all.values()], clock, entropy, onFault, ...(store && { store }) });
+    const packets = new PacketFlow({ capabilities, engine, clock, entropy, onFault, ...options });
     packets.onEffect((emitted) => void effects.push(emitted));
     return { capabilities, store, engine, packets, sessions: new Map<string, PacketSession>() };
   };

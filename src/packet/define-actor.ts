@@ -91,4 +91,4 @@ function known({ id, state }: Snapshot): Kept<Json> {
 }
 
 /** The name of the kind of actor a capability is. */
-export const kindOf = (id: string): string => id.toLowerCase().replaceAll("_", "-");
+const kindOf = (id: string): string => id.toLowerCase().replaceAll("_", "-");

@@ -72,7 +72,7 @@ export function described(
 }
 
 /** A name that every MCP client takes. */
-export function checkCapabilityId(id: string): string {
+function checkCapabilityId(id: string): string {
   if (/^[A-Za-z][A-Za-z0-9_-]{0,63}$/.test(id)) return id;
   throw new TroupeError(
     "BAD_NAME",

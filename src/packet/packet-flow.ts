@@ -25,8 +25,8 @@ export interface PacketFlowOptions {
   readonly executionMs?: number;
   /** Tool servers that capabilities without actors may call. */
   readonly servers?: Servers;
-  /** Takes a token of whoever asks: 0, or the seconds to wait. Default: no limit. */
-  readonly admit?: (caller: Caller) => number;
+  /** Takes a token of whoever asks; what it says otherwise is why not, `reset` in seconds. Default: no limit. */
+  readonly admit?: (caller: Caller) => { readonly limit: number; readonly used: number; readonly reset: number } | undefined;
   readonly clock?: Clock;
   readonly entropy?: Entropy;
   /** What failed inside, and the packet's type and capability. Default: nothing is told. */
@@ -86,6 +86,7 @@ export class PacketFlow implements AsyncDisposable {
       timeoutMs: options.executionMs ?? 30_000,
       elapsed: () => performance.now(),
       emitted: (emitted) => this.#emitted(emitted),
+      fault: (error, about) => options.onFault?.(error, { type: "capability", ...about }),
     });
   }
 
@@ -137,8 +138,8 @@ export class PacketFlow implements AsyncDisposable {
   }
 
   #admit(caller: Caller): void {
-    const waitS = this.#options.admit?.(caller) ?? 0;
-    if (waitS > 0) throw new PacketError("rate_limited", `Too many packets: try again in ${waitS} s.`, { reset: waitS });
+    const over = this.#options.admit?.(caller);
+    if (over !== undefined) throw new PacketError("rate_limited", `Too many packets: try again in ${over.reset} s.`, over);
   }
 
   #emitted(emitted: Emitted): void {

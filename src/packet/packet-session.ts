@@ -1,7 +1,7 @@
 import type { Bag, Caller, Json } from "../contract/index.ts";
 import { guestOf, viewerOf } from "./viewer-of.ts";
 import type { McpTunnel } from "./mcp-tunnel.ts";
-import { PacketError, type PacketErrorType } from "./packet-error.ts";
+import { PacketError } from "./packet-error.ts";
 import type { PacketSession, Reception } from "./packet-flow.ts";
 import { isBag, memberOf } from "./packet-json.ts";
 import type { RequestPacket, ReplyPacket } from "./packet.ts";
@@ -44,7 +44,10 @@ export class Session implements PacketSession {
   receive(text: string | Uint8Array): Promise<ReplyPacket> {
     const since = this.#host.elapsed();
     const packet = readPacket(text);
-    if (packet instanceof PacketError) return Promise.resolve(errorTo(packet.echo, packet, { execution_time_ms: this.#took(since) }));
+    if (packet instanceof PacketError) {
+      const { trace_id = this.#host.traceId() } = packet.echo.context;
+      return Promise.resolve(errorTo(packet.echo, packet, { execution_time_ms: this.#took(since), trace_id }));
+    }
     const underway: Underway = { packet, abort: new AbortController(), since };
     this.#underway.add(underway);
     const reply = this.#answer(underway).finally(() => {
@@ -70,7 +73,8 @@ export class Session implements PacketSession {
       this.#host.admit(this.#reception.caller);
       return await this.#replied(underway, trace_id);
     } catch (error) {
-      if (!(error instanceof PacketError) || (error.cause !== undefined && OURS.has(error.type))) this.#host.fault(error, packet);
+      // What failed in a capability was told where it ran.
+      if (!(error instanceof PacketError)) this.#host.fault(error, packet);
       const failure = error instanceof PacketError ? error : new PacketError("execution_failed", "It failed inside: the log says where.");
       return errorTo(packet, failure, {
         execution_time_ms: this.#took(since),
@@ -148,9 +152,6 @@ export class Session implements PacketSession {
     return Math.round((this.#host.elapsed() - since) * 1_000) / 1_000;
   }
 }
-
-/** What failed inside and not by the caller's doing. */
-const OURS: ReadonlySet<PacketErrorType> = new Set(["execution_failed", "actor_crash", "persistence_failed", "contract_violation"]);
 
 function actorOf({ details }: PacketError): { readonly actor_id?: string } {
   const actor_id = isBag(details) ? memberOf(details, "actor_id") : undefined;

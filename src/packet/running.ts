@@ -8,7 +8,7 @@ import { isBag } from "./packet-json.ts";
 import type { Capabilities } from "./capabilities.ts";
 import type { Capability, ExecutionContext } from "./capability.ts";
 import type { Emitted } from "./effect.ts";
-import { PacketError } from "./packet-error.ts";
+import { PacketError, type PacketErrorType } from "./packet-error.ts";
 import type { ActorOptions, PacketContext } from "./packet.ts";
 import { missing } from "./required.ts";
 import type { Servers } from "./servers.ts";
@@ -51,7 +51,11 @@ export interface RunningHost {
   /** Milliseconds, for durations. */
   readonly elapsed: () => number;
   readonly emitted: (emitted: Emitted) => void;
+  /** What failed inside, and not by the caller's doing. An actor's own crash its engine tells. */
+  readonly fault: (error: unknown, about: { readonly capability_id: string; readonly trace_id: string }) => void;
 }
+
+const OURS: ReadonlySet<PacketErrorType> = new Set(["persistence_failed", "contract_violation"]);
 
 /** How deep capabilities call one another. */
 const MOST_NESTED = 16;
@@ -120,6 +124,7 @@ export class Running {
       return { result, execution_time_ms: took, trace_id };
     } catch (error) {
       const said = error instanceof PacketError ? this.#own(capability, error) : refusalOf(error);
+      if (said === undefined || OURS.has(said.type)) this.#host.fault(error, { capability_id: capability.id, trace_id });
       const failure = said ?? new PacketError("execution_failed", `${capability.id} failed.`, {}, { cause: error });
       this.#tell(capability, options, {
         ...(actor_id !== undefined && { actor_id }),

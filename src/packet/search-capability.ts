@@ -10,7 +10,7 @@ import { searchIndex, type Search, type SearchKind } from "./search/index.ts";
 const FRESH_MS = 500;
 
 /** What of a capability's actors an index has to read; undefined: nothing of it is searchable. */
-export function searchKind({ does }: Capability): SearchKind | undefined {
+function searchKind({ does }: Capability): SearchKind | undefined {
   if (does.how !== "actor" || does.search.length === 0) return undefined;
   const { kind, policy } = does.behaviour;
   return { kind, policy, fields: does.search, payload: (args) => (isBag(args) ? memberOf(args, "payload") : undefined) };

@@ -1,5 +1,6 @@
 // What Troupe promises, each with the tests that show it. `requirements.test.ts` fails where one of them is not there.
 import { agentic } from "./agentic/requirements.ts";
+import { packet } from "./packet/requirements.ts";
 import { cluster } from "./restate/requirements.ts";
 
 export interface Requirement {
@@ -2290,4 +2291,4 @@ const specification: readonly Requirement[] = [
   },
 ];
 
-export const requirements: readonly Requirement[] = [...product, ...specification, ...agentic, ...cluster];
+export const requirements: readonly Requirement[] = [...product, ...specification, ...agentic, ...cluster, ...packet];

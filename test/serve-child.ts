@@ -11,6 +11,9 @@ export interface Ready {
   readonly meta?: string;
   readonly tcp?: string;
   readonly data?: string;
+  /** Over HTTP; the other is over TCP. */
+  readonly packets?: string;
+  readonly packetsTcp?: string;
 }
 
 /** A `troupe serve` of its own process, as a user starts it. */
@@ -29,7 +32,9 @@ const readReady = (line: string): Ready => {
   if (typeof parsed !== "object" || parsed === null) throw new Error(`not a ready line: ${line}`);
   const fields: Readonly<Record<string, unknown>> = { ...parsed };
   return Object.fromEntries(
-    ["http", "meta", "tcp", "data"].flatMap((name) => (text(fields[name]) === undefined ? [] : [[name, text(fields[name])]])),
+    ["http", "meta", "tcp", "data", "packets", "packetsTcp"].flatMap((name) =>
+      text(fields[name]) === undefined ? [] : [[name, text(fields[name])]],
+    ),
   );
 };
 

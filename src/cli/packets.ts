@@ -21,15 +21,18 @@ import {
 import { usage } from "./exit-code.ts";
 import { behindCapabilities, type Loaded } from "./load.ts";
 import type { ServeOptions } from "./options.ts";
+import { faultFields } from "./fault-fields.ts";
 import { readConfigFile } from "./packet-config.ts";
 
 /** With the configuration that is asked for. Throws a `CommandError` where packets would come from nobody in particular. */
 export function openPackets(options: ServeOptions, known: boolean, log: Log): Packets {
-  const { packets, auth, config, rate, insecure } = options;
+  const { packets, auth, config, rate, insecure, http, stdio, tcp } = options;
   if (packets !== undefined && !known && auth)
     throw usage(
       "--packets needs to know its callers: give --api-keys or --jwks, or say --no-auth, which takes guests from this machine alone.",
     );
+  if (packets === true && http === undefined && (stdio === true || tcp !== undefined))
+    throw usage("--packets stands beside HTTP, and there is none: name --http too, or an address of its own (--packets 127.0.0.1:4000).");
   if (!auth && known) throw usage("--no-auth does not go with --api-keys or --jwks: leave one of them away.");
   if (!auth && insecure === true)
     throw usage("--no-auth takes guests from this machine alone, and does not go with --insecure: give --api-keys or --jwks beyond it.");
@@ -37,6 +40,7 @@ export function openPackets(options: ServeOptions, known: boolean, log: Log): Pa
   return new Packets({
     config: config === undefined ? readConfig({}) : readConfigFile(config),
     named: config !== undefined,
+    inFull: options.log === "debug",
     log,
     everyActor: packets !== undefined,
     ...(rate === undefined ? {} : { rate: rate === 0 ? false : { perSecond: rate, burst: rate * 2 } }),
@@ -52,6 +56,8 @@ export interface PacketsOptions {
   readonly rate?: Rate | false;
   /** Packets reach actors that are no capabilities by themselves, too. */
   readonly everyActor: boolean;
+  /** Faults are told with all they say. */
+  readonly inFull: boolean;
 }
 
 /** Where the capabilities' actors are. */
@@ -111,16 +117,19 @@ export class Packets implements AsyncDisposable {
       servers: this.#servers,
       actors: { defaultTimeoutMs: config.actors.default_timeout, maxPerUser: config.actors.max_actors_per_user },
       executionMs: config.mcp.tool_timeout,
-      admit:
-        rate === false ? () => 0 : ({ principal, peer }: Caller) => this.#buckets.take(principal ?? peer ?? "", rate ?? defaultRate(peer)),
-      onFault: (error, about) =>
-        log("error", { event: "packet-fault", ...about, name: error instanceof Error ? error.name : typeof error, why: String(error) }),
+      admit: (caller) => (rate === false ? undefined : this.#over(caller, rate)),
+      onFault: (error, about) => log("error", { event: "packet-fault", ...about, ...faultFields(error, this.#options.inFull) }),
     });
     this.#flow = flow;
-    if (declared.length === 0) return undefined;
+    flow.onEffect((emitted) => {
+      const { effect, error, ...about } = emitted;
+      const told = { event: effect.effect, name: effect.name, ...about, ...(error === undefined ? {} : { error }) };
+      log(effect.effect === "audit_log" ? effect.level : "debug", told);
+    });
+    if (declared.length + actors.length === 0) return undefined;
     const { expose_capabilities: expose, auto_generate_tools: generate, tool_timeout: toolTimeoutMs } = config.mcp;
     this.#source = capabilitySource({
-      capabilities: new Capabilities(declared),
+      capabilities: flow.capabilities,
       run: (id, payload, options) => flow.running.run(id, payload, options),
       actors: flow.actors,
       engine,
@@ -130,6 +139,14 @@ export class Packets implements AsyncDisposable {
       log,
     });
     return this.#source;
+  }
+
+  #over(
+    { principal, peer }: Caller,
+    rate = defaultRate(peer),
+  ): { readonly limit: number; readonly used: number; readonly reset: number } | undefined {
+    const reset = this.#buckets.take(principal ?? peer ?? "", rate);
+    return reset === 0 ? undefined : { limit: rate.burst, used: rate.burst, reset };
   }
 
   doors(): PacketDoors {

@@ -23,7 +23,7 @@ export interface Birth {
   readonly id: ActorId;
   readonly actor_id: string;
   readonly sending: Sending;
-  /** Runs with its beginning, so that no later message comes before it. */
+  /** Runs with its beginning, so that no later message comes before it; not at all where the engine keeps no order of calls. */
   readonly first?: () => void;
 }
 

@@ -51,7 +51,7 @@ const engine: readonly Requirement[] = [
     tests: [
       "C6 one state key is written per turn that leaves an event, once, after what leaves it for the archive",
       "an actor's own key stays short › events leave it once they are many",
-      "an actor's own key stays short › events leave it once they are long",
+      "an actor's own key stays short › events leave it once they are ${what}",
       "an actor's own key stays short › C4 replies leave it for the archive, and those that are over are forgotten",
       "C7 history waits for events that have left their actor and are on their way to its archive",
     ],

@@ -1,5 +1,6 @@
 import { TroupeError, type Bag, type Json } from "../contract/index.ts";
 import type { Capability, Executes, ExecutionContext, OfferedTool, Offers } from "./capability.ts";
+import { fieldSchema } from "./field-schema.ts";
 import type { Effect } from "./effect.ts";
 
 /** What every capability says of itself. */
@@ -35,11 +36,17 @@ export function capability<const R extends string = never>(id: string, definitio
 
 export interface ToolsDefinition extends Described {
   /** In the order they are listed. */
-  readonly tools: Readonly<
-    Record<string, { readonly description: string; readonly parameters?: Bag; readonly required?: readonly string[] }>
-  >;
+  readonly tools: Readonly<Record<string, ToolDefinition>>;
   /** One function for all of them. */
   handleToolCall(name: string, parameters: Bag, context: ExecutionContext): Returned | Promise<Returned>;
+}
+
+export interface ToolDefinition {
+  readonly description: string;
+  /** The JSON Schema of each, by name; or names alone, whose types are guessed from them. */
+  readonly parameters?: Readonly<Record<string, Bag>> | readonly string[];
+  /** Names of these. */
+  readonly required?: readonly string[];
 }
 
 /** Several tools, and no state. Throws `BAD_NAME`, `BAD_DEFINITION`. */
@@ -47,13 +54,23 @@ export function mcpCapability(id: string, definition: ToolsDefinition): Capabili
   const tools: readonly OfferedTool[] = Object.entries(definition.tools).map(([name, { description, parameters, required }]) => ({
     name: checkCapabilityId(name),
     description,
-    inputSchema: { type: "object", properties: parameters ?? {}, ...(required === undefined ? {} : { required: [...required] }) },
+    inputSchema: {
+      type: "object",
+      properties: propertiesOf(name, parameters),
+      ...(required === undefined ? {} : { required: [...required] }),
+    },
   }));
   if (tools.length === 0) throw new TroupeError("BAD_DEFINITION", `${id} has no tools: name one, or use capability().`);
   const handle = definition.handleToolCall.bind(definition);
   const does: Offers = { how: "tools", tools, handle };
   return Object.freeze({ ...described(id, definition), does });
 }
+
+function propertiesOf(tool: string, parameters: ToolDefinition["parameters"] = {}): Bag {
+  return isNames(parameters) ? Object.fromEntries(parameters.map((field) => [field, fieldSchema(field, tool)])) : parameters;
+}
+
+const isNames = (parameters: NonNullable<ToolDefinition["parameters"]>): parameters is readonly string[] => Array.isArray(parameters);
 
 export function described(
   id: string,

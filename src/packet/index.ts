@@ -35,6 +35,7 @@ export {
   mcpCapability,
   type Payload,
   type Returned,
+  type ToolDefinition,
   type ToolsDefinition,
 } from "./define-capability.ts";
 export { PACKET_PROTOCOL, packetDoors, type PacketDoors, type PacketDoorsOptions } from "./doors.ts";

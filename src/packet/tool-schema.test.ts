@@ -144,3 +144,15 @@ test("a capability without an intent is described by its id", () => {
   const one = { ...capability("c", { intent: "x", execute: nothing }), intent: "" };
   assert.equal(toolsOf(one)[0]?.description, "PacketFlow capability: c");
 });
+
+void test("a tool's parameters may be names alone, as the specification writes them", () => {
+  const search = mcpCapability("search", {
+    intent: "Search the web",
+    tools: { web_search: { description: "Search", parameters: ["query", "result_count"], required: ["query"] } },
+    handleToolCall: () => "found",
+  });
+  const [tool] = toolsOf(search);
+  assert.deepEqual(Object(tool?.inputSchema["properties"])["query"].type, "string");
+  assert.deepEqual(Object(tool?.inputSchema["properties"])["result_count"].type, "integer");
+  assert.deepEqual(tool?.inputSchema["required"], ["query"]);
+});

@@ -78,7 +78,8 @@ const lists = async ({ capabilities, flow, source, ask }: Served): Promise<void>
   const row = (what: string, measured: readonly number[]): void => print({ what, measured, unit: "µs", target: 20, spec: "1 ms" });
   row(`tools/list of ${CAPABILITIES} asked for again, from text to text`, answered);
   row(`the list made anew since one of ${CAPABILITIES} came or went`, remade);
-  row(`the list of ${CAPABILITIES} capabilities never listed before, once in their lives`, made);
+  // Schemas are inferred, and what is kept of each tool is made: not again, however often lists change.
+  print({ what: `${CAPABILITIES} capabilities made known, before any list`, measured: made, unit: "µs", target: 1_000, spec: "1 ms" });
 };
 
 /** Nothing is read or watched where there are no actors. */

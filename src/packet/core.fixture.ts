@@ -31,11 +31,11 @@ export async function world(given: readonly Capability[], { disk = false, kinds 
   const faults: unknown[] = [];
   const progress: ReplyPacket[] = [];
 
+  const onFault = (error: unknown): void => void faults.push(error);
   const open = async (of: readonly Capability[]) => {
     const capabilities = new Capabilities(of);
     const store = directory === undefined ? undefined : sqliteStore({ directory, clock });
     const all = new Map([...capabilities.kinds, ...kinds].map((kind) => [kind.kind, kind]));
-    const onFault = (error: unknown): void => void faults.push(error);
     const engine = await LocalEngine.start({ kinds: [...all.values()], clock, entropy, onFault, ...(store && { store }) });
     const packets = new PacketFlow({ capabilities, engine, clock, entropy, onFault, ...options });
     packets.onEffect((emitted) => void effects.push(emitted));

@@ -1,25 +1,35 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
+import { systemEntropy, type Entropy } from "../../contract/index.ts";
+
+/** Below those that systems hand out by themselves, to whoever connects anywhere: these are taken by nobody in between. */
+const LOWEST = 15_000;
+const HIGHEST = 32_000;
+const MOST_TRIES = 1_000;
 
 /**
  * That many ports of the loopback address, free at this moment: for processes that must know each other's before any listens.
  * Another process may take one in between; where a process can choose its own, let it.
  */
-export const freePorts = async (count: number): Promise<readonly number[]> => {
-  const servers = Array.from({ length: count }, () => createServer());
-  try {
-    // All at once, or the system would hand out the same one again.
-    await Promise.all(
-      servers.map((server) => {
-        server.listen(0, "127.0.0.1");
-        return once(server, "listening");
-      }),
-    );
-    return servers.map((server) => portOf(server.address()));
-  } finally {
-    for (const server of servers) server.close();
+export const freePorts = async (count: number, entropy: Entropy = systemEntropy): Promise<readonly number[]> => {
+  const ports = new Set<number>();
+  for (let tries = 0; ports.size < count; tries += 1) {
+    if (tries === MOST_TRIES) throw new Error(`This machine has no ${count} free ports from ${LOWEST} to ${HIGHEST}.`);
+    const port = LOWEST + (parseInt(entropy.hex(4), 16) % (HIGHEST - LOWEST));
+    if (!ports.has(port) && (await isFree(port))) ports.add(port);
   }
+  return [...ports];
 };
 
-const portOf = (address: ReturnType<ReturnType<typeof createServer>["address"]>): number =>
-  typeof address === "object" && address !== null ? address.port : 0;
+const isFree = async (port: number): Promise<boolean> => {
+  const server = createServer();
+  try {
+    server.listen(port, "127.0.0.1");
+    await once(server, "listening");
+    return true;
+  } catch {
+    return false;
+  } finally {
+    server.close();
+  }
+};

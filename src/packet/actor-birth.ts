@@ -2,7 +2,8 @@ import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { First } from "../actor/index.ts";
 import { type Json, type Policy, TroupeError } from "../contract/index.ts";
 import type { FirstTimes } from "./actor-definition.ts";
-import { isRestored, keptIn, type KeptDraft, type Restored } from "./kept-state.ts";
+import { UNSET } from "./actor-timers.ts";
+import { isRestored, keptIn, lifeIn, type KeptDraft, type Restored } from "./kept-state.ts";
 import type { Persistence } from "./packet.ts";
 import { STATE_TIMEOUT_MS } from "./packet-limits.ts";
 import type { Timeout } from "./timeout.ts";
@@ -20,21 +21,27 @@ export interface Beginning {
 
 /** Its first state; or, where one on disk ended before, the state of that. */
 export function firstState(beginning: Beginning, { key, at, start, random, id }: First): KeptDraft {
-  const fresh: Pick<KeptDraft, "fresh"> = beginning.timed ? { fresh: true } : {};
-  if (isRestored(start)) return { ...restored(beginning, start), ...fresh };
+  const unset: Pick<KeptDraft, "timers"> = beginning.timed ? { timers: UNSET } : {};
+  if (isRestored(start)) return { ...restored(beginning, start), ...unset, begun_at: at };
   const { initialState } = beginning;
   const first: FirstTimes = { actor_id: key, at, random, id };
   const state: unknown = isMaker(initialState) ? initialState(first) : structuredClone(initialState);
-  return { ...draftOf(beginning, state, { created_at: at, last_message_at: at, message_count: 0 }), ...fresh };
+  return { ...draftOf(beginning, state, { created_at: at, last_message_at: at, message_count: 0 }), ...unset };
 }
 
 function restored(beginning: Beginning, { restore, version }: Restored): KeptDraft {
   const kept = keptIn(restore);
   if (kept === undefined) throw new TroupeError("BAD_DEFINITION", "What was to be restored is no state of a capability's actor.");
-  return version < beginning.version ? migratedState(beginning, restore, version) : draftOf(beginning, kept.state, kept.metadata);
+  return version < beginning.version ? migrated(beginning, restore, version) : draftOf(beginning, kept.state, kept.metadata);
 }
 
-export function migratedState(beginning: Beginning, value: Json, from: number): KeptDraft {
+/** Of an actor that lives on. */
+export const migratedState = (beginning: Beginning, value: Json, from: number): KeptDraft => ({
+  ...migrated(beginning, value, from),
+  ...lifeIn(value),
+});
+
+function migrated(beginning: Beginning, value: Json, from: number): KeptDraft {
   const kept = keptIn(value);
   if (kept === undefined || beginning.migrate === undefined)
     throw new TroupeError("BAD_DEFINITION", `A state of version ${from} is not understood: give \`migrate\`.`);

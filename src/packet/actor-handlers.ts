@@ -1,8 +1,8 @@
 import { refuse, type RunContext, type Value, type WorkContext } from "../actor/index.ts";
 import { DEFAULT_POLICY, TroupeError, type Bag, type Clock, type Json } from "../contract/index.ts";
 import type { Routed } from "./capability.ts";
+import { everyOf, expiryIn, TIMEOUT, Timers } from "./actor-timers.ts";
 import type { KeptDraft } from "./kept-state.ts";
-import { isBag } from "./packet-json.ts";
 import { matcher, type Matcher } from "./match.ts";
 import { PacketError } from "./packet-error.ts";
 import { PacketRun, PacketWork, packetArgs } from "./packet-run.ts";
@@ -52,13 +52,12 @@ interface Handler {
 
 /** The first message of an actor that begins through this folder. Its arguments: `expire_ms`, as its policy was chosen. */
 export const BEGIN = "begin";
-const TIMEOUT = "timeout";
-const IDLE = "idle";
 
 /** What a capability's handlers are to its actor: messages, and what tells which of them a payload is. */
 export class Handlers {
   readonly #options: HandlersOptions;
   readonly #handlers: readonly Handler[];
+  readonly #timers: Timers;
 
   constructor(options: HandlersOptions) {
     this.#options = options;
@@ -72,13 +71,13 @@ export class Handlers {
           "BAD_DEFINITION",
           `${options.id}: periodic.${name} needs \`everyMs\`, of at least ${DEFAULT_POLICY.minEveryMs} milliseconds.`,
         );
+    this.#timers = new Timers(options);
     if (this.#handlers.length === 0) throw new TroupeError("BAD_DEFINITION", `${options.id} takes no messages: name one.`);
   }
 
   /** Its first message sets timers. */
   get timed(): boolean {
-    const { periodic, timeout } = this.#options;
-    return Object.keys(periodic).length > 0 || typeof timeout === "function" || timeout?.ends === "lifetime";
+    return this.#timers.fingerprint !== undefined;
   }
 
   /** The first pattern, in the order they were written, that it matches. */
@@ -102,13 +101,14 @@ export class Handlers {
     }
     for (const [name, periodic] of Object.entries(this.#options.periodic))
       messages[everyOf(name)] = {
-        run(turn) {
+        run: (turn) => {
+          this.#timers.catchUp(turn);
           const result = periodic.run(new PacketRun(turn, null, {}, { ...turn.state.metadata }));
           return isPromise(result) ? result : undefined;
         },
       };
-    messages[BEGIN] = { run: (turn) => this.#begin(turn, expiryIn(turn.args)) };
-    messages[TIMEOUT] = { run: (turn) => this.#timeUp(turn, expiryIn(turn.args)) };
+    messages[BEGIN] = { run: (turn) => void this.#timers.catchUp(turn, expiryIn(turn.args)) };
+    messages[TIMEOUT] = { run: (turn) => this.#timers.timeUp(turn) };
     return messages;
   }
 
@@ -148,42 +148,13 @@ export class Handlers {
     const { payload, context } = packetArgs(turn.args);
     const matched = match(payload);
     if (matched === undefined) return refuse(`No message "${name}" of ${this.#options.id} is like that.`, { code: "UNKNOWN" });
-    if (turn.state.fresh === true) this.#begin(turn, this.#options.expireMs);
+    this.#timers.catchUp(turn);
     const { metadata } = turn.state;
     const { created_at, last_message_at, message_count } = metadata;
     const before = { created_at, last_message_at, message_count };
     metadata.message_count = message_count + 1;
     metadata.last_message_at = turn.now;
     return { payload: matched.payload, context, metadata: before };
-  }
-
-  /** Once in a life, whichever message is its first. */
-  #begin(turn: Turn, expireMs: number | undefined): void {
-    if (!this.timed || turn.state.fresh !== true) return;
-    delete turn.state.fresh;
-    const { periodic, timeout } = this.#options;
-    for (const [name, { everyMs }] of Object.entries(periodic)) {
-      const action = everyOf(name);
-      turn.wake(action, { afterMs: everyMs, everyMs, action });
-      // Each of these keeps the engine from seeing that nobody else says anything.
-      if (expireMs !== undefined) turn.wake(IDLE, { afterMs: expireMs, action: TIMEOUT, args: { expire_ms: expireMs } });
-    }
-    if (typeof timeout === "object" && timeout.ends === "lifetime") turn.wake(TIMEOUT, { afterMs: timeout.ms, action: TIMEOUT });
-    this.#ask(turn);
-  }
-
-  #timeUp(turn: Turn, expireMs: number | undefined): void {
-    const quietMs = turn.now - turn.state.metadata.last_message_at;
-    if (expireMs === undefined || quietMs >= expireMs) turn.stop("timeout");
-    else turn.wake(IDLE, { afterMs: expireMs - quietMs, action: TIMEOUT, args: { expire_ms: expireMs } });
-  }
-
-  #ask(turn: Turn): void {
-    const { timeout } = this.#options;
-    if (typeof timeout !== "function") return;
-    const inMs = timeout({ ...turn.state.metadata }, turn.now);
-    if (inMs === undefined || inMs === Number.POSITIVE_INFINITY) turn.cancel(TIMEOUT);
-    else turn.wake(TIMEOUT, { afterMs: Math.max(0, inMs), action: TIMEOUT });
   }
 
   /** What it promised is looked at before anything is kept: a broken promise changes nothing (C3). */
@@ -193,16 +164,9 @@ export class Handlers {
     const lacking = missing(provides, result);
     if (lacking.length > 0)
       refuse(`${id} did not give what it promises: ${lacking.join(", ")}.`, { code: "contract_violation", data: { missing: lacking } });
-    this.#ask(turn);
+    this.#timers.ask(turn);
     return isValue(result) ? result : undefined;
   }
-}
-
-const everyOf = (name: string): string => `every-${name}`;
-
-function expiryIn(args: unknown): number | undefined {
-  const ms = isBag(args) ? args["expire_ms"] : undefined;
-  return typeof ms === "number" ? ms : undefined;
 }
 
 /** A `PacketError` says no, and is no crash: its type comes to the caller through whatever engine. */

@@ -14,6 +14,11 @@ export function standsFor({ own, behaviour: { per }, defaultKey }: Acts, viewer:
   return own !== true || (per !== "user" && per !== "shared") || defaultKey?.(viewer) === actor_id;
 }
 
+/** The actor that is somebody's where none is named: nobody else may take its name, and so keep its owner out. */
+export function isAnothers(capability: string, { shared, own }: Acts, { principal }: Viewer, actor_id: string): boolean {
+  return !shared && own !== true && actor_id.startsWith(`${capability}:`) && actor_id !== `${capability}:${principal ?? ""}`;
+}
+
 export const notFound = (capability: string, actor_id: string): PacketError =>
   new PacketError(
     "actor_not_found",

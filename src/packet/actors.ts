@@ -19,7 +19,7 @@ import {
   type Snapshot,
   type Viewer,
 } from "../contract/index.ts";
-import { livesFor, notFound, plain, standsFor, stateOf } from "./actor-sight.ts";
+import { isAnothers, livesFor, notFound, plain, standsFor, stateOf } from "./actor-sight.ts";
 import { Births } from "./births.ts";
 import type { Capabilities } from "./capabilities.ts";
 import type { ActorRef, ActorState, Acts, Routed } from "./capability.ts";
@@ -174,7 +174,7 @@ export class Actors {
   }
 
   #id(capabilityId: string, does: Acts, actor_id: string, viewer: Viewer): ActorId {
-    if (!standsFor(does, viewer, actor_id)) throw notFound(capabilityId, actor_id);
+    if (!standsFor(does, viewer, actor_id) || isAnothers(capabilityId, does, viewer, actor_id)) throw notFound(capabilityId, actor_id);
     try {
       return actorId(does.behaviour.kind, actor_id);
     } catch (error) {
@@ -189,13 +189,14 @@ export class Actors {
   }
 
   /** What it holds is a copy: who sent it may go on changing what it has. */
-  #message(id: ActorId, routed: Routed, payload: Bag, { viewer, context = {} }: Sending): Outgoing {
+  #message(id: ActorId, routed: Routed, payload: Bag, { viewer, context: { trace_id, ...context } = {} }: Sending): Outgoing {
     return {
       to: id,
       action: routed.action,
       args: plain(routed.args ?? { payload, context }),
       viewer,
-      ...(context.trace_id === undefined ? {} : { trace: { trace_id: context.trace_id } }),
+      // Apart from what is asked for: sent again under its key, it is the same call within another trace (C4).
+      ...(trace_id === undefined ? {} : { trace: { trace_id } }),
     };
   }
 
@@ -223,13 +224,18 @@ export class Actors {
 
   async #reply(does: Acts, actor_id: string, id: ActorId, sending: Sending, call: () => Promise<Reply>): Promise<Reply> {
     const mayBegin = sending.options?.create_if_missing !== false;
-    // What comes while it begins waits behind what came before.
-    if (!mayBegin || !this.#births.isUnderWay(id))
+    for (let lives = 0; ; lives += 1)
       try {
-        return await call();
+        // What comes while it begins waits behind what came before.
+        if (!mayBegin || (lives === 0 && !this.#births.isUnderWay(id))) return await call();
+        return await this.#begun(does, actor_id, id, sending, call);
       } catch (error) {
-        if (!(error instanceof EngineError) || !isAbsent(error) || !mayBegin) throw error;
+        // Whoever came before may have ended it again, and this message found nobody.
+        if (!(error instanceof EngineError) || !isAbsent(error) || !mayBegin || lives === MOST_LIVES) throw error;
       }
+  }
+
+  async #begun(does: Acts, actor_id: string, id: ActorId, sending: Sending, call: () => Promise<Reply>): Promise<Reply> {
     let reply: Promise<Reply> | undefined;
     const first = (): void => {
       reply = call();
@@ -251,5 +257,8 @@ export class Actors {
     return snapshot;
   }
 }
+
+/** So often a message lets its actor begin, should others end it each time. */
+const MOST_LIVES = 100;
 
 const isAbsent = ({ code }: EngineError): boolean => code === "NO_ACTOR" || code === "ACTOR_STOPPED";

@@ -72,6 +72,10 @@ export class Births {
     if (before !== undefined && !seenBy(before, viewer)) throw notFound(kind, actor_id);
     if (before !== undefined && before.status !== "stopped") return;
     const { state_timeout, persistence = does.persistence } = options;
+    if (does.shared && (state_timeout !== undefined || persistence !== does.persistence))
+      throw new PacketError("validation_failed", "This actor is everybody's: how it is kept and when it ends is not one caller's to say.", {
+        actor_id,
+      });
     const chosen = does.policyFor({ ...(state_timeout === undefined ? {} : { state_timeout }), persistence });
     const policy = { ...(does.idle && state_timeout === undefined && idlePolicy(persistence, idleMs)), ...chosen };
     const lasting = before !== undefined && does.own !== true && persistence !== "memory" && before.persistence !== "memory";

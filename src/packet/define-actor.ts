@@ -4,9 +4,10 @@ import { type Json, type Policy, type Snapshot, systemClock, TroupeError } from 
 import { type Beginning, firstState, idlePolicy, migratedState, policyFor, policyOver } from "./actor-birth.ts";
 import type { ActorCapabilityDefinition } from "./actor-definition.ts";
 import { Handlers, type AnyHandler, type AnyPeriodic } from "./actor-handlers.ts";
+import { withoutStrays } from "./actor-timers.ts";
 import type { Acts, Capability, Given } from "./capability.ts";
 import { described, type Described } from "./define-capability.ts";
-import { keptIn, type Kept } from "./kept-state.ts";
+import { keptIn, type Kept, type KeptDraft } from "./kept-state.ts";
 import type { Persistence } from "./packet.ts";
 import { noServers } from "./servers.ts";
 import type { Timeout } from "./timeout.ts";
@@ -50,7 +51,8 @@ function built(id: string, definition: AnyDefinition, given: Given): Capability 
   const { messages } = definition;
   const handlers = new Handlers({ id, provides: about.provides, timeout, expireMs: policy.expireMs, messages, periodic, servers, clock });
   const beginning: Beginning = { ...definition, id, version, timed: handlers.timed };
-  const kind = actor(kindOf(id), {
+  const handled = handlers.messages();
+  const plainKind = actor(kindOf(id), {
     describe: about.intent,
     per: "link",
     version,
@@ -59,8 +61,10 @@ function built(id: string, definition: AnyDefinition, given: Given): Capability 
     ...definition.policy,
     initial: (first: First) => firstState(beginning, first),
     migrate: (state: Json, from: number) => migratedState(beginning, state, from),
-    messages: handlers.messages(),
+    messages: handled,
   });
+  const receive = withoutStrays<KeptDraft>(plainKind, (action) => Object.hasOwn(handled, action));
+  const kind = Object.freeze({ ...plainKind, receive });
   const does: Acts = {
     how: "actor",
     behaviour: kind,

@@ -1,6 +1,9 @@
 import { TroupeError, type Bag, type Json } from "../contract/index.ts";
 import type { Capability, Executes, ExecutionContext, OfferedTool, Offers } from "./capability.ts";
 import { fieldSchema } from "./field-schema.ts";
+import { checkJson } from "../source/index.ts";
+import { nearest } from "./nearest.ts";
+import { isBag } from "./packet-json.ts";
 import type { Effect } from "./effect.ts";
 
 /** What every capability says of itself. */
@@ -26,8 +29,24 @@ export type Payload<R extends string> = Bag & { readonly [N in R]: Json };
 /** JSON at run time: it is checked when it is returned. */
 export type Returned = string | number | boolean | null | undefined | void | object;
 
+const DESCRIBED: readonly string[] = ["intent", "requires", "provides", "effects", "parameters"];
+
+/** Types are gone when a module is served: a misspelled word would say nothing. */
+function onlyWords(id: string, definition: object, words: readonly string[]): void {
+  const unknown = Object.keys(definition).find((word) => !words.includes(word));
+  if (unknown === undefined) return;
+  const meant = nearest(unknown, words);
+  throw new TroupeError(
+    "BAD_DEFINITION",
+    `${id}: there is no ${JSON.stringify(unknown)}${meant === undefined ? "" : `, do you mean ${JSON.stringify(meant)}?`} There are ${words.join(", ")}.`,
+  );
+}
+
 /** A function with a contract: no state, no chain. Throws `BAD_NAME`, `BAD_DEFINITION`. */
 export function capability<const R extends string = never>(id: string, definition: CapabilityDefinition<R>): Capability {
+  onlyWords(id, definition, [...DESCRIBED, "execute"]);
+  if (typeof definition.execute !== "function")
+    throw new TroupeError("BAD_DEFINITION", `${id} does nothing: give \`execute(payload, context)\`.`);
   const execute = definition.execute.bind(definition);
   // Whoever runs it has seen that what it requires is there.
   const does: Executes = { how: "execute", execute: (payload: Payload<R>, context: ExecutionContext) => execute(payload, context) };
@@ -43,22 +62,21 @@ export interface ToolsDefinition extends Described {
 
 export interface ToolDefinition {
   readonly description: string;
-  /** The JSON Schema of each, by name; or names alone, whose types are guessed from them. */
-  readonly parameters?: Readonly<Record<string, Bag>> | readonly string[];
+  /** JSON Schema of an object, or of its properties by name; or names alone, whose types are guessed from them. */
+  readonly parameters?: Bag | readonly string[];
   /** Names of these. */
   readonly required?: readonly string[];
 }
 
 /** Several tools, and no state. Throws `BAD_NAME`, `BAD_DEFINITION`. */
 export function mcpCapability(id: string, definition: ToolsDefinition): Capability {
-  const tools: readonly OfferedTool[] = Object.entries(definition.tools).map(([name, { description, parameters, required }]) => ({
+  onlyWords(id, definition, [...DESCRIBED, "tools", "handleToolCall"]);
+  if (typeof definition.handleToolCall !== "function")
+    throw new TroupeError("BAD_DEFINITION", `${id} has nothing that runs its tools: give \`handleToolCall(name, parameters, context)\`.`);
+  const tools: readonly OfferedTool[] = Object.entries(definition.tools ?? {}).map(([name, { description, parameters, required }]) => ({
     name: checkCapabilityId(name),
     description,
-    inputSchema: {
-      type: "object",
-      properties: propertiesOf(name, parameters),
-      ...(required === undefined ? {} : { required: [...required] }),
-    },
+    inputSchema: sound(`${id}: tools.${name}`, inputOf(name, parameters, required)),
   }));
   if (tools.length === 0) throw new TroupeError("BAD_DEFINITION", `${id} has no tools: name one, or use capability().`);
   const handle = definition.handleToolCall.bind(definition);
@@ -66,8 +84,31 @@ export function mcpCapability(id: string, definition: ToolsDefinition): Capabili
   return Object.freeze({ ...described(id, definition), does });
 }
 
-function propertiesOf(tool: string, parameters: ToolDefinition["parameters"] = {}): Bag {
-  return isNames(parameters) ? Object.fromEntries(parameters.map((field) => [field, fieldSchema(field, tool)])) : parameters;
+function inputOf(tool: string, parameters: ToolDefinition["parameters"] = {}, required: readonly string[] | undefined): Bag {
+  const marked = required === undefined ? {} : { required: [...required] };
+  if (isNames(parameters))
+    return { type: "object", properties: Object.fromEntries(parameters.map((field) => [field, fieldSchema(field, tool)])), ...marked };
+  return isBag(parameters["properties"]) ? { ...parameters, ...marked } : { type: "object", properties: parameters, ...marked };
+}
+
+/** One that is none would make the whole list of tools unreadable to clients. */
+function sound(where: string, schema: Bag): Bag {
+  const { properties = {} } = schema;
+  const wrong = isBag(properties)
+    ? Object.entries(properties).find(([, field]) => !isBag(field) && typeof field !== "boolean")
+    : ["properties"];
+  if (schema["type"] !== "object" || wrong !== undefined)
+    throw new TroupeError(
+      "BAD_DEFINITION",
+      `${where}: its parameters are no JSON Schema of an object${wrong === undefined ? "" : ` (see ${wrong[0] ?? ""})`}: { type: "object", properties: { … } }.`,
+    );
+  try {
+    checkJson(schema, {});
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new TroupeError("BAD_DEFINITION", `${where}: its parameters are no JSON Schema: ${why}.`, { cause });
+  }
+  return schema;
 }
 
 const isNames = (parameters: NonNullable<ToolDefinition["parameters"]>): parameters is readonly string[] => Array.isArray(parameters);
@@ -78,13 +119,17 @@ export function described(
 ): Omit<Capability, "does"> {
   if (typeof intent !== "string" || intent.trim() === "")
     throw new TroupeError("BAD_DEFINITION", `${id} has no intent: say in a sentence what it does, since it is found by that.`);
+  for (const [name, list] of Object.entries({ requires, provides }))
+    if (!Array.isArray(list) || !list.every((field) => typeof field === "string"))
+      throw new TroupeError("BAD_DEFINITION", `${id}: ${name} is a list of names of fields, ["user_id"].`);
+  if (!Array.isArray(effects)) throw new TroupeError("BAD_DEFINITION", `${id}: effects is a list, [auditLog("info")].`);
   return {
     id: checkCapabilityId(id),
     intent,
     requires: Object.freeze([...requires]),
     provides: Object.freeze([...provides]),
     effects: Object.freeze([...effects]),
-    ...(parameters === undefined ? {} : { parameters }),
+    ...(parameters === undefined ? {} : { parameters: sound(id, parameters) }),
   };
 }
 

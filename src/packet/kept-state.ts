@@ -12,8 +12,10 @@ export interface Kept<S> {
 export interface KeptDraft {
   readonly state: object;
   readonly metadata: { created_at: number; last_message_at: number; message_count: number };
-  /** No message has been applied in this life: its timers are not set yet. */
-  fresh?: true;
+  /** Which timers this life has set (`Timers`). Empty: none yet. Absent: it has none, or was written by what did not say. */
+  timers?: string;
+  /** Of this life, where it is not the first: a lifetime counts from it. Milliseconds since 1970. */
+  readonly begun_at?: number;
 }
 
 /** What an actor begins with that was there before: on disk a state outlives what ends the actor. */
@@ -32,4 +34,11 @@ export function keptIn(value: Json): Kept<Json> | undefined {
   const { created_at, last_message_at, message_count } = metadata;
   if (typeof created_at !== "number" || typeof last_message_at !== "number" || typeof message_count !== "number") return undefined;
   return { state, metadata: { created_at, last_message_at, message_count } };
+}
+
+/** What belongs to a life beside the two, and stays as it is when its state is migrated. */
+export function lifeIn(value: Json): Pick<KeptDraft, "timers" | "begun_at"> {
+  if (!isBag(value)) return {};
+  const { timers, begun_at } = value;
+  return { ...(typeof timers === "string" && { timers }), ...(typeof begun_at === "number" && { begun_at }) };
 }

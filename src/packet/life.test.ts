@@ -188,3 +188,23 @@ void test("an actor_id is 1 to 256 bytes of text, whatever they are", async () =
   assert.equal((await on.actors.listActors(as("ada"))).length, 5);
   await assert.rejects(on.actors.getOrCreateActor("diary", "x".repeat(257), VIEWER), { type: "validation_failed" });
 });
+
+void test("messages that come around an end begin the actor again, each of them, in their order", async () => {
+  await using on = await world([diary], { disk: true });
+  const sent = Array.from({ length: 10 }, () => [{ text: "one" }, { text: "two" }, { do: "end" }]).flat();
+  const replies = await Promise.all(sent.map((payload) => on.say("diary", "a", payload)));
+  assert.deepEqual(
+    replies.map(typeOf).filter((type) => type !== undefined),
+    [],
+  );
+});
+
+void test("C4 a packet that is sent again under its key has its first reply again, and is applied once", async () => {
+  await using on = await world([diary], { disk: true });
+  const keyed = { metadata: { "troupe/callId": "k1" } };
+  const first = await on.say("diary", "a", { text: "once" }, keyed);
+  const again = await on.say("diary", "a", { text: "once" }, keyed);
+  assert.deepEqual(again.payload, first.payload);
+  assert.equal((await stateOf(on)).metadata.message_count, 1);
+  assert.equal(typeOf(await on.say("diary", "a", { text: "x" }, { metadata: { "troupe/callId": "" } })), "validation_failed");
+});

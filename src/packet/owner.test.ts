@@ -118,3 +118,19 @@ void test("who names no actor gets its own", async () => {
   const ask = (who: string) => on.send({ type: "capability_request", capability_id: "box", payload: put }, as(who));
   assert.deepEqual([(await ask("ada")).actor_id, (await ask("bob")).actor_id], ["box:ada", "box:bob"]);
 });
+
+void test("nobody takes the name of another's own actor, and so keeps its owner out", async () => {
+  await using on = await world([box("memory")]);
+  assert.equal(typeOf(await on.say("box", "box:bob", put)), "actor_not_found");
+  const own = await on.send({ type: "actor_message", capability_id: "box", payload: put }, as("bob"));
+  assert.deepEqual([typeOf(own), own.actor_id], [undefined, "box:bob"]);
+  assert.equal(typeOf(await on.say("box", "box:bob", put, {}, "bob")), undefined, "its owner may name it");
+});
+
+void test("what is everybody's is kept as its definition says, whoever begins it", async () => {
+  await using on = await world([box("disk", true)], { disk: true });
+  for (const actor_options of [{ persistence: "memory" }, { state_timeout: 300 }])
+    assert.equal(typeOf(await on.say("everybodys", "lobby", put, { actor_options })), "validation_failed");
+  assert.equal(typeOf(await on.say("everybodys", "lobby", put)), undefined);
+  assert.equal((await on.engine.read("everybodys/lobby"))?.persistence, "disk");
+});

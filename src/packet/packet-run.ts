@@ -24,7 +24,7 @@ export class PacketRun {
   constructor(turn: Run, payload: unknown, context: PacketContext, metadata: ActorTimes) {
     this.#turn = turn;
     this.payload = payload;
-    this.context = context;
+    this.context = traced(context, turn.message.trace);
     this.metadata = metadata;
   }
 
@@ -119,6 +119,11 @@ export class PacketWork extends PacketRun {
   get call(): WorkContext<KeptDraft, unknown>["call"] {
     return this.#work.call;
   }
+}
+
+function traced(context: PacketContext, trace: Bag | undefined): PacketContext {
+  const trace_id = trace?.["trace_id"];
+  return typeof trace_id === "string" ? { ...context, trace_id } : context;
 }
 
 /** What a message holds, which only the door of this folder sends. */

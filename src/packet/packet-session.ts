@@ -28,6 +28,9 @@ interface Underway {
   readonly since: number;
 }
 
+/** As MCP has it in `_meta`. */
+const CALL_ID = "troupe/callId";
+
 /** One client's packets. Every one is answered with one packet, whatever becomes of it. */
 export class Session implements PacketSession {
   readonly #host: SessionHost;
@@ -113,6 +116,7 @@ export class Session implements PacketSession {
       context: { ...context, trace_id, ...(viewer.principal === undefined ? {} : { user_id: viewer.principal }) },
       signal,
       actorOnly: packet.type === "actor_message",
+      ...keyIn(packet),
       ...(actor_id === undefined ? {} : { actor_id }),
       ...(actor_options === undefined ? {} : { actor_options }),
       ...(tell === undefined
@@ -151,6 +155,14 @@ export class Session implements PacketSession {
   #took(since: number): number {
     return Math.round((this.#host.elapsed() - since) * 1_000) / 1_000;
   }
+}
+
+/** C4: a packet that is sent again under it has its first reply again. */
+function keyIn({ metadata }: RequestPacket): { readonly key?: string } {
+  const key = metadata === undefined ? undefined : memberOf(metadata, CALL_ID);
+  if (key === undefined) return {};
+  if (typeof key === "string" && key !== "" && key.length <= 256) return { key };
+  throw new PacketError("validation_failed", `metadata["${CALL_ID}"] is text of 1 to 256 characters.`);
 }
 
 function actorOf({ details }: PacketError): { readonly actor_id?: string } {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "troupe/testing";
-import { as, world } from "./core.fixture.ts";
+import { as, typeOf, world, type World } from "./core.fixture.ts";
 import { actorCapability } from "./define-actor.ts";
-import { idle, never } from "./timeout.ts";
+import { idle, lifetime, never, type Timeout } from "./timeout.ts";
 
 const MINUTE = 60_000;
 
@@ -108,4 +108,197 @@ void test("a period no engine would keep is refused where it is defined", () => 
         }),
       { code: "BAD_DEFINITION", message: /periodic\.tick/ },
     );
+});
+
+/** What counts its ticks by name. */
+const ticker = (every: Readonly<Record<string, number>>, { timeout = never, version = 1 }: { timeout?: Timeout; version?: number } = {}) =>
+  actorCapability("ticker", {
+    intent: "Ticks",
+    initialState: { ticks: Array<string>() },
+    persistence: "disk",
+    timeout,
+    version,
+    migrate: () => ({ ticks: ["migrated"] }),
+    periodic: Object.fromEntries(
+      Object.entries(every).map(([name, everyMs]) => [name, { everyMs, run: ({ state }) => void state.ticks.push(name) }]),
+    ),
+    messages: { tell: { run: () => null } },
+  });
+
+const ticked = async (on: World): Promise<string> => {
+  const { state } = await on.actors.getActorState("ticker", "a", as("ada"));
+  return [Reflect.get(Object(state), "ticks")].flat().map(String).toSorted().join(" ");
+};
+
+const untilTicked = (on: World, ticks: string): Promise<void> => until(ticks, async () => (await ticked(on)) === ticks);
+
+const lives = async (on: World): Promise<boolean> =>
+  on.actors.getActorState("ticker", "a", as("ada")).then(
+    () => true,
+    () => false,
+  );
+
+/** Actions of all its events. */
+const acted = async (on: World): Promise<readonly string[]> => {
+  const actions: string[] = [];
+  for await (const { header } of on.engine.history("ticker/a")) actions.push(String(Reflect.get(Object(JSON.parse(header)), "type")));
+  return actions;
+};
+
+const tell = async (on: World): Promise<void> => assert.equal(typeOf(await on.say("ticker", "a", {})), undefined);
+
+void test("after new code the next message sets what differs: added, removed, faster; what is the same keeps its time", async () => {
+  await using on = await world([ticker({ gone: MINUTE, faster: 10 * MINUTE, same: MINUTE })], { disk: true });
+  await tell(on);
+  await on.clock.advance(MINUTE / 2);
+  await on.restart([ticker({ faster: MINUTE, same: MINUTE, added: MINUTE })]);
+  await tell(on);
+  await on.clock.advance(MINUTE / 2);
+  await untilTicked(on, "same");
+  await on.clock.advance(MINUTE / 2);
+  await untilTicked(on, "added faster same");
+  await on.clock.advance(MINUTE / 2);
+  await untilTicked(on, "added faster same same");
+  assert.equal((await acted(on)).includes("every-gone"), false);
+});
+
+void test("after new code the next tick sets what differs, where nobody says anything", async () => {
+  await using on = await world([ticker({ slower: MINUTE, gone: 2 * MINUTE })], { disk: true });
+  await tell(on);
+  await on.restart([ticker({ slower: 2 * MINUTE, added: MINUTE })]);
+  await on.clock.advance(MINUTE);
+  await untilTicked(on, "slower");
+  await on.clock.advance(MINUTE);
+  await untilTicked(on, "added slower");
+  await on.clock.advance(MINUTE);
+  await untilTicked(on, "added added slower slower");
+  assert.equal((await acted(on)).includes("every-gone"), false);
+});
+
+void test("a tick whose handler is gone takes itself off, and comes back with the handler", async () => {
+  await using on = await world([ticker({ gone: MINUTE })], { disk: true });
+  await tell(on);
+  await on.restart([ticker({})]);
+  const strays = async (): Promise<number> => (await acted(on)).filter((action) => action === "every-gone").length;
+  await on.clock.advance(MINUTE);
+  await until("the stray", async () => (await strays()) === 1);
+  await on.clock.advance(10 * MINUTE);
+  await tell(on);
+  assert.equal(await strays(), 1);
+  const outside = { to: "ticker/a", action: "every-gone", args: null, viewer: as("ada") } as const;
+  assert.equal(Reflect.get(Object(Reflect.get(await on.engine.call(outside), "refused")), "code"), "UNKNOWN");
+  await on.restart([ticker({ gone: MINUTE })]);
+  await tell(on);
+  await on.clock.advance(MINUTE);
+  await untilTicked(on, "gone");
+});
+
+void test("a state that does not say what it has set is caught up once, and its strays take themselves off", async () => {
+  const older = actorCapability("ticker", {
+    intent: "Ticks",
+    initialState: { ticks: Array<string>() },
+    persistence: "disk",
+    timeout: never,
+    messages: {
+      "every-gone": { match: { is: "gone" }, run: () => null },
+      tell: {
+        run({ wake }) {
+          wake("every-gone", { afterMs: MINUTE, everyMs: MINUTE, action: "every-gone" });
+          wake("timeout", { afterMs: 2 * MINUTE, action: "tell" });
+          return null;
+        },
+      },
+    },
+  });
+  await using on = await world([older], { disk: true });
+  await tell(on);
+  await on.restart([ticker({ added: MINUTE })]);
+  await tell(on);
+  await on.clock.advance(MINUTE / 2);
+  await tell(on);
+  await on.clock.advance(MINUTE / 2);
+  await untilTicked(on, "added");
+  await on.clock.advance(2 * MINUTE);
+  await untilTicked(on, "added added added");
+  assert.deepEqual((await acted(on)).toSorted(), [
+    "begin",
+    ...Array<string>(3).fill("every-added"),
+    "every-gone",
+    ...Array<string>(3).fill("tell"),
+  ]);
+});
+
+void test("after new code a lifetime is another, counted from when the actor began", async () => {
+  const of = (timeout: Timeout) => ticker({}, { timeout });
+  for (const [before, after, endsAt] of [
+    [lifetime(10), lifetime(3), 3],
+    [lifetime(3), lifetime(10), 10],
+    [never, lifetime(3), 3],
+    [() => 9 * MINUTE, lifetime(3), 3],
+    [lifetime(9), ({ message_count }: { message_count: number }) => (message_count === 2 ? 2 * MINUTE : undefined), 3],
+  ] as const) {
+    const inMinutes = (timeout: Timeout): Timeout =>
+      typeof timeout === "object" && "ms" in timeout ? lifetime(timeout.ms * MINUTE) : timeout;
+    await using on = await world([of(inMinutes(before))], { disk: true });
+    await tell(on);
+    await on.clock.advance(MINUTE);
+    await on.restart([of(inMinutes(after))]);
+    await tell(on);
+    await on.clock.advance((endsAt - 1) * MINUTE - 1);
+    assert.equal(await lives(on), true);
+    await on.clock.advance(1);
+    await until("its end", async () => !(await lives(on)));
+  }
+});
+
+void test("a lifetime that no definition names any more ends nobody, said to or not", async () => {
+  for (const says of [true, false]) {
+    await using on = await world([ticker({}, { timeout: lifetime(2 * MINUTE) })], { disk: true });
+    await tell(on);
+    await on.restart([ticker({})]);
+    if (says) await tell(on);
+    await on.clock.advance(2 * MINUTE);
+    if (!says) await until("its wake", async () => (await acted(on)).includes("timeout"));
+    await tell(on);
+    assert.equal(await lives(on), true);
+    assert.equal((await acted(on)).includes("timeout"), !says);
+  }
+});
+
+void test("a second life counts its lifetime from its own beginning, also after new code", async () => {
+  await using on = await world([ticker({}, { timeout: lifetime(2 * MINUTE) })], { disk: true });
+  await tell(on);
+  await on.clock.advance(2 * MINUTE);
+  await until("its end", async () => !(await lives(on)));
+  await on.clock.advance(MINUTE);
+  await tell(on);
+  await on.restart([ticker({}, { timeout: lifetime(3 * MINUTE) })]);
+  await tell(on);
+  await on.clock.advance(3 * MINUTE - 1);
+  assert.equal(await lives(on), true);
+  await on.clock.advance(1);
+  await until("its end", async () => !(await lives(on)));
+});
+
+void test("a migrated state still knows which timers it has set, and shows them to nobody", async () => {
+  await using on = await world([ticker({ gone: MINUTE, same: MINUTE })], { disk: true });
+  await tell(on);
+  await on.restart([ticker({ same: MINUTE }, { version: 2 })]);
+  await tell(on);
+  await on.clock.advance(MINUTE);
+  await untilTicked(on, "migrated same");
+  assert.equal((await acted(on)).includes("every-gone"), false);
+  const { metadata, state } = await on.actors.getActorState("ticker", "a", as("ada"));
+  assert.deepEqual(Object.keys(metadata).toSorted(), ["created_at", "last_message_at", "message_count", "persistence_strategy"]);
+  assert.deepEqual(Object.keys(Object(state)), ["ticks"]);
+});
+
+void test("a timeout that gives no number is an error of the definition, and its message changes nothing", async () => {
+  await using on = await world([ticker({}, { timeout: ({ message_count }) => (message_count === 2 ? Number.NaN : undefined) })], {
+    disk: true,
+  });
+  await tell(on);
+  assert.equal(typeOf(await on.say("ticker", "a", {})), "actor_crash");
+  assert.match(String(on.faults), /ticker: its `timeout` gave NaN: return milliseconds/);
+  assert.equal((await on.actors.getActorState("ticker", "a", as("ada"))).metadata.message_count, 1);
 });

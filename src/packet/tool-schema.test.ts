@@ -156,3 +156,21 @@ void test("a tool's parameters may be names alone, as the specification writes t
   assert.deepEqual(Object(tool?.inputSchema["properties"])["result_count"].type, "integer");
   assert.deepEqual(tool?.inputSchema["required"], ["query"]);
 });
+
+void test("a tool's parameters may be a whole schema; one that is none is refused where it is defined", () => {
+  const of = (parameters: Bag) =>
+    mcpCapability("search", {
+      intent: "Search the web",
+      tools: { web_search: { description: "Search", parameters } },
+      handleToolCall: nothing,
+    });
+  const schema = { type: "object", properties: { query: { type: "string" } }, required: ["query"] };
+  assert.deepEqual(toolsOf(of(schema))[0]?.inputSchema, schema);
+  assert.deepEqual(toolsOf(of({ query: { type: "string" } }))[0]?.inputSchema, {
+    type: "object",
+    properties: { query: { type: "string" } },
+  });
+  for (const wrong of [{ type: "objct", properties: {} }, { query: "string" }, { query: { type: "objct" } }])
+    assert.throws(() => of(wrong), { code: "BAD_DEFINITION" }, JSON.stringify(wrong));
+  assert.throws(() => capability("c", { intent: "Does", parameters: { type: "string" }, execute: nothing }), { code: "BAD_DEFINITION" });
+});

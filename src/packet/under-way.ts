@@ -21,6 +21,7 @@ export class UnderWay {
   readonly #progress: ProgressOutlet;
   readonly #onAnswered: () => void;
   #count = 0;
+  #untaken = 0;
   #closed: Promise<void> | undefined;
 
   constructor({ flow, channel, caller, held, onAnswered }: UnderWayOptions) {
@@ -32,6 +33,13 @@ export class UnderWay {
 
   get count(): number {
     return this.#count;
+  }
+
+  /** Replies the client has not read yet. */
+  get untaken(): number {
+    // Counted when sent: a channel that gathers what it writes says only later that it is not ready.
+    if (this.#channel.ready) this.#untaken = 0;
+    return this.#untaken;
   }
 
   begin(frame: Uint8Array | string): void {
@@ -56,6 +64,7 @@ export class UnderWay {
       );
     } finally {
       this.#count -= 1;
+      this.#untaken += 1;
       this.#onAnswered();
     }
   }

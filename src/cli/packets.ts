@@ -108,7 +108,9 @@ export class Packets implements AsyncDisposable {
     const given = parts.flatMap(({ capabilities }) => capabilities);
     await this.#release();
     const file = data === undefined ? ":memory:" : join(data, "search.db");
-    this.#searches = searchesOf(given, engine, file, (error) => log("error", { event: "search-fault", why: String(error) }));
+    this.#searches = searchesOf(given, engine, file, (error) =>
+      log("error", { event: "search-fault", ...faultFields(error, this.#options.inFull) }),
+    );
     const declared = [...given, ...(this.#searches?.capabilities ?? [])];
     const actors = everyActor ? parts.flatMap(({ cast }) => cast).map((kind) => capabilityOf(kind)) : [];
     const flow = new PacketFlow({

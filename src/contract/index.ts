@@ -1,6 +1,6 @@
 export type * from "./actor.ts";
 export { DEFAULT_POLICY } from "./actor.ts";
-export { abortSignalOf, Cancellation, type CancelSignal } from "./cancel.ts";
+export { abortSignalOf, Cancellation, type CancelSignal, untilAborted } from "./cancel.ts";
 export type * from "./chain.ts";
 export { REDACTED } from "./chain.ts";
 export * from "./clock.ts";

@@ -1,6 +1,7 @@
 import type { Json, Snapshot, Viewer } from "../contract/index.ts";
 import type { ActorState, Acts } from "./capability.ts";
 import { PacketError } from "./packet-error.ts";
+import { jsonCopy } from "./packet-json.ts";
 
 /** Whose it is may see it. */
 export const seenBy = ({ owner }: Snapshot, { principal }: Viewer): boolean => owner === undefined || owner === principal;
@@ -45,9 +46,4 @@ export function stateOf(capability_id: string, actor_id: string, does: Acts, sna
 }
 
 /** A copy, as JSON. */
-export function plain(value: unknown): Json {
-  const text = value === undefined ? undefined : JSON.stringify(value);
-  if (text === undefined) return null;
-  const copy: Json = JSON.parse(text);
-  return copy;
-}
+export const plain = (value: unknown): Json => jsonCopy(value) ?? null;

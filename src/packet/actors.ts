@@ -158,11 +158,6 @@ export class Actors {
     }
   }
 
-  /** What tells that an actor has changed. Returns its undo. */
-  watch(ref: Pick<ActorRef, "id">, listener: () => void): () => void {
-    return this.#options.engine.watch(ref.id, listener);
-  }
-
   // ── steps ─────────────────────────────────────────────────────────────────
 
   #acts(capabilityId: string): Acts {

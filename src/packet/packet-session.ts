@@ -35,8 +35,7 @@ const CALL_ID = "troupe/callId";
 export class Session implements PacketSession {
   readonly #host: SessionHost;
   readonly #reception: Reception;
-  readonly #underway = new Set<Underway>();
-  readonly #ended = new Set<Promise<ReplyPacket>>();
+  readonly #underway = new Map<Underway, Promise<ReplyPacket>>();
   #closed = false;
 
   constructor(host: SessionHost, reception: Reception) {
@@ -52,20 +51,17 @@ export class Session implements PacketSession {
       return Promise.resolve(errorTo(packet.echo, packet, { execution_time_ms: this.#took(since), trace_id }));
     }
     const underway: Underway = { packet, abort: new AbortController(), since };
-    this.#underway.add(underway);
-    const reply = this.#answer(underway).finally(() => {
-      this.#underway.delete(underway);
-      this.#ended.delete(reply);
-    });
-    this.#ended.add(reply);
+    const reply = this.#answer(underway).finally(() => this.#underway.delete(underway));
+    this.#underway.set(underway, reply);
     return reply;
   }
 
   async close(): Promise<void> {
     this.#closed = true;
     // The last first: what waits for another's end must not begin by it.
-    for (const { abort } of [...this.#underway].toReversed()) abort.abort();
-    await Promise.allSettled(this.#ended);
+    const ended = [...this.#underway.values()];
+    for (const { abort } of [...this.#underway.keys()].toReversed()) abort.abort();
+    await Promise.allSettled(ended);
   }
 
   async #answer(underway: Underway): Promise<ReplyPacket> {
@@ -146,7 +142,9 @@ export class Session implements PacketSession {
 
   /** How many requests of that id were under way. */
   #cancel(id: Json | undefined): number {
-    const meant = [...this.#underway].filter(({ packet, abort }) => packet.id === id && packet.type !== "cancel" && !abort.signal.aborted);
+    const meant = [...this.#underway.keys()].filter(
+      ({ packet, abort }) => packet.id === id && packet.type !== "cancel" && !abort.signal.aborted,
+    );
     for (const { abort } of meant.toReversed()) abort.abort();
     return meant.length;
   }

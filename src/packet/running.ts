@@ -1,10 +1,19 @@
-import type { Bag, CancelSignal, Clock, Entropy, Json, Log, Progress, Viewer } from "../contract/index.ts";
-import { abortSignalOf } from "../contract/index.ts";
+import {
+  abortSignalOf,
+  type Bag,
+  type CancelSignal,
+  type Clock,
+  type Entropy,
+  type Json,
+  type Log,
+  type Progress,
+  untilAborted,
+  type Viewer,
+} from "../contract/index.ts";
 import { checkJson } from "../source/index.ts";
-import { untilAborted } from "./until-aborted.ts";
 import { refusalOf } from "./engine-error.ts";
 import type { Actors } from "./actors.ts";
-import { isBag } from "./packet-json.ts";
+import { isBag, jsonCopy } from "./packet-json.ts";
 import type { Capabilities } from "./capabilities.ts";
 import type { Capability, ExecutionContext } from "./capability.ts";
 import type { Emitted } from "./effect.ts";
@@ -86,11 +95,6 @@ export class Running {
         new PacketError("capability_not_found", `There is no capability ${JSON.stringify(capabilityId)}: list them first.`),
       );
     return this.#run(capability, payload, options, 0);
-  }
-
-  /** One tool of a capability that has several. */
-  runTool(capabilityId: string, tool: string, parameters: Bag, options: RunOptions): Promise<Ran> {
-    return this.run(capabilityId, { tool, parameters }, options);
   }
 
   async #run(capability: Capability, payload: Bag, options: RunOptions, depth: number): Promise<Ran> {
@@ -271,11 +275,9 @@ function bagOf(payload: Bag): Bag {
   throw new PacketError("validation_failed", "A payload is an object: name its fields.");
 }
 
+/** What a function returned: nothing is null, and what JSON cannot hold is a mistake. */
 function plain(value: unknown): Json {
-  if (value === undefined) return null;
-  const text: unknown = JSON.stringify(value);
-  if (typeof text !== "string")
-    throw new PacketError("execution_failed", "It returned what JSON cannot hold: text, numbers, lists and plain objects can be.");
-  const copy: Json = JSON.parse(text);
-  return copy;
+  const copy = jsonCopy(value);
+  if (copy !== undefined || value === undefined) return copy ?? null;
+  throw new PacketError("execution_failed", "It returned what JSON cannot hold: text, numbers, lists and plain objects can be.");
 }

@@ -1,4 +1,4 @@
-import { actorId } from "../actor/index.ts";
+import { actorId, keyOf } from "../actor/index.ts";
 import type { ActorId, Bag, Engine, Json } from "../contract/index.ts";
 import type { Acts, Capability, ExecutionContext } from "./capability.ts";
 import { capability } from "./define-capability.ts";
@@ -76,7 +76,7 @@ function searchCapability(of: Capability, does: Acts, search: Search, engine: En
         ...(limit === undefined ? {} : { limit }),
       });
       const found: Json = hits.map(({ actor: id, seq, event, at, field, snippet, score }) => ({
-        actor_id: decodeURIComponent(id.slice(kind.length + 1)),
+        actor_id: keyOf(id),
         seq,
         event,
         at: new Date(at).toISOString(),

@@ -1,5 +1,5 @@
 /** What actors are, were, and where they are found: nothing here writes. */
-import { kindOf, scopedKey } from "../chain/internal.ts";
+import { isId, kindOf, scopedKey } from "../chain/internal.ts";
 import { readHeader } from "../chain/index.ts";
 import {
   EngineError,
@@ -219,8 +219,6 @@ export class Queries {
     return this.#host.maps.shardedMap(name, shards);
   }
 }
-
-const isId = (value: string): value is ActorId => value.includes("/");
 
 const missing = (id: ActorId, seq: number): EngineError =>
   new EngineError(

@@ -13,6 +13,7 @@ import {
   type Surface,
   systemClock,
   TroupeError,
+  untilAborted,
   type Viewer,
 } from "../contract/index.ts";
 import { dotted, type Names } from "./names.ts";
@@ -203,18 +204,6 @@ function replyOf(error: unknown): Reply | undefined {
 
 function isRefusal(error: unknown): error is { readonly code: string; readonly message: string; readonly data?: Json } {
   return typeof error === "object" && error !== null && REFUSAL in error;
-}
-
-async function untilAborted<T>(signal: AbortSignal, run: () => T | Promise<T>): Promise<T> {
-  signal.throwIfAborted();
-  const { promise, reject } = Promise.withResolvers<never>();
-  const abort = (): void => reject(signal.reason);
-  signal.addEventListener("abort", abort, { once: true });
-  try {
-    return await Promise.race([run(), promise]);
-  } finally {
-    signal.removeEventListener("abort", abort);
-  }
 }
 
 function plain(value: unknown, ref: OfferRef): Json {

@@ -1,0 +1,59 @@
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { mkdirSync, readFileSync, rmdirSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import * as z from "zod";
+
+const PAUSE_MS = 200;
+/** Whoever began that long ago was killed over it. */
+const MOST_MS = 240_000;
+
+const manifest = z.object({ dependencies: z.record(z.string(), z.string()) });
+const installed = z.object({ version: z.string() });
+
+/**
+ * Installs what a folder's package.json pins, where it is absent or of another version. Throws when that fails: nothing here may
+ * be skipped. Another test file's process may install: two at once would undo each other, and half of it looks like all.
+ */
+export async function installPinned(folder: string): Promise<void> {
+  const lock = join(tmpdir(), `troupe-install-${createHash("sha256").update(folder).digest("hex").slice(0, 16)}`);
+  while (lockAge(lock) !== undefined || !isCurrent(folder)) {
+    if (alone(folder, lock)) return;
+    if ((lockAge(lock) ?? 0) > MOST_MS) rmSync(lock, { recursive: true, force: true });
+    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+  }
+}
+
+/** Milliseconds since somebody began to install; undefined while nobody does. */
+function lockAge(lock: string): number | undefined {
+  const found = statSync(lock, { throwIfNoEntry: false });
+  return found === undefined ? undefined : Date.now() - found.mtimeMs;
+}
+
+/** Installs, where nobody else does. */
+function alone(folder: string, lock: string): boolean {
+  try {
+    mkdirSync(lock);
+  } catch {
+    return false;
+  }
+  try {
+    if (!isCurrent(folder))
+      execFileSync("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], { cwd: folder, stdio: ["ignore", "ignore", "inherit"] });
+    return true;
+  } finally {
+    rmdirSync(lock);
+  }
+}
+
+function isCurrent(folder: string): boolean {
+  const read = (...path: string[]): unknown => JSON.parse(readFileSync(join(folder, ...path), "utf8"));
+  return Object.entries(manifest.parse(read("package.json")).dependencies).every(([name, version]) => {
+    try {
+      return installed.parse(read("node_modules", name, "package.json")).version === version;
+    } catch {
+      return false;
+    }
+  });
+}

@@ -94,7 +94,8 @@ const sound = (reply: ReplyPacket): void => {
   assert.ok(String(at(error, "message")).length > 10);
   assert.equal(typeof at(error, "details"), "object");
   assert.equal(typeof reply.metadata["error_code"], "string");
-  assert.doesNotMatch(JSON.stringify(reply), /xyzzy|node:|file:|\.ts\b/);
+  // A fuzzer writes ".ts", too, and is answered with what it wrote: a place in the code has a line.
+  assert.doesNotMatch(JSON.stringify(reply), /xyzzy|node:internal|file:\/\/|\.ts:\d/);
 };
 
 const packetOf = (packet: Bag): string => JSON.stringify({ version: "1.0", type: "actor_message", ...packet });

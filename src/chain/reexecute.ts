@@ -107,7 +107,7 @@ function again(
   let plan: Plan | undefined;
   try {
     const base = born || before === undefined ? begin(kind, header.actor, message) : understood(kind, header.actor, before);
-    const turn = kind.behaviour.receive(base.state, message, header.life, seq);
+    const turn = kind.behaviour.receive(base.state, message, header.life, seq, base.extra.uid ?? header.life);
     if (typeof turn === "function") return "work";
     plan = planTurn(base, { message, key: undefined, wake: wakeNameIn(message.id, header.life) }, turn, {
       id: header.actor,

@@ -85,8 +85,8 @@ export function begin(kind: Kind, id: ActorId, message: Message, { uid, muted }:
 export const hasParent = ({ behaviour: { per, begins } }: Kind): boolean => (per === undefined || per === "link") && begins !== true;
 
 /** What the behaviour gives, where it is a turn or work. Throws what it throws. */
-export function received({ behaviour }: Kind, state: Json, message: Message, life: string, seq: number): Turn<unknown> | Work<unknown> {
-  const effect: unknown = behaviour.receive(state, message, life, seq);
+export function received({ behaviour }: Kind, { state, life, extra }: Base, message: Message, seq: number): Turn<unknown> | Work<unknown> {
+  const effect: unknown = behaviour.receive(state, message, life, seq, extra.uid ?? life);
   if (isEffect(effect)) return effect;
   throw new TypeError("`receive` gave neither a turn nor work: what waits is returned as a function.");
 }

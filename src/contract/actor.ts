@@ -129,8 +129,9 @@ export interface Behaviour<S = unknown> {
    * what these send back must find somebody.
    *
    * `life` and `seq` are of the event the turn would leave: the nth of its sends, from 0, has the id `${life}.${seq}.${n}`.
+   * `uid` is the actor's own, the same in all its lives.
    */
-  receive(state: S, message: Message, life?: string, seq?: number): Turn<S> | Work<S>;
+  receive(state: S, message: Message, life?: string, seq?: number, uid?: string): Turn<S> | Work<S>;
   /** Read-only tools, resources, prompts, completion: no mailbox, no event. `self` is the actor viewed, where the caller knows it. */
   view?(state: S, action: string, args: Json, viewer: Viewer, self?: ActorId): Reply;
   /**

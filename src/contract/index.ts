@@ -4,6 +4,7 @@ export { abortSignalOf, Cancellation, type CancelSignal, untilAborted } from "./
 export type * from "./chain.ts";
 export { REDACTED } from "./chain.ts";
 export * from "./clock.ts";
+export type * from "./content-store.ts";
 export { BLOB, CONTENT, type Content } from "./content.ts";
 export type * from "./door.ts";
 export type * from "./engine.ts";

@@ -74,7 +74,7 @@ export class Cell extends Commits {
     this.lastAt = this.host.clock.now();
     let effect: Turn<unknown> | Work<unknown>;
     try {
-      effect = received(this.kind, base.state, job.message, base.life, this.seq + 1);
+      effect = received(this.kind, base, job.message, this.seq + 1);
     } catch (error) {
       return this.#crash(job, error, "turn");
     }

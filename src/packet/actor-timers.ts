@@ -113,8 +113,8 @@ function everyIn(timers: string | undefined): ReadonlyMap<string, unknown> {
  * older ones, would be woken for ever to refuse it.
  */
 export function withoutStrays<S>(kind: Behaviour<S>, known: (action: string) => boolean): Behaviour<S>["receive"] {
-  return (state, message, life, seq) =>
-    isStray(message, known) ? { wake: { [message.action]: null } } : kind.receive(state, message, life, seq);
+  return (state, message, life, seq, uid) =>
+    isStray(message, known) ? { wake: { [message.action]: null } } : kind.receive(state, message, life, seq, uid);
 }
 
 /** Nobody outside is: to them it is unknown. */

@@ -21,8 +21,8 @@ export function twice<S>(behaviour: Behaviour<S>): Behaviour<S> {
     ...(behaviour.begins !== undefined && { begins: behaviour.begins }),
     ...(behaviour.catalogue !== undefined && { catalogue: behaviour.catalogue }),
     initial: (key: string, first: Message) => compared(`${kind}: initial`, first, () => behaviour.initial(key, first)),
-    receive: (state: S, message: Message, life?: string, seq?: number) =>
-      compared(`${kind}: the turn of ${message.action}`, { state, message }, () => behaviour.receive(state, message, life, seq)),
+    receive: (state: S, message: Message, life?: string, seq?: number, uid?: string) =>
+      compared(`${kind}: the turn of ${message.action}`, { state, message }, () => behaviour.receive(state, message, life, seq, uid)),
     ...(migrate !== undefined && { migrate: (state, from) => compared(`${kind}: migrate`, state, () => migrate(state, from)) }),
     ...(view !== undefined && {
       view: (state, action, args, viewer, self) =>

@@ -1,0 +1,78 @@
+import type { Component } from "./component.ts";
+import type { ExportName, ImportName } from "./world/interfaces.ts";
+import type { WitValue } from "./wit.ts";
+
+export interface GuestLimits {
+  /** How long it may compute in one call, in milliseconds: while it waits for its host, nothing is counted. */
+  readonly callMs: number;
+  /** Of its linear memory, a multiple of 65,536. */
+  readonly memoryBytes: number;
+  /** In one call. */
+  readonly hostCalls: number;
+  /** Of arguments and results of all host calls of one call. */
+  readonly hostBytes: number;
+  /** What it returns, its state and its reply, at most. */
+  readonly resultBytes: number;
+}
+
+/** One host call as it was made. `result` is what the guest was given; undefined where the import has none. */
+export interface HostCall {
+  readonly name: ImportName;
+  readonly args: readonly WitValue[];
+  readonly result: WitValue;
+}
+
+/** What the imports of one call do, on this side of the worker. Made anew each time the call is tried. */
+export interface GuestHost {
+  /**
+   * Imports that wait. What it gives is the import's result, `{ ok }` or `{ err }` where that is a result. A throw: the
+   * guest is given `{ err }` with the error's message, where the import has one; else it is a trap.
+   */
+  call(
+    name: ImportName,
+    args: readonly WitValue[],
+  ): Promise<{ readonly result: WitValue; /** It did something outside that cannot be undone. */ readonly lasting?: boolean }>;
+}
+
+export interface GuestCall {
+  /** Whose instance it runs in, if there is one. Of one guest there is one call at a time. */
+  readonly guest: string;
+  readonly component: Component;
+  readonly export: ExportName;
+  readonly state: Uint8Array | undefined;
+  /** The tuple that follows the state. */
+  readonly params: readonly WitValue[];
+  /** Milliseconds since 1970: `timing.now`, the same throughout the call. */
+  readonly at: number;
+  /** 32 hex digits: `random` follows from it. */
+  readonly seed: string;
+  /** What `environment` shows. */
+  readonly variables: Readonly<Record<string, string>>;
+  /** Given without asking the host: these are pure. */
+  readonly outstanding: readonly string[];
+  readonly children: readonly string[];
+  readonly limits: GuestLimits;
+  host(): GuestHost;
+  readonly signal: AbortSignal;
+}
+
+/** How a call ended. `did`: all host calls in order, those answered in the worker (`log`, `now`, `random`) too. */
+export type GuestOutcome = { readonly did: readonly HostCall[]; readonly host: GuestHost } & (
+  | { readonly end: "ok"; readonly state: Uint8Array | undefined; /** What comes back besides the state. */ readonly back: WitValue }
+  /** The guest said so. */
+  | { readonly end: "error"; readonly message: string }
+  | { readonly end: "trap"; readonly message: string }
+  /** It computed longer than it may, or asked for more than it may. */
+  | { readonly end: "killed"; readonly why: "time" | "host-calls" | "bytes"; readonly message: string }
+  /** Its worker died of another guest after the host had done something for it that lasts: not tried again. */
+  | { readonly end: "lost"; readonly message: string }
+);
+
+/** Guests in workers: one that spins is killed and its neighbours run again. */
+export interface Sandbox extends AsyncDisposable {
+  /** Throws only what the signal says, or that it is closed. An instance whose call did not end "ok" is discarded. */
+  run(call: GuestCall): Promise<GuestOutcome>;
+  /** Whatever is held of that guest goes. */
+  forget(guest: string): void;
+  readonly measures: { readonly instances: number; readonly workers: number; readonly killed: number; readonly started: number };
+}

@@ -31,10 +31,10 @@ export const registerActorCommands = (program: Command): void => {
       await using _ = store;
       const found = await store.state(id);
       if (found === undefined) throw notFound(`There is no actor ${id}; "troupe actors" lists them.`);
-      const { seq, head, status, version, createdAt, lastMessageAt, messageCount, state } = found;
+      const { uid, seq, head, status, version, createdAt, lastMessageAt, messageCount, state } = found;
       const stateBytes = Buffer.byteLength(JSON.stringify(state));
       output(options.json === true).show(
-        { id, seq, head, status, version, createdAt, lastMessageAt, messageCount, stateBytes, state },
+        { id, uid, seq, head, status, version, createdAt, lastMessageAt, messageCount, stateBytes, state },
         () => visible(JSON.stringify(state, null, 2)),
       );
     },

@@ -33,8 +33,8 @@ const stateIn =
     if (stored === undefined) return undefined;
     const { stateFrom } = await import("../chain/index.ts");
     const { seq, head, row } = stored;
-    const { status, version, createdAt, lastMessageAt, messageCount } = row;
-    return { seq, head, status, version, createdAt, lastMessageAt, messageCount, state: stateFrom(stored.tail).state ?? null };
+    const { uid, status, version, createdAt, lastMessageAt, messageCount } = row;
+    return { uid, seq, head, status, version, createdAt, lastMessageAt, messageCount, state: stateFrom(stored.tail).state ?? null };
   };
 
 interface Which {

@@ -15,6 +15,8 @@ export interface Change {
 }
 
 export interface Snapshot extends Change {
+  /** The actor's UUID, the same in all its lives: what `find` takes. */
+  readonly uid: string;
   readonly state: Json;
   /** Of the state. */
   readonly version: number;

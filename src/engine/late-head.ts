@@ -55,6 +55,7 @@ export class LateChange implements Change {
 }
 
 export class LateSnapshot extends LateChange implements Snapshot {
+  readonly uid: string;
   readonly state: Json;
   readonly version: number;
   readonly createdAt: number;
@@ -65,6 +66,7 @@ export class LateSnapshot extends LateChange implements Snapshot {
 
   constructor(known: Snapshot, of: Headed, owner: string | undefined) {
     super(known.id, known.seq, known.status, of);
+    this.uid = known.uid;
     this.state = known.state;
     this.version = known.version;
     this.createdAt = known.createdAt;
@@ -75,8 +77,8 @@ export class LateSnapshot extends LateChange implements Snapshot {
   }
 
   override toJSON(): Snapshot {
-    const { state, version, createdAt, lastMessageAt, messageCount, persistence, owner } = this;
-    const known = { state, version, createdAt, lastMessageAt, messageCount, persistence };
+    const { uid, state, version, createdAt, lastMessageAt, messageCount, persistence, owner } = this;
+    const known = { uid, state, version, createdAt, lastMessageAt, messageCount, persistence };
     return { ...super.toJSON(), ...known, ...(owner === undefined ? undefined : { owner }) };
   }
 }

@@ -82,11 +82,11 @@ export abstract class Standing extends Line implements Base {
 
   protected now(): Snapshot {
     const { id, seq, last, state, version, createdAt, lastMessageAt, messageCount } = this;
-    const { owner } = this.extra;
+    const { owner, uid = this.life } = this.extra;
     const status = this.status === "unborn" ? "live" : this.status;
     const persistence = this.memory ? "memory" : "disk";
     const head = this.tail?.head ?? null;
-    const known: Snapshot = { id, seq, head: head ?? "", status, state, version, createdAt, lastMessageAt, messageCount, persistence };
+    const known: Snapshot = { id, uid, seq, head: head ?? "", status, state, version, createdAt, lastMessageAt, messageCount, persistence };
     if (head === null && last !== undefined) return new LateSnapshot(known, last, owner);
     return owner === undefined ? known : { ...known, owner };
   }

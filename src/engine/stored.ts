@@ -61,8 +61,8 @@ export const rawState = (stored: Stored): Json => stateFrom(stored.tail).state;
 
 /** Of an actor in the store, whose state this is. */
 export function storedSnapshot(id: ActorId, { row, seq, head }: Omit<Stored, "tail">, state: Json): Snapshot {
-  const { status, version, createdAt, lastMessageAt, messageCount, owner } = row;
-  const known: Snapshot = { id, seq, head, status, state, version, createdAt, lastMessageAt, messageCount, persistence: "disk" };
+  const { uid, status, version, createdAt, lastMessageAt, messageCount, owner } = row;
+  const known: Snapshot = { id, uid, seq, head, status, state, version, createdAt, lastMessageAt, messageCount, persistence: "disk" };
   return owner === undefined ? known : { ...known, owner };
 }
 

@@ -94,6 +94,7 @@ export const isSnapshot = (value: unknown): value is Snapshot =>
   isObject(value) &&
   isTold(value) &&
   typeof value["id"] === "string" &&
+  typeof value["uid"] === "string" &&
   value["state"] !== undefined &&
   COUNTED.every((name) => typeof value[name] === "number") &&
   isPersistence(value["persistence"]);

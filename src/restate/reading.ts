@@ -15,6 +15,7 @@ export async function read(context: DurableReader, kind: Kind, id: ActorId): Pro
   const { state, failure: why } = understand(kind, id, { state: kept.state, version: row.version });
   return {
     id,
+    uid: row.uid,
     seq,
     head: last,
     status: why === undefined ? statusOf(kept) : "failed",

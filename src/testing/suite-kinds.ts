@@ -54,9 +54,9 @@ export function tallyKind(
       if (isBag(first.start) && first.start["explode"] === true) throw new Error("no beginning");
       return { n: isBag(first.start) ? count(first.start["n"] ?? 0) : 0, log: key === "main" ? [] : [`begun ${key}`] };
     },
-    receive: (state, message) => {
+    receive: (state, message, _life, _seq, uid) => {
       hooks.saw?.("receive", message);
-      return act(state, message, hooks);
+      return message.action === "uid" ? { reply: { ok: uid ?? null } } : act(state, message, hooks);
     },
     redact: ({ args }) => (isBag(args) && "secret" in args ? { ...args, secret: "[redacted]" } : args),
     ...more,

@@ -123,6 +123,7 @@ export function turnSuite(
       const [createdAt, lastMessageAt] = chain.map(({ header }): number => JSON.parse(header).at);
       assert.deepEqual(now && { ...now }, {
         id: TALLY,
+        uid: chain[0] === undefined ? "" : JSON.parse(chain[0].header).life,
         seq: 2,
         head: chain[1]?.id,
         status: "live",

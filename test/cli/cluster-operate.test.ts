@@ -82,9 +82,9 @@ test("C7 actors, states, events and verdicts are read from the nodes, without a 
 
   const state = { n: 3, log: ["☃"] };
   const [shown] = await told("state", MAIN);
-  const { head, createdAt, lastMessageAt } = now ?? assert.fail();
+  const { uid, head, createdAt, lastMessageAt } = now ?? assert.fail();
   const known = { status: "live", version: 1, createdAt, lastMessageAt, messageCount: 3 };
-  assert.deepEqual(shown, { id: MAIN, seq: 3, head, ...known, stateBytes: 21, state });
+  assert.deepEqual(shown, { id: MAIN, uid, seq: 3, head, ...known, stateBytes: 21, state });
   for (const none of ["tally/nobody", "nokind/x"]) assert.deepEqual(failure(await on("state", none, "--json")), [4, "NOT_FOUND"]);
 
   const events = await told("chain", MAIN, "--after", "1");

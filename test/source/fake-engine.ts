@@ -151,7 +151,7 @@ export class FakeEngine implements Engine {
     const { createdAt, lastMessageAt, messageCount, owner } = held;
     const behaviour = this.#kinds.get(id.slice(0, id.indexOf("/")));
     const { version = 1, policy: { persistence } = DEFAULT_POLICY } = behaviour ?? {};
-    const known = { version, createdAt, lastMessageAt, messageCount, persistence };
+    const known = { uid: `uid of ${id}`, version, createdAt, lastMessageAt, messageCount, persistence };
     return { ...this.#changeOf(id), state, ...known, ...(owner === undefined ? {} : { owner }) };
   }
 

@@ -1,0 +1,76 @@
+// AssemblyScript → core module → its exports under the world's names → component.
+// Arguments: folders of guests; without any, all of them.
+import { readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { basename, join, relative, resolve } from "node:path";
+import { componentEmbed, componentNew } from "@bytecodealliance/jco";
+import asc from "assemblyscript/asc";
+import binaryen from "binaryen";
+
+const here = import.meta.dirname;
+const repository = resolve(here, "../..");
+
+/** AssemblyScript's exports have names of TypeScript: function → interface. */
+const INTERFACES = {
+  actor: ["init"],
+  "message-server-client": ["handleSend", "handleRequest", "handleChannelOpen", "handleChannelMessage", "handleChannelClose"],
+  "supervisor-handlers": ["handleChildError", "handleChildExit", "handleChildExternalStop"],
+};
+
+const theirName = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+
+async function compiled(folder: string): Promise<Uint8Array> {
+  const source = join(folder, `${basename(folder)}.ts`);
+  const core = join(folder, `${basename(folder)}.core.wasm`);
+  const options = ["--baseDir", repository, "--runtime", "stub", "--use", "abort=", "-O3", "--shrinkLevel", "2", "--converge"];
+  const { error, stderr } = await asc.main([relative(repository, source), "--outFile", relative(repository, core), ...options]);
+  if (error !== null) throw new Error(stderr.toString());
+  const bytes = readFileSync(core);
+  rmSync(core);
+  return bytes;
+}
+
+/** The module with its exports named as the component model wants them. */
+function renamed(core: Uint8Array, witPackage: string): Uint8Array {
+  const module = binaryen.readBinary(core);
+  try {
+    for (const [name, functions] of Object.entries(INTERFACES))
+      for (const each of functions) {
+        const ref = module.getExport(each);
+        if (ref === 0) continue;
+        const theirs = `${witPackage}/${name}#${theirName(each)}`;
+        const { value } = binaryen.getExportInfo(ref);
+        module.removeExport(each);
+        module.addFunctionExport(value, theirs);
+        module.addFunctionExport(binaryen.getExportInfo(module.getExport("post")).value, `cabi_post_${theirs}`);
+      }
+    module.removeExport("post");
+    return module.emitBinary();
+  } finally {
+    module.dispose();
+  }
+}
+
+/** A guest's world is one of Theater's package, unless it brings a package of its own. */
+function worldOf(folder: string): { readonly wit: string; readonly witPackage: string } {
+  const own = readFileSync(join(folder, "world.wit"), "utf8");
+  const wit = /^package /m.test(own) ? own : `${readFileSync(join(here, "wit/theater.wit"), "utf8")}\n${own}`;
+  return { wit, witPackage: /^package ([^;]+);/m.exec(wit)?.[1] ?? "" };
+}
+
+async function build(folder: string): Promise<void> {
+  const { wit, witPackage } = worldOf(folder);
+  const embedded = await componentEmbed({ binary: renamed(await compiled(folder), witPackage), witSource: wit });
+  const component = await componentNew(embedded);
+  writeFileSync(join(folder, `${basename(folder)}.wasm`), component);
+  console.log(`${basename(folder)}: ${component.length} bytes`);
+}
+
+const guestsIn = (folder: string): string[] =>
+  readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && !["lib", "wit", "node_modules"].includes(entry.name))
+    .map(({ name }) => join(folder, name))
+    .toSorted();
+
+const chosen = process.argv.slice(2).map((folder) => resolve(folder));
+const all = [...guestsIn(here), ...guestsIn(join(repository, "test/wasm/guests"))];
+for (const folder of chosen.length > 0 ? chosen : all) await build(folder);

@@ -17,7 +17,7 @@ const walk = (until: string): string => `
   WITH RECURSIVE walk(pos, n) AS (
     VALUES(?1, 1) UNION ALL
     SELECT e.prev, n + 1 FROM walk JOIN event e ON e.pos = walk.pos WHERE e.prev IS NOT NULL AND ${until})
-  SELECT e.actor, e.seq, e.id, e.header, e.body FROM walk JOIN event e ON e.pos = walk.pos`;
+  SELECT e.pos, e.actor, e.seq, e.id, e.header, e.body FROM walk JOIN event e ON e.pos = walk.pos`;
 
 /** The log, walked from an actor's head towards its beginning. */
 export class History {
@@ -41,14 +41,15 @@ export class History {
 
   /** From the last whole state on, each checked: its hash, its body's, its parent. */
   tail(id: ActorId, cell: Cell): readonly ChainEvent[] {
-    const events = this.#events(cell, this.#downTo.all(cell.pos, cell.full), cell.seq);
+    const rows = this.#downTo.all(cell.pos, cell.full);
+    const events = this.#events(cell, rows, cell.seq);
+    if (rows.at(-1)?.["pos"] !== cell.full) throw missing(cell.seq - rows.length);
     let expected: string | null = cell.head;
     for (const event of events) {
       checkEvent(event);
       if (event.id !== expected) throw damaged(`the chain of ${id} is torn`);
       expected = parentOf(event.header);
     }
-    if (events.length === 0) throw damaged(`the last event of ${id} is missing`);
     return events.toReversed();
   }
 

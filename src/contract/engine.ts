@@ -43,6 +43,8 @@ export interface Letter {
 export interface ListQuery {
   readonly kind?: string;
   readonly owner?: string;
+  /** Those that have stopped are left out. */
+  readonly live?: boolean;
   readonly after?: ActorId;
   readonly limit: number;
 }

@@ -39,13 +39,13 @@ export class Quota {
     }
   }
 
-  /** Counted up to the limit, however many have ended. */
+  /** Counted up to the limit. */
   async #used(owner: string): Promise<number> {
     const kinds = this.#kinds();
     let used = 0;
     for (let after: ActorId | undefined; used < this.#limit;) {
-      const page = await this.#engine.list({ owner, limit: PAGE, ...(after === undefined ? {} : { after }) });
-      used += page.filter(({ id, status }) => status !== "stopped" && kinds.has(id.slice(0, id.indexOf("/")))).length;
+      const page = await this.#engine.list({ owner, live: true, limit: PAGE, ...(after === undefined ? {} : { after }) });
+      used += page.filter(({ id }) => kinds.has(id.slice(0, id.indexOf("/")))).length;
       if (page.length < PAGE) break;
       after = page.at(-1)?.id;
     }

@@ -77,7 +77,7 @@ export class Queries {
     return { reply: isReply(answer["reply"]) ? answer["reply"] : undefined, pending: answer["pending"] === true };
   }
 
-  async list({ kind, owner, after, limit }: ListQuery): Promise<readonly Change[]> {
+  async list({ kind, owner, live, after, limit }: ListQuery): Promise<readonly Change[]> {
     const found: Change[] = [];
     for (const one of kind === undefined ? this.#kinds : [kind]) {
       // In the order of kinds, then of keys.
@@ -92,6 +92,7 @@ export class Queries {
           const id = ids[n];
           if (id === undefined || head === undefined || (owner !== undefined && head.owner !== owner)) continue;
           const { seq, head: event, status } = head;
+          if (live === true && status === "stopped") continue;
           if (found.length < limit) found.push({ id, seq, head: event, status });
         }
         if (entries.length < PAGE) break;
@@ -106,7 +107,8 @@ export class Queries {
     return entries.map(([key]) => key).filter(isId);
   }
 
-  async count({ kind, owner }: Omit<ListQuery, "after" | "limit">): Promise<number> {
+  async count({ kind, owner, live }: Omit<ListQuery, "after" | "limit">): Promise<number> {
+    if (live === true) return this.#countLive({ ...(kind === undefined ? {} : { kind }), ...(owner === undefined ? {} : { owner }) });
     if (owner === undefined) {
       const counts = (kind === undefined ? this.#kinds : [kind]).map((one) => this.#map(ofKind(one)).count());
       return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
@@ -119,6 +121,17 @@ export class Queries {
       count += entries.length;
       if (entries.length < PAGE) return count;
       after = entries.at(-1)?.[0];
+    }
+  }
+
+  /** Whether one lives only its own key says. */
+  async #countLive(query: Pick<ListQuery, "kind" | "owner">): Promise<number> {
+    let count = 0;
+    for (let after: ActorId | undefined; ;) {
+      const page = await this.list({ ...query, live: true, limit: PAGE, ...(after === undefined ? {} : { after }) });
+      count += page.length;
+      if (page.length < PAGE) return count;
+      after = page.at(-1)?.id;
     }
   }
 

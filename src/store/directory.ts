@@ -29,6 +29,9 @@ export class Directory {
   readonly #countKind: StatementSync;
   readonly #countOwner: StatementSync;
   readonly #countBoth: StatementSync;
+  readonly #countStopped: StatementSync;
+  readonly #countStoppedKind: StatementSync;
+  readonly #countOwnerLive: StatementSync;
   readonly #children: StatementSync;
   readonly #find: StatementSync;
   readonly #due: StatementSync;
@@ -40,13 +43,18 @@ export class Directory {
     this.#countKind = database.prepare("SELECT coalesce(sum(n), 0) AS n FROM tally WHERE kind = ?");
     this.#countOwner = database.prepare("SELECT count(*) AS n FROM actor WHERE owner = ?");
     this.#countBoth = database.prepare("SELECT count(*) AS n FROM actor WHERE owner = ? AND kind = ?");
+    this.#countStopped = database.prepare("SELECT count(*) AS n FROM actor WHERE status = 'stopped'");
+    this.#countStoppedKind = database.prepare("SELECT count(*) AS n FROM actor WHERE status = 'stopped' AND kind = ?");
+    this.#countOwnerLive = database.prepare(
+      "SELECT count(*) AS n FROM actor WHERE owner = ? AND (? IS NULL OR kind = ?) AND status <> 'stopped'",
+    );
     this.#children = database.prepare("SELECT kind, key FROM actor WHERE parent = ? AND status <> 'stopped' ORDER BY kind, key");
     this.#find = database.prepare("SELECT kind, key FROM actor WHERE uid = ?");
     this.#due = database.prepare("SELECT * FROM actor WHERE due <= ? ORDER BY due LIMIT ?");
     this.#correct = database.prepare("UPDATE actor SET due = ? WHERE id = ? AND pos = ?");
   }
 
-  list({ kind, owner, after, limit }: ListQuery): readonly Change[] {
+  list({ kind, owner, live, after, limit }: ListQuery): readonly Change[] {
     const where: string[] = [];
     const values: string[] = [];
     if (kind !== undefined) {
@@ -57,6 +65,7 @@ export class Directory {
       where.push("owner = ?");
       values.push(owner);
     }
+    if (live === true) where.push("status <> 'stopped'");
     if (after !== undefined) {
       where.push("(kind, key) > (?, ?)");
       values.push(...split(after));
@@ -72,9 +81,12 @@ export class Directory {
     }));
   }
 
-  count({ kind, owner }: Omit<ListQuery, "after" | "limit">): number {
+  count({ kind, owner, live }: Omit<ListQuery, "after" | "limit">): number {
+    if (owner !== undefined && live === true) return int(this.#countOwnerLive.get(owner, kind ?? null, kind ?? null)?.["n"]);
     if (owner !== undefined) return int((kind === undefined ? this.#countOwner.get(owner) : this.#countBoth.get(owner, kind))?.["n"]);
-    return int((kind === undefined ? this.#count.get() : this.#countKind.get(kind))?.["n"]);
+    const all = int((kind === undefined ? this.#count.get() : this.#countKind.get(kind))?.["n"]);
+    if (live !== true) return all;
+    return all - int((kind === undefined ? this.#countStopped.get() : this.#countStoppedKind.get(kind))?.["n"]);
   }
 
   children(id: ActorId): readonly ActorId[] {

@@ -269,22 +269,22 @@ class MemoryStore implements Store {
     return [...(this.#children.get(id) ?? [])];
   }
 
-  async list({ kind, owner, after, limit }: Parameters<Store["list"]>[0]): Promise<readonly Change[]> {
+  async list({ kind, owner, live, after, limit }: Parameters<Store["list"]>[0]): Promise<readonly Change[]> {
     this.#open();
     const found: Change[] = [];
     for (const id of [...this.#actors.keys()].toSorted((one, other) => (isBefore(one, other) ? -1 : 1))) {
       if (found.length >= limit) break;
       const kept = this.#actors.get(id);
-      if (!kept || (after !== undefined && !isBefore(after, id)) || !matches(id, kept.row, kind, owner)) continue;
+      if (!kept || (after !== undefined && !isBefore(after, id)) || !matches(id, kept.row, { kind, owner, live })) continue;
       found.push({ id, seq: kept.seq, head: kept.head, status: kept.row.status });
     }
     return found;
   }
 
-  async count({ kind, owner }: Parameters<Store["count"]>[0]): Promise<number> {
+  async count(query: Parameters<Store["count"]>[0]): Promise<number> {
     this.#open();
     let count = 0;
-    for (const [id, { row }] of this.#actors) if (matches(id, row, kind, owner)) count += 1;
+    for (const [id, { row }] of this.#actors) if (matches(id, row, query)) count += 1;
     return count;
   }
 
@@ -308,5 +308,13 @@ const closed = (): StoreError => new StoreError("STORE_CLOSED", "The store is cl
 /** By kind, then by key, as the rows of a database would be: as text, `a-b/c` comes before `a/c`. */
 const isBefore = (one: ActorId, other: ActorId): boolean => one.replace("/", "\0") < other.replace("/", "\0");
 
-const matches = (id: ActorId, row: Row, kind: string | undefined, owner: string | undefined): boolean =>
-  (kind === undefined || kindOf(id) === kind) && (owner === undefined || row.owner === owner);
+interface Which {
+  readonly kind?: string | undefined;
+  readonly owner?: string | undefined;
+  readonly live?: boolean | undefined;
+}
+
+const matches = (id: ActorId, row: Row, { kind, owner, live }: Which): boolean =>
+  (kind === undefined || kindOf(id) === kind) &&
+  (owner === undefined || row.owner === owner) &&
+  (live !== true || row.status !== "stopped");

@@ -37,4 +37,6 @@ export const SCHEMA: readonly string[] = [
   INSERT INTO meta VALUES('indexed', 0);
   `,
   "ALTER TABLE remembered ADD COLUMN call TEXT NOT NULL DEFAULT ''",
+  // Those that live are all without these: an index over them would cost each birth.
+  "CREATE INDEX actor_stopped ON actor(kind) WHERE status = 'stopped'",
 ];

@@ -340,6 +340,12 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
         ["tally/b"],
       );
       assert.equal(await engine.count({ kind: "tally" }), 3);
+      await engine.stop(idIs("tally", "c"), "enough");
+      assert.deepEqual(
+        (await engine.list({ kind: "tally", live: true, limit: 10 })).map(({ id }) => id),
+        ["tally/a", "tally/b"],
+      );
+      assert.equal(await engine.count({ kind: "tally", live: true }), 2);
       const [event] = await chainOf(engine, B);
       const { life }: { life: string } = JSON.parse(event?.header ?? "{}");
       assert.equal(await engine.find(life), B);

@@ -540,6 +540,20 @@ export function storeSuite(name: string, options: StoreSuiteOptions): void {
           ["door/a"],
         );
         assert.equal((await store.list({ owner: "ann", limit: 10 })).length, 3);
+        const living = async (query: Omit<Parameters<Store["list"]>[0], "limit">): Promise<readonly ActorId[]> =>
+          (await store.list({ ...query, live: true, limit: 10 })).map(({ id }) => id);
+        assert.deepEqual(await living({ kind: "room" }), ["room/a", "room/b"]);
+        assert.deepEqual(await living({ after: "room/a" }), ["room/b"]);
+        assert.deepEqual(await living({ owner: "ann", kind: "door" }), ["door/a"]);
+        assert.deepEqual(
+          [
+            await store.count({ live: true }),
+            await store.count({ live: true, kind: "room" }),
+            await store.count({ live: true, owner: "ann" }),
+            await store.count({ live: true, owner: "ann", kind: "room" }),
+          ],
+          [5, 2, 3, 1],
+        );
         assert.equal((await store.list({ limit: 10 }))[0]?.head.length, 64);
         assert.equal(await store.count({}), 6);
         assert.equal(await store.count({ kind: "door" }), 2);

@@ -1,0 +1,119 @@
+import { caseOf, Fields } from "./fields.ts";
+import { type Participant, printParticipant, readParticipant } from "./participant.ts";
+import type { Printable } from "./print-json.ts";
+import { WireError } from "./wire-error.ts";
+import type { WireValue } from "./wire-json.ts";
+
+/** What a client may ask about one actor, with nothing but its id. */
+const OF_ONE = [
+  "StopActor",
+  "TerminateActor",
+  "SubscribeToActor",
+  "GetActorManifest",
+  "GetActorStatus",
+  "RestartActor",
+  "GetActorState",
+  "GetActorEvents",
+  "GetActorMetrics",
+] as const;
+type OfOne = (typeof OF_ONE)[number];
+
+const isOfOne = (name: string): name is OfOne => OF_ONE.some((one) => one === name);
+
+/** All commands of Theater's management protocol. An `id` is a UUID, or what else the server takes for one. */
+export type Command =
+  | {
+      readonly is: "StartActor";
+      /** A path, `store:…`, or the manifest's text. */
+      readonly manifest: string;
+      readonly initialState: Uint8Array | null;
+      /** Its end is told. */
+      readonly parent: boolean;
+      /** Its events are told. */
+      readonly subscribe: boolean;
+    }
+  | { readonly is: OfOne; readonly id: string }
+  | { readonly is: "ListActors" | "NewStore" }
+  | { readonly is: "UnsubscribeFromActor"; readonly id: string; readonly subscriptionId: string }
+  | { readonly is: "SendActorMessage" | "RequestActorMessage"; readonly id: string; readonly data: Uint8Array }
+  | { readonly is: "UpdateActorComponent"; readonly id: string; readonly component: string }
+  | { readonly is: "OpenChannel"; readonly with: Participant; readonly initialMessage: Uint8Array }
+  | { readonly is: "SendOnChannel"; readonly channelId: string; readonly message: Uint8Array }
+  | { readonly is: "CloseChannel"; readonly channelId: string };
+
+/**
+ * Reads a command; where Theater's own server is strict without need this is not: a variant without fields may be its name, hold
+ * null or an empty object; an absent optional field, `parent` and `subscribe` among them, is null or false; unknown fields are
+ * passed over. Throws `WireError`, which names the field.
+ */
+export function readCommand(value: WireValue): Command {
+  const [is, content] = caseOf(value, "A command");
+  const fields = new Fields(is, content);
+  if (isOfOne(is)) return { is, id: fields.id("id") };
+  switch (is) {
+    case "ListActors":
+    case "NewStore":
+      return { is };
+    case "StartActor":
+      return {
+        is,
+        manifest: fields.text("manifest"),
+        initialState: fields.bytesOrNull("initial_state"),
+        parent: fields.flag("parent"),
+        subscribe: fields.flag("subscribe"),
+      };
+    case "UnsubscribeFromActor":
+      return { is, id: fields.id("id"), subscriptionId: fields.id("subscription_id") };
+    case "SendActorMessage":
+    case "RequestActorMessage":
+      return { is, id: fields.id("id"), data: fields.bytes("data") };
+    case "UpdateActorComponent":
+      return { is, id: fields.id("id"), component: fields.text("component") };
+    case "OpenChannel":
+      return {
+        is,
+        with: readParticipant(fields.value("actor_id"), "OpenChannel.actor_id"),
+        initialMessage: fields.bytesOrNull("initial_message") ?? new Uint8Array(0),
+      };
+    case "SendOnChannel":
+      return { is, channelId: fields.id("channel_id"), message: fields.bytes("message") };
+    case "CloseChannel":
+      return { is, channelId: fields.id("channel_id") };
+    default:
+      throw new WireError(`There is no command ${JSON.stringify(is.slice(0, 64))}.`);
+  }
+}
+
+/** As serde reads it. */
+export function printCommand(command: Command): Printable {
+  switch (command.is) {
+    case "ListActors":
+      return "ListActors";
+    case "NewStore":
+      return { NewStore: {} };
+    case "StartActor":
+      return {
+        StartActor: {
+          manifest: command.manifest,
+          initial_state: command.initialState,
+          parent: command.parent,
+          subscribe: command.subscribe,
+        },
+      };
+    case "UnsubscribeFromActor":
+      return { UnsubscribeFromActor: { id: command.id, subscription_id: command.subscriptionId } };
+    case "SendActorMessage":
+    case "RequestActorMessage":
+      return { [command.is]: { id: command.id, data: command.data } };
+    case "UpdateActorComponent":
+      return { UpdateActorComponent: { id: command.id, component: command.component } };
+    case "OpenChannel":
+      return { OpenChannel: { actor_id: printParticipant(command.with), initial_message: command.initialMessage } };
+    case "SendOnChannel":
+      return { SendOnChannel: { channel_id: command.channelId, message: command.message } };
+    case "CloseChannel":
+      return { CloseChannel: { channel_id: command.channelId } };
+    default:
+      return { [command.is]: { id: command.id } };
+  }
+}

@@ -1,0 +1,62 @@
+import type { StageCode } from "../stage.ts";
+import { caseOf, Fields } from "./fields.ts";
+import type { Printable } from "./print-json.ts";
+import type { WireValue } from "./wire-json.ts";
+
+/** What went wrong, as the protocol says it. */
+export interface Fault {
+  readonly code: StageCode;
+  readonly message: string;
+}
+
+/** Whether the protocol lets a sentence stand behind it. */
+const WORDY: Readonly<Record<StageCode, boolean>> = {
+  ActorNotFound: false,
+  ActorAlreadyExists: false,
+  ActorNotRunning: false,
+  ActorError: true,
+  ActorInitializationError: true,
+  ChannelNotFound: false,
+  ChannelClosed: false,
+  ChannelRejected: false,
+  StoreError: true,
+  CommunicationError: true,
+  InvalidRequest: true,
+  Timeout: false,
+  RuntimeError: true,
+  InternalError: true,
+  SerializationError: true,
+};
+
+const isCode = (name: string): name is StageCode => Object.hasOwn(WORDY, name);
+
+/** How servers of April 2025 said what has a name since. */
+const OLD_WORDS: readonly (readonly [RegExp, StageCode])[] = [
+  [/channel[^.]*reject/i, "ChannelRejected"],
+  [/channel[^.]*not found/i, "ChannelNotFound"],
+  [/actor[^.]*not found/i, "ActorNotFound"],
+  [/not running|paused/i, "ActorNotRunning"],
+];
+
+/**
+ * One shape for the clients of all years, since they pass over what they do not know: `error` for those of May 2025 on, `message`
+ * for those before. Clients of June 2025 do not know an `ActorInitializationError`: it goes as a `RuntimeError`, with its `code` beside.
+ */
+export function printFault({ code, message }: Fault): Printable {
+  const known = code === "ActorInitializationError" ? "RuntimeError" : code;
+  return { error: WORDY[known] ? { [known]: message } : known, message, code: known === code ? undefined : code };
+}
+
+/** Reads what any server says. An error nobody knows is a `RuntimeError`. */
+export function readFault(value: WireValue | undefined, of: string): Fault {
+  const fields = new Fields(of, value);
+  const said = fields.textOrNull("message");
+  if (!fields.has("error")) {
+    const code = OLD_WORDS.find(([words]) => words.test(said ?? ""))?.[1] ?? "RuntimeError";
+    return { code, message: said ?? "The server did not say why." };
+  }
+  const [name, content] = caseOf(fields.value("error"), `${of}.error`);
+  const told = fields.textOrNull("code") ?? name;
+  const message = typeof content === "string" ? content : (said ?? `The server says ${name}.`);
+  return { code: isCode(told) ? told : "RuntimeError", message };
+}

@@ -1,0 +1,58 @@
+import { printEnd, printFailure } from "./actor-end.ts";
+import { printEvent } from "./chain-event.ts";
+import type { Codec } from "./codec.ts";
+import { printFault } from "./errors.ts";
+import { printParticipant } from "./participant.ts";
+import type { Printable } from "./print-json.ts";
+import type { Response } from "./responses.ts";
+
+const STATUS = { RUNNING: "Running", STOPPED: "Stopped", FAILED: "Failed", PAUSED: "Failed" } as const;
+
+/**
+ * A response as clients of the codec's time read it. Only a list of actors differs: ids for `raw`, pairs of id and name for
+ * `fragmenting`. Pushes of events and errors tell the actor's id to both, though clients of the latter never asked for it: they
+ * pass over it. Theater has no word for a paused actor: it is `Failed`, and `paused` beside.
+ */
+export function printResponse(response: Response, codec: Codec): Printable {
+  return { [response.is]: content(response, codec) };
+}
+
+function content(response: Response, codec: Codec): Printable {
+  switch (response.is) {
+    case "ActorList":
+      return { actors: response.actors.map(({ id, name }) => (codec === "raw" ? id : [id, name ?? ""])) };
+    case "Subscribed":
+      return { id: response.id, subscription_id: response.subscriptionId };
+    case "RequestedMessage":
+      return { id: response.id, message: response.message };
+    case "ActorManifest":
+      return { id: response.id, manifest: response.manifest };
+    case "ActorStatus":
+      return { id: response.id, status: STATUS[response.status], paused: response.status === "PAUSED" ? true : undefined };
+    case "ActorState":
+      return { id: response.id, state: response.state };
+    case "ActorEvents":
+      return { id: response.id, events: response.events.map(printEvent) };
+    case "ActorMetrics":
+      return { id: response.id, metrics: response.metrics };
+    case "ChannelOpened":
+      return { channel_id: response.channelId, actor_id: printParticipant(response.with) };
+    case "MessageSent":
+    case "ChannelClosed":
+      return { channel_id: response.channelId };
+    case "StoreCreated":
+      return { store_id: response.storeId };
+    case "Error":
+      return printFault(response.fault);
+    case "ActorEvent":
+      return { id: response.id, event: printEvent(response.event) };
+    case "ActorError":
+      return { id: response.id, error: printFailure(response.failure), message: response.failure.message };
+    case "ActorResult":
+      return printEnd(response.id, response.end);
+    case "ChannelMessage":
+      return { channel_id: response.channelId, sender_id: printParticipant(response.from), message: response.message };
+    default:
+      return { id: response.id };
+  }
+}

@@ -1,0 +1,134 @@
+import { isUtf8 } from "node:buffer";
+import { readByteList } from "./byte-lists.ts";
+import { WireError } from "./wire-error.ts";
+import type { WireLimits } from "./wire-limits.ts";
+
+/** JSON as it came. A list of numbers of 0 to 255 is bytes, an empty list too: what it was meant for the field knows. */
+export type WireValue = null | boolean | number | string | Uint8Array | readonly WireValue[] | ReadonlyMap<string, WireValue>;
+
+const SPACE = new Set([32, 10, 13, 9]);
+const QUOTE = 34;
+const BACKSLASH = 92;
+/** What ends a number or a word. */
+const ENDS = new Set([...SPACE, 44, 93, 125]);
+const LONGEST_TOKEN = 64;
+
+/**
+ * Reads one JSON text. `JSON.parse` would make an array of numbers of every byte, and objects of as many empty lists as fit
+ * a frame: here bytes become bytes at once, and depth and number of values are bounded. Throws `WireError`.
+ */
+export function readWireJson(text: Uint8Array, limits: Pick<WireLimits, "depth" | "values">): WireValue {
+  if (!isUtf8(text)) throw new WireError("This is not UTF-8: send JSON.");
+  return new Reading(text, limits).whole();
+}
+
+class Reading {
+  readonly #text: Buffer;
+  readonly #depth: number;
+  #left: number;
+  #at = 0;
+
+  constructor(text: Uint8Array, limits: Pick<WireLimits, "depth" | "values">) {
+    this.#text = Buffer.from(text.buffer, text.byteOffset, text.byteLength);
+    this.#depth = limits.depth;
+    this.#left = limits.values;
+  }
+
+  whole(): WireValue {
+    const value = this.#value(0);
+    this.#skip();
+    if (this.#at < this.#text.length) throw this.#wrong();
+    return value;
+  }
+
+  #value(depth: number): WireValue {
+    if (depth > this.#depth) throw new WireError(`Lists and objects may stand in each other ${this.#depth} deep, no deeper.`);
+    if ((this.#left -= 1) < 0) throw new WireError("This message holds more values than are taken at once: send less.");
+    this.#skip();
+    const code = this.#text[this.#at];
+    if (code === 123) return this.#object(depth);
+    if (code === 91) return this.#list(depth);
+    if (code === QUOTE) return this.#string();
+    return this.#word();
+  }
+
+  #object(depth: number): WireValue {
+    const fields = new Map<string, WireValue>();
+    this.#at += 1;
+    if (this.#took(125)) return fields;
+    for (;;) {
+      this.#skip();
+      const key = this.#string();
+      if (!this.#took(58)) throw this.#wrong();
+      fields.set(key, this.#value(depth + 1));
+      if (this.#took(125)) return fields;
+      if (!this.#took(44)) throw this.#wrong();
+    }
+  }
+
+  #list(depth: number): WireValue {
+    this.#at += 1;
+    if (this.#took(93)) return new Uint8Array(0);
+    const read = readByteList(this.#text, this.#at);
+    if (read !== undefined) {
+      this.#at = read.next;
+      return read.bytes;
+    }
+    const items: WireValue[] = [];
+    for (;;) {
+      items.push(this.#value(depth + 1));
+      if (this.#took(93)) return items;
+      if (!this.#took(44)) throw this.#wrong();
+    }
+  }
+
+  #string(): string {
+    const begin = this.#at;
+    if (this.#text[begin] !== QUOTE) throw this.#wrong();
+    let end = this.#text.indexOf(QUOTE, begin + 1);
+    // A quote behind an odd number of backslashes is part of the text.
+    for (; end !== -1; end = this.#text.indexOf(QUOTE, end + 1)) {
+      let slash = end;
+      while (this.#text[slash - 1] === BACKSLASH) slash -= 1;
+      if ((end - slash) % 2 === 0) break;
+    }
+    if (end === -1) throw this.#wrong();
+    const value = this.#parsed(begin, end + 1);
+    if (typeof value !== "string") throw this.#wrong();
+    this.#at = end + 1;
+    return value;
+  }
+
+  #word(): null | boolean | number {
+    const begin = this.#at;
+    let end = begin;
+    while (end < this.#text.length && end - begin <= LONGEST_TOKEN && !ENDS.has(this.#text[end] ?? 0)) end += 1;
+    const value = this.#parsed(begin, end);
+    if (value !== null && typeof value !== "boolean" && typeof value !== "number") throw this.#wrong();
+    this.#at = end;
+    return value;
+  }
+
+  #parsed(begin: number, end: number): unknown {
+    try {
+      return JSON.parse(this.#text.toString("utf8", begin, end));
+    } catch {
+      throw this.#wrong();
+    }
+  }
+
+  #took(code: number): boolean {
+    this.#skip();
+    if (this.#text[this.#at] !== code) return false;
+    this.#at += 1;
+    return true;
+  }
+
+  #skip(): void {
+    while (SPACE.has(this.#text[this.#at] ?? 0)) this.#at += 1;
+  }
+
+  #wrong(): WireError {
+    return new WireError(`This is not JSON: it stops making sense at byte ${this.#at}.`);
+  }
+}

@@ -28,7 +28,7 @@ function content(response: Response, codec: Codec): Printable {
     case "ActorManifest":
       return { id: response.id, manifest: response.manifest };
     case "ActorStatus":
-      return { id: response.id, status: STATUS[response.status], paused: response.status === "PAUSED" ? true : undefined };
+      return { id: response.id, status: STATUS[response.status], paused: response.status === "PAUSED" };
     case "ActorState":
       return { id: response.id, state: response.state };
     case "ActorEvents":

@@ -47,7 +47,7 @@ export function readResponse(value: WireValue): Response {
     case "ActorManifest":
       return { is, id: fields.id("id"), manifest: jsonOf(fields.value("manifest")) };
     case "ActorStatus":
-      return { is, id: fields.id("id"), status: readStatus(fields) };
+      return { is, id: fields.id("id"), status: readStatus(fields), ...(fields.has("paused") ? { tellsPauses: true } : {}) };
     case "ActorState":
       return { is, id: fields.id("id"), state: fields.bytesOrNull("state") };
     case "ActorEvents":

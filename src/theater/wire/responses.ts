@@ -22,7 +22,8 @@ export type Answer =
   | { readonly is: "Subscribed"; readonly id: string; readonly subscriptionId: string }
   | { readonly is: "RequestedMessage"; readonly id: string; readonly message: Uint8Array }
   | { readonly is: "ActorManifest"; readonly id: string; readonly manifest: Printable }
-  | { readonly is: "ActorStatus"; readonly id: string; readonly status: StageStatus }
+  /** `tellsPauses`: it would say so if it were paused. Theater's own servers have no word for that, and say it runs. */
+  | { readonly is: "ActorStatus"; readonly id: string; readonly status: StageStatus; readonly tellsPauses?: true }
   | { readonly is: "ActorState"; readonly id: string; readonly state: Uint8Array | null }
   | { readonly is: "ActorEvents"; readonly id: string; readonly events: readonly TheaterEvent[] }
   | { readonly is: "ActorMetrics"; readonly id: string; readonly metrics: Json }

@@ -48,6 +48,10 @@ export interface GuestCall {
   readonly seed: string;
   /** What `environment` shows. */
   readonly variables: Readonly<Record<string, string>>;
+  /** Whether `environment.list-vars` lists them. Default: true. */
+  readonly listVariables?: boolean;
+  /** How many bytes `random` gives at a time, and up to which number. Default: 1 MiB, and 2^63 - 1. */
+  readonly random?: { readonly maxBytes: number; readonly maxInt: bigint };
   /** Given without asking the host: these are pure. */
   readonly outstanding: readonly string[];
   readonly children: readonly string[];

@@ -1,0 +1,201 @@
+import type { Component } from "../component.ts";
+import type { WitValue } from "../wit.ts";
+import type { ExportName, ImportName } from "../world/interfaces.ts";
+import { type Budget, UNBOUNDED } from "./budget.ts";
+import { GuestTrap, guestError } from "./errors.ts";
+import { answeredAtOnce } from "./local-imports.ts";
+import { GuestMemory } from "./memory.ts";
+import type { Exported } from "./signature.ts";
+import { type CoreFunction, type CoreModule, type CoreValue, engine, type HostFunction } from "./webassembly.ts";
+import { exportOf, importOf } from "./world.ts";
+
+/** What answers a guest's imports during one call. */
+export interface CallHost {
+  /** For what goes through imports, both ways. */
+  readonly passed: Budget;
+  /** For what the export returns. */
+  readonly returned: Budget;
+  answer(name: ImportName, args: readonly WitValue[]): WitValue;
+  /** For imports that are not `answeredAtOnce`. */
+  wait(name: ImportName, args: readonly WitValue[]): Promise<WitValue>;
+}
+
+interface Entry {
+  readonly type: Exported;
+  readonly core: CoreFunction;
+  readonly post: CoreFunction | undefined;
+  readonly old: boolean;
+}
+
+/** A guest in its memory. After a failure it is broken: what its globals hold then, nobody knows. */
+export class Instance {
+  /** It imports something that waits: its calls run on a stack of their own. */
+  readonly waits: boolean;
+  readonly #component: Component;
+  readonly #exports: Readonly<Record<string, unknown>>;
+  readonly #memory: GuestMemory;
+  readonly #entries = new Map<ExportName, Entry>();
+  #host: CallHost | undefined;
+  /** The component model's: false while it starts, allocates, cleans up, or waits. */
+  #mayLeave = false;
+  /** Apart from `#failure`: it is set where no stack is left to say why. */
+  #broken = false;
+  #failure: Error | undefined;
+
+  /** Runs the guest's start. Throws GuestTrap, or NoRoom: drop instances, then try again. */
+  static create(module: CoreModule, component: Component): Instance {
+    return new Instance(module, component);
+  }
+
+  private constructor(module: CoreModule, component: Component) {
+    this.#component = component;
+    this.waits = component.imports.some(({ name }) => !answeredAtOnce(name));
+    try {
+      this.#exports = new engine.Instance(module, this.#imports()).exports;
+      // What a reactor's module wants called first; the component has a module of its own for that.
+      const initialize = this.#exports["_initialize"];
+      if (isFunction(initialize)) initialize();
+      const memory = this.#exports[component.memory];
+      if (!(memory instanceof engine.Memory) || !(memory.buffer instanceof ArrayBuffer))
+        throw new GuestTrap(`The guest's module exports no memory ${component.memory} of its own.`);
+      this.#memory = new GuestMemory(memory, this.#function(component.realloc, 4));
+    } catch (thrown) {
+      throw this.#fail(thrown);
+    }
+    if (this.#broken) throw this.#fail(undefined);
+  }
+
+  get broken(): boolean {
+    return this.#broken;
+  }
+
+  get memoryBytes(): number {
+    return this.#memory.size;
+  }
+
+  /** What the export gives: `{ ok }` or `{ err }`. Throws GuestTrap or GuestKilled, at once or later. One call at a time. */
+  call(name: ExportName, state: Uint8Array | undefined, params: readonly WitValue[], host: CallHost): WitValue | Promise<WitValue> {
+    if (this.#broken || this.#host !== undefined)
+      throw new Error("This instance is broken or in a call: make another, or wait for the call to end.");
+    this.#host = host;
+    try {
+      const entry = this.#entry(name);
+      this.#memory.refresh();
+      this.#memory.budget = UNBOUNDED;
+      const flat = entry.type.lower(this.#memory, [state, entry.old ? params.slice(1) : params]);
+      this.#memory.budget = host.passed;
+      this.#mayLeave = true;
+      const given = entry.core(...flat);
+      if (!(given instanceof Promise)) return this.#finish(entry, given, host);
+      return given.then(
+        (later) => this.#finish(entry, later, host),
+        (thrown: unknown) => {
+          throw this.#fail(thrown);
+        },
+      );
+    } catch (thrown) {
+      throw this.#fail(thrown);
+    }
+  }
+
+  #finish({ type, post }: Entry, given: unknown, host: CallHost): WitValue {
+    this.#mayLeave = false;
+    // It caught what an import threw, and went on.
+    if (this.#broken) throw this.#fail(undefined);
+    try {
+      this.#memory.refresh();
+      this.#memory.budget = host.returned;
+      const value = type.lift(this.#memory, given);
+      if (typeof given === "number") post?.(given);
+      if (this.#broken) throw this.#fail(undefined);
+      this.#host = undefined;
+      return value;
+    } catch (thrown) {
+      throw this.#fail(thrown);
+    }
+  }
+
+  #entry(name: ExportName): Entry {
+    let entry = this.#entries.get(name);
+    if (entry !== undefined) return entry;
+    const found = this.#component.exports[name];
+    if (found === undefined) throw new GuestTrap(`The guest does not export ${name}.`);
+    const old = found.old === true;
+    const type = exportOf(name, old);
+    const core = this.#function(found.core, type.arity);
+    const post = found.post === undefined ? undefined : this.#function(found.post, 1);
+    entry = { type, core: this.waits ? (engine.promising?.(core) ?? core) : core, post, old };
+    this.#entries.set(name, entry);
+    return entry;
+  }
+
+  #function(name: string, arity: number): CoreFunction {
+    const found = this.#exports[name];
+    if (!isFunction(found) || found.length !== arity)
+      throw new GuestTrap(`The guest's module has no function ${name} of ${arity} parameters.`);
+    return found;
+  }
+
+  #imports(): Record<string, Record<string, object>> {
+    const modules = Map.groupBy(this.#component.imports, ({ module }) => module);
+    const named = Array.from(modules, ([module, members]) => [
+      module,
+      Object.fromEntries(members.map(({ field, name }) => [field, this.#import(name)])),
+    ]);
+    return Object.fromEntries(named);
+  }
+
+  #import(name: ImportName): object {
+    const type = importOf(name);
+    const back = (result: WitValue, flat: readonly CoreValue[]): CoreValue | undefined => {
+      const value = type.lower(this.#memory, result, flat);
+      this.#mayLeave = true;
+      return value;
+    };
+    const fail = (thrown: unknown): never => {
+      throw this.#fail(thrown);
+    };
+    if (answeredAtOnce(name))
+      return (...flat: readonly CoreValue[]) => {
+        try {
+          const host = this.#leave(name);
+          return back(host.answer(name, type.lift(this.#memory, flat)), flat);
+        } catch (thrown) {
+          return fail(thrown);
+        }
+      };
+    const waiting: HostFunction = (...flat) => {
+      try {
+        const host = this.#leave(name);
+        return host
+          .wait(name, type.lift(this.#memory, flat))
+          .then((result) => back(result, flat))
+          .catch(fail);
+      } catch (thrown) {
+        return fail(thrown);
+      }
+    };
+    if (engine.Suspending === undefined)
+      throw new Error("This JavaScript engine cannot suspend a guest that waits for its host: run Node 24.21 or newer.");
+    return new engine.Suspending(waiting);
+  }
+
+  /** The guest leaves for its host. */
+  #leave(name: ImportName): CallHost {
+    if (!this.#mayLeave || this.#host === undefined || this.#broken)
+      throw new GuestTrap(`The guest called ${name} where none may be called: while it starts, allocates or cleans up.`);
+    this.#mayLeave = false;
+    this.#memory.refresh();
+    return this.#host;
+  }
+
+  /** The first failure stays, whatever follows from it. */
+  #fail(thrown: unknown): Error {
+    this.#broken = true;
+    this.#mayLeave = false;
+    this.#failure ??= guestError(thrown ?? new RangeError("call stack"));
+    return this.#failure;
+  }
+}
+
+const isFunction = (value: unknown): value is CoreFunction => typeof value === "function";

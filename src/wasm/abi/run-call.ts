@@ -1,0 +1,87 @@
+import type { GuestCall, GuestOutcome, HostCall } from "../sandbox.ts";
+import type { WitValue } from "../wit.ts";
+import type { ImportName } from "../world/interfaces.ts";
+import { Budget } from "./budget.ts";
+import { isList, isRecord } from "./codec.ts";
+import { GuestKilled, GuestTrap } from "./errors.ts";
+import type { CallHost, Instance } from "./instance.ts";
+import { type LocalFacts, localAnswers } from "./local-imports.ts";
+import { importOf } from "./world.ts";
+
+/** What of a call its worker needs. It can be sent there. */
+export type LocalCall = LocalFacts & Pick<GuestCall, "export" | "params" | "limits">;
+
+type Ended<Outcome> = Outcome extends unknown ? Omit<Outcome, "host"> : never;
+
+/** Its ends but those that only the worker's keeper sees: `lost`, and killed for its time. */
+export type CallOutcome = Ended<Exclude<GuestOutcome, { readonly end: "lost" }>>;
+
+/** How the imports that wait are asked for. A throw: the guest is given `{ err }`, where the import has one; else it is a trap. */
+export type Wait = (name: ImportName, args: readonly WitValue[]) => Promise<WitValue>;
+
+/** In UTF-16 units. A longer line is recorded cut, and followed by `CUT`. */
+const LOG_LINE = 65_536;
+const CUT = "… [cut]";
+
+/** Throws only where the instance is broken or in a call: whatever the guest does is an outcome. */
+export async function runCall(instance: Instance, call: LocalCall, wait: Wait): Promise<CallOutcome> {
+  const did: HostCall[] = [];
+  try {
+    const value = await instance.call(call.export, call.state, call.params, hostOf(call, wait, did));
+    return { did, ...outcomeOf(value) };
+  } catch (thrown) {
+    if (thrown instanceof GuestKilled) return { did, end: "killed", why: thrown.why, message: thrown.message };
+    if (thrown instanceof GuestTrap) return { did, end: "trap", message: thrown.message };
+    throw thrown;
+  }
+}
+
+function hostOf(call: LocalCall, wait: Wait, did: HostCall[]): CallHost {
+  const { hostBytes, hostCalls, resultBytes } = call.limits;
+  const answer = localAnswers(call);
+  let made = 0;
+  const count = (): void => {
+    made += 1;
+    if (made > hostCalls) throw new GuestKilled("host-calls", `The guest made more than ${hostCalls} host calls in one call.`);
+  };
+  return {
+    passed: new Budget(hostBytes, "The guest's host calls passed more"),
+    returned: new Budget(resultBytes, "The guest returned more"),
+    answer(name, args) {
+      count();
+      const result = answer(name, args);
+      did.push({ name, args: name === "runtime.log" ? args.map(cut) : args, result });
+      return result;
+    },
+    async wait(name, args) {
+      count();
+      const result = await wait(name, args).catch((thrown: unknown) => refused(name, thrown));
+      did.push({ name, args, result });
+      return result;
+    },
+  };
+}
+
+function refused(name: ImportName, thrown: unknown): WitValue {
+  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  if (importOf(name).fallible) return { err: message };
+  throw new GuestTrap(`${name} failed, and cannot tell the guest: ${message}`);
+}
+
+/** Never between the halves of a pair. */
+function cut(line: WitValue): WitValue {
+  if (typeof line !== "string" || line.length <= LOG_LINE) return line;
+  return line.slice(0, LOG_LINE).replace(/[\uD800-\uDBFF]$/u, "") + CUT;
+}
+
+type Returned =
+  | { readonly end: "ok"; readonly state: Uint8Array | undefined; readonly back: WitValue }
+  | { readonly end: "error"; readonly message: string };
+
+/** All exports give the state and what else comes back, or a sentence. */
+function outcomeOf(value: WitValue): Returned {
+  if (!isRecord(value)) throw new GuestTrap("The guest's export gives no result.");
+  if (typeof value["err"] === "string") return { end: "error", message: value["err"] };
+  const [state, back] = isList(value["ok"]) ? value["ok"] : [];
+  return { end: "ok", state: state instanceof Uint8Array ? state : undefined, back: isList(back) ? back[0] : undefined };
+}

@@ -1,0 +1,214 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Command, printCommand, readCommand } from "./commands.ts";
+import { type Printable, printJson } from "./print-json.ts";
+import { printResponse } from "./print-response.ts";
+import { readResponse } from "./read-response.ts";
+import type { Response } from "./responses.ts";
+import { WireError } from "./wire-error.ts";
+import { readWireJson } from "./wire-json.ts";
+import { WIRE_LIMITS } from "./wire-limits.ts";
+
+const ID = "0c7e6f1a-0000-4000-8000-000000000001";
+const OTHER = "1d8f7a2b-0000-4000-8000-000000000002";
+const bytes = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text));
+const EVENT = {
+  hash: new Uint8Array(20).fill(7),
+  parentHash: null,
+  eventType: "wasm",
+  data: bytes("{}"),
+  timestamp: 1_745_424_600_000,
+  description: "d",
+};
+const text = (value: Printable): string => printJson(value, 1_000_000).toString();
+const wire = (value: unknown) => readWireJson(Buffer.from(JSON.stringify(value)), WIRE_LIMITS);
+
+const COMMANDS: readonly (readonly [Command, string])[] = [
+  [
+    { is: "StartActor", manifest: 'name = "a"', initialState: bytes("{}"), parent: true, subscribe: false },
+    String.raw`{"StartActor":{"manifest":"name = \"a\"","initial_state":[123,125],"parent":true,"subscribe":false}}`,
+  ],
+  [
+    { is: "StartActor", manifest: "/m.toml", initialState: null, parent: false, subscribe: false },
+    '{"StartActor":{"manifest":"/m.toml","initial_state":null,"parent":false,"subscribe":false}}',
+  ],
+  [{ is: "StopActor", id: ID }, `{"StopActor":{"id":"${ID}"}}`],
+  [{ is: "TerminateActor", id: ID }, `{"TerminateActor":{"id":"${ID}"}}`],
+  [{ is: "ListActors" }, '"ListActors"'],
+  [{ is: "SubscribeToActor", id: ID }, `{"SubscribeToActor":{"id":"${ID}"}}`],
+  [{ is: "UnsubscribeFromActor", id: ID, subscriptionId: OTHER }, `{"UnsubscribeFromActor":{"id":"${ID}","subscription_id":"${OTHER}"}}`],
+  [{ is: "SendActorMessage", id: ID, data: bytes("x") }, `{"SendActorMessage":{"id":"${ID}","data":[120]}}`],
+  [{ is: "RequestActorMessage", id: ID, data: bytes("") }, `{"RequestActorMessage":{"id":"${ID}","data":[]}}`],
+  [{ is: "GetActorManifest", id: ID }, `{"GetActorManifest":{"id":"${ID}"}}`],
+  [{ is: "GetActorStatus", id: ID }, `{"GetActorStatus":{"id":"${ID}"}}`],
+  [{ is: "RestartActor", id: ID }, `{"RestartActor":{"id":"${ID}"}}`],
+  [{ is: "GetActorState", id: ID }, `{"GetActorState":{"id":"${ID}"}}`],
+  [{ is: "GetActorEvents", id: ID }, `{"GetActorEvents":{"id":"${ID}"}}`],
+  [{ is: "GetActorMetrics", id: ID }, `{"GetActorMetrics":{"id":"${ID}"}}`],
+  [{ is: "UpdateActorComponent", id: ID, component: "/c.wasm" }, `{"UpdateActorComponent":{"id":"${ID}","component":"/c.wasm"}}`],
+  [
+    { is: "OpenChannel", with: { actor: ID }, initialMessage: bytes("") },
+    `{"OpenChannel":{"actor_id":{"Actor":"${ID}"},"initial_message":[]}}`,
+  ],
+  [{ is: "OpenChannel", with: "external", initialMessage: bytes("a") }, '{"OpenChannel":{"actor_id":"External","initial_message":[97]}}'],
+  [{ is: "SendOnChannel", channelId: "ch_0", message: bytes("a") }, '{"SendOnChannel":{"channel_id":"ch_0","message":[97]}}'],
+  [{ is: "CloseChannel", channelId: "ch_0" }, '{"CloseChannel":{"channel_id":"ch_0"}}'],
+  [{ is: "NewStore" }, '{"NewStore":{}}'],
+];
+
+void test("every command has the text serde gives it, and is read back", () => {
+  for (const [command, expected] of COMMANDS) {
+    assert.equal(text(printCommand(command)), expected);
+    assert.deepEqual(readCommand(wire(JSON.parse(expected))), command);
+  }
+});
+
+void test("commands of April's clients, of the npm client and of careless ones are understood", () => {
+  for (const value of ["ListActors", { ListActors: null }, { ListActors: {} }])
+    assert.deepEqual(readCommand(wire(value)), { is: "ListActors" });
+  for (const value of ["NewStore", { NewStore: null }, { NewStore: {} }]) assert.deepEqual(readCommand(wire(value)), { is: "NewStore" });
+  const start = { is: "StartActor", manifest: "m", initialState: null, parent: false, subscribe: false };
+  for (const fields of [{ manifest: "m" }, { manifest: "m", initial_state: null, parent: null, unknown: [1, {}] }])
+    assert.deepEqual(readCommand(wire({ StartActor: fields })), start);
+  assert.deepEqual(readCommand(wire({ OpenChannel: { actor_id: { Client: "me" } } })), {
+    is: "OpenChannel",
+    with: "external",
+    initialMessage: new Uint8Array(0),
+  });
+});
+
+void test("a command that is none says which of its fields is wrong", () => {
+  const cases: readonly (readonly [unknown, RegExp])[] = [
+    [7, /A command must be a name/],
+    [{}, /A command must be a name/],
+    [{ StopActor: { id: ID }, ListActors: {} }, /A command must be a name/],
+    ["Dance", /no command "Dance"/],
+    [{ StopActor: 7 }, /StopActor must be an object/],
+    ["StopActor", /StopActor\.id must be a string/],
+    [{ StopActor: { id: "" } }, /StopActor\.id must be an id/],
+    [{ StopActor: { id: "x".repeat(600) } }, /StopActor\.id must be an id/],
+    [{ StartActor: { manifest: "m", parent: 1 } }, /StartActor\.parent must be true or false/],
+    [{ SendActorMessage: { id: ID, data: [256] } }, /SendActorMessage\.data must be a list of numbers of 0 to 255/],
+    [{ SendActorMessage: { id: ID, data: "text" } }, /SendActorMessage\.data/],
+    [{ SendActorMessage: { id: ID, data: [1, "2"] } }, /SendActorMessage\.data/],
+    [{ OpenChannel: { actor_id: { Actor: 7 } } }, /OpenChannel\.actor_id must be/],
+  ];
+  for (const [value, words] of cases)
+    assert.throws(
+      () => readCommand(wire(value)),
+      (error) => error instanceof WireError && words.test(error.message),
+      JSON.stringify(value),
+    );
+});
+
+const RESPONSES: readonly Response[] = [
+  { is: "ActorStarted", id: ID },
+  { is: "ActorStopped", id: ID },
+  { is: "Subscribed", id: ID, subscriptionId: OTHER },
+  { is: "Unsubscribed", id: ID },
+  { is: "SentMessage", id: ID },
+  { is: "RequestedMessage", id: ID, message: bytes("pong") },
+  { is: "ActorManifest", id: ID, manifest: { name: "a", handlers: [{ type: "runtime", config: {} }] } },
+  { is: "ActorStatus", id: ID, status: "RUNNING", tellsPauses: true },
+  { is: "ActorStatus", id: ID, status: "PAUSED", tellsPauses: true },
+  { is: "ActorStatus", id: ID, status: "FAILED", tellsPauses: true },
+  { is: "ActorStatus", id: ID, status: "STOPPED", tellsPauses: true },
+  { is: "Restarted", id: ID },
+  { is: "ActorState", id: ID, state: null },
+  { is: "ActorState", id: ID, state: bytes("") },
+  { is: "ActorEvents", id: ID, events: [] },
+  { is: "ActorEvents", id: ID, events: [EVENT, { ...EVENT, parentHash: EVENT.hash, description: null }] },
+  { is: "ActorMetrics", id: ID, metrics: { a: 1, list: [1, 2], none: null } },
+  { is: "ActorComponentUpdated", id: ID },
+  { is: "ChannelOpened", channelId: "ch_0", with: { actor: ID } },
+  { is: "MessageSent", channelId: "ch_0" },
+  { is: "ChannelClosed", channelId: "ch_0" },
+  { is: "StoreCreated", storeId: OTHER },
+  { is: "Error", fault: { code: "ActorNotFound", message: "Nobody is called that: list the actors." } },
+  { is: "Error", fault: { code: "InvalidRequest", message: "why" } },
+  { is: "Error", fault: { code: "ActorInitializationError", message: "why" } },
+  { is: "ActorEvent", id: ID, event: EVENT },
+  { is: "ActorError", id: ID, failure: { event: EVENT, message: "why" } },
+  { is: "ActorError", id: ID, failure: { event: undefined, message: "why" } },
+  { is: "ActorResult", id: ID, end: { how: "success", result: undefined } },
+  { is: "ActorResult", id: ID, end: { how: "success", result: bytes("r") } },
+  { is: "ActorResult", id: ID, end: { how: "error", event: EVENT, message: "why" } },
+  { is: "ActorResult", id: ID, end: { how: "external-stop" } },
+  { is: "ChannelMessage", channelId: "ch_0", from: { actor: ID }, message: bytes("hi") },
+  { is: "ChannelMessage", channelId: "ch_0", from: "external", message: bytes("") },
+];
+
+void test("every response is read back as it was said, in both codecs", () => {
+  for (const response of RESPONSES)
+    for (const codec of ["raw", "fragmenting"] as const)
+      assert.deepEqual(readResponse(wire(JSON.parse(text(printResponse(response, codec))))), response, response.is);
+});
+
+void test("a list is of ids for the raw codec and of pairs for the fragmenting one", () => {
+  const list: Response = { is: "ActorList", actors: [{ id: ID, name: "counter" }] };
+  assert.equal(text(printResponse(list, "raw")), `{"ActorList":{"actors":["${ID}"]}}`);
+  assert.equal(text(printResponse(list, "fragmenting")), `{"ActorList":{"actors":[["${ID}","counter"]]}}`);
+  assert.deepEqual(readResponse(wire({ ActorList: { actors: [ID] } })), { is: "ActorList", actors: [{ id: ID }] });
+  assert.deepEqual(readResponse(wire({ ActorList: { actors: [[ID, "counter"]] } })), list);
+  assert.deepEqual(readResponse(wire({ ActorList: { actors: [] } })), { is: "ActorList", actors: [] });
+});
+
+void test("errors, events and ends have shapes that clients of all years take", () => {
+  const shape = (response: Response): unknown => JSON.parse(text(printResponse(response, "raw")));
+  assert.deepEqual(shape({ is: "Error", fault: { code: "ActorNotFound", message: "m" } }), {
+    Error: { error: "ActorNotFound", message: "m" },
+  });
+  assert.deepEqual(shape({ is: "Error", fault: { code: "RuntimeError", message: "m" } }), {
+    Error: { error: { RuntimeError: "m" }, message: "m" },
+  });
+  assert.deepEqual(shape({ is: "Error", fault: { code: "ActorInitializationError", message: "m" } }), {
+    Error: { error: { RuntimeError: "m" }, message: "m", code: "ActorInitializationError" },
+  });
+  assert.equal(
+    text(printResponse({ is: "ActorEvent", id: ID, event: EVENT }, "raw")),
+    `{"ActorEvent":{"id":"${ID}","event":{"hash":[${Array.from(EVENT.hash).join(",")}],"parent_hash":null,"event_type":"wasm","data":[123,125],"timestamp":1745424600000,"description":"d"}}}`,
+  );
+  assert.deepEqual(shape({ is: "ActorResult", id: ID, end: { how: "external-stop" } }), {
+    ActorResult: { ExternalStop: { actor_id: ID } },
+  });
+});
+
+void test("what older and newer servers say is understood", () => {
+  const said = (value: unknown): unknown => readResponse(wire(value));
+  assert.deepEqual(said({ Error: { message: "Channel rejected by target actor" } }), {
+    is: "Error",
+    fault: { code: "ChannelRejected", message: "Channel rejected by target actor" },
+  });
+  assert.deepEqual(said({ Error: { message: "Failed: Target actor not found" } }), {
+    is: "Error",
+    fault: { code: "ActorNotFound", message: "Failed: Target actor not found" },
+  });
+  assert.deepEqual(said({ Error: { error: { SomethingNew: "s" } } }), { is: "Error", fault: { code: "RuntimeError", message: "s" } });
+  assert.deepEqual(said({ Error: { error: "Timeout" } }), { is: "Error", fault: { code: "Timeout", message: "The server says Timeout." } });
+  assert.deepEqual(said({ ActorError: { error: { OperationTimeout: 5 } } }), {
+    is: "ActorError",
+    failure: { event: undefined, message: "OperationTimeout: 5" },
+  });
+  assert.deepEqual(said({ ActorEvent: { event: { hash: [1], parent_hash: null, event_type: "t", data: [] } } }), {
+    is: "ActorEvent",
+    event: { hash: bytes("\x01"), parentHash: null, eventType: "t", data: bytes(""), timestamp: 0, description: null },
+  });
+});
+
+void test("a response that is none is refused by name", () => {
+  const cases: readonly (readonly [unknown, RegExp])[] = [
+    ["Nothing", /no response "Nothing"/],
+    [{ ActorStatus: { id: ID, status: "Dancing" } }, /ActorStatus\.status must be/],
+    [{ ActorList: { actors: [true] } }, /ActorList\.actors must hold/],
+    [{ ActorEvents: { id: ID, events: [{ hash: "x" }] } }, /ActorEvents\.events\.hash/],
+    [{ ActorEvents: { id: ID, events: [{ hash: [], event_type: "t", data: [], timestamp: -1 }] } }, /timestamp must be a whole number/],
+    [{ ActorResult: { Vanished: { actor_id: ID } } }, /ActorResult must be/],
+    [{ Error: { error: 7 } }, /Error\.error/],
+  ];
+  for (const [value, words] of cases)
+    assert.throws(
+      () => readResponse(wire(value)),
+      (error) => error instanceof WireError && words.test(error.message),
+      JSON.stringify(value),
+    );
+});

@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as fc from "fast-check";
+import { jsonOf } from "./fields.ts";
+import { printJson } from "./print-json.ts";
+import { WireError } from "./wire-error.ts";
+import { readWireJson } from "./wire-json.ts";
+
+const LIMITS = { depth: 32, values: 10_000 };
+const read = (text: string | Uint8Array, limits = LIMITS) => readWireJson(typeof text === "string" ? Buffer.from(text) : text, limits);
+const refused = (text: string | Uint8Array, words: RegExp, limits = LIMITS): void => {
+  assert.throws(
+    () => read(text, limits),
+    (error) => error instanceof WireError && words.test(error.message),
+    String(text).slice(0, 60),
+  );
+};
+
+void test("it reads what JSON.parse reads", () => {
+  fc.assert(
+    fc.property(fc.json(), fc.constantFrom(undefined, 1, "\t \r"), (text, indent) => {
+      const spaced = JSON.stringify(JSON.parse(text), undefined, indent);
+      assert.equal(JSON.stringify(jsonOf(read(spaced))), JSON.stringify(JSON.parse(text)));
+    }),
+  );
+});
+
+void test("it refuses what JSON.parse refuses", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: fc.constantFrom(...Array.from('[]{},:"\\0123-.eE tnulrsfax\n\u00e9')) }), (text) => {
+      const parsed = (() => {
+        try {
+          return [JSON.stringify(JSON.parse(text))];
+        } catch {
+          return [];
+        }
+      })();
+      const got = (() => {
+        try {
+          return [JSON.stringify(jsonOf(read(text)))];
+        } catch (error) {
+          assert.ok(error instanceof WireError);
+          return [];
+        }
+      })();
+      assert.deepEqual(got, parsed);
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+void test("bytes are printed as numbers, and read as bytes", () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 600 }), (bytes) => {
+      const text = printJson(bytes, 10_000).toString();
+      assert.equal(text, JSON.stringify(Array.from(bytes)));
+      assert.deepEqual(read(text), bytes);
+      assert.deepEqual(read(JSON.stringify(Array.from(bytes), undefined, 2)), bytes);
+    }),
+  );
+});
+
+void test("numbers that are no bytes make a list of numbers", () => {
+  for (const text of ["[256]", "[1,-1]", "[0.5]", "[1e2,1]", "[1000000000000]"]) assert.deepEqual(read(text), JSON.parse(text));
+  for (const text of ["[01]", "[1,]", "[,1]", "[1 2]", "[1,,2]", "[ ,]", "[007]"]) refused(text, /not JSON/);
+});
+
+void test("what is printed is JSON.stringify's text, and a field that is undefined is left away", () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), (value) => {
+      const plain: ReturnType<typeof jsonOf> = JSON.parse(JSON.stringify(value));
+      assert.equal(printJson(plain, 1_000_000).toString(), JSON.stringify(plain));
+    }),
+  );
+  assert.equal(printJson({ a: undefined, b: 1, c: undefined }, 100).toString(), '{"b":1}');
+  assert.equal(printJson({ a: undefined }, 100).toString(), "{}");
+  assert.throws(() => printJson({ a: Buffer.alloc(100) }, 100), /longer than the 100 bytes/);
+});
+
+void test("hostile texts are refused for their depth, their count, their bytes", () => {
+  refused("[".repeat(1_000_000), /32 deep/);
+  refused('{"a":'.repeat(40), /32 deep/);
+  refused(`[${"[1,2],".repeat(20_000)}"x"]`, /more values/);
+  refused(`[${"{},".repeat(20_000)}1]`, /more values/);
+  refused(Uint8Array.of(34, 0xff, 34), /UTF-8/);
+  refused(`"${"\\".repeat(100_001)}"`, /not JSON/);
+  refused("1".repeat(100), /not JSON/);
+  refused("", /not JSON/);
+  assert.deepEqual(read(`[${"1,".repeat(200_000)}1]`, { depth: 2, values: 2 }), new Uint8Array(200_001).fill(1));
+});
+
+void test("a key may have any name and spoils nothing", () => {
+  const value = read('{"__proto__":{"polluted":true},"constructor":"x"}');
+  assert.ok(value instanceof Map);
+  assert.deepEqual(Array.from(value.keys()), ["__proto__", "constructor"]);
+  assert.equal(Object.hasOwn(Object.prototype, "polluted"), false);
+});

@@ -6,14 +6,12 @@ export interface KindCount {
   readonly actors: number;
 }
 
-const PAGE = 1_000;
-
 // Keys are percent-encoded, so no key of the kind comes after this one.
 const beyond = (kind: string): ActorId => `${kind}/\u{10ffff}`;
 
 /**
  * Kinds with actors in the store that nobody serves: their timers do not ring, calls to them fail. Those of which all have
- * ended are left out. A question or two per kind, however many actors there are: of more than 1,000 the ended ones count too.
+ * ended are left out. Two questions per kind, however many actors there are.
  */
 export const unservedKinds = async (store: Store, served: ReadonlySet<string>): Promise<readonly KindCount[]> => {
   const found: KindCount[] = [];
@@ -24,8 +22,7 @@ export const unservedKinds = async (store: Store, served: ReadonlySet<string>): 
     const kind = kindOf(first.id);
     after = beyond(kind);
     if (served.has(kind)) continue;
-    const some = await store.list({ kind, limit: PAGE });
-    const actors = some.length < PAGE ? some.filter(({ status }) => status !== "stopped").length : await store.count({ kind });
+    const actors = await store.count({ kind, live: true });
     if (actors > 0) found.push({ kind, actors });
   }
 };

@@ -1,0 +1,68 @@
+import type { CoreModule } from "../abi/index.ts";
+import type { GuestCall, GuestHost, GuestOutcome, HostCall } from "../sandbox.ts";
+import type { PoolWorker } from "./pool-worker.ts";
+
+/** How many workers may end under a call that had begun in them. */
+const TRIES = 3;
+
+type Without<T> = T extends unknown ? Omit<T, "did" | "host"> : never;
+
+/** How a call ended, apart from what was done for it. */
+export type Ended = Without<GuestOutcome>;
+
+/** One call, from when it was asked for until its guest is free again. */
+export class Flight {
+  readonly call: GuestCall;
+  readonly key: string;
+  module: CoreModule | undefined;
+  /** Where it waits or runs. */
+  worker: PoolWorker | undefined;
+  /** Of this attempt: what its host did, in order. */
+  did: HostCall[] = [];
+  /** Of this attempt: it has been inside its worker, and waited. */
+  begun = false;
+  /** Of this attempt: its host did something that cannot be undone. */
+  lasting = false;
+  /** What its host is doing for it. */
+  asking: Promise<void> | undefined;
+  /** Its caller has an answer. */
+  answered = false;
+  /** Its guest is free again. */
+  over = false;
+  #host: GuestHost | undefined;
+  #ended = 0;
+  readonly #outcome = Promise.withResolvers<GuestOutcome>();
+
+  constructor(call: GuestCall) {
+    this.call = call;
+    this.key = `${call.component.digest} ${call.limits.memoryBytes}`;
+  }
+
+  get outcome(): Promise<GuestOutcome> {
+    return this.#outcome.promise;
+  }
+
+  get host(): GuestHost {
+    return (this.#host ??= this.call.host());
+  }
+
+  answer(ending: Ended, did: readonly HostCall[] = this.did): void {
+    this.answered = true;
+    this.#outcome.resolve({ ...ending, did, host: this.host });
+  }
+
+  fail(reason: unknown): void {
+    this.answered = true;
+    this.#outcome.reject(reason);
+  }
+
+  /** From the beginning, with another host. False: too often. */
+  renew(counts: boolean): boolean {
+    if (counts) this.#ended += 1;
+    if (this.#ended >= TRIES) return false;
+    this.worker = this.asking = this.#host = undefined;
+    this.did = [];
+    this.begun = this.lasting = false;
+    return true;
+  }
+}

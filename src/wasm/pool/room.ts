@@ -1,0 +1,164 @@
+import { answeredAtOnce, type CallOutcome, type CoreModule, GuestTrap, Instance, NoRoom, runCall } from "../abi/index.ts";
+import type { Component } from "../component.ts";
+import type { WitValue } from "../wit.ts";
+import type { ImportName } from "../world/interfaces.ts";
+import type { Meter } from "./meter.ts";
+import type { Ending, FromWorker, Told, ToWorker } from "./protocol.ts";
+import { buffersOf } from "./transfer.ts";
+
+interface Running {
+  readonly call: number;
+  readonly guest: string;
+  /** Microseconds. */
+  left: number;
+  aborted: boolean;
+  /** Arguments of what it waited for, in order: by them the outcome's host calls are told apart. */
+  readonly waited: (readonly WitValue[])[];
+  waiting: PromiseWithResolvers<WitValue> | undefined;
+}
+
+type Call = Extract<ToWorker, { readonly kind: "call" }>;
+
+/** Fits the result of no import that waits, so whoever is given it traps. */
+const UNFIT: WitValue = {};
+
+/** The guests of one worker. */
+export class Room {
+  readonly #modules = new Map<string, { readonly module: CoreModule; readonly component: Component }>();
+  /** The one used last stands last. */
+  readonly #instances = new Map<string, { readonly key: string; readonly instance: Instance }>();
+  readonly #running = new Map<number, Running>();
+  readonly #meter: Meter;
+  readonly #post: (message: FromWorker, transfer: readonly ArrayBuffer[]) => void;
+
+  constructor(meter: Meter, post: (message: FromWorker, transfer: readonly ArrayBuffer[]) => void) {
+    this.#meter = meter;
+    this.#post = post;
+  }
+
+  hear(message: ToWorker): void {
+    switch (message.kind) {
+      case "module":
+        this.#modules.set(message.key, message);
+        return;
+      case "unload":
+        this.#modules.delete(message.key);
+        return;
+      case "call":
+        void this.#run(message);
+        return;
+      case "drop":
+        for (const guest of message.guests) this.#instances.delete(guest);
+        return;
+      case "answer":
+        this.#goOn(message.call, (waiting) => waiting.resolve(message.result));
+        return;
+      case "refusal":
+        this.#goOn(message.call, (waiting) => waiting.reject(new Error(message.message)));
+        return;
+      case "abort": {
+        const running = this.#running.get(message.call);
+        if (running === undefined) return;
+        running.aborted = true;
+        // A stack that nothing wakes is never given back, nor is its memory: it has to unwind.
+        this.#goOn(message.call, (waiting) => waiting.resolve(UNFIT));
+      }
+    }
+  }
+
+  async #run(message: Call): Promise<void> {
+    const { call, guest, local } = message;
+    const left = local.limits.callMs * 1_000;
+    const running: Running = { call, guest, left, aborted: false, waited: [], waiting: undefined };
+    this.#running.set(call, running);
+    const dropped: string[] = [];
+    this.#enter(running);
+    const outcome = await this.#outcome(message, running, dropped);
+    this.#leave(running);
+    this.#running.delete(call);
+    if (outcome.end !== "ok" || running.aborted) this.#instances.delete(guest);
+    const { did, ...ending } = outcome;
+    const told = did.map((one): Told => {
+      const number = answeredAtOnce(one.name) ? -1 : running.waited.indexOf(one.args);
+      return number === -1 ? one : number;
+    });
+    const keptBytes = this.#instances.get(guest)?.instance.memoryBytes;
+    this.#post(
+      { kind: "end", call, ending, did: told, keptBytes, dropped },
+      ending.end === "ok" ? buffersOf([ending.state, ending.back]) : [],
+    );
+  }
+
+  async #outcome(
+    message: Call,
+    running: Running,
+    dropped: string[],
+  ): Promise<CallOutcome | (Ending & { readonly did: CallOutcome["did"] })> {
+    try {
+      const instance = this.#instanceOf(message, dropped);
+      return await runCall(instance, message.local, (name, args) => this.#wait(running, name, args));
+    } catch (error) {
+      if (error instanceof NoRoom) return { end: "no-room", did: [] };
+      if (error instanceof GuestTrap) return { end: "trap", message: error.message, did: [] };
+      throw error;
+    }
+  }
+
+  #instanceOf({ guest, key }: Call, dropped: string[]): Instance {
+    const kept = this.#instances.get(guest);
+    this.#instances.delete(guest);
+    if (kept?.key === key && !kept.instance.broken) {
+      this.#instances.set(guest, kept);
+      return kept.instance;
+    }
+    const made = this.#modules.get(key);
+    if (made === undefined) throw new Error("A call came before its module");
+    for (;;) {
+      try {
+        const instance = Instance.create(made.module, made.component);
+        this.#instances.set(guest, { key, instance });
+        return instance;
+      } catch (error) {
+        if (!(error instanceof NoRoom) || !this.#makeRoom(dropped)) throw error;
+      }
+    }
+  }
+
+  /** Half of the idle ones go, the longest idle first. */
+  #makeRoom(dropped: string[]): boolean {
+    const busy = new Set([...this.#running.values()].map((running) => running.guest));
+    const idle = [...this.#instances.keys()].filter((guest) => !busy.has(guest));
+    for (const guest of idle.slice(0, Math.ceil(idle.length / 2))) {
+      this.#instances.delete(guest);
+      dropped.push(guest);
+    }
+    return idle.length > 0;
+  }
+
+  #wait(running: Running, name: ImportName, args: readonly WitValue[]): Promise<WitValue> {
+    if (running.aborted) return Promise.resolve(UNFIT);
+    this.#leave(running);
+    running.waited.push(args);
+    running.waiting = Promise.withResolvers();
+    this.#post({ kind: "wait", call: running.call, name, args }, buffersOf(args));
+    return running.waiting.promise;
+  }
+
+  #goOn(call: number, settle: (waiting: PromiseWithResolvers<WitValue>) => void): void {
+    const running = this.#running.get(call);
+    if (running?.waiting === undefined) return;
+    const { waiting } = running;
+    running.waiting = undefined;
+    // The guest goes on in a microtask of this message: nobody else comes in between.
+    this.#enter(running);
+    settle(waiting);
+  }
+
+  #enter(running: Running): void {
+    this.#meter.enter(running.call, running.left);
+  }
+
+  #leave(running: Running): void {
+    running.left -= this.#meter.leave();
+  }
+}

@@ -1,0 +1,99 @@
+import { WasmError } from "../wasm-error.ts";
+import { type Limits, coreSignature, limits, tableElement } from "./core-types.ts";
+import { Reader } from "./reader.ts";
+import { MODULE, preamble, sections } from "./sections.ts";
+
+const PAGE = 65_536;
+/** An element is 8 to 16 bytes of the process, outside the memory that is counted. */
+const MAX_ELEMENTS = 1_000_000;
+const MAX_TABLES = 16;
+
+const TYPES = 1;
+const IMPORTS = 2;
+const TABLES = 4;
+const MEMORIES = 5;
+
+const refused = (why: string): WasmError => new WasmError("MEMORY_LIMIT", why);
+
+function leb(value: number): number[] {
+  const bytes: number[] = [];
+  let left = value;
+  while (left >= 0x80) {
+    bytes.push((left % 0x80) | 0x80);
+    left = Math.floor(left / 0x80);
+  }
+  return [...bytes, left];
+}
+
+const capped = ({ min, max }: Limits, most: number): number[] => [1, ...leb(min), ...leb(Math.min(max ?? most, most))];
+
+const section = (id: number, content: readonly number[]): number[] => [id, ...leb(content.length), ...content];
+
+function memories(body: Reader, maxBytes: number): number[] {
+  const count = body.count();
+  if (count > 1) throw refused(`The module has ${count} memories, and a guest has one: build it without the multi-memory proposal.`);
+  if (count === 0) return [0];
+  const declared = limits(body, "memory");
+  const pages = Math.floor(maxBytes / PAGE);
+  if (declared.min > pages)
+    throw refused(
+      `The module begins with ${declared.min * PAGE} bytes of memory, and it may have ${maxBytes}: raise memory_bytes in its manifest up to what the operator allows, or build it for less.`,
+    );
+  return [1, ...capped(declared, pages)];
+}
+
+function tables(body: Reader): number[] {
+  const count = body.count();
+  if (count > MAX_TABLES) throw refused(`The module has ${count} tables, and it may have ${MAX_TABLES}.`);
+  const content = [count];
+  for (let left = count; left > 0; left -= 1) {
+    if (body.bytes[body.at] === 0x40) throw refused("The module has a table with an initial element: build it without typed references.");
+    const element = tableElement(body);
+    const declared = limits(body, "table");
+    if (declared.min > MAX_ELEMENTS)
+      throw refused(`The module begins with a table of ${declared.min} elements, and it may have ${MAX_ELEMENTS}.`);
+    content.push(element, ...capped(declared, MAX_ELEMENTS));
+  }
+  return content;
+}
+
+function refuseImported(body: Reader): void {
+  for (let left = body.count(); left > 0; left -= 1) {
+    body.name();
+    body.name();
+    const sort = body.u8();
+    if (sort !== 0) throw refused("The module imports a memory, a table, a global or a tag: build it to have its own.");
+    body.u32();
+  }
+}
+
+/**
+ * The same core module, its memory's maximum at most `maxBytes` (whole pages of 65,536) and each table's 1,000,000
+ * elements. Throws `WasmError` MEMORY_LIMIT where it begins with more, imports what it should have itself, or has more
+ * memories than one, shared or of 64 bits, or types that live outside it; BAD_COMPONENT where it cannot be read.
+ */
+export function capMemory(module: Uint8Array, maxBytes: number): Uint8Array<ArrayBuffer> {
+  const reader = new Reader(module);
+  if (preamble(reader) !== MODULE) throw reader.bad("a core module does not begin as one");
+  const parts: Uint8Array[] = [];
+  let copied = 0;
+  const replace = (from: number, to: number, bytes: readonly number[]): void => {
+    parts.push(module.subarray(copied, from), Uint8Array.from(bytes));
+    copied = to;
+  };
+  for (const { id, from, to, body } of sections(reader)) {
+    if (id === TYPES) for (let left = body.count(); left > 0; left -= 1) coreSignature(body);
+    else if (id === IMPORTS) refuseImported(body);
+    else if (id === TABLES) replace(from, to, section(TABLES, tables(body)));
+    else if (id === MEMORIES) replace(from, to, section(MEMORIES, memories(body, maxBytes)));
+    else body.rest();
+  }
+  parts.push(module.subarray(copied));
+  const whole = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}

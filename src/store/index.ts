@@ -1,3 +1,6 @@
+export type { ContentBounds } from "./content-bounds.ts";
+export { memoryContents } from "./content-memory.ts";
+export { sqliteContents } from "./content-sqlite.ts";
 export { sqliteExporter } from "./exporter.ts";
 export { sqliteImporter } from "./importer.ts";
 export { checkFile } from "./integrity.ts";

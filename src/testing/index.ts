@@ -1,3 +1,4 @@
+export { contentSuite, type ContentPlace } from "./content-suite.ts";
 export { golden, goldenCalls, runGolden, type GoldenCall } from "./golden.ts";
 export { twice } from "./purity.ts";
 export { rehearse, type Rehearsal, type RehearsalOptions } from "./rehearse.ts";

@@ -47,7 +47,7 @@ export class GuestMemory {
   }
 
   copy(pointer: number, length: number): Uint8Array {
-    this.check(pointer, length, 1, "bytes");
+    this.check(pointer, length, 1, "list");
     this.budget.spend(length);
     return this.bytes.slice(pointer, pointer + length);
   }

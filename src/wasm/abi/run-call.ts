@@ -19,15 +19,18 @@ export type CallOutcome = Ended<Exclude<GuestOutcome, { readonly end: "lost" }>>
 /** How the imports that wait are asked for. A throw: the guest is given `{ err }`, where the import has one; else it is a trap. */
 export type Wait = (name: ImportName, args: readonly WitValue[]) => Promise<WitValue>;
 
+/** Hears of each import answered at once, as it is: the guest may never come back to tell. */
+type Told = (did: HostCall) => void;
+
 /** In UTF-16 units. A longer line is recorded cut, and followed by `CUT`. */
 const LOG_LINE = 65_536;
 const CUT = "… [cut]";
 
 /** Throws only where the instance is broken or in a call: whatever the guest does is an outcome. */
-export async function runCall(instance: Instance, call: LocalCall, wait: Wait): Promise<CallOutcome> {
+export async function runCall(instance: Instance, call: LocalCall, wait: Wait, told?: Told): Promise<CallOutcome> {
   const did: HostCall[] = [];
   try {
-    const value = await instance.call(call.export, call.state, call.params, hostOf(call, wait, did));
+    const value = await instance.call(call.export, call.state, call.params, hostOf(call, wait, did, told));
     return { did, ...outcomeOf(value) };
   } catch (thrown) {
     if (thrown instanceof GuestKilled) return { did, end: "killed", why: thrown.why, message: thrown.message };
@@ -36,7 +39,7 @@ export async function runCall(instance: Instance, call: LocalCall, wait: Wait): 
   }
 }
 
-function hostOf(call: LocalCall, wait: Wait, did: HostCall[]): CallHost {
+function hostOf(call: LocalCall, wait: Wait, did: HostCall[], told: Told | undefined): CallHost {
   const { hostBytes, hostCalls, resultBytes } = call.limits;
   const answer = localAnswers(call);
   let made = 0;
@@ -50,7 +53,9 @@ function hostOf(call: LocalCall, wait: Wait, did: HostCall[]): CallHost {
     answer(name, args) {
       count();
       const result = answer(name, args);
-      did.push({ name, args: name === "runtime.log" ? args.map(cut) : args, result });
+      const one: HostCall = { name, args: name === "runtime.log" ? args.map(cut) : args, result };
+      did.push(one);
+      told?.(one);
       return result;
     },
     async wait(name, args) {

@@ -1,0 +1,98 @@
+// An assembler for core modules of a few functions, so that a test shows the guest it is about.
+
+export type ValueType = "i32" | "i64" | "f64";
+
+export interface TestFunction {
+  readonly name: string;
+  readonly params: readonly ValueType[];
+  readonly results: readonly ValueType[];
+  /** Without its end. */
+  readonly body: readonly number[];
+  readonly locals?: number;
+}
+
+export interface TestImport {
+  readonly module: string;
+  readonly field: string;
+  readonly params: readonly ValueType[];
+  readonly results: readonly ValueType[];
+}
+
+export interface TestModule {
+  /** Their indices come first, then those of `functions`. */
+  readonly imports?: readonly TestImport[];
+  readonly functions: readonly TestFunction[];
+  /** Where they begin; one page there is, unless `pages` says more. */
+  readonly data?: Readonly<Record<number, Uint8Array>>;
+  readonly pages?: number;
+  readonly start?: number;
+}
+
+const TYPES = { i32: 0x7f, i64: 0x7e, f64: 0x7c } as const;
+
+export function u32(value: number): number[] {
+  const low = value & 0x7f;
+  return value < 0x80 ? [low] : [low | 0x80, ...u32(value >>> 7)];
+}
+
+function s32(value: number): number[] {
+  const low = value & 0x7f;
+  const rest = value >> 7;
+  return (rest === 0 && low < 0x40) || (rest === -1 && low >= 0x40) ? [low] : [low | 0x80, ...s32(rest)];
+}
+
+/** Instructions. */
+export const op = {
+  unreachable: [0x00],
+  drop: [0x1a],
+  add: [0x6a],
+  divide: [0x6d],
+  shiftLeft: [0x74],
+  shiftRight: [0x76],
+  i32: (value: number) => [0x41, ...s32(value)],
+  get: (local: number) => [0x20, ...u32(local)],
+  call: (index: number) => [0x10, ...u32(index)],
+  load: (offset: number) => [0x28, 2, ...u32(offset)],
+  store: (offset: number) => [0x36, 2, ...u32(offset)],
+  load64: (offset: number) => [0x29, 3, ...u32(offset)],
+  grow: [0x40, 0],
+  /** Goes on behind it when something was thrown inside. */
+  caught: (body: readonly number[]) => [0x02, 0x40, 0x1f, 0x40, 1, 2, 0, ...body, 0x0b, 0x0b],
+  forever: (body: readonly number[]) => [0x03, 0x40, ...body, 0x0c, 0, 0x0b],
+} as const;
+
+const vector = (items: readonly (readonly number[])[]): number[] => [...u32(items.length), ...items.flat()];
+const name = (text: string): number[] => vector(Array.from(new TextEncoder().encode(text), (byte) => [byte]));
+const section = (id: number, bytes: readonly number[]): number[] => [id, ...u32(bytes.length), ...bytes];
+const types = (list: readonly ValueType[]): number[] => vector(list.map((type) => [TYPES[type]]));
+
+/** Exports its functions, and `memory`. */
+export function coreModule({ imports = [], functions, data = {}, pages = 1, start }: TestModule): Uint8Array<ArrayBuffer> {
+  const signatures = [...imports, ...functions].map(({ params, results }) => [0x60, ...types(params), ...types(results)]);
+  const imported = imports.map(({ module, field }, index) => [...name(module), ...name(field), 0, ...u32(index)]);
+  const exported = functions.map((one, index) => [...name(one.name), 0, ...u32(imports.length + index)]);
+  const bodies = functions.map(({ body, locals = 0 }) => {
+    const code = [...(locals > 0 ? [1, ...u32(locals), TYPES.i32] : [0]), ...body, 0x0b];
+    return [...u32(code.length), ...code];
+  });
+  const segments = Object.entries(data).map(([at, bytes]) => [0, ...op.i32(Number(at)), 0x0b, ...u32(bytes.length), ...bytes]);
+  return Uint8Array.from([
+    ...[0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
+    ...section(1, vector(signatures)),
+    ...section(2, vector(imported)),
+    ...section(3, vector(functions.map((_, index) => u32(imports.length + index)))),
+    ...section(5, [1, 0, ...u32(pages)]),
+    ...section(7, vector([...exported, [...name("memory"), 2, 0]])),
+    ...(start === undefined ? [] : section(8, u32(start))),
+    ...section(10, vector(bodies)),
+    ...section(11, vector(segments)),
+  ]);
+}
+
+/** Each allocation has pages of its own at the end of a memory that grows: no view taken before is good after it. */
+export const REALLOC: TestFunction = {
+  name: "cabi_realloc",
+  params: ["i32", "i32", "i32", "i32"],
+  results: ["i32"],
+  body: [...op.get(3), ...op.i32(65_535), ...op.add, ...op.i32(16), ...op.shiftRight, ...op.grow, ...op.i32(16), ...op.shiftLeft],
+};

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import type { WitFunction, WitType, WitValue } from "../wit.ts";
 import { EXPORTS, IMPORTS } from "../world/interfaces.ts";
 import { codecOf } from "./compile.ts";

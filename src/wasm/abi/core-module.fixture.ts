@@ -28,6 +28,7 @@ export interface TestModule {
   readonly start?: number;
 }
 
+const MAGIC = [0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0];
 const TYPES = { i32: 0x7f, i64: 0x7e, f64: 0x7c } as const;
 
 export function u32(value: number): number[] {
@@ -77,7 +78,7 @@ export function coreModule({ imports = [], functions, data = {}, pages = 1, star
   });
   const segments = Object.entries(data).map(([at, bytes]) => [0, ...op.i32(Number(at)), 0x0b, ...u32(bytes.length), ...bytes]);
   return Uint8Array.from([
-    ...[0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
+    ...MAGIC,
     ...section(1, vector(signatures)),
     ...section(2, vector(imported)),
     ...section(3, vector(functions.map((_, index) => u32(imports.length + index)))),

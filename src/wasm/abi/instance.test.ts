@@ -112,6 +112,18 @@ suite("a module that is not what its component says", () => {
   });
 });
 
+suite("a process", () => {
+  test("that has no address space for one more memory says so, and has again when instances are gone", () => {
+    const made = guest({ functions: [send(nothing)] });
+    const fill = (): void => {
+      const kept: Instance[] = [];
+      while (kept.length < 1_000_000) kept.push(made.make());
+    };
+    assert.throws(fill, { name: "NoRoom", code: "WASM_NO_ROOM" });
+    assert.throws(fill, { name: "NoRoom" });
+  });
+});
+
 function guestOf({ module, component }: ReturnType<typeof guest>, change: Partial<ReturnType<typeof guest>["component"]>): Instance {
   return Instance.create(module, { ...component, ...change });
 }

@@ -23,6 +23,9 @@ function offerOf(actor: StageActor): Offer {
   return Object.freeze({ name: ENTRY + id, action: "actor", readOnly: true, definition: Object.freeze(definition) });
 }
 
+// Links, though none: who will be there nobody knows ahead, and no client may keep the list for long.
+const surfaceOf = (catalogue: Catalogue): Surface => ({ catalogue, off: {}, links: {} });
+
 /** The surface with an entry for each actor, at most `limit`: asked for again when actors come and go, and one for all viewers. */
 export class Listing {
   readonly #stage: Pick<Stage, "list">;
@@ -43,7 +46,7 @@ export class Listing {
     this.#hints = hints;
     this.#base = base;
     this.#limit = limit;
-    this.#surface = { catalogue: base, off: {} };
+    this.#surface = surfaceOf(base);
   }
 
   surface(): Surface | Promise<Surface> {
@@ -125,6 +128,6 @@ export class Listing {
     if (same) return;
     this.#offers = offers;
     const { tools, resources, prompts } = this.#base;
-    this.#surface = { catalogue: { tools, resources: [...resources, ...offers.values()], prompts }, off: {} };
+    this.#surface = surfaceOf({ tools, resources: [...resources, ...offers.values()], prompts });
   }
 }

@@ -46,9 +46,9 @@ export class Flight {
     return (this.#host ??= this.call.host());
   }
 
-  answer(ending: Ended, did: readonly HostCall[] = this.did): void {
+  answer(ending: Ended): void {
     this.answered = true;
-    this.#outcome.resolve({ ...ending, did, host: this.host });
+    this.#outcome.resolve({ ...ending, did: this.did, host: this.host });
   }
 
   fail(reason: unknown): void {

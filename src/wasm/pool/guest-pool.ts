@@ -78,7 +78,7 @@ export class GuestPool implements Sandbox, Pool {
     await Promise.all([...this.#workers].map((worker) => worker.end()));
   }
 
-  started({ call }: Flight): void {
+  computes({ call }: Flight): void {
     this.#watchdog.watch(call.limits.callMs);
   }
 

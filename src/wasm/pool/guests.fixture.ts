@@ -49,14 +49,14 @@ export function hostOf(answer: Answering = NOTHING): { readonly host: () => Gues
 }
 
 /** A request to a guest, which says what it is asked to do. */
-export function request(guest: string, said: string, more: Partial<GuestCall> & { readonly callMs?: number } = {}): GuestCall {
+export function request(guest: string, script: string, more: Partial<GuestCall> & { readonly callMs?: number } = {}): GuestCall {
   const { callMs = LIMITS.callMs, ...rest } = more;
   return {
     guest,
     component: ASKER,
     export: "message-server-client.handle-request",
     state: undefined,
-    params: ["r1", utf8(said)],
+    params: ["r1", utf8(script)],
     at: 1_700_000_000_000,
     seed: "00112233445566778899aabbccddeeff",
     variables: {},
@@ -72,5 +72,5 @@ export function request(guest: string, said: string, more: Partial<GuestCall> & 
 /** What a request was answered, or how else it ended. */
 export function said(outcome: GuestOutcome): string {
   if (outcome.end !== "ok") return `${outcome.end}: ${outcome.message}`;
-  return outcome.back instanceof Uint8Array ? new TextDecoder().decode(outcome.back) : String(outcome.back);
+  return outcome.back instanceof Uint8Array ? new TextDecoder().decode(outcome.back) : "nothing";
 }

@@ -4,9 +4,10 @@ import type { HostCall } from "../sandbox.ts";
 import type { WitValue } from "../wit.ts";
 import type { ImportName } from "../world/interfaces.ts";
 
-/** What a worker is started with: the meter says which call is inside it, though it answers nobody. */
+/** What a worker is started with: memory that tells of a guest though it lets nobody answer. */
 export interface Start {
   readonly meter: SharedArrayBuffer;
+  readonly recorder: SharedArrayBuffer;
 }
 
 /** To a worker. `call`: the number of one attempt at a call, never used twice. */
@@ -22,21 +23,24 @@ export type ToWorker =
   | { readonly kind: "abort"; readonly call: number }
   | { readonly kind: "drop"; readonly guests: readonly string[] };
 
-/** One host call of an outcome's `did`: those the main thread answered it knows, by their number. */
-export type Told = HostCall | number;
-
-type Plain<T> = T extends unknown ? Omit<T, "did"> : never;
-
 /** How a call ended in its worker. `no-room`: the process had no address space for its memory. */
-export type Ending = Plain<CallOutcome> | { readonly end: "no-room" };
+export type Ending = CallOutcome | { readonly end: "no-room"; readonly did: readonly HostCall[] };
 
+/** `did`: host calls that were answered in the worker, since the last message about that call. */
 export type FromWorker =
-  | { readonly kind: "wait"; readonly call: number; readonly name: ImportName; readonly args: readonly WitValue[] }
+  /** There were too many of them to keep. */
+  | { readonly kind: "told"; readonly call: number; readonly did: readonly HostCall[] }
+  | {
+      readonly kind: "wait";
+      readonly call: number;
+      readonly did: readonly HostCall[];
+      readonly name: ImportName;
+      readonly args: readonly WitValue[];
+    }
   | {
       readonly kind: "end";
       readonly call: number;
       readonly ending: Ending;
-      readonly did: readonly Told[];
       /** Of its instance's memory; undefined: the instance is gone. */
       readonly keptBytes: number | undefined;
       /** Whose instances went to make room. */

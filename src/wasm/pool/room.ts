@@ -1,9 +1,12 @@
-import { answeredAtOnce, type CallOutcome, type CoreModule, GuestTrap, Instance, NoRoom, runCall } from "../abi/index.ts";
+import { type CoreModule, GuestTrap, Instance, NoRoom, runCall } from "../abi/index.ts";
 import type { Component } from "../component.ts";
+import type { HostCall } from "../sandbox.ts";
 import type { WitValue } from "../wit.ts";
 import type { ImportName } from "../world/interfaces.ts";
 import type { Meter } from "./meter.ts";
-import type { Ending, FromWorker, Told, ToWorker } from "./protocol.ts";
+import type { Ending, FromWorker, ToWorker } from "./protocol.ts";
+import type { Recorder } from "./recorder.ts";
+import { tooLong } from "./too-long.ts";
 import { buffersOf } from "./transfer.ts";
 
 interface Running {
@@ -11,9 +14,10 @@ interface Running {
   readonly guest: string;
   /** Microseconds. */
   left: number;
-  aborted: boolean;
-  /** Arguments of what it waited for, in order: by them the outcome's host calls are told apart. */
-  readonly waited: (readonly WitValue[])[];
+  /** Why it may go on no longer, though it has not ended. */
+  stop: "aborted" | "time" | undefined;
+  /** What was answered here since the last message about it. */
+  did: HostCall[];
   waiting: PromiseWithResolvers<WitValue> | undefined;
 }
 
@@ -29,10 +33,12 @@ export class Room {
   readonly #instances = new Map<string, { readonly key: string; readonly instance: Instance }>();
   readonly #running = new Map<number, Running>();
   readonly #meter: Meter;
+  readonly #recorder: Recorder;
   readonly #post: (message: FromWorker, transfer: readonly ArrayBuffer[]) => void;
 
-  constructor(meter: Meter, post: (message: FromWorker, transfer: readonly ArrayBuffer[]) => void) {
+  constructor(meter: Meter, recorder: Recorder, post: (message: FromWorker, transfer: readonly ArrayBuffer[]) => void) {
     this.#meter = meter;
+    this.#recorder = recorder;
     this.#post = post;
   }
 
@@ -59,7 +65,7 @@ export class Room {
       case "abort": {
         const running = this.#running.get(message.call);
         if (running === undefined) return;
-        running.aborted = true;
+        running.stop = "aborted";
         // A stack that nothing wakes is never given back, nor is its memory: it has to unwind.
         this.#goOn(message.call, (waiting) => waiting.resolve(UNFIT));
       }
@@ -69,34 +75,29 @@ export class Room {
   async #run(message: Call): Promise<void> {
     const { call, guest, local } = message;
     const left = local.limits.callMs * 1_000;
-    const running: Running = { call, guest, left, aborted: false, waited: [], waiting: undefined };
+    const running: Running = { call, guest, left, stop: undefined, did: [], waiting: undefined };
     this.#running.set(call, running);
     const dropped: string[] = [];
     this.#enter(running);
-    const outcome = await this.#outcome(message, running, dropped);
+    const ended = await this.#ending(message, running, dropped);
     this.#leave(running);
     this.#running.delete(call);
-    if (outcome.end !== "ok" || running.aborted) this.#instances.delete(guest);
-    const { did, ...ending } = outcome;
-    const told = did.map((one): Told => {
-      const number = answeredAtOnce(one.name) ? -1 : running.waited.indexOf(one.args);
-      return number === -1 ? one : number;
-    });
+    if (ended.end !== "ok" || running.stop !== undefined) this.#instances.delete(guest);
+    const { did } = running;
+    const ending = running.stop === "time" ? { ...tooLong(local.limits.callMs), did } : { ...ended, did };
     const keptBytes = this.#instances.get(guest)?.instance.memoryBytes;
-    this.#post(
-      { kind: "end", call, ending, did: told, keptBytes, dropped },
-      ending.end === "ok" ? buffersOf([ending.state, ending.back]) : [],
-    );
+    this.#post({ kind: "end", call, ending, keptBytes, dropped }, ending.end === "ok" ? buffersOf([ending.state, ending.back]) : []);
   }
 
-  async #outcome(
-    message: Call,
-    running: Running,
-    dropped: string[],
-  ): Promise<CallOutcome | (Ending & { readonly did: CallOutcome["did"] })> {
+  async #ending(message: Call, running: Running, dropped: string[]): Promise<Ending> {
     try {
       const instance = this.#instanceOf(message, dropped);
-      return await runCall(instance, message.local, (name, args) => this.#wait(running, name, args));
+      return await runCall(
+        instance,
+        message.local,
+        (name, args) => this.#wait(running, name, args),
+        (did) => this.#did(running, did),
+      );
     } catch (error) {
       if (error instanceof NoRoom) return { end: "no-room", did: [] };
       if (error instanceof GuestTrap) return { end: "trap", message: error.message, did: [] };
@@ -136,12 +137,27 @@ export class Room {
   }
 
   #wait(running: Running, name: ImportName, args: readonly WitValue[]): Promise<WitValue> {
-    if (running.aborted) return Promise.resolve(UNFIT);
+    if (running.stop !== undefined) return Promise.resolve(UNFIT);
     this.#leave(running);
-    running.waited.push(args);
+    if (running.left < 0) {
+      // Many short stays, none of them long enough for the watchdog to see it.
+      running.stop = "time";
+      this.#enter(running);
+      return Promise.resolve(UNFIT);
+    }
     running.waiting = Promise.withResolvers();
-    this.#post({ kind: "wait", call: running.call, name, args }, buffersOf(args));
+    const { call, did } = running;
+    running.did = [];
+    this.#post({ kind: "wait", call, did, name, args }, buffersOf(args));
     return running.waiting.promise;
+  }
+
+  #did(running: Running, did: HostCall): void {
+    running.did.push(did);
+    if (this.#recorder.add(did)) return;
+    this.#post({ kind: "told", call: running.call, did: running.did }, []);
+    running.did = [];
+    this.#recorder.clear();
   }
 
   #goOn(call: number, settle: (waiting: PromiseWithResolvers<WitValue>) => void): void {
@@ -155,6 +171,7 @@ export class Room {
   }
 
   #enter(running: Running): void {
+    this.#recorder.clear();
     this.#meter.enter(running.call, running.left);
   }
 

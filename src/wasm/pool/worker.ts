@@ -1,10 +1,12 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { Meter } from "./meter.ts";
 import type { FromWorker, Start, ToWorker } from "./protocol.ts";
+import { Recorder } from "./recorder.ts";
 import { Room } from "./room.ts";
 
 const port = parentPort;
 if (port === null) throw new Error("This file is what a sandbox's worker runs: call createSandbox");
 const start: Start = workerData;
-const room = new Room(new Meter(start.meter), (message: FromWorker, transfer) => port.postMessage(message, transfer));
+const post = (message: FromWorker, transfer: readonly ArrayBuffer[]): void => port.postMessage(message, transfer);
+const room = new Room(new Meter(start.meter), new Recorder(start.recorder), post);
 port.on("message", (message: ToWorker) => room.hear(message));

@@ -6,6 +6,7 @@ export type Printable =
   | null
   | boolean
   | number
+  | bigint
   | string
   | Uint8Array
   | readonly Printable[]
@@ -30,6 +31,8 @@ export function printJson(value: Printable, most: number): Buffer {
   const print = (one: Printable): void => {
     if (one instanceof Uint8Array) {
       flush(printByteList(one));
+    } else if (typeof one === "bigint") {
+      text += String(one);
     } else if (one === null || typeof one !== "object") {
       text += JSON.stringify(one);
     } else if (isList(one)) {

@@ -1,0 +1,65 @@
+import { count, someBytes, text } from "../values.ts";
+import type { Family } from "./told.ts";
+
+const FAMILY = "Runtime";
+
+export const RUNTIME: Family = {
+  log: ({ args: [message] }) => ({ family: FAMILY, called: { Log: { level: "info", message: text(message) } } }),
+  "get-state": () => ({
+    family: FAMILY,
+    called: { StateChangeCall: { old_state: "unknown", new_state: "requested" } },
+    gave: { StateChangeResult: { success: true } },
+  }),
+  // Theater declares it and never gave it to a guest, so has no event for it.
+  "get-chain": () => ({ family: FAMILY, called: { Log: { level: "debug", message: "get-chain" } } }),
+  shutdown: ({ args: [data] }) => ({
+    family: FAMILY,
+    called: { ShutdownCall: { data: someBytes(data) } },
+    gave: { ShutdownRequested: { success: true } },
+    failed: { ShutdownRequested: { success: false } },
+  }),
+};
+
+export const TIMING: Family = {
+  now: ({ ok }) => ({ family: "Timing", called: { NowCall: {} }, gave: { NowResult: { timestamp: count(ok) } } }),
+  sleep: ({ args: [duration], error }) => ({
+    family: "Timing",
+    called: { SleepCall: { duration: count(duration) } },
+    gave: { SleepResult: { duration: count(duration), success: true } },
+    failed: { Error: { operation: "sleep", message: error } },
+  }),
+  deadline: ({ args: [timestamp], error }) => ({
+    family: "Timing",
+    called: { DeadlineCall: { timestamp: count(timestamp) } },
+    gave: { DeadlineResult: { timestamp: count(timestamp), success: true } },
+    failed: { Error: { operation: "deadline", message: error } },
+  }),
+};
+
+/** Of this family the case is a field. */
+export const RANDOM: Family = {
+  "random-bytes": ({ args: [size], error }) => ({
+    family: "Random",
+    called: { type: "random_bytes_call", requested_size: count(size) },
+    gave: { type: "random_bytes_result", generated_size: count(size), success: true },
+    failed: { type: "error", operation: "random-bytes", message: error },
+  }),
+  "random-range": ({ args: [min, max], ok, error }) => ({
+    family: "Random",
+    called: { type: "random_range_call", min: count(min), max: count(max) },
+    gave: { type: "random_range_result", min: count(min), max: count(max), value: count(ok), success: true },
+    failed: { type: "error", operation: "random-range", message: error },
+  }),
+  "random-float": ({ ok, error }) => ({
+    family: "Random",
+    called: { type: "random_float_call" },
+    gave: { type: "random_float_result", value: count(ok), success: true },
+    failed: { type: "error", operation: "random-float", message: error },
+  }),
+  "generate-uuid": ({ ok, error }) => ({
+    family: "Random",
+    called: { type: "generate_uuid_call" },
+    gave: { type: "generate_uuid_result", uuid: text(ok), success: true },
+    failed: { type: "error", operation: "generate-uuid", message: error },
+  }),
+};

@@ -1,0 +1,30 @@
+import { hash as digest } from "node:crypto";
+import type { TheaterEvent } from "../theater-stage.ts";
+import { type Printable, printEvent, printJson } from "../wire/index.ts";
+
+/** An event before it has its place in a chain. */
+export interface Unlinked {
+  readonly eventType: string;
+  /** Theater's `EventData`: `{"Wasm":{"WasmCall":{…}}}`. */
+  readonly data: Printable;
+  readonly description: string;
+}
+
+// Longer than any event can get: what goes into one is bounded where it is made.
+const LONGEST = 2 ** 31;
+const NONE = new Uint8Array(0);
+
+/** The SHA-1 of the event's compact JSON, keys in their order, with an empty hash in it. */
+export const hashOf = (event: Omit<TheaterEvent, "hash">): Uint8Array =>
+  Uint8Array.from(digest("sha1", printJson(printEvent({ ...event, hash: NONE }), LONGEST), "buffer"));
+
+/** Gives an event its place behind `parentHash`. */
+export function link({ eventType, data, description }: Unlinked, parentHash: Uint8Array | null, timestamp: number): TheaterEvent {
+  const event = { parentHash, eventType, data: Uint8Array.from(printJson(data, LONGEST)), timestamp, description };
+  return { hash: hashOf(event), ...event };
+}
+
+export const sameHash = (one: Uint8Array | null, other: Uint8Array | null): boolean =>
+  one === null || other === null ? one === other : Buffer.compare(one, other) === 0;
+
+export const hexOf = (hash: Uint8Array): string => Buffer.from(hash).toString("hex");

@@ -1,0 +1,25 @@
+import type { TheaterEvent } from "../theater-stage.ts";
+import { hashOf, hexOf, sameHash } from "./link.ts";
+
+/** `at`: the first event that is wrong, from 0. */
+export type TheaterVerdict =
+  | { readonly ok: true; readonly events: number }
+  | { readonly ok: false; readonly at: number; readonly why: string };
+
+/** Whether each event's hash is that of its content, and names the event before it. The first may name one that is not here: `from`. */
+export function verifyTheater(events: Iterable<TheaterEvent>, from: Uint8Array | null = null): TheaterVerdict {
+  let parent = from;
+  let at = 0;
+  for (const event of events) {
+    if (!sameHash(event.parentHash, parent)) {
+      const named = event.parentHash === null ? "none" : hexOf(event.parentHash);
+      return { ok: false, at, why: `It names ${named} as the event before it, which is ${parent === null ? "none" : hexOf(parent)}.` };
+    }
+    const computed = hashOf(event);
+    if (!sameHash(event.hash, computed))
+      return { ok: false, at, why: `Its content has the hash ${hexOf(computed)} and not ${hexOf(event.hash)}: it was changed.` };
+    parent = event.hash;
+    at += 1;
+  }
+  return { ok: true, events: at };
+}

@@ -1,0 +1,54 @@
+import type { Answer, Command, Push, Response } from "../wire/index.ts";
+
+/** What answers what, where it is no error. */
+const ANSWERS = {
+  StartActor: "ActorStarted",
+  StopActor: "ActorStopped",
+  TerminateActor: "ActorStopped",
+  ListActors: "ActorList",
+  SubscribeToActor: "Subscribed",
+  UnsubscribeFromActor: "Unsubscribed",
+  SendActorMessage: "SentMessage",
+  RequestActorMessage: "RequestedMessage",
+  GetActorManifest: "ActorManifest",
+  GetActorStatus: "ActorStatus",
+  RestartActor: "Restarted",
+  GetActorState: "ActorState",
+  GetActorEvents: "ActorEvents",
+  GetActorMetrics: "ActorMetrics",
+  UpdateActorComponent: "ActorComponentUpdated",
+  OpenChannel: "ChannelOpened",
+  SendOnChannel: "MessageSent",
+  CloseChannel: "ChannelClosed",
+  NewStore: "StoreCreated",
+} as const satisfies Record<Command["is"], Answer["is"]>;
+
+export type Refusal = Extract<Answer, { is: "Error" }>;
+type Having<A, Is> = A extends { readonly is: infer Some } ? (Is extends Some ? A : never) : never;
+/** The answer to a command that was not refused. */
+export type AnswerTo<Is extends Command["is"]> = Having<Answer, (typeof ANSWERS)[Is]>;
+
+const idOf = (message: Answer | Command): string | undefined =>
+  "channelId" in message ? message.channelId : "id" in message ? message.id : undefined;
+
+/** Whether it can be the reply to that. One to another id is not. */
+export function answers<C extends Command>(reply: Answer, command: C): reply is Answer & AnswerTo<C["is"]> {
+  if (reply.is !== ANSWERS[command.is]) return false;
+  const [asked, told] = [idOf(command), idOf(reply)];
+  return asked === undefined || told === undefined || asked === told;
+}
+
+/** A channel's end is told by the same words that answer whoever closes it. */
+export function isPush(response: Response, asked: Command | undefined): response is Push {
+  switch (response.is) {
+    case "ActorEvent":
+    case "ActorError":
+    case "ActorResult":
+    case "ChannelMessage":
+      return true;
+    case "ChannelClosed":
+      return asked?.is !== "CloseChannel";
+    default:
+      return false;
+  }
+}

@@ -1,0 +1,49 @@
+import { StageError, type ChannelPeer } from "../stage.ts";
+import { RemoteChannel } from "./channel.ts";
+import type { Dialer } from "./dialer.ts";
+import type { Settings } from "./options.ts";
+
+/** The channels that are open, each with a look at whether its actor is still there: no server tells that it ended. */
+export class Channels {
+  readonly #settings: Settings;
+  readonly #dialer: Dialer;
+  readonly #keepLooking: () => () => void;
+  readonly #open = new Map<RemoteChannel, () => void>();
+  #opening = 0;
+
+  constructor(settings: Settings, dialer: Dialer, keepLooking: () => () => void) {
+    this.#settings = settings;
+    this.#dialer = dialer;
+    this.#keepLooking = keepLooking;
+  }
+
+  async open(actor: string, initial: Uint8Array, peer: ChannelPeer): Promise<RemoteChannel> {
+    const { channels } = this.#settings.limits;
+    if (this.#open.size + this.#opening >= channels) {
+      throw new StageError("InvalidRequest", `${channels} channels are open, and there may be no more: close one first.`);
+    }
+    this.#opening += 1;
+    try {
+      const ends = { over: (channel: RemoteChannel) => this.#over(channel) };
+      const channel = await RemoteChannel.open(this.#settings, this.#dialer, actor, initial, peer, ends);
+      this.#open.set(channel, this.#keepLooking());
+      return channel;
+    } finally {
+      this.#opening -= 1;
+    }
+  }
+
+  endOf(actor: string): void {
+    for (const channel of Array.from(this.#open.keys()))
+      if (channel.actor === actor) channel.end("The actor ended, and the channel with it.");
+  }
+
+  close(): void {
+    for (const channel of Array.from(this.#open.keys())) channel.end(`The connection to ${this.#settings.server} was closed here.`);
+  }
+
+  #over(channel: RemoteChannel): void {
+    this.#open.get(channel)?.();
+    this.#open.delete(channel);
+  }
+}

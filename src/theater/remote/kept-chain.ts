@@ -1,0 +1,145 @@
+import { hash } from "node:crypto";
+import { StageError, type EventQuery, type StageEvent } from "../stage.ts";
+import type { TheaterEvent } from "../theater-stage.ts";
+import { hexOf, linked } from "./linked.ts";
+import { outcomeOf } from "./outcome.ts";
+
+interface Kept {
+  readonly event: TheaterEvent;
+  readonly id: string;
+  readonly type: string;
+  /** When it was first seen here. */
+  readonly seenAt: number;
+  /** A digest of the state after it; null: none. Undefined: unknown. */
+  readonly state: string | null | undefined;
+  /** No call went well since that one failed. */
+  readonly failed: { readonly at: string; readonly why: string } | undefined;
+}
+
+/** The newest events of one actor, as far as they came here. */
+export class KeptChain {
+  readonly actor: string;
+  readonly #most: number;
+  #kept: Kept[] = [];
+  #at = new Map<string, number>();
+  /** Those before the first kept. */
+  #dropped = 0;
+  #bytes = 0;
+  /** Nothing is missing between those that are here, and what was before them was seen. */
+  #sound = false;
+
+  constructor(actor: string, most: number) {
+    this.actor = actor;
+    this.#most = most;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** When the first of all events was, where it is here. */
+  get createdAt(): number | undefined {
+    const [first] = this.#kept;
+    return first?.event.parentHash === null && first.event.timestamp > 0 ? first.event.timestamp : undefined;
+  }
+
+  /** Its last call failed: at which event, and why. */
+  get halted(): { readonly after: number; readonly why: string } | undefined {
+    const failed = this.#kept.at(-1)?.failed;
+    if (failed === undefined) return undefined;
+    return { after: this.#dropped + (this.#at.get(failed.at) ?? 0) + 1, why: failed.why };
+  }
+
+  /** The whole chain as the server has it. */
+  replace(events: readonly TheaterEvent[], now: number): void {
+    const [before, at] = this.#sound ? [this.#kept, this.#at] : [[], new Map<string, number>()];
+    this.#kept = [];
+    this.#at = new Map();
+    this.#dropped = this.#bytes = 0;
+    for (const event of linked(events)) {
+      const id = hexOf(event.hash);
+      // A hash stands for all before it, too: what follows from them need not be worked out again.
+      this.#push(before[at.get(id) ?? -1] ?? this.#judged(event, id, now));
+    }
+    this.#sound = true;
+    this.#trim();
+  }
+
+  /** False: it was here. */
+  append(event: TheaterEvent, now: number): boolean {
+    const id = hexOf(event.hash);
+    if (this.#at.has(id)) return false;
+    const parent = event.parentHash === null ? undefined : hexOf(event.parentHash);
+    this.#sound = this.#kept.length === 0 ? parent === undefined : this.#sound && parent === this.#kept.at(-1)?.id;
+    this.#push(this.#judged(event, id, now));
+    if (this.#kept.length >= this.#most * 2) this.#trim();
+    return true;
+  }
+
+  /** Throws `InvalidRequest` where it begins at an event that is not here. */
+  page({ after, before, limit }: EventQuery): readonly StageEvent[] {
+    const from = after === undefined ? 0 : this.#place(after) + 1;
+    const to = before === undefined ? this.#kept.length : this.#place(before);
+    const [first, end] = after === undefined ? [Math.max(from, to - limit), to] : [from, Math.min(to, from + limit)];
+    return this.#kept.slice(first, end).map((kept, at) => this.#told(kept, first + at));
+  }
+
+  event(id: string): StageEvent | undefined {
+    const at = this.#at.get(id);
+    const kept = at === undefined ? undefined : this.#kept[at];
+    return at === undefined || kept === undefined ? undefined : this.#told(kept, at);
+  }
+
+  #told({ event, id, type, seenAt }: Kept, at: number): StageEvent {
+    const next = this.#kept[at + 1];
+    return {
+      id,
+      actor: this.actor,
+      // Servers since 2026 tell none.
+      at: event.timestamp > 0 ? event.timestamp : seenAt,
+      type,
+      parent: event.parentHash === null ? null : hexOf(event.parentHash),
+      data: event.data,
+      children: next === undefined ? [] : [next.id],
+    };
+  }
+
+  #place(id: string): number {
+    const at = this.#at.get(id);
+    if (at !== undefined) return at;
+    throw new StageError(
+      "InvalidRequest",
+      `The actor has no event ${id.slice(0, 64)} that is known here: ask for its last events instead.`,
+    );
+  }
+
+  #judged(event: TheaterEvent, id: string, seenAt: number): Kept {
+    const last = this.#kept.at(-1);
+    const isNext = event.parentHash !== null && last !== undefined && hexOf(event.parentHash) === last.id;
+    const before = event.parentHash === null ? null : isNext ? last.state : undefined;
+    const outcome = outcomeOf(event);
+    if (outcome === undefined || "failed" in outcome) {
+      const failed = outcome === undefined ? last?.failed : { at: id, why: outcome.failed };
+      return { event, id, type: event.eventType, seenAt, state: before, failed };
+    }
+    const state = outcome.state === null ? null : hash("sha1", outcome.state);
+    const type = before !== undefined && state !== before ? "StateChanged" : event.eventType;
+    return { event, id, type, seenAt, state, failed: undefined };
+  }
+
+  #push(kept: Kept): void {
+    if (this.#at.has(kept.id)) return;
+    this.#at.set(kept.id, this.#kept.length);
+    this.#kept.push(kept);
+    this.#bytes += kept.event.data.length;
+  }
+
+  #trim(): void {
+    const extra = this.#kept.length - this.#most;
+    if (extra <= 0) return;
+    for (const { event } of this.#kept.slice(0, extra)) this.#bytes -= event.data.length;
+    this.#kept = this.#kept.slice(extra);
+    this.#dropped += extra;
+    this.#at = new Map(this.#kept.map(({ id }, at) => [id, at]));
+  }
+}

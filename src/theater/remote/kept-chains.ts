@@ -1,0 +1,55 @@
+import type { StageEvent } from "../stage.ts";
+import type { TheaterEvent } from "../theater-stage.ts";
+import { KeptChain } from "./kept-chain.ts";
+import type { Settings } from "./options.ts";
+
+/** What was seen of chains: those that were not asked for the longest time go when it is too much. */
+export class KeptChains {
+  readonly #settings: Settings;
+  readonly #chains = new Map<string, KeptChain>();
+  #bytes = 0;
+
+  constructor(settings: Settings) {
+    this.#settings = settings;
+  }
+
+  get(actor: string): KeptChain | undefined {
+    return this.#chains.get(actor);
+  }
+
+  replace(actor: string, events: readonly TheaterEvent[]): KeptChain {
+    return this.#change(actor, (chain) => chain.replace(events, this.#settings.clock.now()));
+  }
+
+  /** False: it was here. */
+  append(actor: string, event: TheaterEvent): boolean {
+    let isNew = false;
+    this.#change(actor, (chain) => (isNew = chain.append(event, this.#settings.clock.now())));
+    return isNew;
+  }
+
+  event(id: string): StageEvent | undefined {
+    for (const chain of this.#chains.values()) {
+      const event = chain.event(id);
+      if (event !== undefined) return event;
+    }
+    return undefined;
+  }
+
+  #change(actor: string, change: (chain: KeptChain) => void): KeptChain {
+    const { limits } = this.#settings;
+    const chain = this.#chains.get(actor) ?? new KeptChain(actor, limits.events);
+    this.#chains.delete(actor);
+    this.#chains.set(actor, chain);
+    this.#bytes -= chain.bytes;
+    change(chain);
+    this.#bytes += chain.bytes;
+    for (const [oldest, { bytes }] of this.#chains) {
+      if (this.#bytes <= limits.eventBytes && this.#chains.size <= limits.events) break;
+      if (oldest === actor) break;
+      this.#chains.delete(oldest);
+      this.#bytes -= bytes;
+    }
+    return chain;
+  }
+}

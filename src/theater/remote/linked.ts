@@ -1,0 +1,23 @@
+import type { TheaterEvent } from "../theater-stage.ts";
+
+export const hexOf = (hash: Uint8Array): string => Buffer.from(hash.buffer, hash.byteOffset, hash.byteLength).toString("hex");
+
+const follows = (event: TheaterEvent, before: TheaterEvent | undefined): boolean =>
+  before === undefined || (event.parentHash !== null && Buffer.compare(event.parentHash, before.hash) === 0);
+
+/** In the order of their links: times do not tell it, since a call's events may bear the time since the call. */
+export function linked(events: readonly TheaterEvent[]): readonly TheaterEvent[] {
+  if (events.every((event, at) => follows(event, events[at - 1]))) return events;
+  const hashes = new Set(events.map(({ hash }) => hexOf(hash)));
+  const next = new Map<string, TheaterEvent>();
+  let event: TheaterEvent | undefined;
+  for (const one of events) {
+    const parent = one.parentHash === null ? "" : hexOf(one.parentHash);
+    if (hashes.has(parent)) next.set(parent, one);
+    else event ??= one;
+  }
+  const chain: TheaterEvent[] = [];
+  // At most as many as there are: links may lead round.
+  for (; event !== undefined && chain.length < events.length; event = next.get(hexOf(event.hash))) chain.push(event);
+  return chain;
+}

@@ -1,0 +1,24 @@
+import type { TheaterEvent } from "../theater-stage.ts";
+import { readWireJson, WIRE_LIMITS, WireError, type WireValue } from "../wire/index.ts";
+
+/** What a call into an actor came to. */
+export type Outcome = { readonly state: Uint8Array | null } | { readonly failed: string };
+
+const field = (value: WireValue | undefined, name: string): WireValue | undefined => (value instanceof Map ? value.get(name) : undefined);
+const isList = (value: WireValue | undefined): value is readonly WireValue[] => Array.isArray(value);
+
+/** Undefined: it is another event, or its data are none that are known here. */
+export function outcomeOf({ eventType, data }: TheaterEvent): Outcome | undefined {
+  if (eventType !== "wasm") return undefined;
+  try {
+    const wasm = field(readWireJson(data, WIRE_LIMITS), "Wasm");
+    const message = field(field(wasm, "WasmError"), "message");
+    if (typeof message === "string") return { failed: message };
+    const result = field(field(wasm, "WasmResult"), "result");
+    const state = isList(result) ? result[0] : undefined;
+    return state === null || state instanceof Uint8Array ? { state } : undefined;
+  } catch (error) {
+    if (error instanceof WireError) return undefined;
+    throw error;
+  }
+}

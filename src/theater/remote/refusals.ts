@@ -1,0 +1,56 @@
+import { StageError, type StageCode } from "../stage.ts";
+import { WireError, type Command } from "../wire/index.ts";
+import type { Refusal } from "./answers.ts";
+import { LineError } from "./line-error.ts";
+import type { Settings } from "./options.ts";
+
+/** How to find out whether a command that got no reply was carried out. */
+const FIND_OUT: Partial<Record<Command["is"], string>> = {
+  StartActor: "list the actors to see whether it was started",
+  StopActor: "list the actors to see whether it is still there",
+  RestartActor: "list the actors to see whether it runs",
+  SendActorMessage: "read the actor's events to see whether it came",
+  RequestActorMessage: "read the actor's events to see whether it came, and what it did",
+  OpenChannel: "read the actor's events to see whether it saw the channel, which is closed now",
+  SendOnChannel: "read the actor's events to see whether it came; the channel is closed now",
+  CloseChannel: "the channel is closed now, since its connection is",
+};
+
+/** What to do instead, where the protocol has a word and no sentence. */
+const NEXT: Partial<Record<StageCode, string>> = {
+  ActorNotFound: "list the actors to see who is there",
+  ActorNotRunning: "read its events to see why, and start another",
+  ChannelNotFound: "open another",
+  ChannelClosed: "open another",
+  ChannelRejected: "the actor did not take it: what it takes, its author says",
+  Timeout: "see whether it is busy, and try again",
+};
+
+/** What the server itself said. */
+export function refused({ fault }: Refusal, { server }: Settings): StageError {
+  const next = NEXT[fault.code];
+  return new StageError(fault.code, `${sentence(`${server} says: ${fault.message}`)}${next === undefined ? "" : ` What to do: ${next}.`}`);
+}
+
+const sentence = (text: string): string => {
+  const begun = text.charAt(0).toUpperCase() + text.slice(1, 2_000);
+  return /[.!?]$/u.test(begun) ? begun : `${begun}.`;
+};
+
+/** Anything thrown below, as a stage's. A command that was written and has no reply may have been carried out. */
+export function asStageError(error: unknown, is: Command["is"], { server }: Settings): StageError {
+  if (error instanceof StageError) return error;
+  const cause = { cause: error };
+  if (error instanceof WireError) return new StageError("InvalidRequest", `${is} cannot be sent to ${server}: ${error.message}`, cause);
+  if (!(error instanceof LineError)) return new StageError("InternalError", `${is} failed here: report this.`, cause);
+  const findOut = FIND_OUT[is];
+  const outcome =
+    findOut === undefined
+      ? "Nothing was changed: try again."
+      : error.sent
+        ? `${is} had been sent, so whether it was carried out is unknown: ${findOut}. It was not sent again.`
+        : `${is} had not been sent: try again.`;
+  const said = `${sentence(`${server} gave no answer. ${error.message}`)} ${outcome}`;
+  if (error.why === "silent") return new StageError("Timeout", said, cause);
+  return new StageError(error.why === "garbled" ? "SerializationError" : "CommunicationError", said, cause);
+}

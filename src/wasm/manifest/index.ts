@@ -1,0 +1,4 @@
+export { ManifestError, type ManifestCode, type TextPlace } from "./manifest-error.ts";
+export { ManifestFinder, type ManifestOptions } from "./manifest-finder.ts";
+export { MANIFEST_BYTES, readManifest } from "./read-manifest.ts";
+export { MANIFEST_SPACE } from "./reference.ts";

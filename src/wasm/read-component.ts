@@ -12,6 +12,7 @@ import { WasmError } from "./wasm-error.ts";
 import { type ActorExport, actorExports, checkImports } from "./world/check-world.ts";
 import { liftedSignature } from "./link/flat.ts";
 import type { ExportName } from "./world/interfaces.ts";
+import { exportNameOfCore } from "./world/names.ts";
 
 /** 64 MiB: JavaScript guests, which bring their engine, have 12. */
 export const MAX_COMPONENT_BYTES = 64 * 1024 * 1024;
@@ -65,6 +66,15 @@ function coreExport(main: MainModule, uses: Uses, { func, type, old }: ActorExpo
   };
 }
 
+/** Between two sections nothing says that a component is cut off: what its code has for handlers does. */
+function refuseForgotten(main: MainModule, functions: ReadonlyMap<ExportName, unknown>): void {
+  for (const core of main.core.exports.keys()) {
+    const name = exportNameOfCore(core);
+    if (name !== undefined && !functions.has(name))
+      throw bad(`The component has code for ${name} and does not export it: it is cut off, or its world lacks that interface.`);
+  }
+}
+
 /**
  * Reads a component of Theater's world, checks the types of all it imports and exports, and finds the core module that
  * holds its code. Not whether that code is valid: compiling does. Takes time in proportion to its size. Throws
@@ -81,15 +91,16 @@ export function readComponent(bytes: Uint8Array): Component {
   const uses = new Uses(main);
   const exports: Partial<Record<ExportName, CoreExport>> = {};
   for (const [name, each] of actor.functions) exports[name] = coreExport(main, uses, each);
+  refuseForgotten(main, actor.functions);
   refuseLinked(main, model.coreInstances);
-  const imports = importsOf(main.instance, main.core.imports, fixupsOf(model.coreInstances), uses.add);
+  const imports = importsOf(main.instance, main.core.imports, fixupsOf(main.instance, model.coreInstances), uses.add);
   if (uses.memory === undefined || uses.realloc === undefined)
     throw bad("The component names no memory or no allocator, and its functions take bytes: build it again.");
   return {
     digest: hash("sha256", bytes, "hex"),
     package: actor.package,
-    // Not a view: what is sent to a worker would take all the rest with it.
-    module: main.instance.module.slice(),
+    // Not a view: what is sent to a worker would take all the rest with it. Nor `slice`, which of a Buffer is a view.
+    module: new Uint8Array(main.instance.module),
     realloc: uses.realloc,
     memory: uses.memory,
     imports,

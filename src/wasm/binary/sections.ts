@@ -11,9 +11,14 @@ export interface Section {
 /** A custom section, in modules and components alike: names, producers, and whatever else nothing depends on. */
 const CUSTOM = 0;
 
-/** All but the custom sections. Whoever takes one reads it to its end. */
-export function* sections(reader: Reader): Generator<Section> {
-  while (!reader.done) {
+/** Real ones have a hundred. */
+const MAX_SECTIONS = 100_000;
+
+/** All but the custom sections. Whoever takes one reads it to its end. `each` is called for custom ones too. */
+export function* sections(reader: Reader, each?: () => void): Generator<Section> {
+  for (let count = 0; !reader.done; count += 1) {
+    if (count >= MAX_SECTIONS) throw reader.bad(`it has more than ${MAX_SECTIONS} sections`);
+    each?.();
     const from = reader.at;
     const id = reader.u8();
     const body = reader.part(reader.u32());

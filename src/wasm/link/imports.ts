@@ -11,6 +11,8 @@ type Imports = Component["imports"];
 
 /** Theater's world has some 50 functions. */
 const MAX_IMPORTS = 1_000;
+/** The table's, the functions', and the main module's. */
+const MAX_FIXUP_ARGS = 3;
 
 /**
  * A function that takes its results by memory cannot be lowered before that memory exists: the module is given those of
@@ -25,14 +27,14 @@ function tableOwner(instance: CoreInstance): ModuleInstance | undefined {
   return undefined;
 }
 
-/** An instance's argument may be shared by any number: whose table is in it is found once. */
-export function fixupsOf(instances: readonly CoreInstance[]): Fixups {
+/** An argument may be shared by any number of instances: whose table is in it is found once. */
+export function fixupsOf(main: ModuleInstance, instances: readonly CoreInstance[]): Fixups {
   const owners = new Map(instances.map((instance) => [instance, tableOwner(instance)]));
   const fixups = new Map<ModuleInstance, readonly InlineCoreInstance[]>();
   for (const instance of instances) {
-    if (!("module" in instance) || instance.args.size > 2) continue;
+    if (!("module" in instance) || instance.args.size > MAX_FIXUP_ARGS) continue;
     const args = [...instance.args.values()];
-    const shim = args.map((arg) => owners.get(arg)).find((owner) => owner !== undefined);
+    const shim = args.map((arg) => owners.get(arg)).find((owner) => owner !== undefined && owner !== main);
     if (shim !== undefined) fixups.set(shim, fixups.has(shim) ? [] : args.filter((arg) => "items" in arg));
   }
   return fixups;

@@ -8,17 +8,19 @@ const INITIALIZE = "_initialize";
 const nameIn = (item: CoreItem | undefined, instance: ModuleInstance): string | undefined =>
   item !== undefined && "from" in item && item.from === instance ? item.name : undefined;
 
-/** Does nothing but call the main module's `_initialize`: so does whoever instantiates that alone. */
-function initializes(main: MainModule, instance: ModuleInstance): boolean {
-  const { imports, start } = readCoreModule(instance.module);
-  const [only] = imports;
-  if (imports.length !== 1 || only?.sort !== "func" || start !== 0) return false;
-  const arg = instance.args.get(only.module);
-  if (arg === undefined) return false;
-  const name = "items" in arg ? nameIn(arg.items.get(only.field), main.instance) : only.field;
-  if (name !== INITIALIZE) return false;
-  main.func({ sort: "func", from: main.instance, name }, { params: [], results: [] });
-  return true;
+/** Of the main module it knows `_initialize` only, and calls it first: so does whoever instantiates that alone. */
+function initializes(main: MainModule, { module, args }: ModuleInstance): boolean {
+  const { imports, start } = readCoreModule(module);
+  const theirs = imports.flatMap(({ module: of, field }, at) => {
+    const arg = args.get(of);
+    const name =
+      arg === main.instance ? field : arg !== undefined && "items" in arg ? nameIn(arg.items.get(field), main.instance) : undefined;
+    return name === undefined ? [] : [{ name, at }];
+  });
+  const [only] = theirs;
+  if (only?.name !== INITIALIZE || theirs.length !== 1) return false;
+  main.func({ sort: "func", from: main.instance, name: INITIALIZE }, { params: [], results: [] });
+  return start === imports.slice(0, only.at).filter(({ sort }) => sort === "func").length;
 }
 
 /**

@@ -4,7 +4,7 @@ import type { CoreInstance, CoreItem } from "./entities.ts";
 import { type Scope, sortOf } from "./scope.ts";
 
 /** What an instance of core items has under a name. Of a module's instance it is known when that module is read. */
-export function coreExport(reader: Reader, instance: CoreInstance, sort: CoreItem["sort"], name: string): CoreItem {
+function coreExport(reader: Reader, instance: CoreInstance, sort: CoreItem["sort"], name: string): CoreItem {
   if ("module" in instance) return { sort, from: instance, name };
   const item = instance.items.get(name);
   if (item?.sort !== sort) throw reader.bad(`a core instance exports no ${sort} ${quoted(name)}`);

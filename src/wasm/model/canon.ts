@@ -4,7 +4,7 @@ import { type Scope, needsJco } from "./scope.ts";
 
 const LIFT = 0x00;
 const LOWER = 0x01;
-const RESOURCES = [0x02, 0x03, 0x04];
+const RESOURCES = new Set([0x02, 0x03, 0x04]);
 
 function options(reader: Reader, scope: Scope): CanonOptions {
   const found: { memory?: CoreItem; realloc?: CoreItem; post?: CoreItem } = {};
@@ -38,7 +38,7 @@ export function canon(reader: Reader, scope: Scope): void {
     scope.add(reader, { sort: "func", signature: is.func, lifted });
     return;
   }
-  if (!RESOURCES.includes(code)) throw needsJco(`It uses the canonical built-in ${code}`);
+  if (!RESOURCES.has(code)) throw needsJco(`It uses the canonical built-in ${code}`);
   scope.entity(reader, "type");
   scope.addCore(reader, { sort: "func", builtin: "of a resource" });
 }

@@ -40,7 +40,7 @@ function exported(reader: Reader, scope: Scope, exports: Map<string, Entity>): v
 function run(reader: Reader, scope: Scope, imported: Imported): Exports {
   if (preamble(reader) !== COMPONENT) throw reader.bad("a component does not begin as one");
   const exports = new Map<string, Entity>();
-  for (const { id, from, to, body } of sections(reader)) {
+  for (const { id, from, to, body } of sections(reader, () => scope.work.step(reader))) {
     if (id === 1) scope.add(body, { sort: "module", bytes: body.rest() });
     else if (id === 4) {
       const { at } = body;

@@ -22,10 +22,17 @@ const flat = (table: Readonly<Record<string, Readonly<Record<string, WitFunction
 export const importTypes = flat(IMPORTS);
 export const exportTypes = flat(EXPORTS);
 
-export const isImportName = (name: string): name is ImportName => importTypes.has(name);
+const isImportName = (name: string): name is ImportName => importTypes.has(name);
 export const isExportName = (name: string): name is ExportName => exportTypes.has(name);
 export const isImportInterface = (name: string): name is ImportInterface => Object.hasOwn(IMPORTS, name);
 export const isExportInterface = (name: string): name is ExportInterface => Object.hasOwn(EXPORTS, name);
+
+/** Of what a core module calls `theater:simple/actor#init`; undefined: it is no export that Theater has. */
+export function exportNameOfCore(core: string): ExportName | undefined {
+  const hash = core.indexOf("#");
+  const full = `${interfaceName(core.slice(0, Math.max(hash, 0)))?.interface}.${core.slice(hash + 1)}`;
+  return isExportName(full) ? full : undefined;
+}
 
 /** Of a function of an interface; undefined: it is none that Theater has. */
 export function importName(of: string, name: string): ImportName | undefined {

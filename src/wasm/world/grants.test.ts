@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { component } from "../component.fixture.ts";
+import { readComponent } from "../read-component.ts";
+import { WasmError } from "../wasm-error.ts";
+import { checkGranted, neededGrants } from "./grants.ts";
+import { IMPORTS } from "./interfaces.ts";
+
+const { timing, runtime, "message-server-host": messages } = IMPORTS;
+const read = readComponent(
+  component({
+    imports: {
+      "theater:simple/timing": timing,
+      "theater:simple/runtime": { log: runtime.log },
+      "theater:simple/message-server-host": { send: messages.send, request: messages.request },
+    },
+  }),
+);
+
+void test("what a component imports tells the handlers its manifest has to list", () => {
+  assert.deepEqual(neededGrants(read), ["message-server", "runtime", "timing"]);
+  assert.deepEqual(neededGrants(readComponent(component({}))), []);
+  const all = Object.fromEntries(Object.entries(IMPORTS).map(([name, functions]) => [`theater:simple/${name}`, functions]));
+  assert.deepEqual(
+    neededGrants(readComponent(component({ imports: all }))),
+    Object.keys(IMPORTS)
+      .map((name) => (name === "message-server-host" ? "message-server" : name))
+      .toSorted(),
+  );
+});
+
+void test("what is not granted is named, with the functions that want it and the TOML that grants it", () => {
+  assert.doesNotThrow(() => checkGranted(read, { runtime: true, messageServer: true, timing: { minSleepMs: 1, maxSleepMs: 1_000 } }));
+  assert.throws(
+    () => checkGranted(read, { runtime: true }),
+    (error: unknown) => {
+      assert.ok(error instanceof WasmError);
+      assert.equal(error.code, "NOT_GRANTED");
+      assert.match(
+        error.message,
+        /theater:simple\/timing \(now, sleep, deadline\) and theater:simple\/message-server-host \(send, request\)/,
+      );
+      assert.match(error.message, /\[\[handlers\]\]\ntype = "timing"\n\n\[\[handlers\]\]\ntype = "message-server"\n$/);
+      return true;
+    },
+  );
+});

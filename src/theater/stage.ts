@@ -114,7 +114,7 @@ export interface StageChange {
 
 /** Where actors play: our own engine, or a Theater server over TCP. `id` is a UUID, or what else the stage takes for one. Throws `StageError` only. */
 export interface Stage extends AsyncDisposable {
-  /** Those that have not stopped, in the order of their ids: at most `limit` after `after`. */
+  /** Those that have not stopped, in an order of the stage's own: at most `limit` after the one of that id. */
   list(limit: number, after?: string): Promise<readonly StageActor[]>;
   count(): Promise<number>;
   actor(id: string): Promise<StageDetails>;

@@ -57,14 +57,13 @@ export function stageSuite(name: string, make: () => Promise<StagePlace>, traits
   const eventsOf = (stage: Stage, id: string): Promise<readonly StageEvent[]> => stage.events(id, { limit: 1_000 });
 
   describe(name, () => {
-    it("what is started is listed, in the order of ids, page by page", async ({ stage, echoManifest }) => {
+    it("what is started is listed, page by page", async ({ stage, echoManifest }) => {
       const before = await stage.count();
       const started = await Promise.all(Array.from({ length: 5 }, () => stage.start({ manifest: echoManifest })));
       for (const actor of started) assert.equal(actor.status, "RUNNING");
       assert.equal(await stage.count(), before + 5);
       const all = (await stage.list(1_000)).map(({ id }) => id);
-      assert.equal(new Set(started.map(({ id }) => id)).intersection(new Set(all)).size, 5);
-      assert.deepEqual(all, all.toSorted());
+      for (const { id } of started) assert.ok(all.includes(id));
       const paged: string[] = [];
       for (let page = await stage.list(2); page.length > 0; page = await stage.list(2, paged.at(-1))) {
         assert.ok(page.length <= 2);

@@ -1,0 +1,37 @@
+import type { ActorId, Engine } from "../../contract/index.ts";
+import { GUEST } from "../../wasm/index.ts";
+import { StageError } from "../stage.ts";
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/u;
+const ID = /^[a-z][a-z0-9-]{0,63}\/[^/]{1,768}$/u;
+const MOST_NAME_BYTES = 256;
+
+const isId = (text: string): text is ActorId => ID.test(text);
+
+/** A guest's actor, by its name. Throws `InvalidRequest` where that cannot be one. */
+export function guestNamed(name: string): ActorId {
+  const bytes = Buffer.byteLength(name);
+  if (bytes === 0 || bytes > MOST_NAME_BYTES || !name.isWellFormed())
+    throw new StageError("InvalidRequest", `A name is text of 1 to ${MOST_NAME_BYTES} bytes; this one has ${bytes}.`);
+  // A name that looks like an id would name another actor than itself.
+  if (UUID.test(name) || isId(name)) throw new StageError("InvalidRequest", `"${name}" looks like an actor's id: choose another name.`);
+  return `${GUEST}/${encodeURIComponent(name)}`;
+}
+
+export const notFound = (id: string): StageError =>
+  new StageError(
+    "ActorNotFound",
+    `There is no actor ${JSON.stringify(id.slice(0, 200))}: list_actors tells the ids and names of those there are.`,
+  );
+
+/** Of whoever has that UUID, that `kind/key`, or, a guest, that name. Throws `ActorNotFound`. */
+export async function addressed(engine: Pick<Engine, "find">, id: string): Promise<ActorId> {
+  if (UUID.test(id)) {
+    const found = await engine.find(id);
+    if (found === undefined) throw notFound(id);
+    return found;
+  }
+  if (isId(id)) return id;
+  if (id === "" || Buffer.byteLength(id) > MOST_NAME_BYTES || !id.isWellFormed()) throw notFound(id);
+  return `${GUEST}/${encodeURIComponent(id)}`;
+}

@@ -1,0 +1,110 @@
+import { readBody, readHeader } from "../../chain/index.ts";
+import type { ActorId, Change, ChainEvent, ContentStore, Engine, Snapshot } from "../../contract/index.ts";
+import { Projector, theaterEvents } from "../chain/index.ts";
+import type { ActorEnd, TheaterEvent } from "../theater-stage.ts";
+import { endOf, failureIn } from "./actor-end.ts";
+
+export interface Follower {
+  event(event: TheaterEvent): void;
+  ended(end: ActorEnd): void;
+}
+
+/** Chains as Theater tells them, whole and as they grow. */
+export class Chains {
+  readonly #engine: Engine;
+  readonly #contents: ContentStore;
+  readonly #followed = new Map<ActorId, Followed>();
+
+  constructor(engine: Engine, contents: ContentStore) {
+    this.#engine = engine;
+    this.#contents = contents;
+  }
+
+  async whole({ id }: Pick<Snapshot, "id">): Promise<readonly TheaterEvent[]> {
+    const events: TheaterEvent[] = [];
+    for await (const event of theaterEvents(this.#engine.history(id), (digest) => this.#contents.get(digest))) events.push(event);
+    return events;
+  }
+
+  /** Once it settles, nothing that is committed later is missed, and nothing from before is told. */
+  async follow({ id, seq }: Pick<Snapshot, "id" | "seq">, follower: Follower): Promise<() => void> {
+    let followed = this.#followed.get(id);
+    if (followed === undefined) {
+      followed = new Followed(this.#engine, this.#contents, id, () => this.#followed.delete(id));
+      this.#followed.set(id, followed);
+    }
+    return followed.add(follower, seq);
+  }
+
+  close(): void {
+    for (const followed of this.#followed.values()) followed.close();
+    this.#followed.clear();
+  }
+}
+
+/** One actor's chain, told once to all who follow it. */
+class Followed {
+  readonly #engine: Engine;
+  readonly #id: ActorId;
+  readonly #get: ContentStore["get"];
+  readonly #projector: Projector;
+  readonly #left: () => void;
+  readonly #unwatch: () => void;
+  /** With the last event each knew when it came. */
+  readonly #followers = new Map<Follower, number>();
+  #reading: Promise<void> = Promise.resolve();
+  /** Read last, unless it was told as the actor's end. */
+  #last: { readonly event: ChainEvent } | undefined;
+
+  constructor(engine: Engine, contents: ContentStore, id: ActorId, left: () => void) {
+    this.#engine = engine;
+    this.#id = id;
+    this.#left = left;
+    this.#get = (digest) => contents.get(digest);
+    this.#projector = new Projector(this.#get);
+    this.#unwatch = engine.watch(id, (change) => void this.#readOn(change));
+  }
+
+  async add(follower: Follower, seq: number): Promise<() => void> {
+    this.#followers.set(follower, seq);
+    await this.#readOn();
+    return () => {
+      if (this.#followers.delete(follower) && this.#followers.size === 0) this.close();
+    };
+  }
+
+  close(): void {
+    this.#followers.clear();
+    this.#unwatch();
+    this.#left();
+  }
+
+  /** In the chain's order, one reader at a time; what cannot be read now comes with the next change. */
+  #readOn(change?: Change): Promise<void> {
+    this.#reading = this.#reading.then(() => this.#read(change)).catch(() => undefined);
+    return this.#reading;
+  }
+
+  async #read(change: Change | undefined): Promise<void> {
+    for await (const event of this.#engine.history(this.#id, this.#projector.seq)) {
+      if (this.#followers.size === 0) return;
+      const told = await this.#projector.next(event);
+      this.#last = { event };
+      const failure = failureIn(readBody(event), told.at(-1));
+      this.#tell(readHeader(event).seq, (follower) => {
+        for (const one of told) follower.event(one);
+        if (failure !== undefined) follower.ended(failure);
+      });
+    }
+    // An event may be read before it is announced that the actor ended with it.
+    if (change?.status !== "stopped" || this.#last?.event.id !== change.head) return;
+    const { event } = this.#last;
+    this.#last = undefined;
+    const end = await endOf(readBody(event), this.#get);
+    this.#tell(change.seq, (follower) => follower.ended(end));
+  }
+
+  #tell(seq: number, tell: (follower: Follower) => void): void {
+    for (const [follower, known] of this.#followers) if (seq > known) tell(follower);
+  }
+}

@@ -1,0 +1,103 @@
+import type { ActorId, Change, Engine, Entropy, Json } from "../../contract/index.ts";
+import type { ChannelPeer, StageChannel } from "../stage.ts";
+import { StageError } from "../stage.ts";
+import { valueOf } from "./engine-fault.ts";
+
+interface Open {
+  readonly actor: ActorId;
+  readonly peer: ChannelPeer;
+  readonly unwatch: () => void;
+}
+
+const encode = (data: Uint8Array): string => Buffer.from(data).toString("base64");
+const decode = (text: string): Uint8Array => new Uint8Array(Buffer.from(text, "base64"));
+
+/** Channels between guests and whoever is outside: they live as long as this process. */
+export class Channels {
+  readonly #open = new Map<string, Open>();
+  readonly #engine: Engine;
+  readonly #entropy: Entropy;
+  readonly #host: string;
+
+  /** `host` names this process in what guests keep of their channels. */
+  constructor(engine: Engine, entropy: Entropy, host: string) {
+    this.#engine = engine;
+    this.#entropy = entropy;
+    this.#host = host;
+  }
+
+  /** Throws `ChannelRejected` where the guest does not accept. */
+  async open(actor: ActorId, initial: Uint8Array, peer: ChannelPeer): Promise<StageChannel> {
+    const id = `ch_${this.#entropy.hex(8)}`;
+    const channel: Open = { actor, peer, unwatch: this.#engine.watch(actor, (change) => this.#told(id, change)) };
+    // Before the guest is asked: it may send on the channel as it accepts it.
+    this.#open.set(id, channel);
+    try {
+      const args = { channel: id, data: encode(initial), end: { host: this.#host } };
+      const answer = fieldsOf(valueOf(await this.#engine.call({ to: actor, action: "channel-open", args })));
+      const greeting = typeof answer["data"] === "string" ? decode(answer["data"]) : undefined;
+      if (answer["accepted"] !== true) {
+        const why = greeting === undefined ? "" : ` It says: ${new TextDecoder().decode(greeting.subarray(0, 500))}`;
+        throw new StageError("ChannelRejected", `The actor did not accept the channel.${why}`);
+      }
+      if (!this.#open.has(id)) throw ended(id);
+      return {
+        id,
+        ...(greeting === undefined ? {} : { greeting }),
+        send: (data) => this.#send(id, data),
+        close: () => this.#close(id),
+      };
+    } catch (error) {
+      this.#forget(id);
+      throw error;
+    }
+  }
+
+  /** Nobody outside is there any more. */
+  async closeAll(): Promise<void> {
+    await Promise.allSettled([...this.#open.keys()].map((id) => this.#close(id)));
+  }
+
+  async #send(id: string, data: Uint8Array): Promise<void> {
+    const channel = this.#open.get(id);
+    if (channel === undefined) throw ended(id);
+    valueOf(await this.#engine.call({ to: channel.actor, action: "channel-message", args: { channel: id, data: encode(data) } }));
+  }
+
+  async #close(id: string): Promise<void> {
+    const channel = this.#forget(id);
+    if (channel === undefined) return;
+    valueOf(await this.#engine.call({ to: channel.actor, action: "channel-close", args: { channel: id, why: "closed by its other end" } }));
+  }
+
+  #forget(id: string): Open | undefined {
+    const channel = this.#open.get(id);
+    this.#open.delete(id);
+    channel?.unwatch();
+    return channel;
+  }
+
+  #told(id: string, { status, emit }: Change): void {
+    const channel = this.#open.get(id);
+    if (channel === undefined) return;
+    for (const line of emit ?? []) {
+      const { channel: of, data, closed } = fieldsOf(line);
+      if (of !== id) continue;
+      if (typeof data === "string") channel.peer.message(decode(data));
+      if (typeof closed === "string") {
+        this.#forget(id);
+        channel.peer.closed(closed);
+        return;
+      }
+    }
+    if (status !== "stopped") return;
+    this.#forget(id);
+    channel.peer.closed("the actor has stopped");
+  }
+}
+
+const ended = (id: string): StageError => new StageError("ChannelClosed", `The channel ${id} has ended: open another.`);
+
+const fieldsOf = (value: unknown): Readonly<Record<string, Json | undefined>> => (isBag(value) ? value : {});
+const isBag = (value: unknown): value is Readonly<Record<string, Json>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);

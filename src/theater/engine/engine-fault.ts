@@ -1,0 +1,52 @@
+import { EngineError, type Reply, TroupeError } from "../../contract/index.ts";
+import { ManifestError, WasmError } from "../../wasm/index.ts";
+import { StageError, type StageCode } from "../stage.ts";
+
+const CODES: Readonly<Partial<Record<string, StageCode>>> = {
+  NO_ACTOR: "ActorNotFound",
+  UNKNOWN_KIND: "InvalidRequest",
+  BAD_ID: "ActorNotFound",
+  UNKNOWN: "InvalidRequest",
+  INVALID: "InvalidRequest",
+  INVALID_PARAMS: "InvalidRequest",
+  ACTOR_STOPPED: "ActorNotRunning",
+  ACTOR_FAILED: "ActorError",
+  PAUSED: "ActorError",
+  DEADLINE: "Timeout",
+  WORK_TIMEOUT: "Timeout",
+  CANCELLED: "Timeout",
+  OUTCOME_UNKNOWN: "CommunicationError",
+  DRAINING: "RuntimeError",
+  MAILBOX_FULL: "RuntimeError",
+};
+
+const codeFor = (code: string): StageCode => CODES[code] ?? (code.startsWith("STORE_") ? "StoreError" : "ActorError");
+
+/** Whatever an engine, a store or a sandbox threw, as Theater calls it. */
+export function stageError(error: unknown): StageError {
+  if (error instanceof StageError) return error;
+  if (error instanceof ManifestError || error instanceof WasmError)
+    return new StageError("InvalidRequest", error.message, { cause: error });
+  if (error instanceof EngineError || error instanceof TroupeError)
+    return new StageError(codeFor(error.code), error.message, { cause: error });
+  return new StageError("InternalError", "This failed for a reason of the server's own: its log says which.", { cause: error });
+}
+
+/** The value of a reply that has one. Throws what stands in its place. */
+export function valueOf(reply: Reply): unknown {
+  if ("ok" in reply) return reply.ok;
+  if ("refused" in reply) throw new StageError(codeFor(reply.refused.code), reply.refused.message);
+  throw new StageError(
+    "InvalidRequest",
+    "The actor asks its caller a question first, which this protocol cannot carry: use its tools over MCP.",
+  );
+}
+
+/** Runs it; what it throws is a `StageError`. */
+export async function staged<T>(run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    throw stageError(error);
+  }
+}

@@ -1,0 +1,258 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { describe, it } from "node:test";
+import { actor } from "../../actor/index.ts";
+import { systemClock, systemEntropy } from "../../contract/index.ts";
+import { LocalEngine } from "../../engine/index.ts";
+import { memoryContents, memoryStore } from "../../store/index.ts";
+import { checkGranted, createGuests, createSandbox, GUEST_LIMITS, ManifestFinder, readComponent } from "../../wasm/index.ts";
+import { verifyTheater } from "../chain/index.ts";
+import { EngineStage } from "./engine-stage.ts";
+import * as z from "zod";
+
+const root = resolve(import.meta.dirname, "../../..");
+const guests = join(root, "test/wasm/guests");
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+const text = (data: Uint8Array | undefined): string | undefined => (data === undefined ? undefined : new TextDecoder().decode(data));
+
+const door = actor("door", {
+  describe: "A door.",
+  per: "handle",
+  state: z.object({ open: z.boolean().default(false) }),
+  tools: {
+    push: {
+      describe: "Push it.",
+      run({ state }) {
+        state.open = true;
+        return "It opens.";
+      },
+    },
+  },
+});
+
+const manifest = (handlers: readonly string[], more = ""): string =>
+  `name = "player"\ncomponent = "player.wasm"\n${more}\n${handlers.map((type) => `[[handlers]]\ntype = "${type}"\nconfig = {}`).join("\n")}\n`;
+
+async function opened() {
+  const store = memoryStore();
+  const contents = memoryContents();
+  const sandbox = createSandbox({ workers: 1 });
+  const house = createGuests({
+    sandbox,
+    contents,
+    clock: systemClock,
+    entropy: systemEntropy,
+    persistence: "disk",
+    limits: { ...GUEST_LIMITS, callMs: 500 },
+    manifests: new ManifestFinder({ contents, directory: guests }),
+    readComponent,
+    checkGranted,
+    variables: {},
+  });
+  const engine = await LocalEngine.start({ kinds: [house.kind, door], store });
+  const detach = house.attach(engine);
+  const stage = new EngineStage({ engine, guests: house, contents, kinds: [door], entropy: systemEntropy });
+  return {
+    engine,
+    stage,
+    contents,
+    house,
+    wasm: (name: string): Uint8Array => readFileSync(join(guests, name, `${name}.wasm`)),
+    async [Symbol.asyncDispose]() {
+      await stage[Symbol.asyncDispose]();
+      detach();
+      await engine[Symbol.asyncDispose]();
+      await sandbox[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const never = new AbortController().signal;
+const BOTH = manifest(["runtime", "message-server"]);
+
+describe("our engine as a stage", () => {
+  it("starts a guest, talks to it, tells its state, and stops it", async () => {
+    await using on = await opened();
+    const { stage } = on;
+    const began = await stage.start({ manifest: BOTH, component: on.wasm("echo"), name: "echo" });
+    assert.deepEqual([began.name, began.status], ["player", "RUNNING"]);
+    assert.equal(text(await stage.request(began.id, bytes("hello"), never)), "hello");
+    assert.equal(text(await stage.request("echo", bytes("by name"), never)), "by name");
+    await stage.send("echo", bytes("kept"));
+    while (text(await stage.state("echo")) !== "kept") await new Promise((done) => setTimeout(done, 5));
+    const details = await stage.actor("echo");
+    assert.equal(details.manifestContent, BOTH);
+    assert.deepEqual(
+      (await stage.list(10)).map(({ id }) => id),
+      [began.id],
+    );
+    await stage.stop("echo");
+    await assert.rejects(stage.request("echo", bytes("?"), never), { code: "ActorNotRunning" });
+    assert.equal((await stage.actor(began.id)).status, "STOPPED");
+    assert.deepEqual(await stage.list(10), []);
+  });
+
+  it("starts an actor that is no guest, and takes JSON for it", async () => {
+    await using on = await opened();
+    const began = await on.stage.start({ manifest: "kind:door", name: "front" });
+    const reply = await on.stage.request(began.id, bytes('{"action":"tools/push"}'), never);
+    assert.equal(text(reply), '"It opens."');
+    assert.equal(text(await on.stage.state("door/front")), '{"open":true}');
+    await assert.rejects(on.stage.request(began.id, bytes("push"), never), { code: "InvalidRequest" });
+    await assert.rejects(on.stage.start({ manifest: "kind:door", name: "front" }), { code: "ActorAlreadyExists" });
+    await assert.rejects(on.stage.start({ manifest: "kind:window" }), { code: "InvalidRequest", message: /door/ });
+  });
+
+  it("a guest that traps is paused: its last state stays, its failed event is told, and a restart resumes", async () => {
+    await using on = await opened();
+    const { stage } = on;
+    const { id } = await stage.start({ manifest: BOTH, component: on.wasm("hostile"), name: "villain" });
+    await assert.rejects(stage.request(id, bytes("u"), never), { code: "ActorError", message: /unreachable/ });
+    const paused = await stage.actor(id);
+    assert.equal(paused.status, "PAUSED");
+    assert.equal(paused.halted?.after, 2);
+    const refused = { code: "ActorError", message: /paused after event 2 .*restart_actor resumes/ };
+    await assert.rejects(stage.request(id, bytes("x"), never), refused);
+    await assert.rejects(stage.send(id, bytes("x")), refused);
+    assert.equal((await stage.restart(id)).status, "RUNNING");
+    assert.equal(text(await stage.request(id, bytes("."), never)), "still here");
+    await assert.rejects(stage.request(id, bytes("l"), never), { code: "ActorError", message: /500 ms|longer/ });
+    assert.equal((await stage.restart("villain")).id, id);
+    assert.equal(text(await stage.request(id, bytes("."), never)), "still here");
+  });
+
+  it("a guest whose init fails does not run, and another of its name may", async () => {
+    await using on = await opened();
+    const failing = on.stage.start({ manifest: BOTH, component: on.wasm("hostile"), name: "one", initialState: bytes("u") });
+    await assert.rejects(failing, { code: "ActorInitializationError" });
+    assert.deepEqual(await on.stage.list(10), []);
+    assert.equal((await on.stage.start({ manifest: BOTH, component: on.wasm("echo"), name: "one" })).status, "RUNNING");
+  });
+
+  it("what is wrong with a manifest or a component is told before anything begins", async () => {
+    await using on = await opened();
+    const { stage } = on;
+    await assert.rejects(stage.start({ manifest: "name = " }), { code: "InvalidRequest", message: /line 1/ });
+    await assert.rejects(stage.start({ manifest: BOTH, component: bytes("no component") }), { code: "InvalidRequest" });
+    await assert.rejects(stage.start({ manifest: manifest([]), component: on.wasm("asker") }), {
+      code: "InvalidRequest",
+      message: /handlers/,
+    });
+    await assert.rejects(stage.start({ manifest: "/etc/passwd" }), { code: "InvalidRequest" });
+    await assert.rejects(stage.start({ manifest: BOTH, component: on.wasm("echo"), name: "a/b/c".repeat(100) }), {
+      code: "InvalidRequest",
+    });
+    assert.deepEqual(await stage.list(10), []);
+  });
+
+  it("events: the newest, those before one, those after one, one by its id, with what follows and what they caused", async () => {
+    await using on = await opened();
+    const { stage } = on;
+    const { id } = await stage.start({ manifest: BOTH, component: on.wasm("echo"), name: "echo" });
+    for (let n = 0; n < 6; n += 1) await stage.request(id, bytes(String(n)), never);
+    const all = await stage.events(id, { limit: 100 });
+    assert.deepEqual(
+      all.map(({ parent }) => parent),
+      [null, ...all.slice(0, -1).map((event) => event.id)],
+    );
+    assert.deepEqual(
+      all.map(({ children }) => children[0]),
+      [...all.slice(1).map((event) => event.id), undefined],
+    );
+    const ids = async (query: Parameters<typeof stage.events>[1]): Promise<readonly number[]> =>
+      (await stage.events(id, query)).map((event) => all.findIndex((one) => one.id === event.id));
+    assert.deepEqual(await ids({ limit: 3 }), [4, 5, 6]);
+    assert.deepEqual(await ids({ limit: 3, before: all[4]?.id ?? "" }), [1, 2, 3]);
+    assert.deepEqual(await ids({ limit: 3, after: all[0]?.id ?? "" }), [1, 2, 3]);
+    assert.deepEqual(await ids({ limit: 3, after: all[6]?.id ?? "" }), []);
+    assert.deepEqual(await stage.event(all[3]?.id ?? ""), all[3]);
+    assert.equal(await stage.event("0".repeat(64)), undefined);
+    await assert.rejects(stage.events(id, { limit: 3, after: "0".repeat(64) }), { code: "InvalidRequest" });
+    assert.deepEqual([all[0]?.type, all[1]?.type], ["StateChanged", "request"]);
+  });
+
+  it("a channel: what the guest says on it, what it is told, its end with the actor", async () => {
+    await using on = await opened();
+    const { stage } = on;
+    const { id } = await stage.start({ manifest: BOTH, component: on.wasm("echo") });
+    const heard: string[] = [];
+    const peer = { message: (data: Uint8Array) => void heard.push(text(data) ?? ""), closed: (why: string) => void heard.push(why) };
+    const channel = await stage.open(id, bytes("hello"), peer);
+    assert.match(channel.id, /^ch_[0-9a-f]{16}$/);
+    assert.equal(text(channel.greeting), "hello");
+    await channel.send(bytes("on it"));
+    assert.equal(text(await stage.state(id)), "on it");
+    await channel.close();
+    assert.equal(text(await stage.state(id)), `closed ${channel.id}`);
+    await assert.rejects(channel.send(bytes("late")), { code: "ChannelClosed" });
+    assert.deepEqual(heard, []);
+    await stage.open(id, bytes("again"), peer);
+    await stage.stop(id);
+    assert.deepEqual(heard, ["the actor has stopped"]);
+    await assert.rejects(stage.open(id, bytes("more"), peer), { code: "ActorNotRunning" });
+  });
+
+  it("watchers are told who began, changed and ended, also where a name begins again", async () => {
+    await using on = await opened();
+    const { stage } = on;
+    const heard: string[] = [];
+    const undo = stage.watch(({ actor: of, what }) => void heard.push(`${of} ${what}`));
+    const settled = async (many: number): Promise<void> => {
+      while (heard.length < many) await new Promise((done) => setTimeout(done, 2));
+    };
+    const { id } = await stage.start({ manifest: BOTH, component: on.wasm("echo"), name: "echo" });
+    await settled(1);
+    await stage.request(id, bytes("1"), never);
+    await settled(2);
+    await stage.stop(id);
+    await settled(3);
+    const again = await stage.start({ manifest: BOTH, component: on.wasm("echo"), name: "echo" });
+    await settled(4);
+    assert.equal(again.id, id);
+    assert.deepEqual(heard, [`${id} began`, `${id} changed`, `${id} ended`, `${id} began`]);
+    undo();
+  });
+
+  it("Theater's chain: whole, linked by SHA-1, followed from now on, and the end of an actor with it", async () => {
+    await using on = await opened();
+    const { stage } = on;
+    const { id } = await stage.start({ manifest: BOTH, component: on.wasm("echo"), name: "echo" });
+    const heard: string[] = [];
+    const followed: Uint8Array[] = [];
+    const undo = await stage.follow(id, {
+      event: (event) => void followed.push(event.hash),
+      ended: (end) => void heard.push(end.how),
+    });
+    await stage.request(id, bytes("1"), never);
+    while (followed.length < 2) await new Promise((done) => setTimeout(done, 2));
+    const chain = await stage.chain(id);
+    assert.deepEqual(verifyTheater(chain), { ok: true, events: chain.length });
+    assert.deepEqual(
+      chain.slice(-followed.length).map(({ hash }) => hash),
+      followed,
+    );
+    await stage.stop(id);
+    while (heard.length < 1) await new Promise((done) => setTimeout(done, 2));
+    assert.deepEqual(heard, ["external-stop"]);
+    undo();
+  });
+
+  it("another component from its next message on, its state kept", async () => {
+    await using on = await opened();
+    const { stage } = on;
+    const { id } = await stage.start({ manifest: BOTH, component: on.wasm("echo"), initialState: bytes("kept") });
+    await stage.update(id, "globals/globals.wasm");
+    assert.equal(text(await stage.state(id)), "kept");
+    assert.equal(text(await stage.request(id, bytes("x"), never)), "0");
+  });
+
+  it("guests and their calls are run again from the chain, and end as they did", async () => {
+    await using on = await opened();
+    const { stage } = on;
+    await stage.start({ manifest: BOTH, component: on.wasm("echo"), name: "echo" });
+    for (const said of ["a", "b"]) await stage.request("echo", bytes(said), never);
+    const { run, mismatches } = await on.house.reexecute("guest/echo");
+    assert.deepEqual([run, mismatches], [3, []]);
+  });
+});

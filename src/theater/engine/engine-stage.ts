@@ -1,0 +1,284 @@
+import type { ActorId, Behaviour, Change, ContentStore, Engine, Entropy, Json, Snapshot } from "../../contract/index.ts";
+import { readHeader } from "../../chain/index.ts";
+import { GUEST, type Guests } from "../../wasm/index.ts";
+import type { ChannelPeer, EventQuery, StageActor, StageChange, StageChannel, StageDetails, StageEvent, StageStart } from "../stage.ts";
+import { StageError } from "../stage.ts";
+import type { ActorEnd, TheaterEvent, TheaterStage } from "../theater-stage.ts";
+import { addressed, guestNamed, notFound } from "./addresses.ts";
+import { pageOf, single } from "./chain-page.ts";
+import { Channels } from "./channels.ts";
+import { Chains } from "./chains.ts";
+import { staged, valueOf } from "./engine-fault.ts";
+import { actorOf, detailsOf, guestIn } from "./sight.ts";
+import { bytesOf, said } from "./speech.ts";
+
+export interface EngineStageOptions {
+  readonly engine: Engine;
+  /** Absent: no guests are started here. */
+  readonly guests?: Guests;
+  readonly contents: ContentStore;
+  /** Those that `kind:<name>` starts. */
+  readonly kinds: readonly Pick<Behaviour, "kind" | "per">[];
+  readonly entropy: Entropy;
+}
+
+const KIND = "kind:";
+/** All actors of all kinds. */
+const ALL = "*/*";
+
+/** Our own engine as a stage: guests and all other actors. */
+export class EngineStage implements TheaterStage {
+  readonly #options: EngineStageOptions;
+  readonly #engine: Engine;
+  readonly #channels: Channels;
+  readonly #chains: Chains;
+
+  constructor(options: EngineStageOptions) {
+    const { engine, contents, entropy, guests } = options;
+    this.#options = options;
+    this.#engine = engine;
+    this.#channels = new Channels(engine, entropy, guests?.host ?? entropy.uuid());
+    this.#chains = new Chains(engine, contents);
+  }
+
+  async list(limit: number, after?: string): Promise<readonly StageActor[]> {
+    return staged(async () => {
+      const from = after === undefined ? undefined : await addressed(this.#engine, after);
+      const changes = await this.#engine.list({ live: true, limit, ...(from === undefined ? {} : { after: from }) });
+      const read = await Promise.all(changes.map(({ id }) => this.#engine.read(id)));
+      return read.filter((snapshot) => snapshot !== undefined).map(actorOf);
+    });
+  }
+
+  count(): Promise<number> {
+    return staged(() => this.#engine.count({ live: true }));
+  }
+
+  actor(id: string): Promise<StageDetails> {
+    return staged(async () => detailsOf(await this.#known(id), this.#options.contents));
+  }
+
+  state(id: string): Promise<Uint8Array | undefined> {
+    return staged(async () => {
+      const snapshot = await this.#known(id);
+      const guest = guestIn(snapshot);
+      if (guest === undefined) return bytesOf(snapshot.state);
+      if (guest.state === null) return undefined;
+      const bytes = await this.#options.contents.get(guest.state);
+      if (bytes === undefined) throw new StageError("StoreError", `The state of ${snapshot.id} is no longer in the content store.`);
+      return bytes;
+    });
+  }
+
+  start(start: StageStart): Promise<StageActor> {
+    return staged(async () => {
+      const to = start.manifest.startsWith(KIND) ? await this.#startKind(start) : await this.#startGuest(start);
+      return actorOf(await this.#known(to));
+    });
+  }
+
+  stop(id: string): Promise<void> {
+    return staged(async () => {
+      const actor = await this.#running(id);
+      await this.#engine.stop(actor.id, "stopped by an operator");
+    });
+  }
+
+  terminate(id: string): Promise<void> {
+    return this.stop(id);
+  }
+
+  restart(id: string): Promise<StageActor> {
+    return staged(async () => {
+      const before = await this.#running(id);
+      await this.#engine.restart(before.id);
+      if (guestIn(before) !== undefined) valueOf(await this.#engine.call({ to: before.id, action: "resume", args: {} }));
+      return actorOf(await this.#known(before.id));
+    });
+  }
+
+  send(id: string, data: Uint8Array): Promise<void> {
+    return staged(async () => {
+      const actor = await this.#playing(id);
+      const message = guestIn(actor) === undefined ? said(data) : { action: "send", args: { data: base64(data) } };
+      await this.#engine.send({ to: actor.id, ...message });
+    });
+  }
+
+  request(id: string, data: Uint8Array, signal: AbortSignal): Promise<Uint8Array> {
+    return staged(async () => {
+      const actor = await this.#playing(id);
+      if (guestIn(actor) === undefined) return bytesOf(valueOf(await this.#engine.call({ to: actor.id, ...said(data) }, { signal })));
+      const args = { data: base64(data) };
+      const answer = guestAnswer(valueOf(await this.#engine.call({ to: actor.id, action: "request", args }, { signal })));
+      return new Uint8Array(Buffer.from(typeof answer["data"] === "string" ? answer["data"] : "", "base64"));
+    });
+  }
+
+  open(id: string, initial: Uint8Array, peer: ChannelPeer): Promise<StageChannel> {
+    return staged(async () => {
+      const actor = await this.#playing(id);
+      if (guestIn(actor) === undefined)
+        throw new StageError("ChannelRejected", `${actor.id} is no WebAssembly guest, and takes no channels: send it messages.`);
+      return this.#channels.open(actor.id, initial, peer);
+    });
+  }
+
+  events(id: string, query: EventQuery): Promise<readonly StageEvent[]> {
+    return staged(async () => {
+      const actor = await this.#known(id);
+      return pageOf(this.#engine, actor.id, actor.uid, actor.seq, query);
+    });
+  }
+
+  event(eventId: string): Promise<StageEvent | undefined> {
+    return staged(async () => {
+      const event = await this.#engine.event(eventId);
+      if (event === undefined) return undefined;
+      const actor = await this.#engine.read(readHeader(event).actor);
+      return single(this.#engine, event, actor?.uid ?? "");
+    });
+  }
+
+  watch(listener: (change: StageChange) => void): () => void {
+    return this.#engine.watch(ALL, (change) => void this.#tell(change, listener));
+  }
+
+  async chain(id: string): Promise<readonly TheaterEvent[]> {
+    return staged(async () => this.#chains.whole(await this.#known(id)));
+  }
+
+  follow(id: string, listener: { event(event: TheaterEvent): void; ended(end: ActorEnd): void }): Promise<() => void> {
+    return staged(async () => this.#chains.follow(await this.#known(id), listener));
+  }
+
+  update(id: string, component: string): Promise<void> {
+    return staged(async () => {
+      const actor = await this.#running(id);
+      const guest = guestIn(actor);
+      if (guest === undefined)
+        throw new StageError(
+          "InvalidRequest",
+          `${actor.id} is no WebAssembly guest: serve its module with other code, and it goes on with that.`,
+        );
+      const digest = await this.#guests().component(component, guest);
+      valueOf(await this.#engine.call({ to: actor.id, action: "update", args: { component: digest, origin: component } }));
+    });
+  }
+
+  async newStore(): Promise<string> {
+    return this.#options.entropy.uuid();
+  }
+
+  content(digest: string): Promise<Uint8Array | undefined> {
+    return staged(() => this.#options.contents.get(digest));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#chains.close();
+    await this.#channels.closeAll();
+  }
+
+  // ── whom it is about ──────────────────────────────────────────────────────
+
+  async #known(id: string): Promise<Snapshot> {
+    const snapshot = await this.#engine.read(await addressed(this.#engine, id));
+    if (snapshot === undefined) throw notFound(id);
+    return snapshot;
+  }
+
+  async #running(id: string): Promise<Snapshot> {
+    const snapshot = await this.#known(id);
+    if (snapshot.status === "stopped")
+      throw new StageError("ActorNotRunning", `${nameOf(snapshot)} has stopped: start_actor with its manifest begins another.`);
+    return snapshot;
+  }
+
+  async #playing(id: string): Promise<Snapshot> {
+    const snapshot = await this.#running(id);
+    const guest = guestIn(snapshot);
+    if (guest?.status === "paused")
+      throw new StageError(
+        "ActorError",
+        `${nameOf(snapshot)} is paused after event ${guest.failed?.seq ?? snapshot.seq} (${guest.failed?.message ?? "its parent failed"}); restart_actor resumes.`,
+      );
+    return snapshot;
+  }
+
+  // ── beginnings ────────────────────────────────────────────────────────────
+
+  #guests(): Guests {
+    const { guests } = this.#options;
+    if (guests === undefined) throw new StageError("InvalidRequest", `No guests run here: start "${KIND}<name>", one of ${this.#kinds()}.`);
+    return guests;
+  }
+
+  async #startGuest({ manifest, initialState, component, name }: StageStart): Promise<ActorId> {
+    const to: ActorId = name === undefined ? `${GUEST}/${this.#options.entropy.uuid()}` : guestNamed(name);
+    if (name !== undefined) await this.#free(to, name);
+    const message = await this.#guests().prepare({
+      to,
+      manifest,
+      ...(component === undefined ? {} : { component }),
+      ...(initialState === undefined ? {} : { initialState }),
+    });
+    guestAnswer(valueOf(await this.#engine.call(message)), "ActorInitializationError");
+    return to;
+  }
+
+  async #startKind({ manifest, initialState, component, name }: StageStart): Promise<ActorId> {
+    const kind = manifest.slice(KIND.length);
+    if (component !== undefined)
+      throw new StageError("InvalidRequest", `A component goes with a guest's manifest; "${manifest}" is no guest.`);
+    if (!this.#options.kinds.some((one) => one.kind === kind))
+      throw new StageError("InvalidRequest", `There is no kind "${kind.slice(0, 64)}" here, only ${this.#kinds()}.`);
+    const key = name ?? this.#options.entropy.uuid();
+    const to: ActorId = `${kind}/${encodeURIComponent(key)}`;
+    await this.#free(to, key);
+    const args = initialState === undefined ? {} : jsonOf(initialState);
+    valueOf(await this.#engine.call({ to, action: "begin", args, start: args }));
+    return to;
+  }
+
+  async #free(to: ActorId, name: string): Promise<void> {
+    const there = await this.#engine.read(to);
+    if (there !== undefined && there.status !== "stopped")
+      throw new StageError("ActorAlreadyExists", `"${name}" runs already, as ${there.uid}: stop it first, or give another name.`);
+  }
+
+  #kinds(): string {
+    return this.#options.kinds.map(({ kind }) => kind).join(", ") || "none";
+  }
+
+  // ── what is heard ─────────────────────────────────────────────────────────
+
+  async #tell(change: Change, listener: (change: StageChange) => void): Promise<void> {
+    const snapshot = await this.#engine.read(change.id).catch(() => undefined);
+    if (snapshot === undefined) return;
+    // By its messages, since another life goes on in the same chain.
+    const what = change.status === "stopped" ? "ended" : snapshot.messageCount === 1 ? "began" : "changed";
+    listener({ actor: snapshot.uid, what });
+  }
+}
+
+const nameOf = (snapshot: Snapshot): string => actorOf(snapshot).name;
+const base64 = (data: Uint8Array): string => Buffer.from(data).toString("base64");
+
+const isBag = (value: unknown): value is Readonly<Record<string, Json>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** What a guest's actor replied. A guest that failed leaves an event, so its actor cannot refuse: it says so in its reply. */
+function guestAnswer(value: unknown, code: "ActorError" | "ActorInitializationError" = "ActorError"): Readonly<Record<string, Json>> {
+  if (!isBag(value)) return {};
+  const { failed } = value;
+  if (failed === undefined) return value;
+  throw new StageError(code, isBag(failed) && typeof failed["message"] === "string" ? failed["message"] : "The guest failed.");
+}
+
+function jsonOf(bytes: Uint8Array): Json {
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  } catch (error) {
+    throw new StageError("InvalidRequest", "The initial state of an actor that is no guest is JSON text.", { cause: error });
+  }
+}

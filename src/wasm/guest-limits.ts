@@ -1,0 +1,15 @@
+import type { GuestLimits } from "./sandbox.ts";
+
+const MEBIBYTE = 1_048_576;
+
+/** Of a guest whose manifest says nothing. */
+export const GUEST_LIMITS: GuestLimits = {
+  callMs: 5_000,
+  memoryBytes: 64 * MEBIBYTE,
+  hostCalls: 10_000,
+  hostBytes: 64 * MEBIBYTE,
+  resultBytes: 16 * MEBIBYTE,
+};
+
+/** What a manifest may ask for at most, unless the operator says otherwise. */
+export const MOST_GUEST_LIMITS: Pick<GuestLimits, "callMs" | "memoryBytes"> = { callMs: 60_000, memoryBytes: 256 * MEBIBYTE };

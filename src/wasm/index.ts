@@ -1,0 +1,15 @@
+export type { Component, CoreExport } from "./component.ts";
+export { GUEST_LIMITS, MOST_GUEST_LIMITS } from "./guest-limits.ts";
+export type { Beginning, ChildEvent, GuestOptions, GuestStart, Manifests } from "./guest-options.ts";
+export { type ChannelEnd, GUEST, type GuestState } from "./guest-state.ts";
+export { createGuests, type Guests } from "./guests.ts";
+export { ContentGone, unkept } from "./kept.ts";
+export type { Grants, Manifest } from "./manifest.ts";
+export { ManifestError, ManifestFinder, type ManifestOptions, readManifest } from "./manifest/index.ts";
+export { createSandbox, type SandboxOptions } from "./pool/index.ts";
+export { readComponent } from "./read-component.ts";
+export type { GuestCall, GuestHost, GuestLimits, GuestOutcome, HostCall, Sandbox } from "./sandbox.ts";
+export { WasmError } from "./wasm-error.ts";
+export type { WitFunction, WitType, WitValue } from "./wit.ts";
+export { checkGranted } from "./world/grants.ts";
+export { type ExportName, type ImportName } from "./world/interfaces.ts";

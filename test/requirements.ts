@@ -2,6 +2,7 @@
 import { agentic } from "./agentic/requirements.ts";
 import { packet } from "./packet/requirements.ts";
 import { cluster } from "./restate/requirements.ts";
+import { theater } from "./theater/requirements.ts";
 
 export interface Requirement {
   readonly id: string;
@@ -2291,4 +2292,4 @@ const specification: readonly Requirement[] = [
   },
 ];
 
-export const requirements: readonly Requirement[] = [...product, ...specification, ...agentic, ...cluster, ...packet];
+export const requirements: readonly Requirement[] = [...product, ...specification, ...agentic, ...cluster, ...packet, ...theater];

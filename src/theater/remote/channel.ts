@@ -42,7 +42,7 @@ export class RemoteChannel implements StageChannel {
     peer: ChannelPeer,
     ends: ChannelEnds,
   ): Promise<RemoteChannel> {
-    let early: Push[] = [];
+    const early: Push[] = [];
     let hear = (push: Push): void => void (early.length < MOST_EARLY && early.push(push));
     let broke = (): void => undefined;
     const line = await dialer.dial({ push: (push) => hear(push), ended: () => broke() });
@@ -50,12 +50,11 @@ export class RemoteChannel implements StageChannel {
       const command = { is: "OpenChannel", with: { actor }, initialMessage: initial } as const;
       const { channelId } = await line.ask(command, { limitMs: settings.limits.replyMs });
       const channel = new RemoteChannel(settings, line, channelId, actor, peer, ends);
-      hear = (push) => channel.#hear(push);
-      broke = () => channel.end(`The connection to ${settings.server} broke, and the channel with it: open another.`);
       // Not before whoever opened it has it.
       setImmediate(() => {
-        for (const push of early) hear(push);
-        early = [];
+        for (const push of early) channel.#hear(push);
+        hear = (push) => channel.#hear(push);
+        broke = () => channel.end(`The connection to ${settings.server} broke, and the channel with it: open another.`);
         if (line.over) broke();
       });
       return channel;
@@ -91,7 +90,7 @@ export class RemoteChannel implements StageChannel {
   end(why: string): void {
     if (this.#why !== undefined) return;
     this.#over(why);
-    this.#line.close();
+    this.#line.closeAfterwards();
     this.#told(() => this.#peer.closed(why));
   }
 
@@ -103,7 +102,6 @@ export class RemoteChannel implements StageChannel {
   #hear(push: Push): void {
     if (this.#why !== undefined) return;
     if (push.is === "ChannelMessage" && push.channelId === this.id) {
-      // What was said here comes back to upstream's clients in none of its years, but nothing forbids it.
       if (push.from !== "external") this.#told(() => this.#peer.message(push.message));
     } else if (push.is === "ChannelClosed" && push.channelId === this.id) {
       this.end("The actor closed the channel: open another.");

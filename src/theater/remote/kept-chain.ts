@@ -37,6 +37,10 @@ export class KeptChain {
     return this.#bytes;
   }
 
+  get isEmpty(): boolean {
+    return this.#kept.length === 0;
+  }
+
   /** When the first of all events was, where it is here. */
   get createdAt(): number | undefined {
     const [first] = this.#kept;

@@ -78,6 +78,11 @@ export class Line {
     this.#end("ended", "The connection was closed here.");
   }
 
+  /** When what was asked is answered. */
+  closeAfterwards(): void {
+    void this.#before.then(() => this.close());
+  }
+
   /** Throws `LineError`, `WireError` where the command is too long to be sent, and `StageError` where the server refused. */
   async ask<C extends Command>(command: C, options: AskOptions): Promise<AnswerTo<C["is"]>> {
     if (this.#waiting >= this.#settings.limits.waiting) throw new LineError("left", "Too much waits for this connection.", false);

@@ -43,9 +43,11 @@ export class MockActor {
   send(data: readonly number[]): void {
     if (this.paused) return;
     if (Buffer.from(data).toString() === "fail") return this.#fail("message-server-client.handle-send", [data]);
-    this.#append("wasm", this.#wasmCall("message-server-client.handle-send", [data]));
-    this.state = data;
-    this.#result("message-server-client.handle-send", null);
+    this.#become("message-server-client.handle-send", [data], data);
+  }
+
+  hear(channel: string, data: readonly number[]): void {
+    if (!this.paused) this.#become("message-server-client.handle-channel-message", [channel, data], data);
   }
 
   /** Undefined: it failed. */
@@ -69,6 +71,12 @@ export class MockActor {
     const waiting = this.#letGo;
     this.#letGo = [];
     for (const go of waiting) go();
+  }
+
+  #become(name: string, params: Json, state: readonly number[]): void {
+    this.#append("wasm", this.#wasmCall(name, params));
+    this.state = state;
+    this.#result(name, null);
   }
 
   #wasmCall(name: string, params: Json): Json {

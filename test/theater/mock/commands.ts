@@ -113,7 +113,10 @@ export function mockCommands(actors: MockActors, era: MockEra): Record<string, M
       if (line !== undefined && Buffer.from(bytes).toString() === "bye") {
         channels.delete(id);
         line.say({ ChannelClosed: { channel_id: id } });
-      } else line?.say({ ChannelMessage: { channel_id: id, sender_id: { Actor: line.actor.id }, message: bytes } });
+      } else if (line !== undefined) {
+        line.actor.hear(id, bytes);
+        line.say({ ChannelMessage: { channel_id: id, sender_id: { Actor: line.actor.id }, message: bytes } });
+      }
       return { MessageSent: { channel_id: id } };
     },
     CloseChannel({ channel_id: id }, say) {

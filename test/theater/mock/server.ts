@@ -52,7 +52,7 @@ export async function startMock({ codec, port = 0, commands }: MockServerOptions
   const deadly = new Set<string>();
   const held = new Map<string, Promise<void>>();
   const garbled = new Map<string, Buffer>();
-  const server = createServer((socket) => {
+  const server = createServer({ noDelay: true }, (socket) => {
     sockets.add(socket);
     const undos: (() => void)[] = [];
     socket.on("error", () => undefined);

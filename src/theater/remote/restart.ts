@@ -1,0 +1,26 @@
+import { StageError, type StageActor, type StageCode } from "../stage.ts";
+import type { Calls } from "./calls.ts";
+import type { Settings } from "./options.ts";
+import type { Roster } from "./roster.ts";
+
+/** What a server says that has no restart, among its other troubles. */
+const UNABLE: readonly StageCode[] = ["RuntimeError", "InternalError", "ActorError"];
+
+/** Upstream's servers of April 2025 start another from the manifest alone, and tell the old id; later ones refuse. */
+export async function restarted(settings: Settings, calls: Calls, roster: Roster, given: string): Promise<StageActor> {
+  const { id, name } = await roster.find(given);
+  const before = new Set((await roster.all()).map((actor) => actor.id));
+  try {
+    await calls.once({ is: "RestartActor", id });
+  } catch (error) {
+    if (!(error instanceof StageError) || !UNABLE.includes(error.code)) throw error;
+    const sentence = `${error.message} Instead, read the actor's state if it is worth keeping, stop the actor, and start another with that state.`;
+    throw new StageError("ActorError", sentence, { cause: error });
+  }
+  const after = await roster.all();
+  if (after.some((actor) => actor.id === id)) return { id, name, status: "RUNNING" };
+  const [heir, ...others] = after.filter((actor) => !before.has(actor.id));
+  const whom = heir !== undefined && others.length === 0 ? `as ${heir.id}` : "under another id: list the actors to find it";
+  const sentence = `${settings.server} stopped the actor and started it again ${whom}, without its state. That state is lost: start actors with an initial state instead of restarting them here.`;
+  throw new StageError("ActorError", sentence);
+}

@@ -1,24 +1,14 @@
 import type { Component } from "../component.ts";
 import type { WitValue } from "../wit.ts";
-import type { ExportName, ImportName } from "../world/interfaces.ts";
-import { type Budget, UNBOUNDED } from "./budget.ts";
+import type { ExportName } from "../world/interfaces.ts";
+import { UNBOUNDED } from "./budget.ts";
 import { GuestTrap, guestError } from "./errors.ts";
+import { type Border, type CallHost, importsOf } from "./imports.ts";
 import { answeredAtOnce } from "./local-imports.ts";
 import { GuestMemory } from "./memory.ts";
 import type { Exported } from "./signature.ts";
-import { type CoreFunction, type CoreModule, type CoreValue, engine, type HostFunction } from "./webassembly.ts";
-import { exportOf, importOf } from "./world.ts";
-
-/** What answers a guest's imports during one call. */
-export interface CallHost {
-  /** For what goes through imports, both ways. */
-  readonly passed: Budget;
-  /** For what the export returns. */
-  readonly returned: Budget;
-  answer(name: ImportName, args: readonly WitValue[]): WitValue;
-  /** For imports that are not `answeredAtOnce`. */
-  wait(name: ImportName, args: readonly WitValue[]): Promise<WitValue>;
-}
+import { type CoreFunction, type CoreModule, engine } from "./webassembly.ts";
+import { exportOf } from "./world.ts";
 
 interface Entry {
   readonly type: Exported;
@@ -51,7 +41,7 @@ export class Instance {
     this.#component = component;
     this.waits = component.imports.some(({ name }) => !answeredAtOnce(name));
     try {
-      this.#exports = new engine.Instance(module, this.#imports()).exports;
+      this.#exports = new engine.Instance(module, importsOf(component, this.#border())).exports;
       // What a reactor's module wants called first; the component has a module of its own for that.
       const initialize = this.#exports["_initialize"];
       if (isFunction(initialize)) initialize();
@@ -136,57 +126,18 @@ export class Instance {
     return found;
   }
 
-  #imports(): Record<string, Record<string, object>> {
-    const modules = Map.groupBy(this.#component.imports, ({ module }) => module);
-    const named = Array.from(modules, ([module, members]) => [
-      module,
-      Object.fromEntries(members.map(({ field, name }) => [field, this.#import(name)])),
-    ]);
-    return Object.fromEntries(named);
-  }
-
-  #import(name: ImportName): object {
-    const type = importOf(name);
-    const back = (result: WitValue, flat: readonly CoreValue[]): CoreValue | undefined => {
-      const value = type.lower(this.#memory, result, flat);
-      this.#mayLeave = true;
-      return value;
+  #border(): Border {
+    return {
+      leave: (name) => {
+        if (!this.#mayLeave || this.#host === undefined || this.#broken)
+          throw new GuestTrap(`The guest called ${name} where none may be called: while it starts, allocates or cleans up.`);
+        this.#mayLeave = false;
+        this.#memory.refresh();
+        return { host: this.#host, memory: this.#memory };
+      },
+      enter: () => void (this.#mayLeave = true),
+      fail: (thrown) => this.#fail(thrown),
     };
-    const fail = (thrown: unknown): never => {
-      throw this.#fail(thrown);
-    };
-    if (answeredAtOnce(name))
-      return (...flat: readonly CoreValue[]) => {
-        try {
-          const host = this.#leave(name);
-          return back(host.answer(name, type.lift(this.#memory, flat)), flat);
-        } catch (thrown) {
-          return fail(thrown);
-        }
-      };
-    const waiting: HostFunction = (...flat) => {
-      try {
-        const host = this.#leave(name);
-        return host
-          .wait(name, type.lift(this.#memory, flat))
-          .then((result) => back(result, flat))
-          .catch(fail);
-      } catch (thrown) {
-        return fail(thrown);
-      }
-    };
-    if (engine.Suspending === undefined)
-      throw new Error("This JavaScript engine cannot suspend a guest that waits for its host: run Node 24.21 or newer.");
-    return new engine.Suspending(waiting);
-  }
-
-  /** The guest leaves for its host. */
-  #leave(name: ImportName): CallHost {
-    if (!this.#mayLeave || this.#host === undefined || this.#broken)
-      throw new GuestTrap(`The guest called ${name} where none may be called: while it starts, allocates or cleans up.`);
-    this.#mayLeave = false;
-    this.#memory.refresh();
-    return this.#host;
   }
 
   /** The first failure stays, whatever follows from it. */

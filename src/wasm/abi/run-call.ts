@@ -4,7 +4,8 @@ import type { ImportName } from "../world/interfaces.ts";
 import { Budget } from "./budget.ts";
 import { isList, isRecord } from "./codec.ts";
 import { GuestKilled, GuestTrap } from "./errors.ts";
-import type { CallHost, Instance } from "./instance.ts";
+import type { CallHost } from "./imports.ts";
+import type { Instance } from "./instance.ts";
 import { type LocalFacts, localAnswers } from "./local-imports.ts";
 import { importOf } from "./world.ts";
 

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
 import { faced } from "../../src/theater/face/face.fixture.ts";
-import { FACE_LIMITS, THEATER_INFO } from "../../src/theater/index.ts";
+import { FACE_LIMITS, THEATER_INFO } from "../../src/theater/face/index.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const read = (file: string): string => readFileSync(join(root, file), "utf8");

@@ -63,7 +63,7 @@ class TheaterFace implements Source, AsyncDisposable {
     const hints = new Hints(stage);
     this.instructions = instructions;
     this.#scope = requireScope;
-    this.#listing = new Listing(stage, hints, CATALOGUE, limits.listed);
+    this.#listing = new Listing(stage, hints, CATALOGUE, { limit: limits.listed, clock });
     const channels = new Channels(stage, clock, limits);
     const probes = new Probes(hints, clock);
     this.#backstage = { stage, clock, limits, hints, listing: this.#listing, channels, bells: new Bells(), probes };

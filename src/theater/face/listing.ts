@@ -1,8 +1,10 @@
-import type { Catalogue, Offer, Surface } from "../../contract/index.ts";
+import type { Catalogue, Clock, Offer, Surface } from "../../contract/index.ts";
 import { type Stage, type StageActor, type StageChange, StageError } from "../stage.ts";
 import type { Hints } from "./hints.ts";
 import { actorUri } from "./shown.ts";
 
+// Of a hundred thousand actors most come and go beyond what is listed: a full list is asked for again this long after one began.
+const FULL_MS = 1_000;
 // A name is its author's: a list of a thousand stays a list.
 const NAME_LENGTH = 256;
 
@@ -32,8 +34,10 @@ export class Listing {
   readonly #hints: Hints;
   readonly #base: Catalogue;
   readonly #limit: number;
+  readonly #clock: Clock;
   readonly #watchers = new Set<() => void>();
   #undo: (() => void) | undefined;
+  #due: (() => void) | undefined;
   #offers: ReadonlyMap<string, Offer> = new Map();
   #surface: Surface;
   #stale = true;
@@ -41,11 +45,17 @@ export class Listing {
   #asked = 0;
   #answered = 0;
 
-  constructor(stage: Pick<Stage, "list">, hints: Hints, base: Catalogue, limit: number) {
+  constructor(
+    stage: Pick<Stage, "list">,
+    hints: Hints,
+    base: Catalogue,
+    { limit, clock }: { readonly limit: number; readonly clock: Clock },
+  ) {
     this.#stage = stage;
     this.#hints = hints;
     this.#base = base;
     this.#limit = limit;
+    this.#clock = clock;
     this.#surface = surfaceOf(base);
   }
 
@@ -68,7 +78,8 @@ export class Listing {
       this.#watchers.delete(own);
       if (this.#watchers.size > 0) return;
       this.#undo?.();
-      this.#undo = undefined;
+      this.#due?.();
+      this.#undo = this.#due = undefined;
     };
   }
 
@@ -78,17 +89,20 @@ export class Listing {
   }
 
   #hear({ actor, what }: StageChange): void {
-    if (what === "changed" || (this.#asking === undefined && !this.#concerns(actor, what))) return;
-    this.#stale = true;
-    for (const dirty of Array.from(this.#watchers)) dirty();
+    if (what === "changed") return;
+    const unsure = this.#stale || this.#asking !== undefined;
+    if (unsure || this.#offers.has(actor) === (what === "ended")) this.#doubt(unsure || what === "ended");
   }
 
-  // Of a hundred thousand actors most come and go beyond what is listed.
-  #concerns(actor: string, what: "began" | "ended"): boolean {
-    if (this.#stale) return true;
-    if (what === "ended") return this.#offers.has(actor);
-    const last = this.#offers.size < this.#limit ? undefined : [...this.#offers.keys()].at(-1);
-    return !this.#offers.has(actor) && (last === undefined || actor < last);
+  #doubt(atOnce: boolean): void {
+    if (!atOnce && this.#offers.size >= this.#limit) {
+      if (this.#undo !== undefined) this.#due ??= this.#clock.after(FULL_MS, () => this.#doubt(true));
+      return;
+    }
+    this.#due?.();
+    this.#due = undefined;
+    this.#stale = true;
+    for (const dirty of Array.from(this.#watchers)) dirty();
   }
 
   #ask(): void {

@@ -7,7 +7,7 @@ const listActors = faceTool(
   "list_actors",
   {
     title: "List actors",
-    description: "List the actors that have not stopped, in the order of their IDs: the content of theater://actors, page by page",
+    description: "List the actors that have not stopped: the content of theater://actors, page by page",
     input: object({
       after: string("The `next` of the page before"),
       limit: integer("At most so many actors (default 100)", 1, 1_000),

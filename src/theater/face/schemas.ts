@@ -18,7 +18,6 @@ const nullable = (type: string, description: string): Bag => ({ type: [type, "nu
 
 export const STATUS: Bag = { type: "string", enum: ["RUNNING", "STOPPED", "FAILED", "PAUSED"] };
 export const SUCCESS: Bag = { type: "boolean", const: true };
-export const ACTOR_ID: Bag = string("ID of the actor");
 
 export const ACTOR: Bag = object(
   { id: string("ID of the actor"), name: string("Its name"), status: STATUS, uri: string("The resource with its details") },

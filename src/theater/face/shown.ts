@@ -8,8 +8,7 @@ export const ACTORS_URI = "theater://actors";
 export const actorUri = (id: string): string => `theater://actor/${encodeURIComponent(id)}`;
 export const stateUri = (id: string): string => `${actorUri(id)}/state`;
 export const eventsUri = (id: string): string => `theater://events/${encodeURIComponent(id)}`;
-export const eventUri = (id: string): string => `theater://event/${encodeURIComponent(id)}`;
-export const channelUri = (id: string): string => `theater://channel/${encodeURIComponent(id)}`;
+const eventUri = (id: string): string => `theater://event/${encodeURIComponent(id)}`;
 
 // Beyond it a Date has no ISO form and would throw: a stage elsewhere may say any number.
 const LATEST_MS = 8.64e15;
@@ -50,7 +49,7 @@ function metricsShown(metrics: StageMetrics): Bag {
 }
 
 /** JSON text and its value; undefined: the bytes are something else, or deeper than anybody can write it again. */
-export function jsonIn(bytes: Uint8Array): { readonly text: string; readonly value: Json } | undefined {
+function jsonIn(bytes: Uint8Array): { readonly text: string; readonly value: Json } | undefined {
   const text = textOf(bytes);
   if (text === undefined) return undefined;
   try {

@@ -190,21 +190,29 @@ describe("the list of resources", () => {
     assert.equal(made.stage.watched, 0);
   });
 
-  test("is not asked for again for actors beyond what is listed", async () => {
+  test("that is full is asked for again only a while after actors began, and at once when one of it ended", async () => {
     await using made = faced({ listed: 2 });
-    made.stage.add("a");
+    const first = made.stage.add("a");
     made.stage.add("b");
     let told = 0;
-    made.face.watch(ada, () => (told += 1));
+    const undo = made.face.watch(ada, () => (told += 1));
     await made.face.surface(ada);
     const before = made.stage.lists;
-    made.stage.tell({ actor: uuid(77), what: "began" });
-    made.stage.tell({ actor: uuid(77), what: "ended" });
-    await made.face.surface(ada);
-    assert.deepEqual([told, made.stage.lists - before], [0, 0]);
-    made.stage.tell({ actor: uuid(0), what: "began" });
-    await made.face.surface(ada);
-    assert.deepEqual([told, made.stage.lists - before], [1, 1]);
+    const asked = async (): Promise<readonly number[]> => {
+      await made.face.surface(ada);
+      return [told, made.stage.lists - before];
+    };
+    for (let n = 0; n < 100; n += 1) made.stage.tell({ actor: made.stage.add(`more ${n}`), what: "began" });
+    made.stage.tell({ actor: uuid(50), what: "ended" });
+    assert.deepEqual(await asked(), [0, 0]);
+    await made.clock.advance(1_000);
+    assert.deepEqual(await asked(), [1, 1]);
+    await made.call("stop_actor", { actor_id: first });
+    assert.deepEqual(await asked(), [told, 2]);
+    assert.ok(told > 1);
+    made.stage.tell({ actor: uuid(99), what: "began" });
+    undo();
+    assert.equal(made.clock.pending, 0);
   });
 
   test("is asked for anew by who asks while nobody watches: no hint would tell it is old", async () => {

@@ -1,8 +1,9 @@
 // AssemblyScript → core module → its exports under the world's names → component.
-// Arguments: folders of guests; without any, all of them.
-import { readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+// Arguments: folders of guests; without any, all of them. `--into DIR`: components go there instead of beside their sources.
+import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { basename, join, relative, resolve } from "node:path";
-import { componentEmbed, componentNew } from "@bytecodealliance/jco";
+import { parseArgs } from "node:util";
+import { componentEmbed, componentNew } from "@bytecodealliance/jco-transpile/wasm-tools";
 import asc from "assemblyscript/asc";
 import binaryen from "binaryen";
 
@@ -19,14 +20,13 @@ const INTERFACES = {
 const theirName = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
 async function compiled(folder: string): Promise<Uint8Array> {
-  const source = join(folder, `${basename(folder)}.ts`);
-  const core = join(folder, `${basename(folder)}.core.wasm`);
+  const source = relative(repository, join(folder, `${basename(folder)}.ts`));
   const options = ["--baseDir", repository, "--runtime", "stub", "--use", "abort=", "-O3", "--shrinkLevel", "2", "--converge"];
-  const { error, stderr } = await asc.main([relative(repository, source), "--outFile", relative(repository, core), ...options]);
-  if (error !== null) throw new Error(stderr.toString());
-  const bytes = readFileSync(core);
-  rmSync(core);
-  return bytes;
+  let core: Uint8Array | undefined;
+  const writeFile = (_name: string, contents: Uint8Array): void => void (core = contents);
+  const { error, stderr } = await asc.main([source, "--outFile", "core.wasm", ...options], { writeFile });
+  if (error !== null || core === undefined) throw new Error(stderr.toString());
+  return core;
 }
 
 /** The module with its exports named as the component model wants them. */
@@ -57,11 +57,11 @@ function worldOf(folder: string): { readonly wit: string; readonly witPackage: s
   return { wit, witPackage: /^package ([^;]+);/m.exec(wit)?.[1] ?? "" };
 }
 
-async function build(folder: string): Promise<void> {
+async function build(folder: string, into: string): Promise<void> {
   const { wit, witPackage } = worldOf(folder);
   const embedded = await componentEmbed({ binary: renamed(await compiled(folder), witPackage), witSource: wit });
   const component = await componentNew(embedded);
-  writeFileSync(join(folder, `${basename(folder)}.wasm`), component);
+  writeFileSync(join(into, `${basename(folder)}.wasm`), component);
   console.log(`${basename(folder)}: ${component.length} bytes`);
 }
 
@@ -71,6 +71,6 @@ const guestsIn = (folder: string): string[] =>
     .map(({ name }) => join(folder, name))
     .toSorted();
 
-const chosen = process.argv.slice(2).map((folder) => resolve(folder));
+const { values, positionals } = parseArgs({ options: { into: { type: "string" } }, allowPositionals: true });
 const all = [...guestsIn(here), ...guestsIn(join(repository, "test/wasm/guests"))];
-for (const folder of chosen.length > 0 ? chosen : all) await build(folder);
+for (const folder of positionals.length > 0 ? positionals.map((each) => resolve(each)) : all) await build(folder, values.into ?? folder);

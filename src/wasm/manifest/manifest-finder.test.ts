@@ -45,7 +45,7 @@ test("nothing outside the directory is read, and an answer does not say what is 
   symlinkSync(at.outside, join(at.directory, "up"));
   symlinkSync("loop.toml", join(at.directory, "loop.toml"));
   symlinkSync("counter/counter.toml", join(at.directory, "within.toml"));
-  execFileSync("mkfifo", [join(at.directory, "pipe.toml")]);
+  execFileSync("sh", ["-c", 'mkfifo "$0"', join(at.directory, "pipe.toml")]);
   const finder = new ManifestFinder({ directory: at.directory, contents });
   const paths = [
     "../secret.toml",

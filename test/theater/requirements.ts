@@ -17,6 +17,8 @@ const channel = "a channel › is opened with a first message, spoken on, heard 
 const listed = "the resources that are listed: the actors, templates with titles and descriptions, and an entry for each actor";
 const waits = "get_events and wait_for_event › wait_for_event";
 
+const everywhere = "Theater's MCP face over ${name} ›";
+
 /** The specification, line by line. */
 const lines: readonly Requirement[] = [
   // 2. Server information
@@ -87,6 +89,16 @@ const lines: readonly Requirement[] = [
     tests: [old, told, v2, "the list of resources › is told to have changed when actors come and go, and only then"],
   },
   // 7.1 The client of Theater
+  {
+    id: "theater.proxy",
+    says: "Every operation is carried out by the Theater server, over TCP",
+    tests: [
+      `${everywhere} shows an actor from its start to its end: lists, details, state, events, and tells of them`,
+      `${everywhere} answers requests, several at once each with its own, and waits for what happens`,
+      `${everywhere} opens a channel, speaks on it, and closes it`,
+      `${everywhere} says by Theater's names what cannot be, and what to do instead`,
+    ],
+  },
   {
     id: "theater.mapping",
     says: "What MCP names is what Theater has: an actor by its id or its unique name",

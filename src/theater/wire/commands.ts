@@ -16,7 +16,7 @@ const OF_ONE = [
   "GetActorEvents",
   "GetActorMetrics",
 ] as const;
-type OfOne = (typeof OF_ONE)[number];
+export type OfOne = (typeof OF_ONE)[number];
 
 const isOfOne = (name: string): name is OfOne => OF_ONE.some((one) => one === name);
 

@@ -1,7 +1,7 @@
 /** Theater's management protocol: frames, both codecs, commands and responses. For the server and for clients. */
 export { isSha1, printEvent, readEvent } from "./chain-event.ts";
 export { type Codec, WireReader, WireWriter } from "./codec.ts";
-export { type Command, printCommand, readCommand } from "./commands.ts";
+export { type Command, type OfOne, printCommand, readCommand } from "./commands.ts";
 export { type Fault } from "./errors.ts";
 export { type Participant } from "./participant.ts";
 export { type Printable, printJson } from "./print-json.ts";

@@ -1,0 +1,109 @@
+import { type StageActor, StageError } from "../stage.ts";
+import type { Answer, Command, OfOne } from "../wire/index.ts";
+import type { Client } from "./client.ts";
+import type { House } from "./house.ts";
+import { manifestConfig } from "./manifest-config.ts";
+import { metricsJson } from "./metrics-json.ts";
+import { requestOf } from "./request.ts";
+import { startActor } from "./start-actor.ts";
+
+/** `announced`: to be called when the answer has been sent. */
+export interface Answered {
+  readonly answer: Answer;
+  readonly announced?: () => void;
+}
+
+const PAGE = 1_000;
+
+/** Does what a command asks. Throws what went wrong: `StageError` for what the client can mend. */
+export async function answerTo(command: Command, client: Client, house: House): Promise<Answered> {
+  if (command.is === "StartActor") return startActor(command, client, house);
+  if (command.is === "SubscribeToActor") return subscribe(command.id, client, house);
+  if (command.is === "OpenChannel") {
+    if (command.with === "external") throw new StageError("InvalidRequest", 'Only actors take channels: open one with {"Actor": "<id>"}.');
+    const { id, announced } = await house.channels.open(client, command.with.actor, command.initialMessage);
+    return { answer: { is: "ChannelOpened", channelId: id, with: command.with }, announced };
+  }
+  return { answer: await simple(command, client, house) };
+}
+
+type Simple = Exclude<Command, { readonly is: "StartActor" | "OpenChannel" }>;
+
+async function simple(command: Simple, client: Client, house: House): Promise<Answer> {
+  const { stage, channels, subscriptions } = house;
+  switch (command.is) {
+    case "ListActors":
+      return { is: "ActorList", actors: await listed(house) };
+    case "NewStore":
+      return { is: "StoreCreated", storeId: await stage.newStore() };
+    case "UnsubscribeFromActor":
+      subscriptions.end(command.subscriptionId);
+      return { is: "Unsubscribed", id: command.id };
+    case "SendActorMessage":
+      await stage.send(command.id, command.data);
+      return { is: "SentMessage", id: command.id };
+    case "RequestActorMessage":
+      return { is: "RequestedMessage", id: command.id, message: await requestOf(command.id, command.data, client, house) };
+    case "UpdateActorComponent":
+      await stage.update(command.id, command.component);
+      return { is: "ActorComponentUpdated", id: command.id };
+    case "SendOnChannel":
+      await channels.send(command.channelId, command.message);
+      return { is: "MessageSent", channelId: command.channelId };
+    case "CloseChannel":
+      await channels.close(command.channelId, client);
+      return { is: "ChannelClosed", channelId: command.channelId };
+    default:
+      return ofOne(command.is, command.id, house);
+  }
+}
+
+async function ofOne(is: OfOne, id: string, { stage, clock }: House): Promise<Answer> {
+  switch (is) {
+    case "StopActor":
+      await stage.stop(id);
+      return { is: "ActorStopped", id };
+    case "TerminateActor":
+      await stage.terminate(id);
+      return { is: "ActorStopped", id };
+    case "RestartActor":
+      await stage.restart(id);
+      return { is: "Restarted", id };
+    case "GetActorState":
+      return { is: "ActorState", id, state: (await stage.state(id)) ?? null };
+    case "GetActorEvents":
+      return { is: "ActorEvents", id, events: await stage.chain(id) };
+    case "GetActorManifest":
+      return { is: "ActorManifest", id, manifest: manifestConfig(await stage.actor(id)) };
+    case "GetActorMetrics":
+      return { is: "ActorMetrics", id, metrics: metricsJson((await stage.actor(id)).metrics, clock.now()) };
+    default:
+      return { is: "ActorStatus", id, status: (await stage.actor(id)).status };
+  }
+}
+
+async function subscribe(id: string, client: Client, { subscriptions }: House): Promise<Answered> {
+  subscriptions.reserve(client);
+  try {
+    const { id: subscriptionId, held } = await subscriptions.follow(client, id, { events: true, end: false });
+    return { answer: { is: "Subscribed", id, subscriptionId }, announced: () => held.release() };
+  } catch (error) {
+    subscriptions.release(client);
+    throw error;
+  }
+}
+
+/** All of them: the protocol knows no pages. */
+async function listed({ stage, limits }: House): Promise<readonly StageActor[]> {
+  const actors: StageActor[] = [];
+  for (;;) {
+    const page = await stage.list(PAGE, actors.at(-1)?.id);
+    actors.push(...page);
+    if (page.length < PAGE) return actors;
+    if (actors.length > limits.listed)
+      throw new StageError(
+        "RuntimeError",
+        `There are more than ${limits.listed} actors, and this protocol lists all at once: list them by pages over MCP.`,
+      );
+  }
+}

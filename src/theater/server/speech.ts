@@ -1,0 +1,58 @@
+import {
+  type Answer,
+  type Codec,
+  type Command,
+  printResponse,
+  readCommand,
+  type Response,
+  WireError,
+  type WireReader,
+  type WireValue,
+  WireWriter,
+} from "../wire/index.ts";
+import type { TheaterLimits } from "./options.ts";
+
+/** What is said to one client, in the codec it speaks itself. */
+export class Speech {
+  readonly #reader: WireReader;
+  readonly #limits: TheaterLimits;
+  readonly #writer: WireWriter;
+
+  constructor(reader: WireReader, limits: TheaterLimits) {
+    this.#reader = reader;
+    this.#limits = limits;
+    this.#writer = new WireWriter(limits);
+  }
+
+  /** Undefined: it is longer than can be sent. */
+  frames(response: Response): readonly Uint8Array[] | undefined {
+    try {
+      return this.#writer.frames(printResponse(response, this.#codec), this.#codec);
+    } catch (error) {
+      if (error instanceof WireError) return undefined;
+      throw error;
+    }
+  }
+
+  /** Where it is longer than can be sent, an error that says so. */
+  answer(answer: Answer): readonly Uint8Array[] {
+    const most = this.#codec === "raw" ? this.#limits.frameBytes : this.#limits.messageBytes;
+    const message = `The answer is longer than the ${most} bytes that are sent at once: ask for less, or over MCP, by pages.`;
+    return this.frames(answer) ?? this.frames({ is: "Error", fault: { code: "SerializationError", message } }) ?? [];
+  }
+
+  get #codec(): Codec {
+    return this.#reader.codec ?? "raw";
+  }
+}
+
+/** The command in a message, or what is wrong with it. */
+export function commandIn(message: WireValue | WireError): Command | WireError {
+  if (message instanceof WireError) return message;
+  try {
+    return readCommand(message);
+  } catch (error) {
+    if (error instanceof WireError) return error;
+    throw error;
+  }
+}

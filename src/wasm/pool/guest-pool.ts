@@ -4,6 +4,7 @@ import type { GuestCall, GuestOutcome, Sandbox } from "../sandbox.ts";
 import { type Ended, Flight } from "./flight.ts";
 import { Modules } from "./modules.ts";
 import { type Death, type Pool, PoolWorker, type WorkerOptions } from "./pool-worker.ts";
+import { tooLong } from "./too-long.ts";
 import { Watchdog } from "./watchdog.ts";
 
 interface PoolOptions extends WorkerOptions {
@@ -14,10 +15,10 @@ interface PoolOptions extends WorkerOptions {
 /** With so many calls, a worker's guests may move. */
 const CROWDED = 8;
 
-const LASTING =
-  "Its worker ended because of another guest, after the host had done something for this call that lasts: look at what was done, then decide whether to ask again.";
-const TOO_OFTEN = "Its worker ended under it three times, because of other guests or by itself: ask again later.";
-
+const died = (why: string): string => `The guest's worker died while it computed: ${why}. Let it hold less at once.`;
+const lasting = (why: string): string =>
+  `Its worker ended after the host had done something for this call that lasts: ${why}. See what was done before it is asked again.`;
+const tooOften = (why: string): string => `Its worker ended under it three times, the last time because: ${why}. Ask again later.`;
 const closed = (): EngineError =>
   new EngineError("DRAINING", "The sandbox is closed: its guests run no more. Ask again after the restart.");
 
@@ -95,15 +96,16 @@ export class GuestPool implements Sandbox, Pool {
     else if (first) this.#try(next);
   }
 
-  died(worker: PoolWorker, flights: readonly Flight[], { guilty, known, ending }: Death): void {
+  died(worker: PoolWorker, flights: readonly Flight[], { guilty, known, error }: Death): void {
     this.#workers.delete(worker);
     if (this.#closed) return;
+    const why = error ?? "another guest in it computed for too long";
     for (const flight of flights) {
       flight.worker = undefined;
       if (flight === guilty) {
         this.#killed += 1;
-        this.#answer(flight, ending);
-      } else void this.#again(flight, flight.begun || !known);
+        this.#answer(flight, error === undefined ? tooLong(flight.call.limits.callMs) : { end: "trap", message: died(error) });
+      } else void this.#again(flight, flight.begun || !known, why);
     }
   }
 
@@ -139,7 +141,7 @@ export class GuestPool implements Sandbox, Pool {
   }
 
   /** Its worker died under it, for no fault of its own. */
-  async #again(flight: Flight, counts: boolean): Promise<void> {
+  async #again(flight: Flight, counts: boolean, why: string): Promise<void> {
     if (flight.answered) {
       this.over(flight);
       return;
@@ -148,9 +150,9 @@ export class GuestPool implements Sandbox, Pool {
     await flight.asking;
     const { module } = flight;
     if (flight.over || module === undefined) return;
-    if (flight.lasting) this.#answer(flight, { end: "lost", message: LASTING });
+    if (flight.lasting) this.#answer(flight, { end: "lost", message: lasting(why) });
     else if (flight.renew(counts)) this.#place(flight, module);
-    else this.#answer(flight, { end: "lost", message: TOO_OFTEN });
+    else this.#answer(flight, { end: "lost", message: tooOften(why) });
   }
 
   /** Where its instance is, unless it would wait there much longer than elsewhere. */

@@ -6,12 +6,13 @@ import { RecorderReader } from "./recorder.ts";
 
 const ENTRY = new URL(import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js", import.meta.url);
 
-/** In which attempt's call a thread ended. */
-export interface Culprit {
-  readonly call: number;
-  /** What the thread had answered and not told. */
+/** How a thread ended. */
+export interface ThreadEnd {
+  /** In which attempt's call, if in one. */
+  readonly call: number | undefined;
+  /** What it had answered in that call and not told. */
   readonly did: readonly HostCall[];
-  /** Why, where it was not for its time. */
+  /** Why, where it was not that call's time. */
   readonly error: string | undefined;
 }
 
@@ -28,7 +29,7 @@ export class GuestThread {
   #dead = false;
   #error = "it exited";
 
-  constructor(heapMb: number, hear: (message: FromWorker) => void, died: (culprit: Culprit | undefined) => void) {
+  constructor(heapMb: number, hear: (message: FromWorker) => void, died: (end: ThreadEnd) => void) {
     const start: Start = { meter: this.#meter.shared, recorder: this.#recorder.shared };
     this.#worker = new Worker(ENTRY, {
       workerData: start,
@@ -47,7 +48,7 @@ export class GuestThread {
     this.#worker.on("exit", () => {
       this.#dead = true;
       this.#exited.resolve();
-      died(this.#culprit());
+      died(this.#end());
     });
   }
 
@@ -92,11 +93,9 @@ export class GuestThread {
     await this.#exited.promise;
   }
 
-  #culprit(): Culprit | undefined {
+  #end(): ThreadEnd {
     const inside = this.#meter.inside()?.call;
-    const call = this.#condemned ?? inside;
-    if (call === undefined) return undefined;
-    const did = call === inside ? this.#recorder.read() : [];
-    return { call, did, error: this.#condemned === undefined ? this.#error : undefined };
+    if (this.#condemned === undefined) return { call: inside, did: inside === undefined ? [] : this.#recorder.read(), error: this.#error };
+    return { call: this.#condemned, did: inside === this.#condemned ? this.#recorder.read() : [], error: undefined };
   }
 }

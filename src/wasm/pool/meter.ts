@@ -1,7 +1,7 @@
 import { threadCpuUsage } from "node:process";
 
 /** How many bytes the two sides share. */
-export const METER_BYTES = 24;
+const METER_BYTES = 24;
 
 const ENTRY = 0;
 const CALL = 1;

@@ -1,11 +1,10 @@
 import type { LocalCall } from "../abi/index.ts";
 import type { GuestCall } from "../sandbox.ts";
-import type { Ended, Flight } from "./flight.ts";
-import { type Culprit, GuestThread } from "./guest-thread.ts";
+import type { Flight } from "./flight.ts";
+import { GuestThread, type ThreadEnd } from "./guest-thread.ts";
 import { mayFail } from "./may-fail.ts";
 import type { FromWorker, ToWorker } from "./protocol.ts";
 import { Residents } from "./residents.ts";
-import { tooLong } from "./too-long.ts";
 
 /** How many calls it is handed before it says what became of them: enough that it never waits for one. */
 const AHEAD = 8;
@@ -23,11 +22,12 @@ export interface WorkerOptions {
 
 /** How a worker ended. */
 export interface Death {
-  /** In whose call, if that is still open, and how it ended. */
+  /** In whose call, if that is still open. */
   readonly guilty: Flight | undefined;
-  readonly ending: Ended;
   /** One call was the cause, so no other was. */
   readonly known: boolean;
+  /** Why, where it was not that call's time. */
+  readonly error: string | undefined;
 }
 
 /** What a worker tells its pool. */
@@ -49,7 +49,7 @@ export class PoolWorker {
   /** By the number of the attempt. */
   readonly #posted = new Map<number, Flight>();
   /** Posted, and not waiting for their host. */
-  #computing = 0;
+  readonly #computing = new Set<number>();
   #calls = 0;
 
   constructor(pool: Pool, { heapMb, instances, instanceBytes }: WorkerOptions) {
@@ -58,7 +58,7 @@ export class PoolWorker {
     this.#thread = new GuestThread(
       heapMb,
       (message) => this.#hear(message),
-      (culprit) => this.#died(culprit),
+      (end) => this.#died(end),
     );
   }
 
@@ -73,7 +73,7 @@ export class PoolWorker {
 
   /** Some guest may be computing. */
   get busy(): boolean {
-    return this.#computing > 0;
+    return this.#computing.size > 0;
   }
 
   take(flight: Flight): void {
@@ -91,7 +91,8 @@ export class PoolWorker {
       this.#drop([flight.call.guest]);
       this.#left(flight);
     }
-    for (const [call, one] of this.#posted) if (one === flight) this.#thread.post({ kind: "abort", call });
+    // Where it waits it goes on, to end.
+    for (const [call, one] of this.#posted) if (one === flight) this.#compute(flight, { kind: "abort", call });
   }
 
   forget(guest: string): void {
@@ -112,7 +113,7 @@ export class PoolWorker {
 
   #pump(): void {
     for (const flight of this.#backlog) {
-      if (this.#computing >= AHEAD || !this.open) return;
+      if (this.#computing.size >= AHEAD || !this.open) return;
       this.#backlog.delete(flight);
       this.#start(flight);
     }
@@ -130,8 +131,8 @@ export class PoolWorker {
     this.#compute(flight, { kind: "call", call, guest, key, local: localOf(flight.call) });
   }
 
-  #compute(flight: Flight, message: ToWorker): void {
-    this.#computing += 1;
+  #compute(flight: Flight, message: ToWorker & { readonly call: number }): void {
+    this.#computing.add(message.call);
     this.#thread.post(message);
     this.#pool.computes(flight);
   }
@@ -141,18 +142,18 @@ export class PoolWorker {
     if (flight === undefined) return;
     flight.did.push(...(message.kind === "end" ? message.ending.did : message.did));
     if (message.kind === "told") return;
-    this.#computing -= 1;
     if (message.kind === "end") this.#end(flight, message);
-    else {
+    else if (!flight.answered) {
+      this.#computing.delete(message.call);
       flight.begun = true;
       // What would be done for a worker on its way out would be done twice.
-      if (this.open && !flight.answered) flight.asking = this.#ask(flight, message);
+      if (this.open) flight.asking = this.#ask(flight, message);
     }
     this.#pump();
   }
 
   async #ask(flight: Flight, { call, name, args }: Wait): Promise<void> {
-    let answer: ToWorker;
+    let answer: ToWorker & { readonly call: number };
     try {
       const { result, lasting } = await flight.host.call(name, args);
       if (lasting === true) flight.lasting = true;
@@ -170,6 +171,7 @@ export class PoolWorker {
   #end(flight: Flight, { call, ending, keptBytes, dropped }: End): void {
     const { guest } = flight.call;
     this.#posted.delete(call);
+    this.#computing.delete(call);
     for (const one of dropped) this.residents.delete(one);
     this.#drop(this.residents.leave(guest, keptBytes));
     // It went on after its caller had left, so what its instance holds is not what its state says.
@@ -187,21 +189,15 @@ export class PoolWorker {
     if (guests.length > 0) this.#thread.post({ kind: "drop", guests });
   }
 
-  #died(culprit: Culprit | undefined): void {
-    const guilty = this.#posted.get(culprit?.call ?? 0);
-    guilty?.did.push(...(culprit?.did ?? []));
+  #died({ call, did, error }: ThreadEnd): void {
+    const guilty = this.#posted.get(call ?? 0);
+    guilty?.did.push(...did);
     const flights = [...this.#posted.values(), ...this.#backlog];
     this.#posted.clear();
     this.#backlog.clear();
-    this.#computing = 0;
-    this.#pool.died(this, flights, { guilty, ending: endingOf(culprit, guilty), known: culprit !== undefined });
+    this.#computing.clear();
+    this.#pool.died(this, flights, { guilty, error, known: call !== undefined });
   }
-}
-
-function endingOf(culprit: Culprit | undefined, guilty: Flight | undefined): Ended {
-  if (culprit?.error !== undefined)
-    return { end: "trap", message: `The guest's worker died while it computed: ${culprit.error}. Let it hold less at once.` };
-  return tooLong(guilty?.call.limits.callMs ?? 0);
 }
 
 /** What can be sent. */

@@ -68,7 +68,10 @@ export type GuestOutcome = { readonly did: readonly HostCall[]; readonly host: G
   | { readonly end: "trap"; readonly message: string }
   /** It computed longer than it may, or asked for more than it may. */
   | { readonly end: "killed"; readonly why: "time" | "host-calls" | "bytes"; readonly message: string }
-  /** Its worker died of another guest after the host had done something for it that lasts: not tried again. */
+  /**
+   * For no fault of the guest: its worker died after the host had done something for it that lasts, or three times under it,
+   * or there was no room for its memory. Not tried again.
+   */
   | { readonly end: "lost"; readonly message: string }
 );
 
@@ -78,5 +81,6 @@ export interface Sandbox extends AsyncDisposable {
   run(call: GuestCall): Promise<GuestOutcome>;
   /** Whatever is held of that guest goes. */
   forget(guest: string): void;
+  /** Instances and workers there are, calls that their worker was ended with, workers started in all. */
   readonly measures: { readonly instances: number; readonly workers: number; readonly killed: number; readonly started: number };
 }

@@ -44,8 +44,8 @@ export class RemoteChannel implements StageChannel {
   ): Promise<RemoteChannel> {
     const early: Push[] = [];
     let hear = (push: Push): void => void (early.length < MOST_EARLY && early.push(push));
-    let broke = (): void => undefined;
-    const line = await dialer.dial({ push: (push) => hear(push), ended: () => broke() });
+    let broke: (() => void) | undefined;
+    const line = await dialer.dial({ push: (push) => hear(push), ended: () => broke?.() });
     try {
       const command = { is: "OpenChannel", with: { actor }, initialMessage: initial } as const;
       const { channelId } = await line.ask(command, { limitMs: settings.limits.replyMs });

@@ -19,7 +19,7 @@ async function speaks(settings: Settings, codec: Codec, signal: AbortSignal): Pr
 /**
  * Asks under both codecs, each on a connection of its own: a server passes over what it does not understand, or leaves. One that
  * understands both is spoken to by the newer, which names actors, so that is waited for a little where the older is first.
- * Throws `LineError`: `unreached`, or `silent` where something listens and understands neither.
+ * Throws `LineError`: `unreached` or `ended`, or `silent` where something listens and understands neither.
  */
 export async function probeCodec(settings: Settings, givenUp: AbortSignal): Promise<Codec> {
   const decided = new AbortController();
@@ -33,8 +33,8 @@ export async function probeCodec(settings: Settings, givenUp: AbortSignal): Prom
     return await Promise.race([newer.catch(() => nothingMore), nothingMore]);
   } catch (error) {
     const errors: readonly unknown[] = error instanceof AggregateError ? error.errors : [error];
-    const unreached = errors.find((one) => one instanceof LineError && one.why === "unreached");
-    if (unreached !== undefined) throw unreached;
+    const passing = errors.find((one) => one instanceof LineError && (one.why === "unreached" || one.why === "ended"));
+    if (passing !== undefined) throw passing;
     throw new LineError(
       "silent",
       `Something listens where ${settings.server} should, and answers in none of its codecs: check the port.`,

@@ -1,13 +1,11 @@
-import type { Json } from "../../contract/index.ts";
+import type { Bag, Json } from "../../contract/index.ts";
 import type { StageMetrics } from "../stage.ts";
 
 const NANOSECONDS = 1_000_000;
 
-function field(json: Json | undefined, name: string): Json | undefined {
-  const isObject = (value: Json | undefined): value is { readonly [key: string]: Json } =>
-    typeof value === "object" && value !== null && !Array.isArray(value);
-  return isObject(json) && Object.hasOwn(json, name) ? json[name] : undefined;
-}
+const isBag = (value: Json | undefined): value is Bag => typeof value === "object" && value !== null && !Array.isArray(value);
+const field = (json: Json | undefined, name: string): Json | undefined =>
+  isBag(json) && Object.hasOwn(json, name) ? json[name] : undefined;
 
 const numberIn = (json: Json | undefined, name: string): number | null => {
   const value = field(json, name);

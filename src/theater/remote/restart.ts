@@ -4,7 +4,7 @@ import type { Settings } from "./options.ts";
 import type { Roster } from "./roster.ts";
 
 /** What a server says that has no restart, among its other troubles. */
-const UNABLE: readonly StageCode[] = ["RuntimeError", "InternalError", "ActorError"];
+const UNABLE: ReadonlySet<StageCode> = new Set(["RuntimeError", "InternalError", "ActorError"]);
 
 /** Upstream's servers of April 2025 start another from the manifest alone, and tell the old id; later ones refuse. */
 export async function restarted(settings: Settings, calls: Calls, roster: Roster, given: string): Promise<StageActor> {
@@ -13,7 +13,7 @@ export async function restarted(settings: Settings, calls: Calls, roster: Roster
   try {
     await calls.once({ is: "RestartActor", id });
   } catch (error) {
-    if (!(error instanceof StageError) || !UNABLE.includes(error.code)) throw error;
+    if (!(error instanceof StageError) || !UNABLE.has(error.code)) throw error;
     const sentence = `${error.message} Instead, read the actor's state if it is worth keeping, stop the actor, and start another with that state.`;
     throw new StageError("ActorError", sentence, { cause: error });
   }

@@ -1,0 +1,212 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { SimulatedClock, until } from "../../src/testing/index.ts";
+import { remoteStage } from "../../src/theater/remote/index.ts";
+import type { Stage, StageChange, StageCode } from "../../src/theater/stage.ts";
+import { startNewMock } from "./new-mock.ts";
+import { startOldMock } from "./old-mock.ts";
+
+const manifest = 'name = "echo"\n';
+const bytes = (text: string): Uint8Array => Buffer.from(text);
+const never = new AbortController().signal;
+const refused = (code: StageCode, words: RegExp) => (error: unknown) => {
+  assert.ok(error instanceof Error && "code" in error, String(error));
+  assert.deepEqual([error.name, error.code], ["StageError", code], error.message);
+  assert.match(error.message, words);
+  return true;
+};
+const typesOf = async (stage: Stage, id: string): Promise<readonly string[]> =>
+  (await stage.events(id, { limit: 100 })).map(({ type }) => type);
+
+describe("a stage over Theater servers of several years", () => {
+  test("each is spoken to in its codec, found out once", async () => {
+    for (const start of [startOldMock, startNewMock]) {
+      await using mock = await start();
+      await using stage = remoteStage({ port: mock.port });
+      await stage.start({ manifest });
+      await stage.count();
+      await stage.count();
+      assert.equal(mock.actors.running.size, 1);
+      assert.ok(mock.connections <= 3, `${mock.connections}`);
+    }
+  });
+
+  test("a codec that is given is not found out", async () => {
+    await using mock = await startNewMock();
+    await using stage = remoteStage({ port: mock.port, codec: "fragmenting" });
+    assert.equal(await stage.count(), 0);
+    assert.equal(mock.connections, 1);
+    // To see that the connection is of use, and for the count.
+    assert.deepEqual(mock.heard, ["ListActors", "ListActors"]);
+  });
+
+  test("what names an actor once stands for its id, and what names several is refused", async () => {
+    await using mock = await startNewMock();
+    await using stage = remoteStage({ port: mock.port });
+    const { id } = await stage.start({ manifest: 'name = "alone"\n' });
+    assert.equal((await stage.actor("alone")).id, id);
+    assert.equal((await stage.actor(id.toUpperCase())).id, id);
+    await stage.start({ manifest });
+    await stage.start({ manifest });
+    await assert.rejects(stage.send("echo", bytes("x")), refused("InvalidRequest", /2 actors.*by its id/u));
+  });
+
+  test("a component and a name are refused before anything is sent", async () => {
+    await using mock = await startNewMock();
+    await using stage = remoteStage({ port: mock.port });
+    await assert.rejects(stage.start({ manifest, component: bytes("x") }), refused("InvalidRequest", /name that place in the manifest/u));
+    await assert.rejects(stage.start({ manifest, name: "x" }), refused("InvalidRequest", /in the manifest/u));
+    assert.deepEqual(mock.heard, []);
+  });
+
+  test("details tell what is measured and null where nothing is, and the manifest as the server gives it", async () => {
+    await using mock = await startNewMock();
+    await using stage = remoteStage({ port: mock.port });
+    const { id } = await stage.start({ manifest: 'name = "echo"\n' });
+    await stage.request(id, bytes("x"), never);
+    const { metrics, manifestContent, manifest: reference } = await stage.actor(id);
+    assert.deepEqual(
+      { ...metrics, startedAt: undefined },
+      {
+        operations: 2,
+        failedOperations: null,
+        totalMs: 3,
+        maxMs: 1.5,
+        minMs: 1.5,
+        memoryBytes: null,
+        queued: null,
+        startedAt: undefined,
+        lastAt: null,
+      },
+    );
+    assert.deepEqual(JSON.parse(manifestContent ?? ""), { name: "echo", version: "0.1.0", component: "echo.wasm" });
+    assert.match(reference ?? "", /^[0-9a-f]{64}$/u);
+  });
+
+  test("a server that knows no manifests is not asked, and what was started here is known here", async () => {
+    await using mock = await startOldMock();
+    await using stage = remoteStage({ port: mock.port });
+    const { id } = await stage.start({ manifest });
+    assert.equal((await stage.actor(id)).manifestContent, manifest);
+    assert.equal(mock.heard.includes("GetActorManifest"), false);
+    const foreign = mock.actors.make(manifest, null);
+    assert.ok(foreign !== undefined);
+    foreign.begin();
+    assert.equal((await stage.actor(foreign.id)).manifestContent, undefined);
+  });
+
+  test("a restart that made another of it says whom", async () => {
+    await using mock = await startOldMock({ restart: "new-id" });
+    await using stage = remoteStage({ port: mock.port });
+    const { id } = await stage.start({ manifest });
+    const error: unknown = await stage.restart(id).catch((reason: unknown) => reason);
+    const [heir] = mock.actors.running.keys();
+    assert.ok(heir !== undefined && error instanceof Error);
+    refused("ActorError", new RegExp(`again as ${heir}, without its state`, "u"))(error);
+  });
+
+  test("an actor that failed is shown as paused in the list, and why a request to it fails is told", async () => {
+    await using mock = await startOldMock();
+    await using stage = remoteStage({ port: mock.port });
+    const { id } = await stage.start({ manifest });
+    await stage.send(id, bytes("fail"));
+    await assert.rejects(stage.request(id, bytes("x"), never), refused("ActorError", /event 5: it was told to fail.*start another/u));
+    assert.deepEqual(
+      (await stage.list(10)).map(({ status }) => status),
+      ["PAUSED"],
+    );
+  });
+
+  test("whom others start and stop, a watcher hears of, and their events too", async () => {
+    await using mock = await startNewMock();
+    await using stage = remoteStage({ port: mock.port, limits: { pollMs: 5 } });
+    await using other = remoteStage({ port: mock.port });
+    const heard: StageChange[] = [];
+    const undo = stage.watch((change) => void heard.push(change));
+    await until("a first look", () => mock.heard.filter((command) => command === "ListActors").length >= 3);
+    const { id } = await other.start({ manifest });
+    const hears = (what: StageChange["what"]) => heard.some((change) => change.actor === id && change.what === what);
+    await until("began", () => hears("began"));
+    await until("changed", async () => {
+      await other.send(id, bytes("x"));
+      return hears("changed");
+    });
+    await other.stop(id);
+    await until("ended", () => hears("ended"));
+    undo();
+  });
+
+  test("no more actors are followed than may be", async () => {
+    await using mock = await startNewMock();
+    await using stage = remoteStage({ port: mock.port, limits: { followed: 2, pollMs: 5 } });
+    const undo = stage.watch(() => undefined);
+    const started = [];
+    for (let index = 0; index < 6; index += 1) started.push(await stage.start({ manifest }));
+    const followed = (): number => Array.from(mock.actors.running.values()).filter(({ followers }) => followers.size > 0).length;
+    await until("two are", () => followed() === 2);
+    // Whom somebody asks about is followed instead of another.
+    const [first] = started;
+    assert.ok(first !== undefined);
+    await until("the first is", async () => {
+      await stage.state(first.id);
+      return (mock.actors.running.get(first.id)?.followers.size ?? 0) > 0;
+    });
+    await until("two are", () => followed() === 2);
+    undo();
+    await until("none is", async () => {
+      await stage.events(first.id, { limit: 1 });
+      return followed() === 0;
+    });
+  });
+
+  test("no more channels than may be", async () => {
+    await using mock = await startNewMock();
+    await using stage = remoteStage({ port: mock.port, limits: { channels: 1 } });
+    const { id } = await stage.start({ manifest });
+    const peer = { message: () => undefined, closed: () => undefined };
+    const channel = await stage.open(id, bytes("x"), peer);
+    await assert.rejects(stage.open(id, bytes("x"), peer), refused("InvalidRequest", /close one first/u));
+    await channel.close();
+    await (await stage.open(id, bytes("x"), peer)).close();
+  });
+
+  test("where a server keeps no chains, what was seen is told, from an actor's start where it was started here", async () => {
+    await using mock = await startNewMock({ events: false });
+    const clock = new SimulatedClock();
+    await using stage = remoteStage({ port: mock.port, codec: "fragmenting", clock });
+    const foreign = mock.actors.make(manifest, null);
+    assert.ok(foreign !== undefined);
+    foreign.begin();
+    const { id } = await stage.start({ manifest, initialState: bytes("one") });
+    const asked = typesOf(stage, id);
+    // It is silent to what it does not know, and asked only once.
+    let isAnswered = false;
+    void asked.finally(() => (isAnswered = true));
+    await until("it is found out", async () => {
+      if (!isAnswered) await clock.advance(3_000);
+      return isAnswered;
+    });
+    assert.deepEqual(await asked, ["theater-runtime", "wasm", "StateChanged"]);
+    await stage.send(id, bytes("two"));
+    await until("the event comes", async () => (await typesOf(stage, id)).length === 5);
+    assert.equal((await typesOf(stage, id)).at(-1), "StateChanged");
+    const [first] = await stage.events(id, { limit: 100 });
+    assert.ok(first !== undefined);
+    assert.equal((await stage.event(first.id))?.id, first.id);
+
+    // Of one that others started, from the first time it is asked about.
+    assert.deepEqual(await typesOf(stage, foreign.id), []);
+    await assert.rejects(stage.events(foreign.id, { limit: 1, after: first.id }), refused("InvalidRequest", /keeps no chains/u));
+    await until("it is followed", () => foreign.followers.size > 0);
+    foreign.send([1]);
+    await until("its events come", async () => (await typesOf(stage, foreign.id)).length === 2);
+    assert.equal(mock.heard.includes("GetActorEvents"), false);
+    await stage.stop(id);
+    assert.equal((await typesOf(stage, id)).length, 5);
+  });
+
+  test("options that make no sense are refused", () => {
+    assert.throws(() => remoteStage({ port: 0 }), refused("InvalidRequest", /1 to 65535/u));
+    assert.throws(() => remoteStage({ limits: { replyMs: 0.5 } }), refused("InvalidRequest", /limits\.replyMs/u));
+  });
+});

@@ -146,7 +146,6 @@ class RemoteStage implements Stage {
     };
   }
 
-  // eslint-disable-next-line typescript/require-await
   async [Symbol.asyncDispose](): Promise<void> {
     this.#channels.close();
     this.#followers.clear();

@@ -19,6 +19,8 @@ export interface GuestState {
   readonly status: "running" | "paused";
   /** Why it is paused: the event, by its number in the chain. */
   readonly failed?: { readonly seq: number; readonly message: string };
+  /** Who started it, where that was an actor: told of its errors and its end. */
+  readonly parent?: ActorId;
   /** By their UUIDs. */
   readonly children: Readonly<Record<string, ActorId>>;
   /** Open channels: with whom. */

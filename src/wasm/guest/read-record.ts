@@ -1,0 +1,40 @@
+import type { Json } from "../../contract/index.ts";
+import { EXPORTS, type ExportName } from "../world/interfaces.ts";
+import { isBag } from "./arguments.ts";
+
+/** What an event keeps of a guest's call. */
+export interface GuestRecord {
+  readonly export: ExportName;
+  readonly params: readonly Json[];
+  readonly did: readonly { readonly name: string; readonly args: readonly Json[]; readonly result: Json }[];
+  readonly end: string;
+  readonly message?: string;
+  readonly back?: Json;
+}
+
+const NAMES: ReadonlySet<string> = new Set(
+  Object.entries(EXPORTS).flatMap(([of, functions]) => Object.keys(functions).map((name) => `${of}.${name}`)),
+);
+const isExport = (name: Json | undefined): name is ExportName => typeof name === "string" && NAMES.has(name);
+const isList = (json: Json | undefined): json is readonly Json[] => Array.isArray(json);
+
+/** Undefined: it is none. */
+export function readRecord(record: Json | undefined): GuestRecord | undefined {
+  if (!isBag(record) || !isBag(record["call"])) return undefined;
+  const { call, did, end, message, back } = record;
+  const { export: name, params } = call;
+  if (!isExport(name) || !isList(params) || !isList(did) || typeof end !== "string") return undefined;
+  const calls: GuestRecord["did"][number][] = [];
+  for (const one of did) {
+    if (!isBag(one) || typeof one["name"] !== "string" || !isList(one["args"])) return undefined;
+    calls.push({ name: one["name"], args: one["args"], result: one["result"] ?? null });
+  }
+  return {
+    export: name,
+    params,
+    did: calls,
+    end,
+    ...(typeof message === "string" ? { message } : {}),
+    ...(back === undefined ? {} : { back }),
+  };
+}

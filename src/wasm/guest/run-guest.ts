@@ -1,0 +1,103 @@
+/** One guest call, from the message to the turn. */
+import { type Context, StoreError, type Turn, type Work } from "../../contract/index.ts";
+import { CallHost, type Circumstances } from "../host/call-host.ts";
+import type { GuestState } from "../guest-state.ts";
+import type { GuestCall, GuestHost, GuestOutcome } from "../sandbox.ts";
+import type { Library, Program } from "./library.ts";
+import { prepare } from "./prepare.ts";
+import { recordOf } from "./record.ts";
+import type { Entered, Room } from "./room.ts";
+import { turnOf } from "./turn-of-call.ts";
+import { refused, type Visit } from "./visit.ts";
+
+export const runs =
+  (room: Room, at: Entered, visit: Visit): Work<GuestState> =>
+  async (context) => {
+    const program = await understood(room.library, visit.state);
+    if (program instanceof Error) return refused("INVALID", program.message);
+    const { component } = program;
+    const found = component.exports[visit.export];
+    if (found === undefined) return visit.absent;
+    // In April 2025 a channel's id did not come with its opening.
+    const params = found.old === true ? visit.params.slice(1) : visit.params;
+    return called(room, at, { ...visit, params }, program, context);
+  };
+
+/** What is wrong with a guest is told to its caller; a store that fails is not its fault. */
+async function understood(library: Library, { manifest, component, origin }: GuestState): Promise<Program | Error> {
+  try {
+    return await library.program(manifest, component, origin);
+  } catch (error) {
+    if (error instanceof StoreError || !(error instanceof Error)) throw error;
+    return error;
+  }
+}
+
+async function called(room: Room, at: Entered, visit: Visit, program: Program, context: Context): Promise<Turn<GuestState>> {
+  const { library, options, ran } = room;
+  const hosts = new Map<GuestHost, CallHost>();
+  const circumstances = around(room, at, visit, program, context);
+  ran.before(at.self, at.life, at.seq);
+  try {
+    const state = await library.state(visit.state.state);
+    const outcome = await options.sandbox.run(callOf(circumstances, visit, program, state, () => newHost(circumstances, hosts)));
+    const { gathered } = hosts.get(outcome.host) ?? newHost(circumstances, hosts);
+    const record = await recordOf(visit, outcome, (bytes) => library.put(bytes));
+    const after = await stateAfter(library, visit, outcome);
+    if (outcome.end === "ok") ran.after(at.self, at.life, at.seq);
+    return { ...turnOf({ at, visit, program, outcome, gathered, process: room.process }, after), record };
+  } catch (error) {
+    ran.forget(at.self);
+    throw error;
+  }
+}
+
+const stateAfter = async (library: Library, { state }: Visit, outcome: GuestOutcome): Promise<GuestState["state"]> =>
+  outcome.end === "ok" ? library.putState(outcome.state, state.state) : state.state;
+
+function newHost(circumstances: Circumstances, hosts: Map<GuestHost, CallHost>): CallHost {
+  const host = new CallHost(circumstances);
+  hosts.set(host, host);
+  return host;
+}
+
+function around(room: Room, at: Entered, visit: Visit, { manifest }: Program, context: Context): Circumstances {
+  const { options, library } = room;
+  const { message, uid, life, seq } = at;
+  return {
+    options,
+    engine: room.engine(),
+    process: room.process,
+    context,
+    message,
+    uid,
+    life,
+    seq,
+    state: visit.state,
+    outstanding: visit.request === undefined ? visit.state.outstanding : [...visit.state.outstanding, visit.request],
+    manifest,
+    prepare: (start, allow) => prepare(options, library, start, allow),
+  };
+}
+
+function callOf(of: Circumstances, visit: Visit, program: Program, state: Uint8Array | undefined, host: () => GuestHost): GuestCall {
+  const { component, limits, variables, manifest } = program;
+  const { environment, random } = manifest.grants;
+  return {
+    guest: of.message.to,
+    component,
+    export: visit.export,
+    state,
+    params: visit.params,
+    at: of.message.at,
+    seed: of.message.seed,
+    variables,
+    listVariables: environment?.listAll ?? false,
+    ...(random === undefined ? {} : { random }),
+    outstanding: of.outstanding,
+    children: Object.keys(of.state.children),
+    limits,
+    host,
+    signal: of.context.signal,
+  };
+}

@@ -1,0 +1,78 @@
+/** What the imports of one call do. A call that is tried again has a new one: what the old one gathered never leaves. */
+import type { Context, Engine, Message, Outgoing } from "../../contract/index.ts";
+import type { GuestOptions, GuestStart } from "../guest-options.ts";
+import type { GuestState } from "../guest-state.ts";
+import type { Manifest } from "../manifest.ts";
+import type { GuestHost } from "../sandbox.ts";
+import type { WitValue } from "../wit.ts";
+import type { ImportName } from "../world/interfaces.ts";
+import { onFiles } from "./filesystem.ts";
+import { Gathered } from "./gathered.ts";
+import type { Given } from "./given.ts";
+import { sendHttp } from "./http-client.ts";
+import { messages } from "./messages.ts";
+import { runtime } from "./runtime.ts";
+import { store } from "./store.ts";
+import { supervisor } from "./supervisor.ts";
+import { wait } from "./timing.ts";
+import { directoryOf } from "./own-directory.ts";
+
+/** Of one call, whoever tries it how often. */
+export interface Circumstances {
+  readonly options: GuestOptions;
+  readonly engine: Engine;
+  /** The `host` of channel ends in this process. */
+  readonly process: string;
+  readonly context: Context;
+  readonly message: Message;
+  readonly uid: string;
+  readonly life: string;
+  /** Of the event that the call will leave. */
+  readonly seq: number;
+  readonly state: GuestState;
+  /** Requests it may answer: the one it is called for, too. */
+  readonly outstanding: readonly string[];
+  readonly manifest: Manifest;
+  /** Puts what a guest begins from into the content store. `allow` throws where it may not. */
+  readonly prepare: (start: GuestStart, allow: (manifest: Manifest, origin: string | undefined) => void) => Promise<Outgoing>;
+}
+
+export type Import = (host: CallHost, args: readonly WitValue[]) => Given | Promise<Given>;
+
+const BY_NAME: Readonly<Record<string, Readonly<Record<string, Import>>>> = {
+  runtime,
+  "message-server-host": messages,
+  supervisor,
+  store,
+};
+
+export class CallHost implements GuestHost {
+  readonly of: Circumstances;
+  readonly gathered = new Gathered();
+
+  constructor(of: Circumstances) {
+    this.of = of;
+  }
+
+  async call(name: ImportName, args: readonly WitValue[]): Promise<Given> {
+    const dot = name.indexOf(".");
+    const into = name.slice(0, dot);
+    const what = name.slice(dot + 1);
+    const { manifest, options, context } = this.of;
+    const { grants } = manifest;
+    if (into === "filesystem" && grants.filesystem !== undefined) return onFiles(what, args, directoryOf(this.of, grants.filesystem));
+    if (into === "http-client" && grants.httpClient !== undefined)
+      return sendHttp(args[0], grants.httpClient.allowed, options.http ?? {}, options.clock, context.signal);
+    if (into === "timing" && grants.timing !== undefined) return wait(what, args[0], grants.timing, options.clock, context.signal);
+    const act = isGranted(into, manifest) ? BY_NAME[into]?.[what] : undefined;
+    if (act === undefined) throw new Error(`${name} is not granted: add its handler to the manifest, then start the actor again.`);
+    return act(this, args);
+  }
+}
+
+function isGranted(into: string, { grants }: Manifest): boolean {
+  if (into === "runtime") return grants.runtime === true;
+  if (into === "message-server-host") return grants.messageServer === true;
+  if (into === "supervisor") return grants.supervisor === true;
+  return into === "store" && grants.store === true;
+}

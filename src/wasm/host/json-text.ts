@@ -1,0 +1,30 @@
+import type { Json } from "../../contract/index.ts";
+
+const DEEPEST = 64;
+
+/** What another kind of actor is told: `{"action": "...", "args": …}` as JSON. */
+export function actionIn(bytes: Uint8Array): { readonly action: string; readonly args: Json } {
+  const json = parsed(bytes);
+  if (isBag(json) && typeof json["action"] === "string" && isPlain(json, DEEPEST))
+    return { action: json["action"], args: json["args"] ?? {} };
+  throw new Error('This actor is no guest: send it JSON text {"action": "tools/look", "args": {…}}.');
+}
+
+function parsed(bytes: Uint8Array): Json | undefined {
+  try {
+    const json: Json = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    return json;
+  } catch {
+    return undefined;
+  }
+}
+
+const isBag = (json: Json | undefined): json is { readonly [key: string]: Json } =>
+  typeof json === "object" && json !== null && !Array.isArray(json);
+
+/** What the engine takes: neither too deep, nor with half a character in it. */
+function isPlain(json: Json, deeper: number): boolean {
+  if (typeof json === "string") return json.isWellFormed();
+  if (typeof json !== "object" || json === null) return true;
+  return deeper > 0 && Object.entries(json).every(([key, value]: [string, Json]) => key.isWellFormed() && isPlain(value, deeper - 1));
+}

@@ -16,5 +16,5 @@ export const parseHostPort = (text: string, option: string): HostPort => {
 };
 
 /** A TCP address, or the path of a Unix socket (it has a slash or ends in `.sock`). */
-export const parseTcp = (text: string): HostPort | { readonly path: string } =>
-  text.includes("/") || text.endsWith(".sock") ? { path: text } : parseHostPort(text, "--tcp");
+export const parseTcp = (text: string, option: string): HostPort | { readonly path: string } =>
+  text.includes("/") || text.endsWith(".sock") ? { path: text } : parseHostPort(text, option);

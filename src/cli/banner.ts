@@ -34,6 +34,9 @@ export const banner = (facts: BannerFacts, paint: Painter): string => {
   if (addresses.packets !== undefined) row("Packets", paint("cyan", addresses.packets));
   if (addresses.packetsTcp !== undefined)
     row(addresses.packets === undefined ? "Packets" : "", `${paint("cyan", addresses.packetsTcp)}, one a line`);
+  if (addresses.theater !== undefined) row("Theater", `${paint("cyan", addresses.theater)}, over MCP`);
+  if (addresses.theaterTcp !== undefined)
+    row(addresses.theater === undefined ? "Theater" : "", `${paint("cyan", addresses.theaterTcp)}, its management protocol`);
   if (addresses.stdio) row("stdio", "this process");
   if (node === undefined) row("Data", data ?? "none: its actors live in memory");
   else {

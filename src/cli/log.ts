@@ -1,4 +1,5 @@
-import type { Bag } from "../contract/index.ts";
+import type { Bag, Log } from "../contract/index.ts";
+import { isBag, textOr } from "./bag.ts";
 import { oneLine, paintError } from "./output.ts";
 
 export const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
@@ -25,3 +26,15 @@ export const serverLog = (least: ServerLogLevel, json: boolean, now: () => numbe
     process.stderr.write(`${of}${at.slice(11, 19)} ${mark} ${event} ${rest}`.trimEnd() + "\n");
   };
 };
+
+/** What parts of the system log, in it. */
+export const forLog =
+  (log: ServerLog): Log =>
+  (level, data) => {
+    const { event, ...fields } = isBag(data) ? data : { event: data };
+    log(
+      level === "debug" ? "debug" : level === "info" || level === "notice" ? "info" : level === "warning" ? "warn" : "error",
+      textOr(event ?? null, "event"),
+      fields,
+    );
+  };

@@ -9,6 +9,7 @@ import { registerExportCommands } from "./export-commands.ts";
 import { bearGoneReaders, print, printed, visible } from "./output.ts";
 import { registerPacketCommands } from "./packet-commands.ts";
 import { registerServeCommands } from "./serve-commands.ts";
+import { registerTheaterCommands } from "./theater-commands.ts";
 
 const version = (): string => {
   const manifest: unknown = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
@@ -47,6 +48,7 @@ const run = async (argv: readonly string[]): Promise<ExitCode> => {
   registerExportCommands(program);
   registerClusterCommands(program);
   registerPacketCommands(program);
+  registerTheaterCommands(program, version());
   for (const command of program.commands) command.exitOverride();
   try {
     await program.parseAsync([...argv], { from: "user" });

@@ -36,6 +36,14 @@ export interface ServeOptions {
   /** False: `--no-auth`. */
   readonly auth: boolean;
   readonly config?: string;
+  /** Theater's tools and resources over MCP, at an endpoint of their own. */
+  readonly theater?: boolean;
+  /** Theater's management protocol. */
+  readonly theaterTcp?: HostPort | { readonly path: string };
+  /** Where manifests named by a path are. Absent: none is read. */
+  readonly manifests?: string;
+  /** Theater's management protocol beyond this machine, which asks nobody who they are. */
+  readonly insecureNoAuth?: boolean;
 }
 
 const collect = (value: string, before: readonly string[] | undefined): readonly string[] => [...(before ?? []), value];
@@ -84,10 +92,10 @@ export const moduleOption = (): Option =>
 
 export const common = (command: Command): Command => command.addOption(dataOption()).option("--json", "one JSON value per line");
 
-export const addServeOptions = (command: Command): Command =>
+export const addServeOptions = (command: Command, modules = "<module...>"): Command =>
   command
     .argument(
-      "<module...>",
+      modules,
       "a TypeScript or JavaScript file that exports actors, a folder with such an index, or a world (.yaml); name=module puts it under a prefix",
     )
     .option(
@@ -96,7 +104,9 @@ export const addServeOptions = (command: Command): Command =>
       (text: string) => parseHostPort(text, "--http"),
     )
     .option("--stdio", "MCP on standard input and output; ends with the input")
-    .option("--tcp <address>", "newline-delimited JSON at [host:]port or the path of a Unix socket", parseTcp)
+    .option("--tcp <address>", "newline-delimited JSON at [host:]port or the path of a Unix socket", (text: string) =>
+      parseTcp(text, "--tcp"),
+    )
     .addOption(dataOption())
     .option(
       "--engine <address>",
@@ -133,8 +143,14 @@ export const addServeOptions = (command: Command): Command =>
       "take packets: POST /packets and WebSocket beside MCP's HTTP, and with [host:]port one a line over TCP there",
       (text: string) => parseHostPort(text, "--packets"),
     )
-    .option("--no-auth", "with --packets: take them from whoever reaches this machine's loopback, each user a guest")
+    .option("--no-auth", "with --packets or --theater: take whoever reaches this machine's loopback, each user a guest")
     .option("--config <file>", "of capabilities, JSON or YAML: actors (limits, timeouts), mcp (exposure, tool servers)")
+    .option("--theater", "WebAssembly guests, and every actor's state and events for an operator: MCP at /theater (scope troupe:operate)")
+    .option("--theater-tcp <address>", "Theater's management protocol at [host:]port or the path of a Unix socket", (text: string) =>
+      parseTcp(text, "--theater-tcp"),
+    )
+    .option("--manifests <dir>", "where guests' manifests and components may be named by a path (default: nowhere)", folder)
+    .option("--insecure-no-auth", "with --theater-tcp: beyond this machine, though that protocol asks nobody who they are")
     .option("--insecure", "listen beyond loopback without tokens")
     .option("--rate <calls>", "requests a second for each principal; 0 for no limit", positive)
     .option("--receipts", 'results carry _meta["troupe/receipt"]')

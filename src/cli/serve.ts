@@ -9,24 +9,11 @@ import type { ServeOptions } from "./options.ts";
 import { bearGoneReaders, paintError } from "./output.ts";
 import { resolveToThisTroupe } from "./resolve-hook.ts";
 import { logUnserved, type Server, startServer } from "./server.ts";
+import { stopSignal } from "./stop-signal.ts";
 import { strayError } from "./stray.ts";
 
 const holdFor = (options: ServeOptions): HeldOutput | undefined =>
   options.stdio === true || options.json === true ? holdOutput() : undefined;
-
-/** Settles on the first SIGTERM, SIGINT or SIGHUP; a second one ends the process at once. */
-const stopSignal = (): Promise<string> =>
-  new Promise((resolve) => {
-    let seen = false;
-    const stop = (signal: string): void => {
-      if (seen) process.exit(130);
-      seen = true;
-      resolve(signal);
-    };
-    process.on("SIGTERM", stop);
-    process.on("SIGINT", stop);
-    process.on("SIGHUP", stop);
-  });
 
 const announce = (server: Server, options: ServeOptions, loaded: Loaded, log: ServerLog, held: HeldOutput | undefined): void => {
   const { addresses, data, node, unserved } = server;

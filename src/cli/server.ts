@@ -9,9 +9,10 @@ import type { EngineAddress } from "./cluster/engine-address.ts";
 import { faultFields } from "./fault-fields.ts";
 import type { Ground, GroundOptions, NodeAddress } from "./ground.ts";
 import { type Loaded, release } from "./load.ts";
-import type { ServerLog } from "./log.ts";
+import { forLog, type ServerLog } from "./log.ts";
 import type { Packets } from "./packets.ts";
 import type { ServeOptions } from "./options.ts";
+import type { Theater } from "./theater.ts";
 import { usage } from "./exit-code.ts";
 import { switchSource } from "./switch-source.ts";
 import { type KindCount, SERVE_THEM_TOO } from "./unserved.ts";
@@ -25,6 +26,10 @@ export interface Addresses {
   /** Over HTTP; a WebSocket may be opened there too. */
   readonly packets?: string;
   readonly packetsTcp?: string;
+  /** Theater's MCP face, over HTTP. */
+  readonly theater?: string;
+  /** Theater's management protocol. */
+  readonly theaterTcp?: string;
 }
 
 /** Everything that runs, and how it ends. */
@@ -40,17 +45,6 @@ export interface Server {
   reload(loaded: Loaded): Promise<void>;
   close(graceMs: number): Promise<void>;
 }
-
-const forLog =
-  (log: ServerLog): Log =>
-  (level, data) => {
-    const { event, ...fields } = isBag(data) ? data : { event: data };
-    log(
-      level === "debug" ? "debug" : level === "info" || level === "notice" ? "info" : level === "warning" ? "warn" : "error",
-      textOr(event ?? null, "event"),
-      fields,
-    );
-  };
 
 /** People read them in the banner. */
 const withoutAddresses =
@@ -109,12 +103,21 @@ const packetsOf = async (loaded: Loaded, options: ServeOptions, known: boolean, 
   return (await import("./packets.ts")).openPackets(options, known, log);
 };
 
+/** Likewise: where an operator asked for guests. */
+const theaterOf = async (options: ServeOptions, known: boolean, log: Log): Promise<Theater | undefined> =>
+  options.theater === true || options.theaterTcp !== undefined || options.manifests !== undefined
+    ? (await import("./theater.ts")).openTheater(options, known, log)
+    : undefined;
+
 // Each loaded only where it is stood on: what it needs is much.
 const onLocalGround = async (loaded: Loaded, how: GroundOptions): Promise<Ground> =>
   new (await import("./local-ground.ts")).LocalGround(loaded, how);
 
 const onClusterGround = async (loaded: Loaded, address: EngineAddress, how: GroundOptions): Promise<Ground> =>
   (await import("./cluster-ground.ts")).ClusterGround.join(loaded, address, how);
+
+const hasOtherDoor = ({ stdio, tcp, theater, theaterTcp }: ServeOptions): boolean =>
+  stdio === true || tcp !== undefined || (theaterTcp !== undefined && theater !== true);
 
 /** Opens the stores, starts the engine, opens the doors. Whatever was opened before a failure is closed again. */
 export const startServer = async (
@@ -140,20 +143,27 @@ export const startServer = async (
     const auth = await authOf(options);
     const packets = await packetsOf(loaded, options, auth !== undefined, forLog(log));
     if (packets !== undefined) closers.push(() => packets[Symbol.asyncDispose]());
-    const prepared = packets?.prepared(loaded) ?? loaded;
+    // Before the ground, so that it closes after it: guests run until the engine has ended.
+    const theater = await theaterOf(options, auth !== undefined, forLog(log));
+    if (theater !== undefined) closers.push(() => theater[Symbol.asyncDispose]());
+    const whole = (of: Loaded): Loaded => theater?.prepared(of) ?? of;
+    const prepared = whole(packets?.prepared(loaded) ?? loaded);
     const standing: GroundOptions = { options, log, dev, inFull };
     const ground =
       options.engine === undefined ? await onLocalGround(prepared, standing) : await onClusterGround(prepared, options.engine, standing);
     closers.push(() => ground[Symbol.asyncDispose]());
     const { key } = ground;
     let engine = await ground.start(prepared);
-    const made = async (of: Loaded): Promise<Source> =>
-      assemble(of, engine, options, log, { inFull, key, capabilities: await packets?.start(of, { engine, data: ground.data }) });
+    const made = async (of: Loaded): Promise<Source> => {
+      const place = { engine, data: ground.data };
+      await theater?.start(of, place);
+      return assemble(of, engine, options, log, { inFull, key, capabilities: await packets?.start(of, place) });
+    };
     const switched = switchSource(await made(prepared));
     let served = loaded;
     closers.push(() => release(served));
     const serve = async (next: Loaded): Promise<void> => {
-      const ready = packets?.prepared(next) ?? next;
+      const ready = whole(packets?.prepared(next) ?? next);
       engine = await ground.start(ready);
       switched.replace(await made(ready));
       packets?.tunnelTo(gateway);
@@ -175,11 +185,12 @@ export const startServer = async (
     });
     closers.push(() => gateway[Symbol.asyncDispose]());
     packets?.tunnelTo(gateway);
+    const theaterMount = theater?.mount();
     const packetDoor = options.packets === undefined ? undefined : packets?.doors();
 
     const doorLog = options.json === true ? forLog(log) : withoutAddresses(forLog(log));
     const common = { gateway, log: doorLog, insecure: options.insecure ?? false, ...(auth === undefined ? {} : { auth }) };
-    const wantsHttp = options.http ?? (options.stdio === true || options.tcp !== undefined ? undefined : { host: "127.0.0.1", port: 3000 });
+    const wantsHttp = options.http ?? (hasOtherDoor(options) ? undefined : { host: "127.0.0.1", port: 3000 });
     let http: HttpDoor | undefined;
     let tcp: TcpDoor | undefined;
     let stdio: StdioDoor | undefined;
@@ -189,7 +200,8 @@ export const startServer = async (
         ...wantsHttp,
         ...(options.allowHost === undefined ? {} : { allowedHosts: options.allowHost }),
         ...(options.allowOrigin === undefined ? {} : { allowedOrigins: options.allowOrigin }),
-        ...(packetDoor === undefined ? {} : { doors: [packetDoor.http], upgrades: [packetDoor.webSocket] }),
+        doors: [...(packetDoor === undefined ? [] : [packetDoor.http]), ...(theaterMount === undefined ? [] : [theaterMount])],
+        ...(packetDoor === undefined ? {} : { upgrades: [packetDoor.webSocket] }),
       });
       doors.push((how) => door.close(how));
       http = door;
@@ -206,7 +218,7 @@ export const startServer = async (
       tcp = door;
     }
 
-    let unserved = await ground.served(loaded);
+    let unserved = await ground.served(whole(loaded));
     await ground.open();
     // Last: from here on the standard output is the client's.
     if (options.stdio === true) {
@@ -228,6 +240,8 @@ export const startServer = async (
         ...(stdio === undefined ? {} : { stdio: true as const }),
         ...(http === undefined || packetDoor === undefined ? {} : { packets: new URL(packetDoor.http.path, http.url).href }),
         ...(packetsTcp === undefined ? {} : { packetsTcp: packetsTcp.url }),
+        ...(http === undefined || theaterMount === undefined ? {} : { theater: new URL(theaterMount.path, http.url).href }),
+        ...(theater?.address === undefined ? {} : { theaterTcp: theater.address }),
       },
       ...(ground.data === undefined ? {} : { data: ground.data }),
       ...(ground.node === undefined ? {} : { node: ground.node }),
@@ -240,7 +254,7 @@ export const startServer = async (
           release(served, next);
           served = next;
           const before = JSON.stringify(unserved);
-          unserved = await ground.served(next);
+          unserved = await ground.served(whole(next));
           if (unserved.length > 0 && JSON.stringify(unserved) !== before) logUnserved(log, unserved);
         } catch (error) {
           await engine[Symbol.asyncDispose]();
@@ -254,6 +268,7 @@ export const startServer = async (
         const from = systemClock.now();
         await gateway.drain(graceMs);
         // One grace for all: what the gateway left over.
+        await theater?.drain(Math.max(0, graceMs - (systemClock.now() - from)));
         const left = { graceMs: Math.max(0, graceMs - (systemClock.now() - from)) };
         await Promise.all(doors.map((close) => close(left)));
         await ground.drain(Math.max(0, graceMs - (systemClock.now() - from)));

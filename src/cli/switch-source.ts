@@ -7,8 +7,13 @@ interface Watcher {
   undo: () => void;
 }
 
+export interface Switched {
+  readonly source: Source;
+  replace(next: Source): void;
+}
+
 /** A source that can be exchanged under the feet of connected clients: sessions and subscriptions stay. */
-export const switchSource = (first: Source): { readonly source: Source; replace(next: Source): void } => {
+export const switchSource = (first: Source): Switched => {
   let current = first;
   const watchers = new Set<Watcher>();
   const source: Source = {

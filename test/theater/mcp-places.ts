@@ -2,6 +2,7 @@
 import { remoteStage } from "../../src/theater/remote/index.ts";
 import { startNewMock } from "./new-mock.ts";
 import { startOldMock } from "./old-mock.ts";
+import { enginePlace, serverPlace } from "./own-places.ts";
 import type { StagePlace } from "./stage-suite.ts";
 
 interface Place {
@@ -26,4 +27,6 @@ async function remote(mock: AsyncDisposable & { readonly port: number }): Promis
 export const PLACES: readonly Place[] = [
   { name: "a Theater server of April 2025", make: async () => remote(await startOldMock()), channelAnswers: true },
   { name: "a newer Theater server", make: async () => remote(await startNewMock()), channelAnswers: true },
+  { name: "our engine", make: enginePlace, channelAnswers: false },
+  { name: "our Theater server", make: () => serverPlace("fragmenting"), channelAnswers: false },
 ];

@@ -11,7 +11,7 @@ async function placeAt(mock: AsyncDisposable & { readonly port: number }): Promi
   return {
     stage,
     echoManifest,
-    failManifest: echoManifest,
+    failing: { manifest: echoManifest, request: "fail" },
     async [Symbol.asyncDispose]() {
       await stage[Symbol.asyncDispose]();
       await mock[Symbol.asyncDispose]();

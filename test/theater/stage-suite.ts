@@ -11,8 +11,8 @@ export interface StagePlace extends AsyncDisposable {
    * state it is started with. It takes every channel.
    */
   readonly echoManifest: string;
-  /** One that fails at a request `fail`. */
-  readonly failManifest?: string;
+  /** One that fails at this request. */
+  readonly failing?: { readonly manifest: string; readonly request: string };
 }
 
 /** What not every stage has. */
@@ -278,10 +278,10 @@ export function stageSuite(name: string, make: () => Promise<StagePlace>, traits
       });
     }
 
-    it("an actor whose handler fails says so, and is shown as halted with the reason", async ({ stage, failManifest }) => {
-      if (failManifest === undefined) return;
-      const { id } = await stage.start({ manifest: failManifest });
-      await assert.rejects(stage.request(id, bytes("fail"), never), refused("ActorError"));
+    it("an actor whose handler fails says so, and is shown as halted with the reason", async ({ stage, failing }) => {
+      if (failing === undefined) return;
+      const { id } = await stage.start({ manifest: failing.manifest });
+      await assert.rejects(stage.request(id, bytes(failing.request), never), refused("ActorError"));
       const details = await stage.actor(id);
       assert.ok(details.status === "PAUSED" || details.status === "FAILED", details.status);
       assert.ok(details.halted !== undefined && details.halted.after > 0 && details.halted.why.length > 0);

@@ -1,79 +1,16 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
 import { describe, it } from "node:test";
-import { actor } from "../../actor/index.ts";
-import { systemClock, systemEntropy } from "../../contract/index.ts";
-import { LocalEngine } from "../../engine/index.ts";
-import { memoryContents, memoryStore } from "../../store/index.ts";
-import { checkGranted, createGuests, createSandbox, GUEST_LIMITS, ManifestFinder, readComponent } from "../../wasm/index.ts";
 import { verifyTheater } from "../chain/index.ts";
-import { EngineStage } from "./engine-stage.ts";
-import * as z from "zod";
+import { manifest, openStage } from "./engine-stage.fixture.ts";
 
-const root = resolve(import.meta.dirname, "../../..");
-const guests = join(root, "test/wasm/guests");
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const text = (data: Uint8Array | undefined): string | undefined => (data === undefined ? undefined : new TextDecoder().decode(data));
-
-const door = actor("door", {
-  describe: "A door.",
-  per: "handle",
-  state: z.object({ open: z.boolean().default(false) }),
-  tools: {
-    push: {
-      describe: "Push it.",
-      run({ state }) {
-        state.open = true;
-        return "It opens.";
-      },
-    },
-  },
-});
-
-const manifest = (handlers: readonly string[], more = ""): string =>
-  `name = "player"\ncomponent = "player.wasm"\n${more}\n${handlers.map((type) => `[[handlers]]\ntype = "${type}"\nconfig = {}`).join("\n")}\n`;
-
-async function opened() {
-  const store = memoryStore();
-  const contents = memoryContents();
-  const sandbox = createSandbox({ workers: 1 });
-  const house = createGuests({
-    sandbox,
-    contents,
-    clock: systemClock,
-    entropy: systemEntropy,
-    persistence: "disk",
-    limits: { ...GUEST_LIMITS, callMs: 500 },
-    manifests: new ManifestFinder({ contents, directory: guests }),
-    readComponent,
-    checkGranted,
-    variables: {},
-  });
-  const engine = await LocalEngine.start({ kinds: [house.kind, door], store });
-  const detach = house.attach(engine);
-  const stage = new EngineStage({ engine, guests: house, contents, kinds: [door], entropy: systemEntropy });
-  return {
-    engine,
-    stage,
-    contents,
-    house,
-    wasm: (name: string): Uint8Array => readFileSync(join(guests, name, `${name}.wasm`)),
-    async [Symbol.asyncDispose]() {
-      await stage[Symbol.asyncDispose]();
-      detach();
-      await engine[Symbol.asyncDispose]();
-      await sandbox[Symbol.asyncDispose]();
-    },
-  };
-}
-
 const never = new AbortController().signal;
 const BOTH = manifest(["runtime", "message-server"]);
 
 describe("our engine as a stage", () => {
   it("starts a guest, talks to it, tells its state, and stops it", async () => {
-    await using on = await opened();
+    await using on = await openStage();
     const { stage } = on;
     const began = await stage.start({ manifest: BOTH, component: on.wasm("echo"), name: "echo" });
     assert.deepEqual([began.name, began.status], ["player", "RUNNING"]);
@@ -94,7 +31,7 @@ describe("our engine as a stage", () => {
   });
 
   it("starts an actor that is no guest, and takes JSON for it", async () => {
-    await using on = await opened();
+    await using on = await openStage();
     const began = await on.stage.start({ manifest: "kind:door", name: "front" });
     const reply = await on.stage.request(began.id, bytes('{"action":"tools/push"}'), never);
     assert.equal(text(reply), '"It opens."');
@@ -105,7 +42,7 @@ describe("our engine as a stage", () => {
   });
 
   it("a guest that traps is paused: its last state stays, its failed event is told, and a restart resumes", async () => {
-    await using on = await opened();
+    await using on = await openStage();
     const { stage } = on;
     const { id } = await stage.start({ manifest: BOTH, component: on.wasm("hostile"), name: "villain" });
     await assert.rejects(stage.request(id, bytes("u"), never), { code: "ActorError", message: /unreachable/ });
@@ -123,7 +60,7 @@ describe("our engine as a stage", () => {
   });
 
   it("a guest whose init fails does not run, and another of its name may", async () => {
-    await using on = await opened();
+    await using on = await openStage();
     const failing = on.stage.start({ manifest: BOTH, component: on.wasm("hostile"), name: "one", initialState: bytes("u") });
     await assert.rejects(failing, { code: "ActorInitializationError" });
     assert.deepEqual(await on.stage.list(10), []);
@@ -131,7 +68,7 @@ describe("our engine as a stage", () => {
   });
 
   it("what is wrong with a manifest or a component is told before anything begins", async () => {
-    await using on = await opened();
+    await using on = await openStage();
     const { stage } = on;
     await assert.rejects(stage.start({ manifest: "name = " }), { code: "InvalidRequest", message: /line 1/ });
     await assert.rejects(stage.start({ manifest: BOTH, component: bytes("no component") }), { code: "InvalidRequest" });
@@ -147,7 +84,7 @@ describe("our engine as a stage", () => {
   });
 
   it("events: the newest, those before one, those after one, one by its id, with what follows and what they caused", async () => {
-    await using on = await opened();
+    await using on = await openStage();
     const { stage } = on;
     const { id } = await stage.start({ manifest: BOTH, component: on.wasm("echo"), name: "echo" });
     for (let n = 0; n < 6; n += 1) await stage.request(id, bytes(String(n)), never);
@@ -173,7 +110,7 @@ describe("our engine as a stage", () => {
   });
 
   it("a channel: what the guest says on it, what it is told, its end with the actor", async () => {
-    await using on = await opened();
+    await using on = await openStage();
     const { stage } = on;
     const { id } = await stage.start({ manifest: BOTH, component: on.wasm("echo") });
     const heard: string[] = [];
@@ -194,7 +131,7 @@ describe("our engine as a stage", () => {
   });
 
   it("watchers are told who began, changed and ended, also where a name begins again", async () => {
-    await using on = await opened();
+    await using on = await openStage();
     const { stage } = on;
     const heard: string[] = [];
     const undo = stage.watch(({ actor: of, what }) => void heard.push(`${of} ${what}`));
@@ -215,7 +152,7 @@ describe("our engine as a stage", () => {
   });
 
   it("Theater's chain: whole, linked by SHA-1, followed from now on, and the end of an actor with it", async () => {
-    await using on = await opened();
+    await using on = await openStage();
     const { stage } = on;
     const { id } = await stage.start({ manifest: BOTH, component: on.wasm("echo"), name: "echo" });
     const heard: string[] = [];
@@ -239,7 +176,7 @@ describe("our engine as a stage", () => {
   });
 
   it("another component from its next message on, its state kept", async () => {
-    await using on = await opened();
+    await using on = await openStage();
     const { stage } = on;
     const { id } = await stage.start({ manifest: BOTH, component: on.wasm("echo"), initialState: bytes("kept") });
     await stage.update(id, "globals/globals.wasm");
@@ -248,7 +185,7 @@ describe("our engine as a stage", () => {
   });
 
   it("guests and their calls are run again from the chain, and end as they did", async () => {
-    await using on = await opened();
+    await using on = await openStage();
     const { stage } = on;
     await stage.start({ manifest: BOTH, component: on.wasm("echo"), name: "echo" });
     for (const said of ["a", "b"]) await stage.request("echo", bytes(said), never);

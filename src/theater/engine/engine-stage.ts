@@ -20,6 +20,8 @@ export interface EngineStageOptions {
   /** Those that `kind:<name>` starts. */
   readonly kinds: readonly Pick<Behaviour, "kind" | "per">[];
   readonly entropy: Entropy;
+  /** What a listener threw. */
+  readonly onFault?: (error: unknown) => void;
 }
 
 const KIND = "kind:";
@@ -257,7 +259,11 @@ export class EngineStage implements TheaterStage {
     if (snapshot === undefined) return;
     // By its messages, since another life goes on in the same chain.
     const what = change.status === "stopped" ? "ended" : snapshot.messageCount === 1 ? "began" : "changed";
-    listener({ actor: snapshot.uid, what });
+    try {
+      listener({ actor: snapshot.uid, what });
+    } catch (error) {
+      this.#options.onFault?.(error);
+    }
   }
 }
 

@@ -1,0 +1,63 @@
+import { systemClock } from "../contract/index.ts";
+import { createGateway } from "../gateway/index.ts";
+import { memorySessionStore, memoryStreamStore } from "../store/index.ts";
+import { remoteStage, THEATER_INFO, theaterFace } from "../theater/index.ts";
+import { serveHttp, serveStdio, serveTcp } from "../transport/index.ts";
+import type { HostPort } from "./address.ts";
+import { holdOutput } from "./hold-output.ts";
+import { forLog, serverLog } from "./log.ts";
+import { bearGoneReaders, paintError } from "./output.ts";
+import { stopSignal } from "./stop-signal.ts";
+
+export interface TheaterMcpOptions {
+  readonly theater: HostPort;
+  readonly codec: "auto" | "raw" | "fragmenting";
+  readonly http?: HostPort;
+  readonly tcp?: HostPort | { readonly path: string };
+  readonly stdio?: boolean;
+  readonly json?: boolean;
+}
+
+const GRACE_MS = 5_000;
+
+/**
+ * Serves a Theater server's actors to MCP clients, until it is told to stop or its client on standard input has gone. The server
+ * need not be there yet, nor stay there: what is asked meanwhile fails with a sentence.
+ */
+export async function theaterMcp({ theater, codec, http, tcp, stdio, json = false }: TheaterMcpOptions): Promise<void> {
+  bearGoneReaders(process.stdout);
+  const overStdio = stdio === true || (http === undefined && tcp === undefined);
+  const held = overStdio || json ? holdOutput() : undefined;
+  const log = serverLog("info", json, () => systemClock.now());
+  await using stage = remoteStage({ ...theater, codec, log: forLog(log) });
+  await using face = theaterFace({ stage });
+  const sessions = memorySessionStore();
+  await using gateway = createGateway({
+    source: face,
+    info: THEATER_INFO,
+    sessions,
+    streams: memoryStreamStore(),
+    posture: { modern: "dynamic" },
+  });
+  const common = { gateway, log: forLog(log) };
+  const httpDoor = http === undefined ? undefined : await serveHttp({ ...common, ...http });
+  const tcpDoor = tcp === undefined ? undefined : await serveTcp({ ...common, ...tcp });
+  const addresses = {
+    ...(httpDoor === undefined ? {} : { http: httpDoor.url }),
+    ...(tcpDoor === undefined ? {} : { tcp: tcpDoor.url }),
+    ...(overStdio ? { stdio: true } : {}),
+  };
+  const of = `${theater.host}:${theater.port}`;
+  const line = json
+    ? `${JSON.stringify({ ready: true, theater: of, ...addresses, pid: process.pid })}\n`
+    : `${paintError("bold", `Theater at ${of}`)} is served over MCP: ${[httpDoor?.url, tcpDoor?.url, overStdio ? "stdio" : undefined].filter((place) => place !== undefined).join(", ")}. Ctrl-C stops it.\n`;
+  if (json && !overStdio) held?.print(line);
+  else process.stderr.write(line);
+  const signalled = stopSignal();
+  held?.release();
+  const stdioDoor = overStdio ? serveStdio({ ...common, graceMs: GRACE_MS }) : undefined;
+  const why = await Promise.race([signalled, ...(stdioDoor === undefined ? [] : [stdioDoor.closed.then(() => "end of input")])]);
+  log("info", "stopping", { why });
+  await gateway.drain(GRACE_MS);
+  await Promise.all([httpDoor?.close({ graceMs: GRACE_MS }), tcpDoor?.close({ graceMs: GRACE_MS }), stdioDoor?.close()]);
+}

@@ -1,0 +1,199 @@
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { type DoorRequest, type Engine, type Gateway, type HttpMount, type Log, systemClock, systemEntropy } from "../contract/index.ts";
+import { createGateway, refusal } from "../gateway/index.ts";
+import { memoryContents, memorySessionStore, memoryStreamStore, mendedSessionStores, sqliteContents } from "../store/index.ts";
+import { EngineStage, serveTheater, THEATER_INFO, type TheaterDoor, theaterFace } from "../theater/index.ts";
+import {
+  checkGranted,
+  createGuests,
+  createSandbox,
+  GUEST_LIMITS,
+  type Guests,
+  ManifestFinder,
+  MOST_GUEST_LIMITS,
+  readComponent,
+  type Sandbox,
+} from "../wasm/index.ts";
+import { usage } from "./exit-code.ts";
+import { faultFields } from "./fault-fields.ts";
+import { LateContents } from "./late-contents.ts";
+import type { Loaded } from "./load.ts";
+import type { ServeOptions } from "./options.ts";
+import { type Switched, switchSource } from "./switch-source.ts";
+
+/** What an operator's token must carry. */
+const OPERATE = "troupe:operate";
+const PATH = "/theater";
+
+/** Undefined: none was asked for. Throws a `CommandError` where anybody at all would be an operator. */
+export function openTheater(options: ServeOptions, known: boolean, log: Log): Theater | undefined {
+  const { theater, theaterTcp, manifests, auth, engine, http, stdio, tcp } = options;
+  if (theater !== true && theaterTcp === undefined) {
+    if (manifests !== undefined)
+      throw usage("--manifests is for guests, and none run here: give --theater or --theater-tcp, or leave it away.");
+    return undefined;
+  }
+  if (engine !== undefined) throw usage("Guests run in one process: leave --engine away, or --theater.");
+  if (theater === true && !known && auth)
+    throw usage(
+      `--theater is an operator's door: give --api-keys or --jwks, whose tokens carry the scope ${OPERATE}, or say --no-auth, which takes whoever reaches this machine's loopback.`,
+    );
+  if (theater === true && http === undefined && (stdio === true || tcp !== undefined))
+    throw usage("--theater stands beside HTTP, and there is none: name --http too.");
+  if (manifests !== undefined && !existsSync(manifests)) throw usage(`--manifests: there is no folder ${manifests}.`);
+  return new Theater(options, known, log);
+}
+
+/** Guests, and the two doors of an operator: Theater's protocol and its MCP face. Other modules come with a reload. */
+export class Theater implements AsyncDisposable {
+  readonly #options: ServeOptions;
+  readonly #log: Log;
+  /** Open once the data directory is this process's. */
+  readonly #contents = new LateContents();
+  readonly #sandbox: Sandbox;
+  readonly #guests: Guests;
+  readonly #scope: string | undefined;
+  #detach: (() => void) | undefined;
+  #stage: EngineStage | undefined;
+  #face: Face | undefined;
+  #door: TheaterDoor | undefined;
+
+  constructor(options: ServeOptions, known: boolean, log: Log) {
+    this.#options = options;
+    this.#log = log;
+    this.#scope = known ? OPERATE : undefined;
+    this.#sandbox = createSandbox();
+    const directory = resolve(options.data);
+    this.#guests = createGuests({
+      sandbox: this.#sandbox,
+      contents: this.#contents,
+      clock: systemClock,
+      entropy: systemEntropy,
+      persistence: "disk",
+      limits: GUEST_LIMITS,
+      most: MOST_GUEST_LIMITS,
+      manifests: new ManifestFinder({
+        contents: this.#contents,
+        ...(options.manifests === undefined ? {} : { directory: options.manifests }),
+      }),
+      readComponent,
+      checkGranted,
+      variables: process.env,
+      directory: join(directory, "guests"),
+    });
+  }
+
+  /** The modules, and guests beside them. */
+  prepared(loaded: Loaded): Loaded {
+    return { ...loaded, parts: [...loaded.parts, { kinds: [this.#guests.kind], cast: [], capabilities: [], sources: [] }] };
+  }
+
+  /** From now on guests run on that engine. */
+  async start({ parts }: Loaded, { engine, data }: { readonly engine: Engine; readonly data: string | undefined }): Promise<void> {
+    if (!this.#contents.isOpen) this.#contents.open(data === undefined ? memoryContents() : sqliteContents(join(data, "content.db")));
+    await this.#closeDoors();
+    this.#detach?.();
+    this.#detach = this.#guests.attach(engine);
+    const kinds = parts.flatMap((part) => part.cast);
+    const stage = new EngineStage({
+      engine,
+      guests: this.#guests,
+      contents: this.#contents,
+      kinds,
+      entropy: systemEntropy,
+      onFault: (error) => this.#log("error", { event: "stage-fault", ...faultFields(error, false) }),
+    });
+    this.#stage = stage;
+    if (this.#options.theater === true) {
+      const face = theaterFace({ stage, ...(this.#scope === undefined ? {} : { requireScope: this.#scope }) });
+      this.#face = await Face.show(this.#face, face, data, this.#log);
+    }
+    const { theaterTcp: address, insecureNoAuth } = this.#options;
+    if (address === undefined) return;
+    this.#door = await serveTheater({ ...address, stage, clock: systemClock, log: this.#log, insecure: insecureNoAuth === true });
+  }
+
+  /** Where Theater's protocol is spoken. */
+  get address(): string | undefined {
+    return this.#door?.url;
+  }
+
+  /** The MCP face. Undefined: it was not asked for. */
+  mount(): HttpMount | undefined {
+    const face = this.#face;
+    if (face === undefined) return undefined;
+    const scope = this.#scope;
+    return {
+      path: PATH,
+      verbs: ["GET", "POST", "DELETE"],
+      handle: (request: DoorRequest) => {
+        if (request.path !== PATH) return refusal("PATH", `There is nothing at this path: Theater is at ${PATH}.`);
+        if (scope === undefined || request.caller.scopes.includes(scope)) return face.gateway.exchange(request);
+        return refusal("SCOPE", `Theater is for operators: this needs a token with the scope ${scope}.`);
+      },
+    };
+  }
+
+  async drain(graceMs: number): Promise<void> {
+    await this.#face?.gateway.drain(graceMs);
+    await this.#door?.close({ graceMs });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#closeDoors();
+    await this.#face?.[Symbol.asyncDispose]();
+    await this.#sandbox[Symbol.asyncDispose]();
+    await this.#contents[Symbol.asyncDispose]();
+  }
+
+  async #closeDoors(): Promise<void> {
+    await this.#door?.close({ graceMs: 0 });
+    this.#door = undefined;
+    await this.#stage?.[Symbol.asyncDispose]();
+    this.#stage = undefined;
+  }
+}
+
+type Shown = ReturnType<typeof theaterFace>;
+
+/** A gateway of its own: another server to its clients than the actors' one. */
+class Face implements AsyncDisposable {
+  readonly gateway: Gateway;
+  readonly #switched: Switched;
+  readonly #close: () => Promise<void>;
+  #shown: Shown;
+
+  private constructor(shown: Shown, data: string | undefined, log: Log) {
+    this.#shown = shown;
+    this.#switched = switchSource(shown);
+    const rows =
+      data === undefined
+        ? { sessions: memorySessionStore(), streams: memoryStreamStore() }
+        : mendedSessionStores({
+            path: join(data, "theater-sessions.db"),
+            onDamage: ({ code, message }, aside) => log("error", { event: "sessions-damaged", code, why: message, aside }),
+          });
+    this.gateway = createGateway({ source: this.#switched.source, info: THEATER_INFO, ...rows, posture: { modern: "dynamic" }, log });
+    this.#close = async () => {
+      await this.gateway[Symbol.asyncDispose]();
+      await rows.streams[Symbol.asyncDispose]();
+      await rows.sessions[Symbol.asyncDispose]();
+    };
+  }
+
+  /** In the place of the one before, whose clients stay. */
+  static async show(before: Face | undefined, shown: Shown, data: string | undefined, log: Log): Promise<Face> {
+    if (before === undefined) return new Face(shown, data, log);
+    const old = before.#shown;
+    before.#shown = shown;
+    before.#switched.replace(shown);
+    await old[Symbol.asyncDispose]();
+    return before;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#shown[Symbol.asyncDispose]();
+    await this.#close();
+  }
+}

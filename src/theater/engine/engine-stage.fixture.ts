@@ -1,0 +1,64 @@
+import { readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import * as z from "zod";
+import { actor } from "../../actor/index.ts";
+import { systemClock, systemEntropy } from "../../contract/index.ts";
+import { LocalEngine } from "../../engine/index.ts";
+import { memoryContents, memoryStore } from "../../store/index.ts";
+import { checkGranted, createGuests, createSandbox, GUEST_LIMITS, ManifestFinder, readComponent } from "../../wasm/index.ts";
+import { EngineStage } from "./engine-stage.ts";
+
+const root = resolve(import.meta.dirname, "../../..");
+const guests = join(root, "test/wasm/guests");
+const door = actor("door", {
+  describe: "A door.",
+  per: "handle",
+  state: z.object({ open: z.boolean().default(false) }),
+  tools: {
+    push: {
+      describe: "Push it.",
+      run({ state }) {
+        state.open = true;
+        return "It opens.";
+      },
+    },
+  },
+});
+
+export const manifest = (handlers: readonly string[], more = ""): string =>
+  `name = "player"\ncomponent = "player.wasm"\n${more}\n${handlers.map((type) => `[[handlers]]\ntype = "${type}"\nconfig = {}`).join("\n")}\n`;
+
+/** An engine with guests and a door, as a stage. */
+export async function openStage() {
+  const store = memoryStore();
+  const contents = memoryContents();
+  const sandbox = createSandbox({ workers: 1 });
+  const house = createGuests({
+    sandbox,
+    contents,
+    clock: systemClock,
+    entropy: systemEntropy,
+    persistence: "disk",
+    limits: { ...GUEST_LIMITS, callMs: 500 },
+    manifests: new ManifestFinder({ contents, directory: guests }),
+    readComponent,
+    checkGranted,
+    variables: {},
+  });
+  const engine = await LocalEngine.start({ kinds: [house.kind, door], store });
+  const detach = house.attach(engine);
+  const stage = new EngineStage({ engine, guests: house, contents, kinds: [door], entropy: systemEntropy });
+  return {
+    engine,
+    stage,
+    contents,
+    house,
+    wasm: (name: string): Uint8Array => readFileSync(join(guests, name, `${name}.wasm`)),
+    async [Symbol.asyncDispose]() {
+      await stage[Symbol.asyncDispose]();
+      detach();
+      await engine[Symbol.asyncDispose]();
+      await sandbox[Symbol.asyncDispose]();
+    },
+  };
+}

@@ -35,7 +35,7 @@ function overwrite(path: string, from: string, to: string): void {
   writeFileSync(path, file.replaceAll(from, to), "latin1");
 }
 
-test("C7: contents are hashed again when they are read: a changed byte is STORE_CORRUPT, and others are still given", async () => {
+test("C7 contents are hashed again when they are read: a changed byte is STORE_CORRUPT, and others are still given", async () => {
   using file = temporary();
   let digests: readonly string[];
   {
@@ -50,7 +50,7 @@ test("C7: contents are hashed again when they are read: a changed byte is STORE_
   assert.equal(text(await store.get(digests[1] ?? "")), "the second piece");
 });
 
-test("C7: a label that was changed in the file is STORE_CORRUPT", async () => {
+test("C7 a label that was changed in the file is STORE_CORRUPT", async () => {
   using file = temporary();
   {
     await using store = sqliteContents(file.path);
@@ -62,7 +62,7 @@ test("C7: a label that was changed in the file is STORE_CORRUPT", async () => {
   await assert.rejects(store.labels("space", 10), { name: "StoreError", code: "STORE_CORRUPT" });
 });
 
-test("C2: nothing acknowledged is lost when its process is killed", async () => {
+test("C2 nothing acknowledged is lost when its process is killed", async () => {
   using file = temporary();
   const fixture = join(import.meta.dirname, "content-writer.fixture.ts");
   const running = spawn(process.execPath, ["--conditions=troupe-source", fixture, file.path], { stdio: ["ignore", "pipe", "inherit"] });

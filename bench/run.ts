@@ -1,12 +1,21 @@
 // One file per claim of README: `npm run bench`, or `npm run bench -- http-call spawn` for some.
-import { execFileSync } from "node:child_process";
-import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { installPinned } from "../test/install-pinned.ts";
 
-const all = ["http-call", "tools-list", "in-process", "actors", "durable", "start-up", "cluster", "packet", "packet-search"] as const;
+const all = [
+  "http-call",
+  "tools-list",
+  "in-process",
+  "actors",
+  "durable",
+  "start-up",
+  "cluster",
+  "packet",
+  "packet-search",
+  "guests",
+] as const;
 
-if (!existsSync(join(import.meta.dirname, "peers/node_modules")))
-  execFileSync("npm", ["ci", "--ignore-scripts"], { cwd: join(import.meta.dirname, "peers"), stdio: "inherit" });
+await installPinned(join(import.meta.dirname, "peers"));
 
 const wanted = process.argv.slice(2);
 for (const name of all) {

@@ -1,0 +1,67 @@
+// From a caller in this process to its guest in a worker and back: by the engine alone, by Theater's stage, by MCP.
+import { once } from "node:events";
+import { Worker } from "node:worker_threads";
+import type { ActorId } from "troupe/contract";
+import { bytes, COUNTER, ECHO, faced, MANIFEST, never, opened, type StageOptions, wasm } from "./guests-stage.ts";
+import { singly, tails } from "./guests-table.ts";
+
+const ROUNDS = 15;
+const CALLS = 200;
+const END_TO_END_US = 100;
+
+const DATA = bytes("What is said to a guest, in sixty-four bytes, as an example of it");
+const PLAIN: ActorId = "plain/main";
+const PLAIN_DISK: ActorId = "plain-disk/main";
+
+const begun = async (options: StageOptions) => {
+  const on = await opened(options);
+  await on.stage.start({ manifest: MANIFEST, component: wasm(ECHO), name: "echo" });
+  await on.stage.start({ manifest: MANIFEST, component: wasm(COUNTER), name: "counter" });
+  return on;
+};
+
+/** What no call into another thread can be below: a thread that gives back what it was given. */
+const bare = () => {
+  const worker = new Worker('const { parentPort: p } = require("node:worker_threads"); p.on("message", (m) => p.postMessage(m))', {
+    eval: true,
+  });
+  return {
+    ask: (): Promise<unknown> => {
+      const answer = once(worker, "message");
+      worker.postMessage({ kind: "call", call: 1, guest: "guest/echo", data: DATA }, []);
+      return answer;
+    },
+    [Symbol.asyncDispose]: async (): Promise<void> => void (await worker.terminate()),
+  };
+};
+
+export const ends = async (folder: string): Promise<void> => {
+  await using memory = await begun({ workers: 1 });
+  await using disk = await begun({ workers: 1, directory: folder });
+  await using thread = bare();
+  await using mcp = await faced(memory.stage);
+  const params = { name: "request_message", arguments: { actor_id: "echo", data: Buffer.from(DATA).toString("base64") } };
+  if (!(await mcp.ask("tools/call", params)).includes("as an example of it")) throw new Error("request_message did not echo.");
+  const add = { to: "guest/counter", action: "send", args: { data: Buffer.from("add").toString("base64") } } as const;
+  const [there = [], asked = [], byMcp = [], changed = [], plain = [], askedOnDisk = [], changedOnDisk = [], plainOnDisk = []] =
+    await singly(
+      ROUNDS,
+      CALLS,
+      () => thread.ask(),
+      () => memory.stage.request("echo", DATA, never),
+      () => mcp.ask("tools/call", params),
+      () => memory.engine.call(add),
+      () => memory.engine.call({ to: PLAIN, action: "add", args: {}, start: null }),
+      () => disk.stage.request("echo", DATA, never),
+      () => disk.engine.call(add),
+      () => disk.engine.call({ to: PLAIN_DISK, action: "add", args: {}, start: null }),
+    );
+  tails("in memory: a request to a guest through the stage, answered", asked, END_TO_END_US);
+  tails("in memory: request_message through the MCP gateway, from text to text", byMcp, END_TO_END_US);
+  tails("  a message to a bare worker and back", there);
+  tails("in memory: a send that changes its state, until its event is there", changed);
+  tails("  a TypeScript actor's call on the same engine", plain);
+  tails("on disk: a request to a guest through the stage, answered", askedOnDisk);
+  tails("on disk: a send that changes its state, until state and event are there", changedOnDisk);
+  tails("  a TypeScript actor's call on the same store", plainOnDisk);
+};

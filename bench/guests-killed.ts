@@ -1,0 +1,38 @@
+// A guest that spins: how long past its time it lives, and what that costs its neighbours. No limit is set for these.
+import { median } from "./load.ts";
+import { bytes, ECHO, HOSTILE, MANIFEST, never, opened, wasm } from "./guests-stage.ts";
+import { figure, line } from "./guests-table.ts";
+
+const ROUNDS = 7;
+const CALL_MS = 100;
+
+export const killed = async (): Promise<void> => {
+  await using on = await opened({ workers: 1, callMs: CALL_MS });
+  const { stage, sandbox } = on;
+  await stage.start({ manifest: MANIFEST, component: wasm(ECHO), name: "neighbour" });
+  await stage.start({ manifest: MANIFEST, component: wasm(HOSTILE), name: "spinning" });
+  const past: number[] = [];
+  const behind: number[] = [];
+  const back: number[] = [];
+  const timed = async (act: () => Promise<unknown>, into: number[], beyond = 0): Promise<void> => {
+    const started = performance.now();
+    await act();
+    into.push(performance.now() - started - beyond);
+  };
+  for (let round = 0; round < ROUNDS; round += 1) {
+    await stage.request("neighbour", bytes("hello"), never);
+    const spins = timed(() => stage.request("spinning", bytes("l"), never).catch(() => undefined), past, CALL_MS);
+    const waits = timed(() => stage.request("neighbour", bytes("hello"), never), behind, CALL_MS);
+    await Promise.all([spins, waits]);
+    await timed(async () => {
+      await stage.restart("spinning");
+      await stage.request("spinning", bytes("."), never);
+    }, back);
+  }
+  if (sandbox.measures.killed !== ROUNDS) throw new Error(`${sandbox.measures.killed} of ${ROUNDS} were killed.`);
+  const row = (what: string, measured: readonly number[]): void =>
+    line(what, `${figure(median(measured))} ms (${figure(Math.min(...measured))}–${figure(Math.max(...measured))})`);
+  row(`a guest that spins, killed: after its ${CALL_MS} ms`, past);
+  row("its neighbour behind it in that worker, answered by the next: after the same", behind);
+  row("the killed guest restarted and answering", back);
+};

@@ -1,0 +1,28 @@
+// What guests are measured beside. Their packages are in bench/peers, so their types are not known here.
+import * as z from "zod";
+
+export interface Glue {
+  init(state: Uint8Array | undefined): unknown;
+  send(state: Uint8Array | undefined, data: Uint8Array): unknown;
+  request(state: Uint8Array | undefined, data: Uint8Array): unknown;
+}
+
+export interface Plugin {
+  echo(data: Uint8Array): Promise<unknown>;
+  close(): Promise<void>;
+}
+
+/** Each is compiled; what is given makes an instance. */
+export interface GuestPeers {
+  jco(component: Uint8Array, folder: string, name: string): Promise<() => Glue>;
+  extism(): Promise<() => Promise<Plugin>>;
+}
+
+const isFunction = (value: unknown): boolean => typeof value === "function";
+const shape = z.object({ jco: z.custom<GuestPeers["jco"]>(isFunction), extism: z.custom<GuestPeers["extism"]>(isFunction) });
+
+export const guestPeers = async (): Promise<GuestPeers> => {
+  const path = "./peers/guests.ts";
+  const module: unknown = await import(path);
+  return shape.parse({ ...(typeof module === "object" ? module : {}) });
+};

@@ -1,0 +1,53 @@
+// Guests that have no instance: their instance had to go, or their actor has slept on disk since another process.
+import { bytes, COUNTER, MANIFEST, never, opened, wasm } from "./guests-stage.ts";
+import { singly, tails } from "./guests-table.ts";
+
+const GUESTS = 200;
+const ROUNDS = 5;
+const WAKE_US = 1_000;
+
+const component = wasm(COUNTER);
+const nth = (n: number): string => `counter-${n}`;
+
+type Opened = Awaited<ReturnType<typeof opened>>;
+
+const fill = async ({ stage }: Opened): Promise<void> => {
+  for (let n = 0; n < GUESTS; n += 1)
+    await stage.start({ manifest: MANIFEST, component, name: nth(n), initialState: bytes(`{"count":${n}}`) });
+};
+
+const ask = async ({ stage }: Opened, n: number): Promise<void> => {
+  const said = Buffer.from(await stage.request(nth(n), bytes("?"), never)).toString();
+  if (said !== String(n)) throw new Error(`${nth(n)} woke with ${said}.`);
+};
+
+const evicted = async (): Promise<void> => {
+  await using on = await opened({ workers: 1, instances: 1 });
+  await fill(on);
+  const [woken = []] = await singly(ROUNDS, GUESTS, (n) => ask(on, n));
+  tails("wake: a request to a guest whose instance had to go", woken, WAKE_US);
+};
+
+const asleep = async (directory: string): Promise<void> => {
+  {
+    await using on = await opened({ workers: 1, directory });
+    await fill(on);
+  }
+  const woken: number[] = [];
+  for (let round = 0; round < ROUNDS; round += 1) {
+    await using on = await opened({ workers: 1, directory });
+    // What the process does once is not a guest's waking.
+    for (let n = 0; n < 20; n += 1) await ask(on, n);
+    for (let n = 20; n < GUESTS; n += 1) {
+      const started = performance.now();
+      await ask(on, n);
+      woken.push((performance.now() - started) * 1_000);
+    }
+  }
+  tails("wake: a request to a guest whose actor sleeps on disk, answered on disk", woken, WAKE_US);
+};
+
+export const wakes = async (directory: string): Promise<void> => {
+  await evicted();
+  await asleep(directory);
+};

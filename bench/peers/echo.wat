@@ -1,0 +1,38 @@
+;; An Extism plug-in that does what test/wasm/guests/echo does with a request: its input comes into its memory, and goes out of it.
+(module
+  (import "extism:host/env" "input_length" (func $input_length (result i64)))
+  (import "extism:host/env" "input_load_u64" (func $input_load_u64 (param i64) (result i64)))
+  (import "extism:host/env" "input_load_u8" (func $input_load_u8 (param i64) (result i32)))
+  (import "extism:host/env" "alloc" (func $alloc (param i64) (result i64)))
+  (import "extism:host/env" "store_u64" (func $store_u64 (param i64 i64)))
+  (import "extism:host/env" "store_u8" (func $store_u8 (param i64 i32)))
+  (import "extism:host/env" "output_set" (func $output_set (param i64 i64)))
+  (memory (export "memory") 1)
+  (func (export "echo") (result i32)
+    (local $length i32) (local $words i32) (local $at i32) (local $out i64)
+    (local.set $length (i32.wrap_i64 (call $input_length)))
+    (local.set $words (i32.and (local.get $length) (i32.const -8)))
+    (block $read (loop $next
+      (br_if $read (i32.ge_u (local.get $at) (local.get $words)))
+      (i64.store (local.get $at) (call $input_load_u64 (i64.extend_i32_u (local.get $at))))
+      (local.set $at (i32.add (local.get $at) (i32.const 8)))
+      (br $next)))
+    (block $read (loop $next
+      (br_if $read (i32.ge_u (local.get $at) (local.get $length)))
+      (i32.store8 (local.get $at) (call $input_load_u8 (i64.extend_i32_u (local.get $at))))
+      (local.set $at (i32.add (local.get $at) (i32.const 1)))
+      (br $next)))
+    (local.set $out (call $alloc (i64.extend_i32_u (local.get $length))))
+    (local.set $at (i32.const 0))
+    (block $wrote (loop $next
+      (br_if $wrote (i32.ge_u (local.get $at) (local.get $words)))
+      (call $store_u64 (i64.add (local.get $out) (i64.extend_i32_u (local.get $at))) (i64.load (local.get $at)))
+      (local.set $at (i32.add (local.get $at) (i32.const 8)))
+      (br $next)))
+    (block $wrote (loop $next
+      (br_if $wrote (i32.ge_u (local.get $at) (local.get $length)))
+      (call $store_u8 (i64.add (local.get $out) (i64.extend_i32_u (local.get $at))) (i32.load8_u (local.get $at)))
+      (local.set $at (i32.add (local.get $at) (i32.const 1)))
+      (br $next)))
+    (call $output_set (local.get $out) (i64.extend_i32_u (local.get $length)))
+    (i32.const 0)))

@@ -37,19 +37,29 @@ export async function guestEvents(header: Header, body: Body, state: Json | unde
   if (!isBag(record) || !isBag(call)) return withoutCall(header, body);
   const exported = textIn(call, "export");
   const name = `theater:simple/${exported}`;
-  const did = await Promise.all(listOf(record["did"]).map((one) => hostCall(one, header.at, get)));
+  const did: Unlinked[] = [];
+  for (const one of listOf(record["did"])) did.push(...(await hostCalls(one, header.at, get)));
   return [
     wasmCall(name, bytesOf((await valuesOf(listOf(call["params"]), get)).map(printWit))),
-    ...did.flat(),
+    ...did,
     record["end"] === "ok"
       ? await result(name, exported, record["back"], state, get)
       : wasmError(name, textIn(record, "message") || `It ended: ${textIn(record, "end")}.`),
   ];
 }
 
-async function hostCall(told: Json, at: number, get: Get): Promise<readonly Unlinked[]> {
+/** One host call, or, of a call that made many, the first of them, which are kept apart: `{ calls, kept }`. */
+async function hostCalls(told: Json, at: number, get: Get): Promise<readonly Unlinked[]> {
   if (!isBag(told)) return [];
-  return hostEvents(textIn(told, "name"), await valuesOf(listOf(told["args"]), get), await valueOf(told["result"], get), at);
+  const apart = told["kept"];
+  if (!isBag(apart))
+    return hostEvents(textIn(told, "name"), await valuesOf(listOf(told["args"]), get), await valueOf(told["result"], get), at);
+  const bytes = await get(textIn(apart, "digest"));
+  if (bytes === undefined) return [noted(`${JSON.stringify(told["calls"] ?? null)} host calls that are no longer kept`)];
+  const calls: Json = JSON.parse(Buffer.from(bytes).toString());
+  const events: Unlinked[] = [];
+  for (const call of listOf(calls)) if (isBag(call) && !isBag(call["kept"])) events.push(...(await hostCalls(call, at, get)));
+  return events;
 }
 
 /** Those that give something besides the state. */

@@ -230,6 +230,30 @@ void test("what a record names and is gone is told as empty; a record that is no
   assert.deepEqual(verifyTheater(events), { ok: true, events: 10 });
 });
 
+void test("host calls that are kept apart are told in their place, or that they are gone", async () => {
+  const contents = new Contents();
+  const log = (message: string) => ({ name: "runtime.log", args: [message], result: null });
+  const digest = contents.put(JSON.stringify([log("first"), log("second")]));
+  const chain = new Chain("guest/talker");
+  chain.event(
+    "send",
+    {},
+    { manifest: "a".repeat(64), state: null },
+    {
+      record: {
+        call: { export: "message-server-client.handle-send", params: [base64("x")] },
+        did: [{ calls: 2, kept: { digest, length: 100 } }, log("third")],
+        end: "ok",
+      },
+    },
+  );
+  const logged = (events: readonly TheaterEvent[]): readonly string[] =>
+    events.flatMap((event) => /"message":"([^"]*)"/.exec(Buffer.from(event.data).toString())?.[1] ?? []);
+  assert.deepEqual(logged(await all(chain.events, contents.get)), ["first", "second", "third"]);
+  contents.drop(digest);
+  assert.deepEqual(logged(await all(chain.events, contents.get)), ["2 host calls that are no longer kept", "third"]);
+});
+
 void test("an actor that is no guest is told as calls of its actions, with state and reply as JSON", async () => {
   const chain = new Chain("tally/t1");
   chain.event("add", { by: 2 }, { count: 2 }, { reply: { ok: "two" } });

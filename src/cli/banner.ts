@@ -44,7 +44,7 @@ export const banner = (facts: BannerFacts, paint: Painter): string => {
     row("Data", `on the Restate server at ${node.engine}`);
   }
   const width = Math.max(...rows.map(([what]) => what.length), "stdio".length);
-  const lines = [`${paint("bold", name)} is served: ${contents(facts.parts)}.`, ""];
+  const lines = [`${paint("bold", name)} is served: ${contents(facts.parts, addresses)}.`, ""];
   lines.push(...rows.map(([what, value]) => `  ${what.padEnd(width)}  ${value}`), "", ...connecting(facts));
   if (unserved.length > 0) {
     const kinds = unserved.map(({ kind, actors }) => `${kind} (${counted(actors, "actor")})`).join(", ");
@@ -92,7 +92,7 @@ const commandName = (name: string): string =>
 
 const shellWord = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 
-const contents = (parts: readonly Part[]): string => {
+const contents = (parts: readonly Part[], { theater, theaterTcp }: Addresses): string => {
   const kinds = parts.flatMap((part) => part.cast);
   const sources = parts.flatMap((part) => part.sources);
   const what = [
@@ -108,8 +108,11 @@ const contents = (parts: readonly Part[]): string => {
   // They have tools too, as many as the configuration exposes.
   const capabilities = parts.reduce((sum, part) => sum + part.capabilities.length, 0);
   const more = capabilities === 1 ? "1 capability" : `${capabilities} capabilities`;
-  if (capabilities === 0) return actors;
-  return actors === "" ? more : `${actors}, and ${more}`;
+  const besides = [
+    ...(capabilities === 0 ? [] : [more]),
+    ...(theater === undefined && theaterTcp === undefined ? [] : ["WebAssembly guests"]),
+  ];
+  return [actors, joined(besides)].filter((one) => one !== "").join(", and ");
 };
 
 /** Of a source that has it at hand: nobody waits for one that must ask elsewhere. */

@@ -1,4 +1,4 @@
-import type { Behaviour, Engine, Peers, SessionStore, StreamStore } from "../contract/index.ts";
+import type { Bag, Behaviour, Engine, Json, Peers, SessionStore, StreamStore } from "../contract/index.ts";
 import type { Loaded } from "./load.ts";
 import type { ServerLog } from "./log.ts";
 import type { ServeOptions } from "./options.ts";
@@ -19,8 +19,8 @@ export interface Ground extends AsyncDisposable {
   start(loaded: Loaded): Promise<Engine>;
   /** They are served now: returns the kinds that have actors and are not. */
   served(loaded: Loaded): Promise<readonly KindCount[]>;
-  /** Takes commands. */
-  open(): Promise<void>;
+  /** Takes commands; `more` knows some that are not about actors alone. */
+  open(more?: (operation: string, args: Bag) => Promise<Json | undefined>): Promise<void>;
   /** What runs for others has this long to end. */
   drain(graceMs: number): Promise<void>;
 }

@@ -104,13 +104,13 @@ export class LocalGround implements Ground {
     }
   }
 
-  async open(): Promise<void> {
+  async open(more?: Parameters<Ground["open"]>[0]): Promise<void> {
     const { directory, store } = this.#keep;
     if (directory === undefined || store === undefined) return;
     directory.removeSocket();
-    const handle = (operation: string, args: Readonly<Record<string, Json>>): Promise<Json> => {
+    const handle = async (operation: string, args: Readonly<Record<string, Json>>): Promise<Json> => {
       if (this.#engine === undefined) throw new TypeError("No engine has started.");
-      return operate({ engine: this.#engine, store })(operation, args);
+      return (await more?.(operation, args)) ?? (await operate({ engine: this.#engine, store })(operation, args));
     };
     this.#closeControl = await serveControl(directory.control, handle);
   }

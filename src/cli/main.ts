@@ -6,6 +6,7 @@ import { registerChainCommands } from "./chain-commands.ts";
 import { registerClusterCommands } from "./cluster-commands.ts";
 import { describeFailure, EXIT, type ExitCode } from "./exit-code.ts";
 import { registerExportCommands } from "./export-commands.ts";
+import { registerGuestCommands } from "./guest-commands.ts";
 import { bearGoneReaders, print, printed, visible } from "./output.ts";
 import { registerPacketCommands } from "./packet-commands.ts";
 import { registerServeCommands } from "./serve-commands.ts";
@@ -49,6 +50,7 @@ const run = async (argv: readonly string[]): Promise<ExitCode> => {
   registerClusterCommands(program);
   registerPacketCommands(program);
   registerTheaterCommands(program, version());
+  registerGuestCommands(program);
   for (const command of program.commands) command.exitOverride();
   try {
     await program.parseAsync([...argv], { from: "user" });

@@ -219,7 +219,7 @@ export const startServer = async (
     }
 
     let unserved = await ground.served(whole(loaded));
-    await ground.open();
+    await ground.open(theater === undefined ? undefined : (operation, args) => theater.operate(operation, args));
     // Last: from here on the standard output is the client's.
     if (options.stdio === true) {
       about.beforeStdio();

@@ -1,23 +1,21 @@
 import { existsSync } from "node:fs";
-import { join, resolve } from "node:path";
-import { type DoorRequest, type Engine, type Gateway, type HttpMount, type Log, systemClock, systemEntropy } from "../contract/index.ts";
-import { createGateway, refusal } from "../gateway/index.ts";
-import { memoryContents, memorySessionStore, memoryStreamStore, mendedSessionStores, sqliteContents } from "../store/index.ts";
-import { EngineStage, serveTheater, THEATER_INFO, type TheaterDoor, theaterFace } from "../theater/index.ts";
+import { join } from "node:path";
 import {
-  checkGranted,
-  createGuests,
-  createSandbox,
-  GUEST_LIMITS,
-  type Guests,
-  ManifestFinder,
-  MOST_GUEST_LIMITS,
-  readComponent,
-  type Sandbox,
-} from "../wasm/index.ts";
+  type DoorRequest,
+  type Engine,
+  type Gateway,
+  type HttpMount,
+  type Json,
+  type Log,
+  systemClock,
+  systemEntropy,
+} from "../contract/index.ts";
+import { createGateway, refusal } from "../gateway/index.ts";
+import { memorySessionStore, memoryStreamStore, mendedSessionStores } from "../store/index.ts";
+import { EngineStage, serveTheater, THEATER_INFO, type TheaterDoor, theaterFace } from "../theater/index.ts";
 import { usage } from "./exit-code.ts";
 import { faultFields } from "./fault-fields.ts";
-import { LateContents } from "./late-contents.ts";
+import { GuestHouse } from "./guest-house.ts";
 import type { Loaded } from "./load.ts";
 import type { ServeOptions } from "./options.ts";
 import { type Switched, switchSource } from "./switch-source.ts";
@@ -28,7 +26,7 @@ const PATH = "/theater";
 
 /** Undefined: none was asked for. Throws a `CommandError` where anybody at all would be an operator. */
 export function openTheater(options: ServeOptions, known: boolean, log: Log): Theater | undefined {
-  const { theater, theaterTcp, manifests, auth, engine, http, stdio, tcp } = options;
+  const { theater, theaterTcp, manifests, auth, engine, http, stdio, tcp, insecure } = options;
   if (theater !== true && theaterTcp === undefined) {
     if (manifests !== undefined)
       throw usage("--manifests is for guests, and none run here: give --theater or --theater-tcp, or leave it away.");
@@ -39,6 +37,9 @@ export function openTheater(options: ServeOptions, known: boolean, log: Log): Th
     throw usage(
       `--theater is an operator's door: give --api-keys or --jwks, whose tokens carry the scope ${OPERATE}, or say --no-auth, which takes whoever reaches this machine's loopback.`,
     );
+  if (!auth && known) throw usage("--no-auth does not go with --api-keys or --jwks: leave one of them away.");
+  if (!auth && insecure === true)
+    throw usage("--no-auth takes operators from this machine alone, and does not go with --insecure: give --api-keys or --jwks beyond it.");
   if (theater === true && http === undefined && (stdio === true || tcp !== undefined))
     throw usage("--theater stands beside HTTP, and there is none: name --http too.");
   if (manifests !== undefined && !existsSync(manifests)) throw usage(`--manifests: there is no folder ${manifests}.`);
@@ -49,12 +50,8 @@ export function openTheater(options: ServeOptions, known: boolean, log: Log): Th
 export class Theater implements AsyncDisposable {
   readonly #options: ServeOptions;
   readonly #log: Log;
-  /** Open once the data directory is this process's. */
-  readonly #contents = new LateContents();
-  readonly #sandbox: Sandbox;
-  readonly #guests: Guests;
+  readonly #house: GuestHouse;
   readonly #scope: string | undefined;
-  #detach: (() => void) | undefined;
   #stage: EngineStage | undefined;
   #face: Face | undefined;
   #door: TheaterDoor | undefined;
@@ -63,43 +60,23 @@ export class Theater implements AsyncDisposable {
     this.#options = options;
     this.#log = log;
     this.#scope = known ? OPERATE : undefined;
-    this.#sandbox = createSandbox();
-    const directory = resolve(options.data);
-    this.#guests = createGuests({
-      sandbox: this.#sandbox,
-      contents: this.#contents,
-      clock: systemClock,
-      entropy: systemEntropy,
-      persistence: "disk",
-      limits: GUEST_LIMITS,
-      most: MOST_GUEST_LIMITS,
-      manifests: new ManifestFinder({
-        contents: this.#contents,
-        ...(options.manifests === undefined ? {} : { directory: options.manifests }),
-      }),
-      readComponent,
-      checkGranted,
-      variables: process.env,
-      directory: join(directory, "guests"),
-    });
+    this.#house = new GuestHouse(options.data, options.manifests);
   }
 
   /** The modules, and guests beside them. */
   prepared(loaded: Loaded): Loaded {
-    return { ...loaded, parts: [...loaded.parts, { kinds: [this.#guests.kind], cast: [], capabilities: [], sources: [] }] };
+    return { ...loaded, parts: [...loaded.parts, { kinds: [this.#house.guests.kind], cast: [], capabilities: [], sources: [] }] };
   }
 
   /** From now on guests run on that engine. */
   async start({ parts }: Loaded, { engine, data }: { readonly engine: Engine; readonly data: string | undefined }): Promise<void> {
-    if (!this.#contents.isOpen) this.#contents.open(data === undefined ? memoryContents() : sqliteContents(join(data, "content.db")));
     await this.#closeDoors();
-    this.#detach?.();
-    this.#detach = this.#guests.attach(engine);
+    this.#house.open(engine, data);
     const kinds = parts.flatMap((part) => part.cast);
     const stage = new EngineStage({
       engine,
-      guests: this.#guests,
-      contents: this.#contents,
+      guests: this.#house.guests,
+      contents: this.#house.contents,
       kinds,
       entropy: systemEntropy,
       onFault: (error) => this.#log("error", { event: "stage-fault", ...faultFields(error, false) }),
@@ -135,6 +112,11 @@ export class Theater implements AsyncDisposable {
     };
   }
 
+  /** What commands may ask about guests. */
+  operate(operation: string, args: Readonly<Record<string, Json>>): Promise<Json | undefined> {
+    return this.#house.operate(operation, args);
+  }
+
   async drain(graceMs: number): Promise<void> {
     await this.#face?.gateway.drain(graceMs);
     await this.#door?.close({ graceMs });
@@ -143,8 +125,7 @@ export class Theater implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#closeDoors();
     await this.#face?.[Symbol.asyncDispose]();
-    await this.#sandbox[Symbol.asyncDispose]();
-    await this.#contents[Symbol.asyncDispose]();
+    await this.#house[Symbol.asyncDispose]();
   }
 
   async #closeDoors(): Promise<void> {

@@ -18,9 +18,14 @@ export const write = async (options: Writing, op: string, args: Readonly<Record<
   if (running !== undefined) return running.ok;
   // Only what may begin an actor may make the directory.
   if (!isThere && args["start"] === undefined) throw directory.noActors();
+  if (isOfGuests(op, args)) return await (await import("./guests-here.ts")).guestsHere(directory, op, args);
   const served = options.module ?? directory.readNote()?.modules ?? [];
   if (served.length === 0)
     throw usage(`No server runs on ${directory.path}, and it does not say which modules its actors are of: name them with --module.`);
   const { writeHere } = await import("./write-here.ts");
   return await writeHere(directory, served, options, op, args);
 };
+
+/** No module defines them. */
+const isOfGuests = (op: string, { actor }: Readonly<Record<string, Json>>): boolean =>
+  op === "collect" || op === "reexecute" || (typeof actor === "string" && actor.startsWith("guest/"));

@@ -1,0 +1,71 @@
+import { join, resolve } from "node:path";
+import { type Engine, type Json, systemClock, systemEntropy } from "../contract/index.ts";
+import { memoryContents, sqliteContents } from "../store/index.ts";
+import {
+  checkGranted,
+  createGuests,
+  createSandbox,
+  GUEST_LIMITS,
+  type Guests,
+  ManifestFinder,
+  MOST_GUEST_LIMITS,
+  readComponent,
+  type Sandbox,
+} from "../wasm/index.ts";
+import { actorId } from "./actor-id.ts";
+import { notFound, usage } from "./exit-code.ts";
+import { LateContents } from "./late-contents.ts";
+
+/** What guests run in, beside a data directory that may not be this process's yet. */
+export class GuestHouse implements AsyncDisposable {
+  readonly contents = new LateContents();
+  readonly guests: Guests;
+  readonly #sandbox: Sandbox;
+  #detach: (() => void) | undefined;
+  #engine: Engine | undefined;
+
+  /** `manifests`: below which manifests may be named by a path. */
+  constructor(data: string, manifests?: string) {
+    this.#sandbox = createSandbox();
+    this.guests = createGuests({
+      sandbox: this.#sandbox,
+      contents: this.contents,
+      clock: systemClock,
+      entropy: systemEntropy,
+      persistence: "disk",
+      limits: GUEST_LIMITS,
+      most: MOST_GUEST_LIMITS,
+      manifests: new ManifestFinder({ contents: this.contents, ...(manifests === undefined ? {} : { directory: manifests }) }),
+      readComponent,
+      checkGranted,
+      variables: process.env,
+      directory: join(resolve(data), "guests"),
+    });
+  }
+
+  /** The directory is this process's now; absent: nothing is kept. Another engine may come in the place of the one before. */
+  open(engine: Engine, data: string | undefined): void {
+    if (!this.contents.isOpen) this.contents.open(data === undefined ? memoryContents() : sqliteContents(join(data, "content.db")));
+    this.#detach?.();
+    this.#detach = this.guests.attach(engine);
+    this.#engine = engine;
+  }
+
+  /** What commands may ask about guests. Undefined: it is about something else. */
+  async operate(operation: string, args: Readonly<Record<string, Json>>): Promise<Json | undefined> {
+    if (operation === "collect") return { ...(await this.contents.collect(this.guests.live())) };
+    if (operation !== "reexecute") return undefined;
+    const id = actorId(typeof args["actor"] === "string" ? args["actor"] : "");
+    if (!id.startsWith(`${this.guests.kind.kind}/`))
+      throw usage(`${id} is no guest: "troupe replay ${id} --module <file>" runs its turns again.`);
+    if ((await this.#engine?.read(id)) === undefined) throw notFound(`There is no guest ${id}; "troupe actors" lists them.`);
+    const { run, mismatches, taken } = await this.guests.reexecute(id);
+    return { actor: id, run, mismatches: mismatches.map((one) => ({ ...one })), taken: { ...taken } };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#detach?.();
+    await this.#sandbox[Symbol.asyncDispose]();
+    await this.contents[Symbol.asyncDispose]();
+  }
+}

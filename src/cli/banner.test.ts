@@ -112,3 +112,12 @@ test("a name that could be no name on a command line is written as one", () => {
   assert.match(banner(facts({ name: "$(rm -rf) Ünïcode 'x'" }), plain), / http rm-rf-n-code-x http:/);
   assert.match(banner(facts({ name: "???" }), plain), / http troupe http:/);
 });
+
+test("guests are among what is served, alone or beside actors", () => {
+  const addresses = { theaterTcp: "tcp://127.0.0.1:9000" };
+  assert.match(banner(facts({ parts: [], addresses }), plain), /^The Keep is served: WebAssembly guests\.\n/);
+  assert.match(
+    banner(facts({ addresses }), plain),
+    /^The Keep is served: 2 kinds of actors with 3 tools and 2 prompts, and WebAssembly guests\.\n/,
+  );
+});

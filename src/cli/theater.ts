@@ -40,6 +40,9 @@ export function openTheater(options: ServeOptions, known: boolean, log: Log): Th
   if (!auth && known) throw usage("--no-auth does not go with --api-keys or --jwks: leave one of them away.");
   if (!auth && insecure === true)
     throw usage("--no-auth takes operators from this machine alone, and does not go with --insecure: give --api-keys or --jwks beyond it.");
+  if (!auth && known) throw usage("--no-auth does not go with --api-keys or --jwks: leave one of them away.");
+  if (!auth && insecure === true)
+    throw usage("--no-auth takes operators from this machine alone, and does not go with --insecure: give --api-keys or --jwks beyond it.");
   if (theater === true && http === undefined && (stdio === true || tcp !== undefined))
     throw usage("--theater stands beside HTTP, and there is none: name --http too.");
   if (manifests !== undefined && !existsSync(manifests)) throw usage(`--manifests: there is no folder ${manifests}.`);

@@ -39,7 +39,7 @@ export function refuseOpenDoor(host: string, insecure: boolean): void {
   throw new TroupeError(
     "DOOR_UNSAFE",
     `Theater's protocol has no authentication, and on ${host} everybody who reaches this machine could start and stop actors: ` +
-      "listen on 127.0.0.1 or at a Unix socket, or say insecure when something in front of it authenticates.",
+      "listen on 127.0.0.1 or at a Unix socket, or say insecure (--insecure-no-auth on the command line) when something in front of it authenticates.",
   );
 }
 

@@ -12,7 +12,7 @@ import {
 } from "../contract/index.ts";
 import { createGateway, refusal } from "../gateway/index.ts";
 import { memorySessionStore, memoryStreamStore, mendedSessionStores } from "../store/index.ts";
-import { EngineStage, serveTheater, THEATER_INFO, type TheaterDoor, theaterFace } from "../theater/index.ts";
+import { EngineStage, saveChains, serveTheater, THEATER_INFO, type TheaterDoor, theaterFace } from "../theater/index.ts";
 import { usage } from "./exit-code.ts";
 import { faultFields } from "./fault-fields.ts";
 import { GuestHouse } from "./guest-house.ts";
@@ -40,9 +40,6 @@ export function openTheater(options: ServeOptions, known: boolean, log: Log): Th
   if (!auth && known) throw usage("--no-auth does not go with --api-keys or --jwks: leave one of them away.");
   if (!auth && insecure === true)
     throw usage("--no-auth takes operators from this machine alone, and does not go with --insecure: give --api-keys or --jwks beyond it.");
-  if (!auth && known) throw usage("--no-auth does not go with --api-keys or --jwks: leave one of them away.");
-  if (!auth && insecure === true)
-    throw usage("--no-auth takes operators from this machine alone, and does not go with --insecure: give --api-keys or --jwks beyond it.");
   if (theater === true && http === undefined && (stdio === true || tcp !== undefined))
     throw usage("--theater stands beside HTTP, and there is none: name --http too.");
   if (manifests !== undefined && !existsSync(manifests)) throw usage(`--manifests: there is no folder ${manifests}.`);
@@ -56,6 +53,7 @@ export class Theater implements AsyncDisposable {
   readonly #house: GuestHouse;
   readonly #scope: string | undefined;
   #stage: EngineStage | undefined;
+  #saving: (() => Promise<void>) | undefined;
   #face: Face | undefined;
   #door: TheaterDoor | undefined;
 
@@ -76,15 +74,11 @@ export class Theater implements AsyncDisposable {
     await this.#closeDoors();
     this.#house.open(engine, data);
     const kinds = parts.flatMap((part) => part.cast);
-    const stage = new EngineStage({
-      engine,
-      guests: this.#house.guests,
-      contents: this.#house.contents,
-      kinds,
-      entropy: systemEntropy,
-      onFault: (error) => this.#log("error", { event: "stage-fault", ...faultFields(error, false) }),
-    });
+    const onFault = (error: unknown): void => this.#log("error", { event: "stage-fault", ...faultFields(error, false) });
+    const { contents, guests } = this.#house;
+    const stage = new EngineStage({ engine, guests, contents, kinds, entropy: systemEntropy, onFault });
     this.#stage = stage;
+    if (data !== undefined) this.#saving = saveChains({ engine, stage, directory: join(data, "theater"), onFault });
     if (this.#options.theater === true) {
       const face = theaterFace({ stage, ...(this.#scope === undefined ? {} : { requireScope: this.#scope }) });
       this.#face = await Face.show(this.#face, face, data, this.#log);
@@ -134,6 +128,8 @@ export class Theater implements AsyncDisposable {
   async #closeDoors(): Promise<void> {
     await this.#door?.close({ graceMs: 0 });
     this.#door = undefined;
+    await this.#saving?.();
+    this.#saving = undefined;
     await this.#stage?.[Symbol.asyncDispose]();
     this.#stage = undefined;
   }

@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
+import { mkdtempDisposableSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, it } from "node:test";
-import { verifyTheater } from "../chain/index.ts";
+import { loadChain, verifyTheater } from "../chain/index.ts";
+import { saveChains } from "./save-chains.ts";
 import { manifest, openStage } from "./engine-stage.fixture.ts";
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
@@ -191,5 +195,21 @@ describe("our engine as a stage", () => {
     for (const said of ["a", "b"]) await stage.request("echo", bytes(said), never);
     const { run, mismatches } = await on.house.reexecute("guest/echo");
     assert.deepEqual([run, mismatches], [3, []]);
+  });
+
+  it("the chain of a guest that stops is saved where its manifest says so, and can be read again", async () => {
+    await using on = await openStage();
+    const { stage, engine } = on;
+    using directory = mkdtempDisposableSync(join(tmpdir(), "troupe-chains-"));
+    const faults: unknown[] = [];
+    const saved = saveChains({ engine, stage, directory: directory.path, onFault: (error) => void faults.push(error) });
+    const one = await stage.start({ manifest: manifest(["message-server"], "save_chain = true"), component: on.wasm("echo") });
+    const other = await stage.start({ manifest: BOTH, component: on.wasm("echo") });
+    await stage.request(one.id, bytes("1"), never);
+    for (const { id } of [one, other]) await stage.stop(id);
+    await saved();
+    assert.deepEqual(faults, []);
+    assert.deepEqual(await loadChain(directory.path, one.id), { events: await stage.chain(one.id) });
+    assert.equal(await loadChain(directory.path, other.id), undefined);
   });
 });

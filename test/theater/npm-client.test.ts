@@ -6,6 +6,7 @@ import { serveTheater } from "../../src/theater/index.ts";
 import { until } from "../../src/testing/index.ts";
 import { npmClient } from "./npm-client.ts";
 import { playScenario } from "./npm-scenario.ts";
+import { manifestOf, openServer } from "./own-places.ts";
 
 void test("Theater's npm client starts, lists, asks, subscribes, opens channels, restarts and stops", async () => {
   const stage = new MadeStage();
@@ -17,6 +18,12 @@ void test("Theater's npm client starts, lists, asks, subscribes, opens channels,
     channel: { text: "hi", answer: /^back hi$/ },
   });
   assert.equal(stage.actors.size, 0);
+});
+
+void test("the same over our engine: a guest in its sandbox, its chain as Theater tells it", async () => {
+  await using on = await openServer();
+  const echo = { manifest: manifestOf("echo"), name: "echo", ask: { text: "ping", answer: /^ping$/ } };
+  await playScenario(await npmClient(on.door.port), echo);
 });
 
 void test("what the npm client leaves open ends with it", async () => {

@@ -26,8 +26,13 @@ export class Chains {
     return events;
   }
 
-  /** Once it settles, nothing that is committed later is missed, and nothing from before is told. */
-  async follow({ id, seq }: Pick<Snapshot, "id" | "seq">, follower: Follower): Promise<() => void> {
+  /** Once it settles, nothing that is committed later is missed, and nothing from before is told, but for the end of an actor that has ended. */
+  async follow({ id, seq, status }: Pick<Snapshot, "id" | "seq" | "status">, follower: Follower): Promise<() => void> {
+    if (status === "stopped") {
+      for await (const event of this.#engine.history(id, seq - 1))
+        follower.ended(await endOf(readBody(event), (digest) => this.#contents.get(digest)));
+      return () => undefined;
+    }
     let followed = this.#followed.get(id);
     if (followed === undefined) {
       followed = new Followed(this.#engine, this.#contents, id, () => this.#followed.delete(id));

@@ -23,7 +23,7 @@ const CODES: Readonly<Partial<Record<string, StageCode>>> = {
 const codeFor = (code: string): StageCode => CODES[code] ?? (code.startsWith("STORE_") ? "StoreError" : "ActorError");
 
 /** Whatever an engine, a store or a sandbox threw, as Theater calls it. */
-export function stageError(error: unknown): StageError {
+function stageError(error: unknown): StageError {
   if (error instanceof StageError) return error;
   if (error instanceof ManifestError || error instanceof WasmError)
     return new StageError("InvalidRequest", error.message, { cause: error });

@@ -177,6 +177,8 @@ describe("our engine as a stage", () => {
     while (heard.length < 1) await new Promise((done) => setTimeout(done, 2));
     assert.deepEqual(heard, ["external-stop"]);
     undo();
+    await stage.follow(id, { event: () => assert.fail(), ended: (end) => void heard.push(`late ${end.how}`) });
+    assert.deepEqual(heard, ["external-stop", "late external-stop"]);
   });
 
   it("another component from its next message on, its state kept", async () => {

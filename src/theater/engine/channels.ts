@@ -2,6 +2,7 @@ import type { ActorId, Change, Engine, Entropy, Json } from "../../contract/inde
 import type { ChannelPeer, StageChannel } from "../stage.ts";
 import { StageError } from "../stage.ts";
 import { valueOf } from "./engine-fault.ts";
+import { guestAnswer } from "./guest-answer.ts";
 
 interface Open {
   readonly actor: ActorId;
@@ -34,7 +35,7 @@ export class Channels {
     this.#open.set(id, channel);
     try {
       const args = { channel: id, data: encode(initial), end: { host: this.#host } };
-      const answer = fieldsOf(valueOf(await this.#engine.call({ to: actor, action: "channel-open", args })));
+      const answer = guestAnswer(valueOf(await this.#engine.call({ to: actor, action: "channel-open", args })));
       const greeting = typeof answer["data"] === "string" ? decode(answer["data"]) : undefined;
       if (answer["accepted"] !== true) {
         const why = greeting === undefined ? "" : ` It says: ${new TextDecoder().decode(greeting.subarray(0, 500))}`;
@@ -61,7 +62,9 @@ export class Channels {
   async #send(id: string, data: Uint8Array): Promise<void> {
     const channel = this.#open.get(id);
     if (channel === undefined) throw ended(id);
-    valueOf(await this.#engine.call({ to: channel.actor, action: "channel-message", args: { channel: id, data: encode(data) } }));
+    guestAnswer(
+      valueOf(await this.#engine.call({ to: channel.actor, action: "channel-message", args: { channel: id, data: encode(data) } })),
+    );
   }
 
   async #close(id: string): Promise<void> {

@@ -9,6 +9,7 @@ import { pageOf, single } from "./chain-page.ts";
 import { Channels } from "./channels.ts";
 import { Chains } from "./chains.ts";
 import { staged, valueOf } from "./engine-fault.ts";
+import { guestAnswer } from "./guest-answer.ts";
 import { actorOf, detailsOf, guestIn } from "./sight.ts";
 import { bytesOf, said } from "./speech.ts";
 
@@ -224,7 +225,7 @@ export class EngineStage implements TheaterStage {
       ...(component === undefined ? {} : { component }),
       ...(initialState === undefined ? {} : { initialState }),
     });
-    guestAnswer(valueOf(await this.#engine.call(message)), "ActorInitializationError");
+    guestAnswer(valueOf(await this.#engine.call(message)));
     return to;
   }
 
@@ -269,17 +270,6 @@ export class EngineStage implements TheaterStage {
 
 const nameOf = (snapshot: Snapshot): string => actorOf(snapshot).name;
 const base64 = (data: Uint8Array): string => Buffer.from(data).toString("base64");
-
-const isBag = (value: unknown): value is Readonly<Record<string, Json>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
-/** What a guest's actor replied. A guest that failed leaves an event, so its actor cannot refuse: it says so in its reply. */
-function guestAnswer(value: unknown, code: "ActorError" | "ActorInitializationError" = "ActorError"): Readonly<Record<string, Json>> {
-  if (!isBag(value)) return {};
-  const { failed } = value;
-  if (failed === undefined) return value;
-  throw new StageError(code, isBag(failed) && typeof failed["message"] === "string" ? failed["message"] : "The guest failed.");
-}
 
 function jsonOf(bytes: Uint8Array): Json {
   try {

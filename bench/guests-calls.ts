@@ -1,9 +1,9 @@
 // A call into a guest, and an instance of one, in the thread that runs it: the same components through jco's glue, an echo in Extism.
-import { type CallOutcome, compile, Instance, type LocalCall, runCall } from "../src/wasm/abi/index.ts";
-import { type Component, type ExportName, GUEST_LIMITS, readComponent, type WitValue } from "troupe/wasm";
+import { readComponent } from "troupe/wasm";
+import { alone, watched } from "./guests-ours.ts";
 import { type Glue, guestPeers, type Plugin } from "./guests-peers.ts";
-import { beside, bursts } from "./guests-table.ts";
 import { bytes, COUNTER, ECHO, wasm } from "./guests-stage.ts";
+import { beside, bursts } from "./guests-table.ts";
 import { each, rounds } from "./table.ts";
 
 const ROUNDS = 15;
@@ -15,86 +15,80 @@ const INSTANTIATE_US = 100;
 const DATA = bytes("What is said to a guest, in sixty-four bytes, as an example of it");
 const STATE = bytes('{"count":41}');
 
-const wait = (): Promise<WitValue> => Promise.reject(new Error("These guests wait for nothing."));
-
-const local = (name: ExportName, state: Uint8Array | undefined, params: readonly WitValue[]): LocalCall => ({
-  export: name,
-  state,
-  params,
-  at: 1_700_000_000_000,
-  seed: "00112233445566778899aabbccddeeff",
-  variables: {},
-  outstanding: [],
-  children: [],
-  limits: GUEST_LIMITS,
-});
-
-/** Whatever does not go well is no figure. */
-const ok = ({ end, ...rest }: CallOutcome): void => {
-  if (end !== "ok") throw new Error(`A guest's call ended ${end}: ${JSON.stringify(rest)}`);
-};
-
-const ours = (component: Component) => {
-  const module = compile(component.module);
-  return async () => {
-    const instance = Instance.create(module, component);
-    const run = async (name: ExportName, state: Uint8Array | undefined, params: readonly WitValue[]): Promise<void> =>
-      ok(await runCall(instance, local(name, state, params), wait));
-    await run("actor.init", STATE, ["an-actor"]);
-    return {
-      send: (data: Uint8Array) => run("message-server-client.handle-send", STATE, [data]),
-      request: (data: Uint8Array) => run("message-server-client.handle-request", STATE, ["a-request", data]),
-    };
-  };
-};
-
-const glued = (make: () => Glue) => () => {
+const initialized = (make: () => Glue) => () => {
   const glue = make();
   glue.init(STATE);
   return glue;
 };
 
-const same = (echoed: unknown): boolean => echoed instanceof Uint8Array && Buffer.compare(DATA, echoed) === 0;
+const echoes = (who: string, said: unknown): void => {
+  if (!(said instanceof Uint8Array) || Buffer.compare(DATA, said) !== 0) throw new Error(`${who} did not echo.`);
+};
 
 const closing = async (make: () => Promise<Plugin>): Promise<void> => (await make()).close();
 
+interface Subject {
+  readonly name: string;
+  readonly wasm: Uint8Array;
+  readonly data: Uint8Array;
+  readonly glue: () => Glue;
+  /** What of Extism does the same. */
+  readonly plugin?: { readonly make: () => Promise<Plugin>; readonly warm: Plugin };
+}
+
+const called = async ({ name, wasm: bytesOf, data, glue, plugin }: Subject): Promise<void> => {
+  const component = readComponent(bytesOf);
+  const guest = await alone(component)();
+  const inWorker = await watched(component);
+  const glued = glue();
+  if (plugin !== undefined) {
+    echoes("A guest", await guest.request(DATA));
+    echoes("A watched guest", await inWorker.request(DATA));
+    echoes("jco's glue", glued.request(STATE, DATA));
+    echoes("Extism", await plugin.warm.echo(DATA));
+  }
+  const [send = [], sendWatched = [], sendGlued = [], request = [], requestWatched = [], requestGlued = [], echoed = []] = await rounds(
+    ROUNDS,
+    () => each(CALLS, () => guest.send(data)),
+    () => each(CALLS, () => inWorker.send(data)),
+    () => each(CALLS, () => glued.send(STATE, data)),
+    () => each(CALLS, () => guest.request(data)),
+    () => each(CALLS, () => inWorker.request(data)),
+    () => each(CALLS, () => glued.request(STATE, data)),
+    ...(plugin === undefined ? [] : [() => each(CALLS, () => plugin.warm.echo(data))]),
+  );
+  bursts(`${name}: a send to a warm guest, all that its worker does`, sendWatched, CALL_US);
+  bursts("  its instance alone", send);
+  beside("the same component through jco's glue", sendGlued, send);
+  bursts(`${name}: a request to a warm guest, all that its worker does`, requestWatched, CALL_US);
+  bursts("  its instance alone", request);
+  beside("the same component through jco's glue", requestGlued, request);
+  if (plugin !== undefined) beside("an Extism plug-in that echoes the same bytes", echoed, request);
+};
+
+const made = async ({ name, wasm: bytesOf, glue, plugin }: Subject): Promise<void> => {
+  const make = alone(readComponent(bytesOf));
+  const [ours = [], glued = [], plugins = []] = await rounds(
+    ROUNDS,
+    () => each(INSTANCES, make),
+    () => each(INSTANCES, glue),
+    ...(plugin === undefined ? [] : [() => each(INSTANCES, () => closing(plugin.make))]),
+  );
+  bursts(`${name}: an instance of a compiled component, and its init`, ours, INSTANTIATE_US);
+  beside("the same through jco's glue", glued, ours);
+  if (plugin !== undefined) beside("an Extism plug-in of a compiled module, closed again", plugins, ours);
+};
+
 export const calls = async (folder: string): Promise<void> => {
   const peers = await guestPeers();
-  const extism = await peers.extism();
-  const plugin = await extism();
-  if (!same(await plugin.echo(DATA))) throw new Error("Extism did not echo.");
-  for (const [name, path, data] of [
-    ["echo", ECHO, DATA],
-    ["counter", COUNTER, bytes("add")],
-  ] as const) {
-    const component = wasm(path);
-    const make = ours(readComponent(component));
-    const makeGlued = glued(await peers.jco(component, folder, name));
-    const guest = await make();
-    const glue = makeGlued();
-    if (path === ECHO && !same(glue.request(STATE, DATA))) throw new Error("jco's glue did not echo.");
-    const [send = [], sendGlued = [], request = [], requestGlued = [], echoed = []] = await rounds(
-      ROUNDS,
-      () => each(CALLS, () => guest.send(data)),
-      () => each(CALLS, () => glue.send(STATE, data)),
-      () => each(CALLS, () => guest.request(data)),
-      () => each(CALLS, () => glue.request(STATE, data)),
-      ...(path === ECHO ? [() => each(CALLS, () => plugin.echo(data))] : []),
-    );
-    bursts(`${name}: a send to a warm guest, in its thread`, send, CALL_US);
-    beside("the same component through jco's glue", sendGlued, send);
-    bursts(`${name}: a request to a warm guest, in its thread`, request, CALL_US);
-    beside("the same component through jco's glue", requestGlued, request);
-    if (path === ECHO) beside("an Extism plug-in that echoes the same bytes", echoed, request);
-    const [made = [], madeGlued = [], madePlugins = []] = await rounds(
-      ROUNDS,
-      () => each(INSTANCES, make),
-      () => each(INSTANCES, makeGlued),
-      ...(path === ECHO ? [() => each(INSTANCES, () => closing(extism))] : []),
-    );
-    bursts(`${name}: an instance of a compiled component, and its init`, made, INSTANTIATE_US);
-    beside("the same through jco's glue", madeGlued, made);
-    if (path === ECHO) beside("an Extism plug-in of a compiled module, closed again", madePlugins, made);
+  const make = await peers.extism();
+  const warm = await make();
+  const glue = async (name: string, path: string): Promise<() => Glue> => initialized(await peers.jco(wasm(path), folder, name));
+  const echo: Subject = { name: "echo", wasm: wasm(ECHO), data: DATA, glue: await glue("echo", ECHO), plugin: { make, warm } };
+  const counter: Subject = { name: "counter", wasm: wasm(COUNTER), data: bytes("add"), glue: await glue("counter", COUNTER) };
+  for (const subject of [echo, counter]) {
+    await called(subject);
+    await made(subject);
   }
-  await plugin.close();
+  await warm.close();
 };

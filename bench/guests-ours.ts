@@ -1,0 +1,67 @@
+// A guest in the thread that calls it: by its instance alone, and as its worker runs it, watched by the clock.
+import { type CallOutcome, compile, Instance, type LocalCall, runCall } from "../src/wasm/abi/index.ts";
+import { Meter, MeterReader } from "../src/wasm/pool/meter.ts";
+import type { Ending } from "../src/wasm/pool/protocol.ts";
+import { Recorder, RecorderReader } from "../src/wasm/pool/recorder.ts";
+import { Room } from "../src/wasm/pool/room.ts";
+import { type Component, type ExportName, GUEST_LIMITS, type WitValue } from "troupe/wasm";
+import { bytes } from "./guests-stage.ts";
+
+const STATE = bytes('{"count":41}');
+
+const wait = (): Promise<WitValue> => Promise.reject(new Error("These guests wait for nothing."));
+
+const local = (name: ExportName, params: readonly WitValue[]): LocalCall => ({
+  export: name,
+  state: STATE,
+  params,
+  at: 1_700_000_000_000,
+  seed: "00112233445566778899aabbccddeeff",
+  variables: {},
+  outstanding: [],
+  children: [],
+  limits: GUEST_LIMITS,
+});
+
+/** Whatever does not go well is no figure. */
+const back = (ended: CallOutcome | Ending): WitValue => {
+  if (ended.end !== "ok") throw new Error(`A guest's call ended: ${JSON.stringify(ended)}`);
+  return ended.back;
+};
+
+const guest = (run: (call: LocalCall) => Promise<CallOutcome | Ending>) => ({
+  init: async (): Promise<WitValue> => back(await run(local("actor.init", ["an-actor"]))),
+  send: async (data: Uint8Array): Promise<WitValue> => back(await run(local("message-server-client.handle-send", [data]))),
+  request: async (data: Uint8Array): Promise<WitValue> =>
+    back(await run(local("message-server-client.handle-request", ["a-request", data]))),
+});
+
+/** Gives what makes an instance of the compiled component, and has run its init. */
+export const alone = (component: Component) => {
+  const module = compile(component.module);
+  return async () => {
+    const instance = Instance.create(module, component);
+    const made = guest((call) => runCall(instance, call, wait));
+    await made.init();
+    return made;
+  };
+};
+
+/** All that a worker does for a call but to hear of it and to answer. */
+export const watched = async (component: Component) => {
+  let ended: (ending: Ending) => void = () => undefined;
+  const meter = new Meter(new MeterReader().shared);
+  const recorder = new Recorder(new RecorderReader().shared);
+  const room = new Room(meter, recorder, (message) => message.kind === "end" && ended(message.ending));
+  room.hear({ kind: "module", key: "bench", module: compile(component.module), component });
+  let calls = 0;
+  const made = guest(
+    (call) =>
+      new Promise((resolve) => {
+        ended = resolve;
+        room.hear({ kind: "call", call: (calls += 1), guest: "guest/bench", key: "bench", local: call });
+      }),
+  );
+  await made.init();
+  return made;
+};

@@ -46,9 +46,15 @@ export class GuestHouse implements AsyncDisposable {
   /** The directory is this process's now; absent: nothing is kept. Another engine may come in the place of the one before. */
   open(engine: Engine, data: string | undefined): void {
     if (!this.contents.isOpen) this.contents.open(data === undefined ? memoryContents() : sqliteContents(join(data, "content.db")));
-    this.#detach?.();
+    this.leave();
     this.#detach = this.guests.attach(engine);
     this.#engine = engine;
+  }
+
+  /** The engine has ended; what another delivers to guests waits until it is given to `open`. */
+  leave(): void {
+    this.#detach?.();
+    this.#detach = undefined;
   }
 
   /** What commands may ask about guests. Undefined: it is about something else. */
@@ -64,7 +70,7 @@ export class GuestHouse implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#detach?.();
+    this.leave();
     await this.#sandbox[Symbol.asyncDispose]();
     await this.contents[Symbol.asyncDispose]();
   }

@@ -249,6 +249,7 @@ export const startServer = async (
       stdioEnded: stdio?.closed ?? new Promise(() => undefined),
       async reload(next) {
         await engine[Symbol.asyncDispose]();
+        theater?.leave();
         try {
           await serve(next);
           release(served, next);
@@ -258,6 +259,7 @@ export const startServer = async (
           if (unserved.length > 0 && JSON.stringify(unserved) !== before) logUnserved(log, unserved);
         } catch (error) {
           await engine[Symbol.asyncDispose]();
+          theater?.leave();
           await serve(served);
           release(next, served);
           throw error;

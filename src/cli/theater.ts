@@ -56,6 +56,7 @@ export class Theater implements AsyncDisposable {
   #saving: (() => Promise<void>) | undefined;
   #face: Face | undefined;
   #door: TheaterDoor | undefined;
+  #port: number | undefined;
 
   constructor(options: ServeOptions, known: boolean, log: Log) {
     this.#options = options;
@@ -85,7 +86,15 @@ export class Theater implements AsyncDisposable {
     }
     const { theaterTcp: address, insecureNoAuth } = this.#options;
     if (address === undefined) return;
-    this.#door = await serveTheater({ ...address, stage, clock: systemClock, log: this.#log, insecure: insecureNoAuth === true });
+    // After a reload where it was before, also where any port was asked for.
+    const place = "port" in address && this.#port !== undefined ? { ...address, port: this.#port } : address;
+    this.#door = await serveTheater({ ...place, stage, clock: systemClock, log: this.#log, insecure: insecureNoAuth === true });
+    this.#port = this.#door.port;
+  }
+
+  /** That engine has ended, and another comes. */
+  leave(): void {
+    this.#house.leave();
   }
 
   /** Where Theater's protocol is spoken. */

@@ -14,7 +14,7 @@ export interface Guests {
   readonly kind: Behaviour<GuestState>;
   /** The `host` of channels that somebody outside holds by this process. */
   readonly host: string;
-  /** Once the engine has started; what guests ask of it before fails. Returns its undo. */
+  /** Once the engine has started; what is delivered to guests before waits. Returns its undo. */
   attach(engine: Engine): () => void;
   /** The message a guest begins with. Throws what is wrong with its manifest or its component. */
   prepare(start: GuestStart): Promise<Outgoing>;
@@ -30,20 +30,35 @@ const PAGE = 500;
 
 export function createGuests(options: GuestOptions): Guests {
   let attached: Engine | undefined;
+  let attaching = Promise.withResolvers<void>();
   const engine = (): Engine => {
     if (attached === undefined) throw new Error("There is no engine yet: attach one before guests run.");
     return attached;
   };
   const library = new Library(options);
-  const room: Room = { options, library, process: options.entropy.uuid(), ran: new Ran(options.sandbox), engine };
+  const room: Room = {
+    options,
+    library,
+    process: options.entropy.uuid(),
+    ran: new Ran(options.sandbox),
+    engine,
+    attached: () => (attached === undefined ? attaching.promise : undefined),
+  };
   return {
     kind: guestKind(room),
     host: room.process,
     attach(started) {
       attached = started;
-      return started.watch(`${GUEST}/*`, ({ id, status }) => {
+      attaching.resolve();
+      const unwatch = started.watch(`${GUEST}/*`, ({ id, status }) => {
         if (status === "stopped") room.ran.forget(id);
       });
+      return () => {
+        unwatch();
+        if (attached !== started) return;
+        attached = undefined;
+        attaching = Promise.withResolvers();
+      };
     },
     prepare: (start) => prepare(options, library, start, () => undefined),
     component: (reference, guest) => replacement(options, library, reference, guest),

@@ -1,5 +1,5 @@
 /** The kind of actor that runs guests. Law 4: whatever runs one is work. */
-import { type Behaviour, DEFAULT_POLICY, type Message, type Turn, type Work } from "../../contract/index.ts";
+import { type Behaviour, DEFAULT_POLICY, type Message, type Turn, untilAborted, type Work } from "../../contract/index.ts";
 import { GUEST, type GuestState } from "../guest-state.ts";
 import { begin, unbegun } from "./begin.ts";
 import { channelClose, channelMessage, channelOpen, type Handler, request, send } from "./conversation.ts";
@@ -32,7 +32,17 @@ export function guestKind(room: Room): Behaviour<GuestState> {
     version: 1,
     policy: { ...DEFAULT_POLICY, persistence: room.options.persistence, workMs: 300_000, mailbox: 1_000 },
     initial: (_, first) => unbegun(first),
-    receive: (state, message, life = "", seq = 0, uid = "") => receive(room, state, message, life, seq, uid),
+    receive: (state, message, life = "", seq = 0, uid = "") => held(room, receive(room, state, message, life, seq, uid)),
+  };
+}
+
+/** An engine delivers what it kept as soon as it has started, before anybody can attach it: to fail then would use a send up. */
+function held(room: Room, turn: Turn<GuestState> | Work<GuestState>): Turn<GuestState> | Work<GuestState> {
+  const attached = typeof turn === "function" ? room.attached() : undefined;
+  if (typeof turn !== "function" || attached === undefined) return turn;
+  return async (context) => {
+    await untilAborted(context.signal, () => attached);
+    return turn(context);
   };
 }
 

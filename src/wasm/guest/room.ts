@@ -11,8 +11,10 @@ export interface Room {
   /** The `host` of channel ends held here. */
   readonly process: string;
   readonly ran: Ran;
-  /** Throws before there is one. */
+  /** Throws while none is attached. */
   readonly engine: () => Engine;
+  /** Settles once one is. Undefined: one is. */
+  readonly attached: () => Promise<void> | undefined;
 }
 
 /** A message that has come to a guest's actor. */

@@ -33,15 +33,16 @@ export const beside = (what: string, theirs: readonly number[], ours: readonly n
 const quantile = (sorted: readonly number[], part: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN;
 
-/** Of single calls, in microseconds. The limit is the median's. */
+const PARTS = 15;
+
+/** Of single calls in their order, in microseconds: the median, of parts of the time the least and the most of it. The limit is the median's. */
 export const tails = (what: string, measured: readonly number[], limit?: number): void => {
   const sorted = measured.toSorted((a, b) => a - b);
   const value = quantile(sorted, 0.5);
-  line(what, `p50 ${figure(value)} µs, p99 ${figure(quantile(sorted, 0.99))} µs`, {
-    value,
-    unit: "µs",
-    ...(limit === undefined ? {} : { limit }),
-  });
+  const size = Math.ceil(measured.length / PARTS);
+  const parts = Array.from({ length: PARTS }, (_, part) => median(measured.slice(part * size, (part + 1) * size))).filter(Number.isFinite);
+  const said = `p50 ${figure(value)} µs (${figure(Math.min(...parts))}–${figure(Math.max(...parts))}), p99 ${figure(quantile(sorted, 0.99))} µs`;
+  line(what, said, { value, unit: "µs", ...(limit === undefined ? {} : { limit }) });
 };
 
 /** How long each single call took, in microseconds, by turns in bursts of `calls`. A first round warms up. */

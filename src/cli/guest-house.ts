@@ -1,5 +1,5 @@
 import { join, resolve } from "node:path";
-import { type Engine, type Json, systemClock, systemEntropy } from "../contract/index.ts";
+import { type ActorId, type Engine, type Json, systemClock, systemEntropy } from "../contract/index.ts";
 import { memoryContents, sqliteContents } from "../store/index.ts";
 import {
   checkGranted,
@@ -12,6 +12,7 @@ import {
   readComponent,
   type Sandbox,
 } from "../wasm/index.ts";
+import { type TheaterEvent, theaterEvents } from "../theater/index.ts";
 import { actorId } from "./actor-id.ts";
 import { notFound, usage } from "./exit-code.ts";
 import { LateContents } from "./late-contents.ts";
@@ -40,6 +41,7 @@ export class GuestHouse implements AsyncDisposable {
       checkGranted,
       variables: process.env,
       directory: join(resolve(data), "guests"),
+      childEvents: (id) => this.#eventsOf(id),
     });
   }
 
@@ -67,6 +69,11 @@ export class GuestHouse implements AsyncDisposable {
     if ((await this.#engine?.read(id)) === undefined) throw notFound(`There is no guest ${id}; "troupe actors" lists them.`);
     const { run, mismatches, taken } = await this.guests.reexecute(id);
     return { actor: id, run, mismatches: mismatches.map((one) => ({ ...one })), taken: { ...taken } };
+  }
+
+  async #eventsOf(id: ActorId): Promise<readonly TheaterEvent[]> {
+    const history = this.#engine?.history(id) ?? [];
+    return Array.fromAsync(theaterEvents(history, (digest) => this.contents.get(digest)));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -72,8 +72,10 @@ export class GuestHouse implements AsyncDisposable {
   }
 
   async #eventsOf(id: ActorId): Promise<readonly TheaterEvent[]> {
+    const events: TheaterEvent[] = [];
     const history = this.#engine?.history(id) ?? [];
-    return Array.fromAsync(theaterEvents(history, (digest) => this.contents.get(digest)));
+    for await (const event of theaterEvents(history, (digest) => this.contents.get(digest))) events.push(event);
+    return events;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

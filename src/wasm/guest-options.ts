@@ -38,7 +38,7 @@ export interface GuestOptions {
   readonly most?: Partial<Pick<GuestLimits, "callMs" | "memoryBytes">>;
   readonly manifests: Manifests;
   /** Throws what is wrong with it. */
-  readonly readComponent: (bytes: Uint8Array) => Component;
+  readonly readComponent: (bytes: Uint8Array) => Component | Promise<Component>;
   /** Throws which of its imports the manifest does not grant. */
   readonly checkGranted: (component: Component, grants: Grants) => void;
   /** The environment, of which a manifest shows a part. */

@@ -56,7 +56,11 @@ export async function kept(value: WitValue, put: Put): Promise<Json> {
   const json = written(value, apart);
   if (typeof json !== "string" && !isBag(json) && !isList(json)) return json;
   const text = JSON.stringify(json);
-  if (text.length <= INLINE_JSON) return json;
+  return text.length <= INLINE_JSON ? json : keptText(text, put);
+}
+
+/** JSON of kept values, apart. */
+export async function keptText(text: string, put: Put): Promise<{ readonly kept: Json }> {
   const bytes = Buffer.from(text);
   return { kept: { digest: await put(bytes), length: bytes.length } };
 }
@@ -71,14 +75,18 @@ export async function unkept(json: Json, get: ContentStore["get"]): Promise<WitV
   if (typeof bytes === "string") return new Uint8Array(Buffer.from(bytes, "base64"));
   if (typeof digest === "string") return content(digest, get);
   if (isBag(apart) && typeof apart["digest"] === "string") {
-    const inner: Json = JSON.parse(Buffer.from(await content(apart["digest"], get)).toString());
-    return unkept(inner, get);
+    return unkept(await unkeptText(apart["digest"], get), get);
   }
   if (typeof u64 === "string") return BigInt(u64);
   if (typeof f64 === "string") return Number(f64);
   if (isBag(record)) return fields(record, get);
   if ("ok" in json || "err" in json) return fields(json, get);
   throw notKept();
+}
+
+export async function unkeptText(digest: Digest, get: ContentStore["get"]): Promise<Json> {
+  const json: Json = JSON.parse(Buffer.from(await content(digest, get)).toString());
+  return json;
 }
 
 async function fields(bag: { readonly [key: string]: Json }, get: ContentStore["get"]): Promise<WitValue> {

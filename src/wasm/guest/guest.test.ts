@@ -40,9 +40,9 @@ test("C5 a guest is started, told and asked, and its state is in the content sto
 });
 
 for (const [word, code, why] of [
-  ["fail", "ActorError", "The guest failed: no such word"],
-  ["trap", "ActorError", "Trap: the script is trap"],
-  ["spin", "Timeout", "the script is killed"],
+  ["fail", "ActorError", "The guest failed: no such word."],
+  ["trap", "ActorError", "Trap: the script is trap."],
+  ["spin", "Timeout", "the script is killed."],
 ] as const)
   test(`C3 a call that fails (${word}) leaves the guest's state, pauses it, and is shown with its event`, async () => {
     await using on = await stage({ counter });
@@ -63,7 +63,9 @@ for (const [word, code, why] of [
 test('a guest whose manifest says on_error = "restart" goes on from its last state', async () => {
   await using on = await stage({ counter });
   const id = await on.start("counter", { onError: "restart" }, "3");
-  assert.deepEqual(await on.request(id, "fail"), { ok: { failed: { code: "ActorError", message: "The guest failed: no such question" } } });
+  assert.deepEqual(await on.request(id, "fail"), {
+    ok: { failed: { code: "ActorError", message: "The guest failed: no such question." } },
+  });
   assert.equal((await on.state(id)).status, "running");
   assert.equal(textOf(await on.request(id, "?")), "3");
 });
@@ -138,7 +140,7 @@ test("a guest whose init fails does not run, and says why", async () => {
   });
   const message = await on.guests.prepare({ to: "guest/b", manifest: manifest("broken") });
   const reply = await on.engine.call(message);
-  assert.deepEqual(reply, { ok: { failed: { code: "ActorInitializationError", message: "The guest failed: no luck" } } });
+  assert.deepEqual(reply, { ok: { failed: { code: "ActorInitializationError", message: "The guest failed: no luck." } } });
   assert.equal((await on.engine.read("guest/b"))?.status, "stopped");
   assert.equal(await on.engine.count({ kind: "guest", live: true }), 0);
 });

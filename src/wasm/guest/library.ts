@@ -20,14 +20,16 @@ export interface Program {
 
 const COMPONENT_BYTES = 256 * 1_048_576;
 const STATE_BYTES = 64 * 1_048_576;
-const PROGRAMS = 10_000;
+const PROGRAM_BYTES = 256 * 1_048_576;
 /** A turn is over long before. */
 const YOUNG_MS = 3_600_000;
+
+const weightOf = ({ module, glue }: Component): number => module.length + (glue?.script.length ?? 0);
 
 export class Library {
   readonly #options: GuestOptions;
   readonly #components = new Lru<Component>(COMPONENT_BYTES);
-  readonly #programs = new Lru<Program>(PROGRAMS);
+  readonly #programs = new Lru<Program>(PROGRAM_BYTES);
   readonly #states = new Lru<Uint8Array>(STATE_BYTES);
   readonly young: Young;
 
@@ -56,8 +58,8 @@ export class Library {
   /** Checked before it is kept: what is no component takes no room. */
   async putComponent(bytes: Uint8Array, grants: Grants): Promise<Digest> {
     const component = await this.#components.get(hash("sha256", bytes, "hex"), async () => {
-      const value = this.#options.readComponent(bytes);
-      return { value, weight: value.module.length };
+      const value = await this.#options.readComponent(bytes);
+      return { value, weight: weightOf(value) };
     });
     this.#options.checkGranted(component, grants);
     return this.put(bytes);
@@ -65,8 +67,8 @@ export class Library {
 
   #component(digest: Digest): Promise<Component> {
     return this.#components.get(digest, async () => {
-      const value = this.#options.readComponent(await this.content(digest, "component"));
-      return { value, weight: value.module.length };
+      const value = await this.#options.readComponent(await this.content(digest, "component"));
+      return { value, weight: weightOf(value) };
     });
   }
 
@@ -77,7 +79,8 @@ export class Library {
       const read = await this.#options.manifests.read(text, origin);
       const of = await this.#component(component);
       this.#options.checkGranted(of, read.grants);
-      return { value: this.#program(read, of), weight: 1 };
+      // It holds its component in memory, too.
+      return { value: this.#program(read, of), weight: of.module.length + text.length };
     });
   }
 

@@ -21,7 +21,8 @@ export async function prepare(
   allow(manifest, origin);
   const component = await library.putComponent(start.component ?? (await named(options, manifest, origin)), manifest.grants);
   const digest = await library.put(Buffer.from(text));
-  const base = manifest.initialState === undefined ? undefined : await manifests.content(manifest.initialState, origin);
+  const own = start.resume ? undefined : manifest.initialState;
+  const base = own === undefined ? undefined : await manifests.content(own, origin);
   const state = firstState(base, start.initialState);
   const beginning: Beginning = {
     manifest: digest,

@@ -1,4 +1,5 @@
-import type { Json } from "../../contract/index.ts";
+import type { ContentStore, Json } from "../../contract/index.ts";
+import { unkeptText } from "../kept.ts";
 import { EXPORTS, type ExportName } from "../world/interfaces.ts";
 import { isBag } from "./arguments.ts";
 
@@ -18,14 +19,14 @@ const NAMES: ReadonlySet<string> = new Set(
 const isExport = (name: Json | undefined): name is ExportName => typeof name === "string" && NAMES.has(name);
 const isList = (json: Json | undefined): json is readonly Json[] => Array.isArray(json);
 
-/** Undefined: it is none. */
-export function readRecord(record: Json | undefined): GuestRecord | undefined {
+/** Undefined: it is none. Throws `ContentGone` where a part of it was kept apart and is no longer there. */
+export async function readRecord(record: Json | undefined, get: ContentStore["get"]): Promise<GuestRecord | undefined> {
   if (!isBag(record) || !isBag(record["call"])) return undefined;
   const { call, did, end, message, back } = record;
   const { export: name, params } = call;
   if (!isExport(name) || !isList(params) || !isList(did) || typeof end !== "string") return undefined;
   const calls: GuestRecord["did"][number][] = [];
-  for (const one of did) {
+  for (const one of await whole(did, get)) {
     if (!isBag(one) || typeof one["name"] !== "string" || !isList(one["args"])) return undefined;
     calls.push({ name: one["name"], args: one["args"], result: one["result"] ?? null });
   }
@@ -37,4 +38,15 @@ export function readRecord(record: Json | undefined): GuestRecord | undefined {
     ...(typeof message === "string" ? { message } : {}),
     ...(back === undefined ? {} : { back }),
   };
+}
+
+async function whole(did: readonly Json[], get: ContentStore["get"]): Promise<readonly Json[]> {
+  const parts = await Promise.all(
+    did.map(async (one) => {
+      const apart = isBag(one) ? one["kept"] : undefined;
+      if (!isBag(apart) || typeof apart["digest"] !== "string") return one;
+      return unkeptText(apart["digest"], get);
+    }),
+  );
+  return parts.flatMap((part) => (isList(part) ? part : [part]));
 }

@@ -1,7 +1,7 @@
 /** Guests' calls run again from their chain. */
 import { hash } from "node:crypto";
 import { apply, readBody, readHeader } from "../../chain/index.ts";
-import type { ActorId, Body, ChainEvent, Digest, Json, Message } from "../../contract/index.ts";
+import type { ActorId, Body, ChainEvent, ContentStore, Digest, Json, Message } from "../../contract/index.ts";
 import type { GuestState } from "../guest-state.ts";
 import { ContentGone, kept, unkept } from "../kept.ts";
 import type { GuestOutcome } from "../sandbox.ts";
@@ -45,7 +45,7 @@ export async function reexecuteGuest(room: Room, id: ActorId): Promise<GuestReex
   for await (const event of room.engine().history(id)) {
     const body = readBody(event);
     const after = body === undefined ? undefined : stateAfter(before, body);
-    const again = body === undefined ? "erased" : toRun(body, before, after);
+    const again = body === undefined ? "erased" : await toRun(body, before, after, (digest) => room.library.contents.get(digest));
     const outcome = typeof again === "string" ? again : await compared(room, event, again);
     if (typeof outcome === "string") taken[outcome] += 1;
     else {
@@ -63,8 +63,17 @@ function stateAfter(before: Json | undefined, body: Body): Json | undefined {
   return apply(before, body.patch);
 }
 
-function toRun({ message, record }: Body, before: Json | undefined, after: Json | undefined): Again | Taken {
-  const read = readRecord(record);
+async function toRun(
+  { message, record }: Body,
+  before: Json | undefined,
+  after: Json | undefined,
+  get: ContentStore["get"],
+): Promise<Again | Taken> {
+  const read = await readRecord(record, get).catch((error: unknown) => {
+    if (error instanceof ContentGone) return "collected" as const;
+    throw error;
+  });
+  if (read === "collected") return read;
   if (read === undefined || !isMessage(message)) return "other";
   if (read.end === "lost") return "lost";
   if (!isGuestState(after)) return "erased";

@@ -13,33 +13,33 @@ import { refused, type Visit } from "./visit.ts";
 export const runs =
   (room: Room, at: Entered, visit: Visit): Work<GuestState> =>
   async (context) => {
-    const program = await understood(room.library, visit.state);
-    if (program instanceof Error) return refused("INVALID", program.message);
-    const { component } = program;
-    const found = component.exports[visit.export];
-    if (found === undefined) return visit.absent;
-    // In April 2025 a channel's id did not come with its opening.
-    const params = found.old === true ? visit.params.slice(1) : visit.params;
-    return called(room, at, { ...visit, params }, program, context);
+    const found = await loaded(room.library, visit.state);
+    if (found instanceof Error) return refused("INVALID", found.message);
+    const { component } = found.program;
+    return component.exports[visit.export] === undefined ? visit.absent : called(room, at, visit, found, context);
   };
 
+interface Loaded {
+  readonly program: Program;
+  readonly state: Uint8Array | undefined;
+}
+
 /** What is wrong with a guest is told to its caller; a store that fails is not its fault. */
-async function understood(library: Library, { manifest, component, origin }: GuestState): Promise<Program | Error> {
+async function loaded(library: Library, { manifest, component, origin, state }: GuestState): Promise<Loaded | Error> {
   try {
-    return await library.program(manifest, component, origin);
+    return { program: await library.program(manifest, component, origin), state: await library.state(state) };
   } catch (error) {
     if (error instanceof StoreError || !(error instanceof Error)) throw error;
     return error;
   }
 }
 
-async function called(room: Room, at: Entered, visit: Visit, program: Program, context: Context): Promise<Turn<GuestState>> {
+async function called(room: Room, at: Entered, visit: Visit, { program, state }: Loaded, context: Context): Promise<Turn<GuestState>> {
   const { library, options, ran } = room;
   const hosts = new Map<GuestHost, CallHost>();
   const circumstances = around(room, at, visit, program, context);
   ran.before(at.self, at.life, at.seq);
   try {
-    const state = await library.state(visit.state.state);
     const outcome = await options.sandbox.run(callOf(circumstances, visit, program, state, () => newHost(circumstances, hosts)));
     const { gathered } = hosts.get(outcome.host) ?? newHost(circumstances, hosts);
     const record = await recordOf(visit, outcome, (bytes) => library.put(bytes));

@@ -13,6 +13,7 @@ import {
   type Json,
   type Outgoing,
   type Reply,
+  type Store,
 } from "../../contract/index.ts";
 import type { Component } from "../component.ts";
 import { createGuests, type Guests } from "../guests.ts";
@@ -150,12 +151,11 @@ export const bytesOf = (text: string): Uint8Array => new Uint8Array(Buffer.from(
 
 export async function stage(
   scripts: Readonly<Record<string, Script>>,
-  more: Partial<GuestOptions> & { readonly kinds?: readonly Behaviour[] } = {},
+  more: Partial<GuestOptions> & { readonly kinds?: readonly Behaviour[]; readonly store?: Store } = {},
 ): Promise<Stage> {
-  const { kinds = [], ...options } = more;
   const clock = new SimulatedClock();
+  const { kinds = [], store = memoryStore({ clock }), ...options } = more;
   const entropy = new SimulatedEntropy();
-  const store = memoryStore({ clock });
   const contents = options.contents ?? memoryContents();
   const sandbox = new ScriptedSandbox(scripts);
   const guests = createGuests({

@@ -64,7 +64,7 @@ test("a child that fails is paused, its parent is told and restarts it, with its
   assert.equal((await on.state(id)).parent, from);
   await on.engine.call(say(id, "send", "fail"));
   await until("it runs again", async () => (await on.state(id)).status === "running" && textOf(await on.request(from, "heard")) !== "");
-  assert.equal(textOf(await on.request(from, "heard")), 'error {"event":2,"message":"The guest failed: child\'s own"};');
+  assert.equal(textOf(await on.request(from, "heard")), 'error {"event":2,"message":"The guest failed: child\'s own."};');
   assert.equal(textOf(await on.request(id, "?")), "seed");
   assert.equal((await on.engine.read(id))?.uid, uid);
 });

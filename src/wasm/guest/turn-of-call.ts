@@ -112,7 +112,7 @@ function tellClosed(channel: string, end: ChannelEnd, why: string, sends: Outgoi
 type Failure = Exclude<GuestOutcome, { readonly end: "ok" | "lost" }>;
 
 function failed({ at, visit, program, gathered }: Ended, outcome: Failure): Turn<GuestState> {
-  const message = `${SAID[outcome.end]}${outcome.message.slice(0, LONGEST_MESSAGE).toWellFormed()}`;
+  const message = sentence(outcome);
   const state = withFamily(visit.state, gathered);
   const paused: GuestState = { ...state, status: "paused", failed: { seq: at.seq, message } };
   const closing = [...gathered.opened].flatMap(([channel, end]): Outgoing[] =>
@@ -128,6 +128,12 @@ function failed({ at, visit, program, gathered }: Ended, outcome: Failure): Turn
 }
 
 const SAID: Readonly<Record<Failure["end"], string>> = { error: "The guest failed: ", trap: "Trap: ", killed: "" };
+
+function sentence({ end, message }: Failure): string {
+  const said = message.slice(0, LONGEST_MESSAGE).toWellFormed().trim();
+  if (said === "") return "The guest failed, and did not say why.";
+  return `${SAID[end]}${said}${/[.!?…]$/u.test(said) ? "" : "."}`;
+}
 
 function toParent(parent: ActorId | undefined, { self, seq }: Entered, message: string): readonly Outgoing[] {
   return parent === undefined ? [] : [{ to: parent, action: "child-error", args: { child: self, message, event: seq } }];

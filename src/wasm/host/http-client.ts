@@ -74,7 +74,7 @@ function read(asked: WitValue, allowed: readonly string[], { maxBytes = 4_194_30
   if (url.protocol !== "http:" && url.protocol !== "https:") throw new Error("Only http: and https: are offered.");
   if (url.username !== "" || url.password !== "") throw new Error("A uri holds no password: send an authorization header.");
   if (!isAllowed(url, allowed))
-    throw new Error(`${url.host} is not among the hosts its manifest allows: list it under http-client's allowed_hosts.`);
+    throw new Error(`${url.host} is not among the hosts its manifest allows: list it under allowed of its http-client.`);
   const literal = url.hostname.replace(/^\[|\]$/gu, "");
   if (!allowPrivate && isIP(literal) !== 0 && !isPublic(literal)) throw blockedError(url.hostname);
   const body = someBytes(fields["body"]);

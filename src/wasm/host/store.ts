@@ -56,9 +56,13 @@ async function listed(contents: ContentStore, space: string): Promise<Awaited<Re
 }
 
 async function labelsOf(contents: ContentStore, space: string): Promise<readonly string[]> {
-  const labels = await contents.labels(space, MOST_LISTED + 1);
-  if (labels.length > MOST_LISTED) throw new Error(`The store has more than ${MOST_LISTED} labels: use several stores.`);
-  return labels;
+  const all: string[] = [];
+  for (;;) {
+    const page = await contents.labels(space, PAGE, all.at(-1));
+    all.push(...page);
+    if (page.length < PAGE) return all;
+    if (all.length >= MOST_LISTED) throw new Error(`The store has more than ${MOST_LISTED} labels: use several stores.`);
+  }
 }
 
 const contentsOf = ({ of }: CallHost): ContentStore => of.options.contents;

@@ -1,4 +1,5 @@
-import type { ActorId, Context, EngineError, Json, LogLevel, Outgoing, Reply, Turn, Work } from "../contract/index.ts";
+import { EngineError } from "../contract/index.ts";
+import type { ActorId, Context, Json, LogLevel, Outgoing, Reply, Turn, Work } from "../contract/index.ts";
 import { faults } from "../chain/internal.ts";
 import type { Host } from "./host.ts";
 import type { Job } from "./job.ts";
@@ -10,6 +11,9 @@ export interface WorkEnds {
   /** Past its time: the run has been ended already. */
   readonly timedOut: (error: EngineError) => void;
 }
+
+// Made once: every run ends with it, and what an error costs is its stack. Whoever calls something afterwards gets one of its own.
+const ENDED = new EngineError("TURN_OVER", "This turn is over: stop when the signal aborts, what comes later is dropped.");
 
 /** One run of work, behind its fence: once over, what it returns is dropped and what it calls throws `TURN_OVER`. */
 export class WorkRun implements Context {
@@ -43,8 +47,8 @@ export class WorkRun implements Context {
       running = Promise.reject(error);
     }
     Promise.resolve(running).then(
-      (turn) => this.end(faults.turnOver(this.#id)) && this.#ends.turned(turn),
-      (error: unknown) => this.end(faults.turnOver(this.#id)) && this.#ends.threw(error),
+      (turn) => this.end(ENDED) && this.#ends.turned(turn),
+      (error: unknown) => this.end(ENDED) && this.#ends.threw(error),
     );
   }
 

@@ -1,6 +1,6 @@
 import type { ActorId, Clock, ContentStore, Digest, Entropy, Policy } from "../contract/index.ts";
 import type { Component } from "./component.ts";
-import type { HttpLimits } from "./host/http-client.ts";
+import type { HttpLimits } from "./host/http-limits.ts";
 import type { Grants, Manifest } from "./manifest.ts";
 import type { GuestLimits, Sandbox } from "./sandbox.ts";
 

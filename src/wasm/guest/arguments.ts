@@ -28,7 +28,7 @@ export function endIn({ args }: Message): ChannelEnd | undefined {
   return typeof host === "string" ? { host } : undefined;
 }
 
-export const isActorId = (value: unknown): value is ActorId => typeof value === "string" && /^[a-z][a-z0-9-]{0,63}\/.+$/u.test(value);
+const isActorId = (value: unknown): value is ActorId => typeof value === "string" && /^[a-z][a-z0-9-]{0,63}\/.+$/u.test(value);
 
 const isDigest = (value: Json | undefined): value is string => typeof value === "string" && /^[0-9a-f]{64}$/u.test(value);
 

@@ -1,25 +1,15 @@
 /** Guests' calls run again from their chain. */
-import { hash } from "node:crypto";
 import { apply, readBody, readHeader } from "../../chain/index.ts";
 import type { ActorId, Body, ChainEvent, ContentStore, Digest, Json, Message } from "../../contract/index.ts";
 import type { GuestState } from "../guest-state.ts";
-import { ContentGone, kept, unkept } from "../kept.ts";
-import type { GuestOutcome } from "../sandbox.ts";
+import { ContentGone, unkept } from "../kept.ts";
 import { beginningIn, isBag } from "./arguments.ts";
+import { type Again, differences, type Ended, type GuestMismatch } from "./differences.ts";
 import { isGuestState } from "./is-guest-state.ts";
 import type { Program } from "./library.ts";
-import { type GuestRecord, readRecord } from "./read-record.ts";
+import { readRecord } from "./read-record.ts";
 import { RecordedHost, variablesIn } from "./recorded-host.ts";
 import type { Room } from "./room.ts";
-
-export interface GuestMismatch {
-  readonly seq: number;
-  readonly event: string;
-  /** `host-call`: another call, or with other arguments; `threw`: it could not be run. */
-  readonly what: "end" | "message" | "state" | "reply" | "host-call" | "threw";
-  readonly recorded?: Json;
-  readonly now?: Json;
-}
 
 export interface GuestReexecution {
   readonly run: number;
@@ -29,13 +19,6 @@ export interface GuestReexecution {
 }
 
 type Taken = "erased" | "collected" | "lost" | "other";
-
-interface Again {
-  readonly record: GuestRecord;
-  readonly message: Message;
-  readonly before: GuestState;
-  readonly after: GuestState;
-}
 
 export async function reexecuteGuest(room: Room, id: ActorId): Promise<GuestReexecution> {
   const taken: Record<Taken, number> = { erased: 0, collected: 0, lost: 0, other: 0 };
@@ -106,11 +89,6 @@ async function compared(room: Room, event: ChainEvent, again: Again): Promise<re
   }
 }
 
-interface Ended {
-  readonly outcome: GuestOutcome;
-  readonly host: RecordedHost;
-}
-
 async function ranAgain(room: Room, event: string, { record, message, before }: Again): Promise<Ended | undefined> {
   const { library, options } = room;
   const get = (digest: Digest): Promise<Uint8Array | undefined> => library.contents.get(digest);
@@ -153,33 +131,3 @@ function childrenOf({ children }: GuestState, { action, args }: Message): GuestS
   const gone = isBag(args) ? args["child"] : undefined;
   return Object.fromEntries(Object.entries(children).filter(([, id]) => id !== gone));
 }
-
-type Name = (what: GuestMismatch["what"], recorded?: Json, now?: Json) => GuestMismatch;
-
-async function differences({ record, after }: Again, { outcome, host }: Ended, name: Name): Promise<readonly GuestMismatch[]> {
-  const found: GuestMismatch[] = [];
-  if (outcome.end !== record.end) found.push(name("end", record.end, outcome.end));
-  else if (outcome.end === "ok") {
-    const state = outcome.state === undefined ? null : digestOf(outcome.state);
-    if (state !== after.state) found.push(name("state", after.state, state));
-    const back = await kept(outcome.back, digestOf);
-    if (JSON.stringify(back) !== JSON.stringify(record.back ?? null)) found.push(name("reply", record.back ?? null, back));
-  } else if (outcome.message.toWellFormed() !== record.message)
-    found.push(name("message", record.message ?? null, outcome.message.toWellFormed()));
-  const made = await Promise.all(
-    outcome.did.map(async (call) => [
-      call.name,
-      await Promise.all(call.args.map((arg) => kept(arg, digestOf))),
-      await kept(call.result, digestOf),
-    ]),
-  );
-  const was = record.did.map(({ name: of, args, result }) => [of, args, result]);
-  const at = Array.from({ length: Math.max(made.length, was.length) }, (_, n) => n).find(
-    (n) => JSON.stringify(made[n]) !== JSON.stringify(was[n]),
-  );
-  if (at !== undefined) found.push(name("host-call", was[at] ?? null, made[at] ?? null));
-  else if (host.strayed !== undefined) found.push(name("host-call", null, host.strayed));
-  return found;
-}
-
-const digestOf = (bytes: Uint8Array): Digest => hash("sha256", bytes, "hex");

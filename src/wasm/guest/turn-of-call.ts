@@ -13,7 +13,7 @@ import type { Program } from "./library.ts";
 import type { Entered } from "./room.ts";
 import { failedReply, refused, type Visit } from "./visit.ts";
 
-export const SHUTDOWN = "shutdown";
+const SHUTDOWN = "shutdown";
 const LONGEST_MESSAGE = 4_096;
 
 export interface Ended {

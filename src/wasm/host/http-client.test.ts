@@ -7,7 +7,8 @@ import { SimulatedClock, until } from "../../testing/index.ts";
 import type { WitValue } from "../wit.ts";
 import { isPublic } from "./addresses.ts";
 import { isAllowed } from "./allowed-urls.ts";
-import { type HttpLimits, sendHttp } from "./http-client.ts";
+import { sendHttp } from "./http-client.ts";
+import type { HttpLimits } from "./http-limits.ts";
 import { record } from "./values.ts";
 
 const signal = new AbortController().signal;

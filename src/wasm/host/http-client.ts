@@ -1,51 +1,13 @@
 /** One request of a guest, to where its manifest allows and no private address is. */
-import { lookup as systemLookup, type LookupAddress, type LookupOptions } from "node:dns";
 import { request as overHttp, type IncomingMessage } from "node:http";
 import { request as overHttps } from "node:https";
-import { isIP, type LookupFunction } from "node:net";
 import type { Clock } from "../../contract/index.ts";
 import type { WitValue } from "../wit.ts";
-import { isPublic } from "./addresses.ts";
-import { isAllowed } from "./allowed-urls.ts";
 import type { Given } from "./given.ts";
-import { bytes, isList, ok, record, someBytes, text } from "./values.ts";
-
-export interface HttpLimits {
-  /** Loopback and private addresses too: for tests, and for operators who know what is there. Default false. */
-  readonly allowPrivate?: boolean;
-  /** How names become addresses. Default the system's. */
-  readonly lookup?: LookupFunction;
-  /** Of a request's body and of a response's, each. Default 4 MiB. */
-  readonly maxBytes?: number;
-  /** From the request to the response's end, in milliseconds. Default 30 s. */
-  readonly timeoutMs?: number;
-}
-
-const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
-const SAFE: ReadonlySet<string> = new Set(["GET", "HEAD"]);
-/** Between two neighbours only, or made by the client itself. */
-const NOT_PASSED: ReadonlySet<string> = new Set([
-  "connection",
-  "content-length",
-  "expect",
-  "host",
-  "keep-alive",
-  "proxy-authenticate",
-  "proxy-authorization",
-  "proxy-connection",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-]);
-const MOST_HEADERS = 100;
-
-interface Asked {
-  readonly method: string;
-  readonly url: URL;
-  readonly headers: string[];
-  readonly body: Uint8Array | undefined;
-}
+import { guarded } from "./guarded-lookup.ts";
+import type { HttpLimits } from "./http-limits.ts";
+import { type Asked, NOT_PASSED, read, SAFE } from "./http-request.ts";
+import { ok } from "./values.ts";
 
 export async function sendHttp(
   asked: WitValue,
@@ -62,55 +24,6 @@ export async function sendHttp(
     const why = error instanceof Error ? error.message : String(error);
     return { result: { err: `${request.method} ${request.url.origin} failed: ${why}` }, lasting };
   }
-}
-
-function read(asked: WitValue, allowed: readonly string[], { maxBytes = 4_194_304, allowPrivate = false }: HttpLimits): Asked {
-  const fields = record(asked);
-  const method = text(fields["method"]).toUpperCase();
-  if (!METHODS.has(method)) throw new Error(`The method ${method.slice(0, 20)} is not offered: use one of ${[...METHODS].join(", ")}.`);
-  const uri = text(fields["uri"]);
-  if (uri.length > 8_192 || !URL.canParse(uri)) throw new Error("The uri is no absolute URL: write https://host/path.");
-  const url = new URL(uri);
-  if (url.protocol !== "http:" && url.protocol !== "https:") throw new Error("Only http: and https: are offered.");
-  if (url.username !== "" || url.password !== "") throw new Error("A uri holds no password: send an authorization header.");
-  if (!isAllowed(url, allowed))
-    throw new Error(`${url.host} is not among the hosts its manifest allows: list it under allowed of its http-client.`);
-  const literal = url.hostname.replace(/^\[|\]$/gu, "");
-  if (!allowPrivate && isIP(literal) !== 0 && !isPublic(literal)) throw blockedError(url.hostname);
-  const body = someBytes(fields["body"]);
-  if (body !== undefined && body.length > maxBytes) throw new Error(`A body has at most ${maxBytes} bytes: send less.`);
-  return { method, url, headers: passed(fields["headers"]), body };
-}
-
-function passed(headers: WitValue): string[] {
-  if (!isList(headers) || headers.length > MOST_HEADERS) throw new Error(`A request has at most ${MOST_HEADERS} headers: send fewer.`);
-  const flat: string[] = [];
-  for (const header of headers) {
-    if (!isList(header)) continue;
-    const name = text(header[0]);
-    if (!NOT_PASSED.has(name.toLowerCase())) flat.push(name, text(header[1]));
-  }
-  return flat;
-}
-
-const blockedError = (host: string): Error =>
-  new Error(`${host} is a private, loopback or reserved address: guests reach public addresses only.`);
-
-/** The connection goes to an address that was checked: nothing is asked a second time. */
-function guarded({ allowPrivate = false, lookup = systemLookup }: HttpLimits): LookupFunction {
-  return (hostname, options, callback) => {
-    const all: LookupOptions = { ...options, all: true };
-    const found = (error: NodeJS.ErrnoException | null, given: string | LookupAddress[]): void => {
-      if (error) return callback(error, "");
-      const addresses = typeof given === "string" ? [{ address: given, family: isIP(given) }] : given;
-      const open = allowPrivate ? addresses : addresses.filter(({ address }) => isPublic(address));
-      const [first] = open;
-      if (first === undefined) return callback(blockedError(hostname), "");
-      if (options.all === true) callback(null, open);
-      else callback(null, first.address, first.family);
-    };
-    lookup(hostname, all, found);
-  };
 }
 
 async function exchange(asked: Asked, limits: HttpLimits, clock: Clock, outer: AbortSignal): Promise<WitValue> {
@@ -152,7 +65,7 @@ function answered({ method, url, headers, body }: Asked, limits: HttpLimits, sig
       socket.destroy();
       reject(new Error("the server wants another protocol"));
     });
-    sent.end(body === undefined ? undefined : bytes(body));
+    sent.end(body);
   });
 }
 

@@ -18,6 +18,10 @@ const CODES: Readonly<Partial<Record<string, StageCode>>> = {
   OUTCOME_UNKNOWN: "CommunicationError",
   DRAINING: "RuntimeError",
   MAILBOX_FULL: "RuntimeError",
+  // As guests' actors say it themselves.
+  ActorAlreadyExists: "ActorAlreadyExists",
+  ActorNotRunning: "ActorNotRunning",
+  ChannelNotFound: "ChannelNotFound",
 };
 
 const codeFor = (code: string): StageCode => CODES[code] ?? (code.startsWith("STORE_") ? "StoreError" : "ActorError");

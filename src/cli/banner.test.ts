@@ -120,4 +120,9 @@ test("guests are among what is served, alone or beside actors", () => {
     banner(facts({ addresses }), plain),
     /^The Keep is served: 2 kinds of actors with 3 tools and 2 prompts, and WebAssembly guests\.\n/,
   );
+  const both = { http: "http://127.0.0.1:3000/mcp", meta: "http://127.0.0.1:3000/mcp/meta", theater: "http://127.0.0.1:3000/theater" };
+  const alone = banner(facts({ parts: [], addresses: both }), plain);
+  assert.match(alone, /claude mcp add --transport http the-keep http:\/\/127\.0\.0\.1:3000\/theater\n/);
+  assert.match(alone, /--cli http:\/\/127\.0\.0\.1:3000\/theater --transport http --method tools\/list\n/);
+  assert.match(banner(facts({ addresses: both }), plain), /claude mcp add --transport http the-keep http:\/\/127\.0\.0\.1:3000\/mcp\n/);
 });

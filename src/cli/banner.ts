@@ -45,12 +45,18 @@ export const banner = (facts: BannerFacts, paint: Painter): string => {
   }
   const width = Math.max(...rows.map(([what]) => what.length), "stdio".length);
   const lines = [`${paint("bold", name)} is served: ${contents(facts.parts, addresses)}.`, ""];
-  lines.push(...rows.map(([what, value]) => `  ${what.padEnd(width)}  ${value}`), "", ...connecting(facts));
+  lines.push(...rows.map(([what, value]) => `  ${what.padEnd(width)}  ${value}`), "", ...connecting(theaterAlone(facts)));
   if (unserved.length > 0) {
     const kinds = unserved.map(({ kind, actors }) => `${kind} (${counted(actors, "actor")})`).join(", ");
     lines.push(`${paint("yellow", "Not served")}: ${kinds}, kept there too.`, SERVE_THEM_TOO, "");
   }
   return [...lines, paint("dim", "Ctrl-C stops it.")].join("\n");
+};
+
+/** Without modules there is nothing for clients at the usual place. */
+const theaterAlone = (facts: BannerFacts): BannerFacts => {
+  const { theater } = facts.addresses;
+  return facts.parts.length > 0 || theater === undefined ? facts : { ...facts, addresses: { ...facts.addresses, http: theater } };
 };
 
 type Connecting = Pick<BannerFacts, "name" | "files" | "data" | "byKey" | "byHand"> & {
@@ -70,7 +76,8 @@ export const connecting = ({ name, files, addresses: { http, stdio }, data, byKe
       "or write into its configuration:",
       `  ${JSON.stringify({ mcpServers: { [short]: server } })}`,
       "or look at it:",
-      `  npx @modelcontextprotocol/inspector --cli ${http} --method tools/list${key}`,
+      // It guesses the transport of addresses that end so, and of no other.
+      `  npx @modelcontextprotocol/inspector --cli ${http}${http.endsWith("/mcp") ? "" : " --transport http"} --method tools/list${key}`,
       "",
     );
   }

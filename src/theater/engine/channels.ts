@@ -1,7 +1,7 @@
 import type { ActorId, Change, Engine, Entropy, Json } from "../../contract/index.ts";
 import type { ChannelPeer, StageChannel } from "../stage.ts";
 import { StageError } from "../stage.ts";
-import { valueOf } from "./engine-fault.ts";
+import { staged, valueOf } from "./engine-fault.ts";
 import { guestAnswer } from "./guest-answer.ts";
 
 interface Open {
@@ -45,8 +45,8 @@ export class Channels {
       return {
         id,
         ...(greeting === undefined ? {} : { greeting }),
-        send: (data) => this.#send(id, data),
-        close: () => this.#close(id),
+        send: (data) => staged(() => this.#send(id, data)),
+        close: () => staged(() => this.#close(id)),
       };
     } catch (error) {
       this.#forget(id);

@@ -2,14 +2,14 @@ import { hash } from "node:crypto";
 import { COMPONENT, MODULE, preamble } from "./binary/sections.ts";
 import { Reader } from "./binary/reader.ts";
 import type { Component, CoreExport } from "./component.ts";
-import { fixupsOf, importsOf } from "./link/imports.ts";
+import { fixupsOf, importsOf, refuseOther } from "./link/imports.ts";
 import { refuseLinked } from "./link/refuse-linked.ts";
 import { type MainModule, mainModule } from "./link/main-module.ts";
 import type { CanonOptions } from "./model/entities.ts";
-import { readModel } from "./model/read-model.ts";
+import { type Model, readModel } from "./model/read-model.ts";
 import { needsJco } from "./model/scope.ts";
 import { WasmError } from "./wasm-error.ts";
-import { type ActorExport, actorExports, checkImports } from "./world/check-world.ts";
+import { type ActorExport, actorExports, checkImports, refuseForeign } from "./world/check-world.ts";
 import { liftedSignature } from "./link/flat.ts";
 import type { ExportName } from "./world/interfaces.ts";
 import { exportNameOfCore } from "./world/names.ts";
@@ -75,15 +75,19 @@ function refuseForgotten(main: MainModule, functions: ReadonlyMap<ExportName, un
   }
 }
 
-/**
- * Reads a component of Theater's world, checks the types of all it imports and exports, and finds the core module that
- * holds its code. Not whether that code is valid: compiling does. Takes time in proportion to its size. Throws
- * `WasmError`: BAD_COMPONENT, WRONG_WORLD, NEEDS_JCO; MEMORY_LIMIT for a module that could not be bounded.
- */
-export function readComponent(bytes: Uint8Array): Component {
+/** A component whose part in Theater's world was checked, and what else there is to it. */
+export interface ReadWorld {
+  readonly component: Component;
+  readonly model: Model;
+  readonly main: MainModule;
+}
+
+/** `alone`: its core module shall be all that there is, and Theater all that it imports. Throws as `readComponent`. */
+export function readWorld(bytes: Uint8Array, alone: boolean): ReadWorld {
   checkBeginning(bytes);
   const model = readModel(bytes);
   const actor = actorExports(model.exports);
+  if (alone) refuseForeign(model.imports);
   checkImports(model.imports, actor.package);
   const lifted = [...actor.functions.values()].find(({ func }) => func.lifted !== undefined)?.func.lifted;
   if (lifted === undefined) throw needsJco("The component exports what it imports");
@@ -92,11 +96,12 @@ export function readComponent(bytes: Uint8Array): Component {
   const exports: Partial<Record<ExportName, CoreExport>> = {};
   for (const [name, each] of actor.functions) exports[name] = coreExport(main, uses, each);
   refuseForgotten(main, actor.functions);
-  refuseLinked(main, model.coreInstances);
-  const imports = importsOf(main.instance, main.core.imports, fixupsOf(main.instance, model.coreInstances), uses.add);
+  if (alone) refuseLinked(main, model.coreInstances);
+  const fixups = fixupsOf(main.instance, model.coreInstances);
+  const imports = importsOf(main.instance, main.core.imports, fixups, uses.add, alone ? refuseOther : () => undefined);
   if (uses.memory === undefined || uses.realloc === undefined)
     throw bad("The component names no memory or no allocator, and its functions take bytes: build it again.");
-  return {
+  const component: Component = {
     digest: hash("sha256", bytes, "hex"),
     package: actor.package,
     // Not a view: what is sent to a worker would take all the rest with it. Nor `slice`, which of a Buffer is a view.
@@ -106,4 +111,12 @@ export function readComponent(bytes: Uint8Array): Component {
     imports,
     exports,
   };
+  return { component, model, main };
 }
+
+/**
+ * Reads a component of Theater's world, checks the types of all it imports and exports, and finds the core module that
+ * holds its code. Not whether that code is valid: compiling does. Takes time in proportion to its size. Throws
+ * `WasmError`: BAD_COMPONENT, WRONG_WORLD, NEEDS_JCO; MEMORY_LIMIT for a module that could not be bounded.
+ */
+export const readComponent = (bytes: Uint8Array): Component => readWorld(bytes, true).component;

@@ -10,6 +10,11 @@ import { importOf } from "./world.ts";
 
 /** What answers a guest's imports during one call. */
 export interface CallHost {
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly seed: string;
+  /** One more host call. `answer` and `wait` count theirs. */
+  count(): void;
   /** For what goes through imports, both ways. */
   readonly passed: Budget;
   /** For what the export returns. */

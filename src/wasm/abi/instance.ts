@@ -1,4 +1,6 @@
 import type { Component } from "../component.ts";
+import { link } from "../jco/link.ts";
+import type { WasiHost } from "../jco/wasi.ts";
 import type { WitValue } from "../wit.ts";
 import type { ExportName } from "../world/interfaces.ts";
 import { UNBOUNDED } from "./budget.ts";
@@ -17,6 +19,9 @@ interface Entry {
   readonly old: boolean;
 }
 
+/** Of some 3 KB each, and through which the glue searches. */
+const WORN = 1_000;
+
 /** A guest in its memory. After a failure it is broken: what its globals hold then, nobody knows. */
 export class Instance {
   /** It imports something that waits: its calls run on a stack of their own. */
@@ -31,6 +36,8 @@ export class Instance {
   /** Apart from `#failure`: it is set where no stack is left to say why. */
   #broken = false;
   #failure: Error | undefined;
+  /** Calls of WASI. */
+  #foreign = 0;
 
   /** Runs the guest's start. Throws GuestTrap, or NoRoom: drop instances, then try again. */
   static create(module: CoreModule, component: Component): Instance {
@@ -41,10 +48,13 @@ export class Instance {
     this.#component = component;
     this.waits = component.imports.some(({ name }) => !answeredAtOnce(name));
     try {
-      this.#exports = new engine.Instance(module, importsOf(component, this.#border())).exports;
-      // What a reactor's module wants called first; the component has a module of its own for that.
-      const initialize = this.#exports["_initialize"];
-      if (isFunction(initialize)) initialize();
+      const imports = importsOf(component, this.#border());
+      if (component.glue === undefined) {
+        this.#exports = new engine.Instance(module, imports).exports;
+        // What a reactor's module wants called first; the component has a module of its own for that.
+        const initialize = this.#exports["_initialize"];
+        if (isFunction(initialize)) initialize();
+      } else this.#exports = link(module, component, imports, this.#wasi());
       const memory = this.#exports[component.memory];
       if (!(memory instanceof engine.Memory) || !(memory.buffer instanceof ArrayBuffer))
         throw new GuestTrap(`The guest's module exports no memory ${component.memory} of its own.`);
@@ -57,6 +67,11 @@ export class Instance {
 
   get broken(): boolean {
     return this.#broken;
+  }
+
+  /** Its glue has gathered so much that another is better made for the next call: jco's keeps something of each call of WASI. */
+  get worn(): boolean {
+    return this.#foreign > WORN;
   }
 
   get memoryBytes(): number {
@@ -136,6 +151,24 @@ export class Instance {
         return { host: this.#host, memory: this.#memory };
       },
       enter: () => void (this.#mayLeave = true),
+      fail: (thrown) => this.#fail(thrown),
+    };
+  }
+
+  #wasi(): WasiHost {
+    const granted = this.#component.imports.some(({ name }) => name === "runtime.log");
+    return {
+      call: () => this.#host,
+      print: (text) => {
+        if (!granted || this.#host === undefined) return;
+        this.#host.passed.spend(text.length);
+        const line = text.endsWith("\n") ? text.slice(0, -1) : text;
+        if (line !== "") this.#host.answer("runtime.log", [line]);
+      },
+      count: () => {
+        this.#foreign += 1;
+        this.#host?.count();
+      },
       fail: (thrown) => this.#fail(thrown),
     };
   }

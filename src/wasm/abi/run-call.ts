@@ -49,6 +49,9 @@ function hostOf(call: LocalCall, wait: Wait, did: HostCall[], told: Told | undef
     if (made > hostCalls) throw new GuestKilled("host-calls", `The guest made more than ${hostCalls} host calls in one call.`);
   };
   return {
+    at: call.at,
+    seed: call.seed,
+    count,
     passed: new Budget(hostBytes, "The guest's host calls passed more"),
     returned: new Budget(resultBytes, "The guest returned more"),
     answer(name, args) {

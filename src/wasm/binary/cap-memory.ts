@@ -67,33 +67,54 @@ function refuseImported(body: Reader): void {
   }
 }
 
+function refuseMemories(body: Reader): number[] {
+  const count = body.count();
+  if (count > 0) throw refused("The component has several memories, and a guest has one: link it of one module with a memory.");
+  return [count];
+}
+
+interface Parts {
+  readonly imports: (body: Reader) => void;
+  readonly memories: (body: Reader) => readonly number[];
+}
+
+function rewritten(module: Uint8Array, parts: Parts): Uint8Array<ArrayBuffer> {
+  const reader = new Reader(module);
+  if (preamble(reader) !== MODULE) throw reader.bad("a core module does not begin as one");
+  const pieces: Uint8Array[] = [];
+  let copied = 0;
+  const replace = (from: number, to: number, bytes: readonly number[]): void => {
+    pieces.push(module.subarray(copied, from), Uint8Array.from(bytes));
+    copied = to;
+  };
+  for (const { id, from, to, body } of sections(reader)) {
+    if (id === TYPES) for (let left = body.count(); left > 0; left -= 1) coreSignature(body);
+    else if (id === IMPORTS) parts.imports(body);
+    else if (id === TABLES) replace(from, to, section(TABLES, tables(body)));
+    else if (id === MEMORIES) replace(from, to, section(MEMORIES, parts.memories(body)));
+    else body.rest();
+  }
+  pieces.push(module.subarray(copied));
+  const whole = new Uint8Array(pieces.reduce((length, piece) => length + piece.length, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    whole.set(piece, at);
+    at += piece.length;
+  }
+  return whole;
+}
+
 /**
  * The same core module, its memory's maximum at most `maxBytes` (whole pages of 65,536) and each table's 1,000,000
  * elements. Throws `WasmError` MEMORY_LIMIT where it begins with more, imports what it should have itself, or has more
  * memories than one, shared or of 64 bits, or types that live outside it; BAD_COMPONENT where it cannot be read.
  */
-export function capMemory(module: Uint8Array, maxBytes: number): Uint8Array<ArrayBuffer> {
-  const reader = new Reader(module);
-  if (preamble(reader) !== MODULE) throw reader.bad("a core module does not begin as one");
-  const parts: Uint8Array[] = [];
-  let copied = 0;
-  const replace = (from: number, to: number, bytes: readonly number[]): void => {
-    parts.push(module.subarray(copied, from), Uint8Array.from(bytes));
-    copied = to;
-  };
-  for (const { id, from, to, body } of sections(reader)) {
-    if (id === TYPES) for (let left = body.count(); left > 0; left -= 1) coreSignature(body);
-    else if (id === IMPORTS) refuseImported(body);
-    else if (id === TABLES) replace(from, to, section(TABLES, tables(body)));
-    else if (id === MEMORIES) replace(from, to, section(MEMORIES, memories(body, maxBytes)));
-    else body.rest();
-  }
-  parts.push(module.subarray(copied));
-  const whole = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
-}
+export const capMemory = (module: Uint8Array, maxBytes: number): Uint8Array<ArrayBuffer> =>
+  rewritten(module, { imports: refuseImported, memories: (body) => memories(body, maxBytes) });
+
+/**
+ * The same core module, its tables bounded as by `capMemory`: one that is linked with another, whose memory it uses.
+ * Throws `WasmError` MEMORY_LIMIT where it has one of its own; BAD_COMPONENT where it cannot be read.
+ */
+export const capTables = (module: Uint8Array): Uint8Array<ArrayBuffer> =>
+  rewritten(module, { imports: (body) => void body.rest(), memories: refuseMemories });

@@ -51,18 +51,30 @@ function lowered(main: ModuleInstance, { module, field }: CoreImport, fixups: Fi
   return found !== undefined && "options" in found && found.lowered.imported?.name === field ? found : undefined;
 }
 
-/** Where the main module imports what of Theater's. `uses` is told of the memory and the allocator of each. */
-export function importsOf(main: ModuleInstance, imports: readonly CoreImport[], fixups: Fixups, uses: (options: CanonOptions) => void): Imports {
+/**
+ * Where the main module imports what of Theater's. `uses` is told of the memory and the allocator of each, `other` of what
+ * is none of Theater's.
+ */
+export function importsOf(
+  main: ModuleInstance,
+  imports: readonly CoreImport[],
+  fixups: Fixups,
+  uses: (options: CanonOptions) => void,
+  other: (each: CoreImport) => void,
+): Imports {
   if (imports.length > MAX_IMPORTS)
     throw new WasmError("BAD_COMPONENT", `The core module has ${imports.length} imports, and ${MAX_IMPORTS} are read: build it with less.`);
-  return imports.map((each) => {
+  const theirs: Imports[number][] = [];
+  for (const each of imports) {
     const { module, field } = each;
     const found = lowered(main, each, fixups);
     const { interface: of, name: own } = found?.lowered.imported ?? {};
     const name = of === undefined || own === undefined ? undefined : importName(of, own);
     const type = name === undefined ? undefined : importTypes.get(name);
-    if (found === undefined || name === undefined || type === undefined)
-      throw needsJco(`The core module imports ${quoted(field)} of ${quoted(module)}, which is no function of Theater's as it is linked`);
+    if (found === undefined || name === undefined || type === undefined) {
+      other(each);
+      continue;
+    }
     const signature = loweredSignature(type);
     if (!sameCoreSignature(signature, each.signature))
       throw new WasmError(
@@ -70,6 +82,12 @@ export function importsOf(main: ModuleInstance, imports: readonly CoreImport[], 
         `The core module imports ${name} otherwise than as (${signature.params.join(", ")}) -> (${signature.results.join(", ")}): build it again.`,
       );
     uses(found.options);
-    return { name, module, field };
-  });
+    theirs.push({ name, module, field });
+  }
+  return theirs;
+}
+
+/** Throws `WasmError` NEEDS_JCO. */
+export function refuseOther({ module, field }: CoreImport): never {
+  throw needsJco(`The core module imports ${quoted(field)} of ${quoted(module)}, which is no function of Theater's as it is linked`);
 }

@@ -28,11 +28,19 @@ export class Work {
   }
 }
 
-export const needsJco = (why: string): WasmError =>
-  new WasmError(
-    "NEEDS_JCO",
-    `${why}. Such a component runs through jco only: install @bytecodealliance/jco beside Troupe, or link the guest by \`wasm-tools component new\` alone.`,
-  );
+/** What only generated glue may follow. */
+export class NeedsJco extends WasmError {
+  readonly why: string;
+  constructor(why: string) {
+    super(
+      "NEEDS_JCO",
+      `${why}. Such a component runs through jco only: install @bytecodealliance/jco beside Troupe, or link the guest by \`wasm-tools component new\` alone.`,
+    );
+    this.why = why;
+  }
+}
+
+export const needsJco = (why: string): NeedsJco => new NeedsJco(why);
 
 /** The index spaces of a component, or of a type of one. */
 export class Scope {
@@ -124,11 +132,16 @@ export function sortOf(reader: Reader): { readonly core: CoreSort } | { readonly
   return { core: coreSortOf(reader, of) };
 }
 
+/** Of names, versions and `[method]`; not of URLs, which nothing is fetched from. */
+const WRITTEN = /^[\w:/@.+[\]-]*$/;
+
 /** A name of an import or an export of a component, which begins with how it is written. */
 export function externName(reader: Reader): string {
   const how = reader.u8();
   if (how > 2) throw reader.bad(`${how} begins no name`);
   const written = reader.name();
+  // Generated glue spells names: what could end a string there shall be in none, wherever it is nested.
+  if (!WRITTEN.test(written)) throw reader.bad(`${quoted(written)} is no name that WIT has`);
   if (how === 2) reader.name();
   return written;
 }

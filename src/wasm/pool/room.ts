@@ -82,7 +82,8 @@ export class Room {
     const ended = await this.#ending(message, running, dropped);
     this.#leave(running);
     this.#running.delete(call);
-    if (ended.end !== "ok" || running.stop !== undefined) this.#instances.delete(guest);
+    if (ended.end !== "ok" || running.stop !== undefined || this.#instances.get(guest)?.instance.worn === true)
+      this.#instances.delete(guest);
     const { did } = running;
     const ending = running.stop === "time" ? { ...tooLong(local.limits.callMs), did } : { ...ended, did };
     const keptBytes = this.#instances.get(guest)?.instance.memoryBytes;

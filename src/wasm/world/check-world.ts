@@ -1,4 +1,4 @@
-import type { Func, Exports } from "../model/entities.ts";
+import type { Entity, Exports, Func } from "../model/entities.ts";
 import { needsJco } from "../model/scope.ts";
 import { WasmError, quoted } from "../wasm-error.ts";
 import type { WitFunction } from "../wit.ts";
@@ -49,14 +49,22 @@ const functionsOf = (exports: Exports): readonly (readonly [string, Func])[] =>
 /** Interfaces of types alone ask for nothing. */
 const asksForNothing = (exports: Exports): boolean => [...exports.values()].every(({ sort }) => sort === "type");
 
-/** Throws `WasmError` NEEDS_JCO or WRONG_WORLD, where it imports what is not of Theater's world. */
-export function checkImports(imports: Exports, expected: TheaterPackage): void {
-  const foreign = [...imports].filter(
+/** What it imports that is not Theater's, types apart. */
+export const foreignImports = (imports: Exports): readonly (readonly [string, Entity])[] =>
+  [...imports].filter(
     ([name, entity]) =>
       entity.sort !== "type" && !(entity.sort === "instance" && (interfaceName(name) !== undefined || asksForNothing(entity.exports))),
   );
+
+/** Throws `WasmError` NEEDS_JCO, where it imports what is not of Theater's world. */
+export function refuseForeign(imports: Exports): void {
+  const foreign = foreignImports(imports);
   if (foreign.length > 0)
     throw needsJco(`The component imports ${few(foreign.map(([name]) => name))}, which Theater's world does not have`);
+}
+
+/** Throws `WasmError` WRONG_WORLD, where what it imports of Theater is not as its world has it. */
+export function checkImports(imports: Exports, expected: TheaterPackage): void {
   for (const [of, entity] of imports) {
     const name = interfaceName(of);
     if (name === undefined || entity.sort !== "instance" || asksForNothing(entity.exports)) continue;

@@ -1,0 +1,1 @@
+export { type ComponentReaderOptions, createComponentReader } from "./component-reader.ts";

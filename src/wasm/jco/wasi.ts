@@ -1,0 +1,105 @@
+/** WASI 0.2 as a guest is given it: time, randomness and a log that follow from its call, and nothing else. */
+import { GuestTrap } from "../abi/errors.ts";
+import { GuestRandom } from "../abi/random.ts";
+import { InputStream, OutputStream, Pollable, StreamError, type Time } from "./wasi-io.ts";
+
+/** What time and randomness follow from: another object for each call. */
+export interface WasiCall {
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly seed: string;
+}
+
+export interface WasiHost {
+  /** Undefined while the guest starts. */
+  call(): WasiCall | undefined;
+  /** What it writes to stdout and stderr. */
+  print(text: string): void;
+  /** It calls something of WASI. Throws where it may no longer. */
+  count(): void;
+  /** What to throw into the guest, which is broken from now on. */
+  fail(thrown: unknown): Error;
+}
+
+type Interfaces = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+
+/** The same for every instance, whatever call it starts for. */
+const START: WasiCall = { at: 0, seed: "" };
+
+const RANDOM_BYTES = 1_048_576n;
+const NANOSECONDS = 1_000_000_000n;
+/** Times are 64 bits, unsigned. */
+const LAST = 2n ** 64n - 1n;
+
+const nothing = (): undefined => undefined;
+const datetime = (time: bigint): object => ({ seconds: time / NANOSECONDS, nanoseconds: Number(time % NANOSECONDS) });
+
+/** What of an interface is not here. */
+export const denied = (what: string): GuestTrap =>
+  new GuestTrap(`The guest called ${what} of WASI, which guests are not given: use Theater's own interfaces, which its manifest grants.`);
+
+/** Of one instance: by interface, functions and resources as the glue calls them. */
+export function wasiOf(host: WasiHost): Interfaces {
+  const { time, draw } = factsOf(host);
+  const exit = (): never => refuse("The guest exited: return from its handlers instead.");
+  const out = (): OutputStream => new OutputStream((text) => host.print(text));
+  const u64 = (): bigint => new DataView(draw(8n).slice().buffer).getBigUint64(0);
+  const timer = (at: bigint): Pollable => new Pollable(time, at < LAST ? at : LAST);
+  return {
+    "wasi:cli/environment": { getEnvironment: () => [], getArguments: () => [], initialCwd: nothing },
+    "wasi:cli/exit": { exit, exitWithCode: exit },
+    "wasi:cli/stdin": { getStdin: () => new InputStream() },
+    "wasi:cli/stdout": { getStdout: out },
+    "wasi:cli/stderr": { getStderr: out },
+    "wasi:cli/terminal-stdin": { getTerminalStdin: nothing },
+    "wasi:cli/terminal-stdout": { getTerminalStdout: nothing },
+    "wasi:cli/terminal-stderr": { getTerminalStderr: nothing },
+    "wasi:clocks/monotonic-clock": {
+      now: () => time.now(),
+      resolution: () => 1_000_000n,
+      subscribeInstant: timer,
+      subscribeDuration: (length: bigint) => timer(time.now() + length),
+    },
+    "wasi:clocks/wall-clock": { now: () => datetime(time.now()), resolution: () => datetime(1_000_000n) },
+    "wasi:filesystem/preopens": { getDirectories: () => [] },
+    "wasi:filesystem/types": { filesystemErrorCode: nothing },
+    "wasi:io/error": { Error: StreamError },
+    "wasi:io/poll": { Pollable, poll: Pollable.poll },
+    "wasi:io/streams": { InputStream, OutputStream },
+    "wasi:random/random": { getRandomBytes: draw, getRandomU64: u64 },
+    "wasi:random/insecure": { getInsecureRandomBytes: draw, getInsecureRandomU64: u64 },
+    "wasi:random/insecure-seed": { insecureSeed: () => [u64(), u64()] },
+  };
+}
+
+function refuse(message: string): never {
+  throw new GuestTrap(message);
+}
+
+function factsOf(host: WasiHost): { readonly time: Time; readonly draw: (length: bigint) => Uint8Array } {
+  let of: WasiCall | undefined;
+  let now = 0n;
+  let random = new GuestRandom("");
+  const refresh = (): void => {
+    const call = host.call() ?? START;
+    if (call === of) return;
+    of = call;
+    now = BigInt(Math.trunc(call.at)) * 1_000_000n;
+    // Apart from what Theater's own `random` draws of the same seed.
+    random = new GuestRandom(`wasi:${call.seed}`);
+  };
+  return {
+    time: {
+      now() {
+        refresh();
+        return now;
+      },
+      leap: (to) => void (now = to),
+    },
+    draw(length) {
+      refresh();
+      if (length > RANDOM_BYTES) refuse(`The guest asked for ${length} random bytes, and is given ${RANDOM_BYTES} at a time.`);
+      return random.bytes(Number(length));
+    },
+  };
+}

@@ -14,6 +14,15 @@ interface Kept {
 // Node's types know nothing of it, and of this the abi, which runs in workers, has no need.
 declare const WebAssembly: { readonly compile: (bytes: Uint8Array) => Promise<CoreModule> };
 
+async function compiled(module: Uint8Array): Promise<CoreModule> {
+  try {
+    return await WebAssembly.compile(module);
+  } catch (error) {
+    const why = error instanceof Error ? error.message.replace(/^WebAssembly\.compile\(\): /u, "") : String(error);
+    throw new Error(`The guest's module does not compile: ${why}. Build it again.`, { cause: error });
+  }
+}
+
 /** Compiled once, off the main thread, for all workers. The one used last stands last. */
 export class Modules {
   readonly #kept = new Map<string, Kept>();
@@ -35,7 +44,7 @@ export class Modules {
 
   async #compile(key: string, { component, limits }: GuestCall): Promise<CoreModule> {
     const capped = capMemory(component.module, limits.memoryBytes);
-    const kept: Kept = { module: WebAssembly.compile(capped), bytes: capped.length, ready: undefined };
+    const kept: Kept = { module: compiled(capped), bytes: capped.length, ready: undefined };
     this.#kept.set(key, kept);
     this.#bytes += kept.bytes;
     this.#shrink(key);

@@ -37,6 +37,7 @@ export const registerTheaterCommands = (program: Command, version: string): void
       parseTcp(text, "--tcp"),
     )
     .option("--stdio", "MCP on standard input and output; ends with the input (default when no other door is named)")
+    .option("--insecure", "listen beyond loopback: whoever reaches it may do whatever the Theater server does")
     .option("--json", "machine-readable: one line when ready, JSON logs")
     .action(async (options: TheaterMcpOptions) => (await import("./theater-mcp.ts")).theaterMcp(options));
 };

@@ -15,6 +15,7 @@ export interface TheaterMcpOptions {
   readonly http?: HostPort;
   readonly tcp?: HostPort | { readonly path: string };
   readonly stdio?: boolean;
+  readonly insecure?: boolean;
   readonly json?: boolean;
 }
 
@@ -24,7 +25,7 @@ const GRACE_MS = 5_000;
  * Serves a Theater server's actors to MCP clients, until it is told to stop or its client on standard input has gone. The server
  * need not be there yet, nor stay there: what is asked meanwhile fails with a sentence.
  */
-export async function theaterMcp({ theater, codec, http, tcp, stdio, json = false }: TheaterMcpOptions): Promise<void> {
+export async function theaterMcp({ theater, codec, http, tcp, stdio, insecure = false, json = false }: TheaterMcpOptions): Promise<void> {
   bearGoneReaders(process.stdout);
   const overStdio = stdio === true || (http === undefined && tcp === undefined);
   const held = overStdio || json ? holdOutput() : undefined;
@@ -39,7 +40,7 @@ export async function theaterMcp({ theater, codec, http, tcp, stdio, json = fals
     streams: memoryStreamStore(),
     posture: { modern: "dynamic" },
   });
-  const common = { gateway, log: forLog(log) };
+  const common = { gateway, log: forLog(log), insecure };
   const httpDoor = http === undefined ? undefined : await serveHttp({ ...common, ...http });
   const tcpDoor = tcp === undefined ? undefined : await serveTcp({ ...common, ...tcp });
   const addresses = {

@@ -101,7 +101,10 @@ export function contentSuite(name: string, options: { readonly durable: boolean;
         digests,
       );
       const sizes = [...first, ...rest].map((one) => one.bytes);
-      assert.deepEqual(sizes.toSorted((a, b) => a - b), [0, 1, 2, 3, 4, 5, 6]);
+      assert.deepEqual(
+        sizes.toSorted((a, b) => a - b),
+        [0, 1, 2, 3, 4, 5, 6],
+      );
       assert.deepEqual(await store.contents("t", 10), [{ digest: await store.put(bytes("xx")), bytes: 2 }]);
       assert.deepEqual(await store.contents("u", 10), []);
     });

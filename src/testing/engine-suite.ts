@@ -673,7 +673,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
     it("its uid is the same in all its lives, finds it, and is told to each turn", async ({ engine, opened }) => {
       const uids = async (): Promise<readonly (string | undefined)[]> => {
         const reply = await engine.call(say("uid", null, { to: A }));
-        return ["ok" in reply ? String(reply.ok) : "", (await engine.read(A))?.uid];
+        return ["ok" in reply && typeof reply.ok === "string" ? reply.ok : "", (await engine.read(A))?.uid];
       };
       await engine.call(say("add", null, { to: A }));
       const [uid, read] = await uids();

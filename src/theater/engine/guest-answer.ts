@@ -17,5 +17,8 @@ export function guestAnswer(value: unknown): Readonly<Record<string, Json>> {
   const { failed } = value;
   if (failed === undefined) return value;
   const { code, message } = isBag(failed) ? failed : {};
-  throw new StageError(CODES[String(code)] ?? "ActorError", typeof message === "string" ? message : "The guest failed.");
+  throw new StageError(
+    (typeof code === "string" ? CODES[code] : undefined) ?? "ActorError",
+    typeof message === "string" ? message : "The guest failed.",
+  );
 }

@@ -671,24 +671,23 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
     });
 
     it("its uid is the same in all its lives, finds it, and is told to each turn", async ({ engine, opened }) => {
-      const uids = async (): Promise<readonly (string | undefined)[]> => {
-        const reply = await engine.call(say("uid", null, { to: A }));
-        return ["ok" in reply && typeof reply.ok === "string" ? reply.ok : "", (await engine.read(A))?.uid];
+      const uids = async (on: Engine): Promise<readonly (string | undefined)[]> => {
+        const reply = await on.call(say("uid", null, { to: A }));
+        return ["ok" in reply && typeof reply.ok === "string" ? reply.ok : "", (await on.read(A))?.uid];
       };
       await engine.call(say("add", null, { to: A }));
-      const [uid, read] = await uids();
+      const [uid, read] = await uids(engine);
       assert.match(uid ?? "", /^[0-9a-f]{8}-[0-9a-f]{4}-/);
       assert.equal(read, uid);
       assert.equal(await engine.find(uid ?? ""), A);
       await engine.stop(A, "enough");
       assert.equal((await engine.read(A))?.uid, uid);
       await engine.call(say("add", null, { to: A }));
-      assert.deepEqual(await uids(), [uid, uid]);
+      assert.deepEqual(await uids(engine), [uid, uid]);
       assert.equal(await engine.find(uid ?? ""), A);
-      await opened
-        .reopen([tallyKind("tally", {}, {})])
-        .then((again) => again.call(say("add", null, { to: A })).then(() => (engine = again)));
-      assert.deepEqual(await uids(), [uid, uid]);
+      const again = await opened.reopen([tallyKind("tally", {}, {})]);
+      await again.call(say("add", null, { to: A }));
+      assert.deepEqual(await uids(again), [uid, uid]);
     });
 
     it("law 2: what is known is of the same event as the state, though others are on their way", async ({ engine, clock }) => {

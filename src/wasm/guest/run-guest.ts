@@ -1,5 +1,6 @@
 /** One guest call, from the message to the turn. */
 import { type Context, StoreError, type Turn, type Work } from "../../contract/index.ts";
+import { Asked } from "../host/asked.ts";
 import { CallHost, type Circumstances } from "../host/call-host.ts";
 import type { GuestState } from "../guest-state.ts";
 import type { GuestCall, GuestHost, GuestOutcome } from "../sandbox.ts";
@@ -76,6 +77,7 @@ function around(room: Room, at: Entered, visit: Visit, { manifest }: Program, co
     state: visit.state,
     outstanding: visit.request === undefined ? visit.state.outstanding : [...visit.state.outstanding, visit.request],
     manifest,
+    asked: new Asked(),
     prepare: (start, allow) => prepare(options, library, start, allow),
   };
 }

@@ -6,6 +6,7 @@ import type { Manifest } from "../manifest.ts";
 import type { GuestHost } from "../sandbox.ts";
 import type { WitValue } from "../wit.ts";
 import type { ImportName } from "../world/interfaces.ts";
+import type { Asked } from "./asked.ts";
 import { onFiles } from "./filesystem.ts";
 import { Gathered } from "./gathered.ts";
 import type { Given } from "./given.ts";
@@ -33,6 +34,7 @@ export interface Circumstances {
   /** Requests it may answer: the one it is called for, too. */
   readonly outstanding: readonly string[];
   readonly manifest: Manifest;
+  readonly asked: Asked;
   /** Puts what a guest begins from into the content store. `allow` throws where it may not. */
   readonly prepare: (start: GuestStart, allow: (manifest: Manifest, origin: string | undefined) => void) => Promise<Outgoing>;
 }

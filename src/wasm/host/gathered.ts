@@ -18,9 +18,15 @@ export class Gathered {
   /** It wants to end with this call. */
   shutdown: { readonly data: Uint8Array | undefined } | undefined;
   #drawn = 0;
+  #requests = 0;
 
   /** Numbers what this call derives from its seed. */
   next(): number {
     return this.#drawn++;
+  }
+
+  /** Numbers the requests of this try. */
+  nextRequest(): number {
+    return this.#requests++;
   }
 }

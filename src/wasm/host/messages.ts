@@ -49,17 +49,15 @@ async function ask(host: CallHost, message: Outgoing): Promise<Reply> {
   }
 }
 
-async function request(host: CallHost, [name, data]: Parameters<Import>[1]): Promise<Given> {
-  const to = await targetOf(host, text(name));
-  const message = told(host, to, "request", bytes(data));
-  // From here on the other may have done something, whatever it answers.
-  try {
+function request(host: CallHost, [given, content]: Parameters<Import>[1]): Promise<Given> {
+  const [name, data] = [text(given), bytes(content)];
+  return host.of.asked.once(host.gathered.nextRequest(), name, data, async () => {
+    const to = await targetOf(host, name);
+    const message = told(host, to, "request", data);
     const reply = await ask(host, message);
     const value = isGuest(to) ? dataOf(guestReplyOf(reply)) : new Uint8Array(Buffer.from(JSON.stringify(replyOf(reply))));
-    return { result: ok(value), lasting: true };
-  } catch (error) {
-    return { result: { err: error instanceof Error ? error.message : String(error) }, lasting: true };
-  }
+    return { result: ok(value) };
+  });
 }
 
 function dataOf(value: Json): Uint8Array {

@@ -100,3 +100,16 @@ test("a call that did something outside is not run again: its caller is told, an
     server.close();
   }
 });
+
+test("a channel that was opened by a call whose end is unknown is closed", async () => {
+  await using on = await grounds(SPINS);
+  for (const name of ["asker", "hostile", "echo", "later"]) await on.start(name, name === "hostile" ? "bad" : name);
+  const script = "message-server-host.open-channel echo hello\n&&\nmessage-server-host.request later hello";
+  const asking = refusal(() => on.stage.request("asker", bytes(script), never), "asker");
+  await until("it waits for the other", async () => (await on.stage.state("later")) !== undefined);
+  await spin(on);
+  await on.stage.send("later", bytes("at last"));
+  assert.equal((await asking)?.code, "CommunicationError");
+  await until("the other end is told", async () => (text(await on.stage.state("echo")) ?? "").startsWith("closed ch_"));
+  assert.match(JSON.stringify((await on.engine.read("guest/echo"))?.state), /"channels":\{\}/u);
+});

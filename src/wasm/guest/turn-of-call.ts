@@ -32,8 +32,9 @@ export function turnOf(ended: Ended, state: GuestState["state"]): Turn<GuestStat
   if (outcome.end !== "lost") return failed(ended, outcome);
   const reply = failedReply("OUTCOME_UNKNOWN", lost(outcome.message));
   if (visit.begins) return { state: visit.state, reply, stop: "its start was lost" };
-  // Children that were born meanwhile are the actor's whatever is known of the rest: a refusal would not keep them.
-  if (gathered.born.size + gathered.ended.size > 0) return { state: withFamily(visit.state, gathered), reply };
+  // Children that were born meanwhile are the actor's whatever is known of the rest, channels are nobody's: a refusal would not say so.
+  const send = closing(gathered, "its opener lost it");
+  if (gathered.born.size + gathered.ended.size + send.length > 0) return { state: withFamily(visit.state, gathered), reply, send };
   return refused("OUTCOME_UNKNOWN", lost(outcome.message));
 }
 
@@ -115,17 +116,19 @@ function failed({ at, visit, program, gathered }: Ended, outcome: Failure): Turn
   const message = sentence(outcome);
   const state = withFamily(visit.state, gathered);
   const paused: GuestState = { ...state, status: "paused", failed: { seq: at.seq, message } };
-  const closing = [...gathered.opened].flatMap(([channel, end]): Outgoing[] =>
-    "actor" in end ? [{ to: end.actor, action: "channel-close", args: { channel, why: "its opener failed" } }] : [],
-  );
+  const closed = closing(gathered, "its opener failed");
   if (visit.begins)
-    return { state: paused, reply: failedReply("ActorInitializationError", message), send: closing, stop: `its start failed: ${message}` };
+    return { state: paused, reply: failedReply("ActorInitializationError", message), send: closed, stop: `its start failed: ${message}` };
   const code = outcome.end === "killed" && outcome.why === "time" ? "Timeout" : "ActorError";
   const told = toParent(state.parent, at, message);
-  if (program.manifest.onError === "restart") return { state, reply: failedReply(code, message), send: [...closing, ...told] };
+  if (program.manifest.onError === "restart") return { state, reply: failedReply(code, message), send: [...closed, ...told] };
   const pauses = Object.values(state.children).map((to): Outgoing => ({ to, action: "pause", args: {} }));
-  return { state: paused, reply: failedReply(code, `${message} It is paused: restart it.`), send: [...closing, ...told, ...pauses] };
+  return { state: paused, reply: failedReply(code, `${message} It is paused: restart it.`), send: [...closed, ...told, ...pauses] };
 }
+
+/** Ends of channels that this call opened and does not keep. */
+const closing = ({ opened }: Gathered, why: string): readonly Outgoing[] =>
+  [...opened].flatMap(([channel, end]) => ("actor" in end ? [{ to: end.actor, action: "channel-close", args: { channel, why } }] : []));
 
 const SAID: Readonly<Record<Failure["end"], string>> = { error: "The guest failed: ", trap: "Trap: ", killed: "" };
 

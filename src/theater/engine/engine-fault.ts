@@ -31,8 +31,9 @@ function stageError(error: unknown): StageError {
   if (error instanceof StageError) return error;
   if (error instanceof ManifestError || error instanceof WasmError)
     return new StageError("InvalidRequest", error.message, { cause: error });
-  if (error instanceof EngineError || error instanceof TroupeError)
-    return new StageError(codeFor(error.code), error.message, { cause: error });
+  // A guest does not crash: what did was beneath it.
+  if (error instanceof EngineError && error.code === "CRASHED" && error.cause instanceof TroupeError) return stageError(error.cause);
+  if (error instanceof TroupeError) return new StageError(codeFor(error.code), error.message, { cause: error });
   return new StageError("InternalError", "This failed for a reason of the server's own: its log says which.", { cause: error });
 }
 

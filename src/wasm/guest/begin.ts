@@ -3,7 +3,7 @@ import type { GuestState } from "../guest-state.ts";
 import { beginningIn } from "./arguments.ts";
 import type { Entered, Room } from "./room.ts";
 import { runs } from "./run-guest.ts";
-import { refused } from "./visit.ts";
+import { refused, unfounded } from "./visit.ts";
 
 /** Before its `start` has been applied it has no id. Never throws: what makes no sense is refused by the turn, and nothing begins. */
 export function unbegun(first: Message): GuestState {
@@ -51,6 +51,6 @@ async function resumed({ library }: Room, turn: Turn<GuestState> & { readonly st
     await library.state(state);
     return turn;
   } catch (error) {
-    return refused("INVALID", error instanceof Error ? error.message : String(error));
+    return unfounded(error);
   }
 }

@@ -69,7 +69,7 @@ test("a state that is not in the content store any more is said to be gone, and 
     args: {},
     start: { manifest: text, component, name: "x", initialState: state ?? "" },
   });
-  assert.match(JSON.stringify(reply), /"code":"INVALID","message":"The state [0-9a-f]{64} is not in the content store any more/u);
+  assert.match(JSON.stringify(reply), /"code":"STORE_CORRUPT","message":"The state [0-9a-f]{64} is not in the content store any more/u);
 });
 
 test("C3 a call that is lost keeps the children it had meanwhile", async () => {

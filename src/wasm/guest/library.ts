@@ -1,6 +1,6 @@
 /** What guests are made of and what they were left as: in the content store, and what was used last in memory. */
 import { hash } from "node:crypto";
-import type { ContentStore, Digest } from "../../contract/index.ts";
+import { type ContentStore, type Digest, StoreError } from "../../contract/index.ts";
 import type { Component } from "../component.ts";
 import type { GuestOptions } from "../guest-options.ts";
 import type { Grants, Manifest } from "../manifest.ts";
@@ -51,7 +51,8 @@ export class Library {
   /** Throws where it is gone. */
   async content(digest: Digest, what: string): Promise<Uint8Array> {
     const bytes = await this.contents.get(digest);
-    if (bytes === undefined) throw new Error(`The ${what} ${digest} is not in the content store any more: restore it from a copy.`);
+    if (bytes === undefined)
+      throw new StoreError("STORE_CORRUPT", `The ${what} ${digest} is not in the content store any more: restore it from a copy.`);
     return bytes;
   }
 

@@ -9,13 +9,13 @@ import { prepare } from "./prepare.ts";
 import { recordOf } from "./record.ts";
 import type { Entered, Room } from "./room.ts";
 import { turnOf } from "./turn-of-call.ts";
-import { refused, type Visit } from "./visit.ts";
+import { unfounded, type Visit } from "./visit.ts";
 
 export const runs =
   (room: Room, at: Entered, visit: Visit): Work<GuestState> =>
   async (context) => {
-    const found = await loaded(room.library, visit.state);
-    if (found instanceof Error) return refused("INVALID", found.message);
+    const found = await loaded(room.library, visit);
+    if (found instanceof Error) return unfounded(found);
     const { component } = found.program;
     return component.exports[visit.export] === undefined ? visit.absent : called(room, at, visit, found, context);
   };
@@ -25,12 +25,12 @@ interface Loaded {
   readonly state: Uint8Array | undefined;
 }
 
-/** What is wrong with a guest is told to its caller; a store that fails is not its fault. */
-async function loaded(library: Library, { manifest, component, origin, state }: GuestState): Promise<Loaded | Error> {
+/** What is wrong with a guest is told to its caller; where a store fails a guest that has begun, the message has to come again. */
+async function loaded(library: Library, { state: { manifest, component, origin, state }, begins }: Visit): Promise<Loaded | Error> {
   try {
     return { program: await library.program(manifest, component, origin), state: await library.state(state) };
   } catch (error) {
-    if (error instanceof StoreError || !(error instanceof Error)) throw error;
+    if (!(error instanceof Error) || (error instanceof StoreError && begins !== true)) throw error;
     return error;
   }
 }

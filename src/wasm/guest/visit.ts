@@ -1,5 +1,5 @@
 /** A message that makes its guest run: which export is called with what, and what comes of it. */
-import type { Reply, Turn } from "../../contract/index.ts";
+import { type Reply, StoreError, type Turn } from "../../contract/index.ts";
 import type { Gathered } from "../host/gathered.ts";
 import type { GuestState } from "../guest-state.ts";
 import type { WitValue } from "../wit.ts";
@@ -26,5 +26,8 @@ export interface Visit {
 }
 
 export const refused = (code: string, message: string): Turn<GuestState> => ({ reply: { refused: { code, message } } });
+/** What it is made of is not there, or wrong. */
+export const unfounded = (error: unknown): Turn<GuestState> =>
+  refused(error instanceof StoreError ? error.code : "INVALID", error instanceof Error ? error.message : String(error));
 export const failedReply = (code: string, message: string): Reply => ({ ok: { failed: { code, message } } });
 export const NULL: Answer = { reply: { ok: null } };

@@ -67,7 +67,7 @@ async function build(folder: string, into: string): Promise<void> {
 
 const guestsIn = (folder: string): string[] =>
   readdirSync(folder, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory() && !["lib", "wit", "node_modules"].includes(entry.name))
+    .filter((entry) => entry.isDirectory() && !["lib", "wit", "js-counter", "node_modules"].includes(entry.name))
     .map(({ name }) => join(folder, name))
     .toSorted();
 

@@ -33,14 +33,11 @@ export function glueImports({ wasi }: Glue, host: WasiHost): Readonly<Record<str
   return { ...imports, ...theaterStubs() };
 }
 
-/** A class whose instances the glue makes of nothing, where it does not construct them. */
-function resourceThat(constructs: () => void): unknown {
-  return class {
-    constructor() {
-      constructs();
-    }
+/** A class to the glue, which only constructs it or hangs methods of handles on it. */
+const resourceThat = (constructs: () => void): unknown =>
+  function resource(): void {
+    constructs();
   };
-}
 
 function addMissing(resource: unknown, sort: string, name: string, trap: () => never): void {
   if (typeof resource !== "function") return;
@@ -49,11 +46,12 @@ function addMissing(resource: unknown, sort: string, name: string, trap: () => n
     if (holder !== null && !(name in holder)) Object.defineProperty(holder, name, { value: trap });
 }
 
+function stub(): never {
+  throw new Error("An import of Theater's was called through the glue");
+}
+
 /** Theater's are answered without the glue: it is given something that nobody calls. */
 function theaterStubs(): Record<string, Members> {
-  const stub = (): never => {
-    throw new Error("An import of Theater's was called through the glue");
-  };
   const interfaces = Object.entries(IMPORTS).map(
     ([name, functions]) => [name, Object.fromEntries(Object.keys(functions).map((each) => [camel(each), stub]))] as const,
   );

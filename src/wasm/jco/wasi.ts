@@ -4,7 +4,7 @@ import { GuestRandom } from "../abi/random.ts";
 import { InputStream, OutputStream, Pollable, StreamError, type Time } from "./wasi-io.ts";
 
 /** What time and randomness follow from: another object for each call. */
-export interface WasiCall {
+interface WasiCall {
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly seed: string;
@@ -38,10 +38,11 @@ const datetime = (time: bigint): object => ({ seconds: time / NANOSECONDS, nanos
 export const denied = (what: string): GuestTrap =>
   new GuestTrap(`The guest called ${what} of WASI, which guests are not given: use Theater's own interfaces, which its manifest grants.`);
 
+const exit = (): never => refuse("The guest exited: return from its handlers instead.");
+
 /** Of one instance: by interface, functions and resources as the glue calls them. */
 export function wasiOf(host: WasiHost): Interfaces {
   const { time, draw } = factsOf(host);
-  const exit = (): never => refuse("The guest exited: return from its handlers instead.");
   const out = (): OutputStream => new OutputStream((text) => host.print(text));
   const u64 = (): bigint => new DataView(draw(8n).slice().buffer).getBigUint64(0);
   const timer = (at: bigint): Pollable => new Pollable(time, at < LAST ? at : LAST);
@@ -64,7 +65,7 @@ export function wasiOf(host: WasiHost): Interfaces {
     "wasi:filesystem/preopens": { getDirectories: () => [] },
     "wasi:filesystem/types": { filesystemErrorCode: nothing },
     "wasi:io/error": { Error: StreamError },
-    "wasi:io/poll": { Pollable, poll: Pollable.poll },
+    "wasi:io/poll": { Pollable, poll: (all: readonly Pollable[]) => Pollable.poll(all) },
     "wasi:io/streams": { InputStream, OutputStream },
     "wasi:random/random": { getRandomBytes: draw, getRandomU64: u64 },
     "wasi:random/insecure": { getInsecureRandomBytes: draw, getInsecureRandomU64: u64 },

@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Bytes, coreModule, MODULE, leb, section, text, vec } from "../binary/core-module.fixture.ts";
+import { component } from "../component.fixture.ts";
+import { readComponent } from "../read-component.ts";
+import { readLinkable } from "./linkable.ts";
+
+const INSTANCE = section(2, vec([[0, 1, ...vec([[...text("main"), 0x12, 0]])]]));
+
+/** Core module 1, given the main one. */
+const linked = (module: Bytes, instances = 1): Uint8Array =>
+  component({ more: [section(1, module), ...Array.from({ length: instances }, () => INSTANCE)] });
+
+/** It imports the main one's allocator, and has so many bytes more. */
+const seeing = (more = 0): Bytes => [
+  ...MODULE,
+  ...section(1, vec([[0x60, 4, 0x7f, 0x7f, 0x7f, 0x7f, 1, 0x7f]])),
+  ...section(2, vec([[...text("main"), ...text("cabi_realloc"), 0, 0]])),
+  ...section(11, [...leb(1), 1, ...leb(more), ...Array.from({ length: more }, () => 0)]),
+];
+
+test("core modules that see one another are linked, where they are alone refused", () => {
+  const bytes = linked(seeing());
+  assert.throws(() => readComponent(bytes), { code: "NEEDS_JCO" });
+  const { component: read, main, modules, wasi } = readLinkable(bytes);
+  assert.equal(modules.size, 1);
+  assert.equal(modules.has(main), false);
+  assert.deepEqual(wasi, {});
+  assert.ok(read.exports["actor.init"]);
+});
+
+test("a guest's memory is one, and the main module's", () => {
+  assert.throws(() => readLinkable(linked(coreModule({ functions: [] }))), { code: "MEMORY_LIMIT", message: /several memories/u });
+});
+
+test("tables of all core modules are bounded", () => {
+  const huge = coreModule({ functions: [], memory: [], tables: [[0x70, 0, ...leb(2_000_000)]] });
+  assert.throws(() => readLinkable(linked(huge)), { code: "MEMORY_LIMIT", message: /2000000 elements/u });
+});
+
+test("core modules are few, and small beside the main one", () => {
+  assert.throws(() => readLinkable(linked(seeing(), 40)), { code: "BAD_COMPONENT", message: /41 core modules, and 32/u });
+  assert.throws(() => readLinkable(linked(seeing(1_100_000), 4)), { code: "BAD_COMPONENT", message: /more than 4194304 bytes/u });
+});
+
+test("names that would be code in generated glue are refused, of exports that nobody uses too", () => {
+  for (const name of ["a'b", "a\\", "a`", "a\nb", "${a}", "a\u2028"]) {
+    const module = coreModule({ functions: [{ name, type: { params: [], results: [] } }], memory: [] });
+    assert.throws(() => readLinkable(linked(module)), { code: "BAD_COMPONENT", message: /names that jco makes code of/u });
+  }
+});
+
+test("names of components are those that WIT has, wherever they are nested", () => {
+  for (const name of ["url=<x>", "my:own/thing'+x+'", "a b"])
+    assert.throws(() => readComponent(component({ imports: { [name]: {} } })), { code: "BAD_COMPONENT", message: /no name that WIT has/u });
+});

@@ -1,8 +1,8 @@
 /** WebAssembly guests as actors. */
 import type { ActorId, Behaviour, Digest, Engine, Outgoing } from "../contract/index.ts";
 import { guestKind } from "./guest/behaviour.ts";
-import { isGuestState } from "./guest/is-guest-state.ts";
 import { Library } from "./guest/library.ts";
+import { liveIn } from "./guest/live.ts";
 import { prepare, replacement } from "./guest/prepare.ts";
 import { Ran } from "./guest/ran.ts";
 import { reexecuteGuest, type GuestReexecution } from "./guest/reexecute.ts";
@@ -22,11 +22,9 @@ export interface Guests {
   component(reference: string, guest: GuestState): Promise<Digest>;
   /** Runs each call in its chain again, in a fresh instance that is answered from the record, and compares. */
   reexecute(id: ActorId): Promise<GuestReexecution>;
-  /** What live guests are made of and were left as, and what was put lately: not garbage, of the contents there are. */
+  /** What live guests are made of and were left as, what manifests with a label name, and what was put lately: not garbage, of the contents there are. */
   live(): AsyncIterable<Digest>;
 }
-
-const PAGE = 500;
 
 export function createGuests(options: GuestOptions): Guests {
   let attached: Engine | undefined;
@@ -65,23 +63,4 @@ export function createGuests(options: GuestOptions): Guests {
     reexecute: (id) => reexecuteGuest(room, id),
     live: () => liveIn(room),
   };
-}
-
-async function* liveIn(room: Room): AsyncGenerator<Digest, void, undefined> {
-  const engine = room.engine();
-  let after: ActorId | undefined;
-  for (;;) {
-    const page = await engine.list({ kind: GUEST, live: true, limit: PAGE, ...(after === undefined ? {} : { after }) });
-    for (const { id } of page) {
-      const state = (await engine.read(id))?.state;
-      if (!isGuestState(state)) continue;
-      yield state.manifest;
-      yield state.component;
-      if (state.state !== null) yield state.state;
-    }
-    after = page.at(-1)?.id;
-    if (after === undefined || page.length < PAGE) break;
-  }
-  // Last: what a turn put while the states were read is among them.
-  yield* room.library.young.all();
 }

@@ -38,6 +38,8 @@ export const ALL = granting(["runtime", "message-server", "supervisor", "store",
 export interface GroundsOptions extends Partial<Pick<GuestOptions, "http" | "directory" | "variables">> {
   readonly sandbox?: SandboxOptions;
   readonly limits?: Partial<GuestOptions["limits"]>;
+  /** The engine goes by the system's. */
+  readonly clock?: GuestOptions["clock"];
   /** Kept there; absent: in memory. */
   readonly data?: string;
 }
@@ -55,14 +57,14 @@ export interface Grounds extends AsyncDisposable {
 }
 
 export async function grounds(options: GroundsOptions = {}): Promise<Grounds> {
-  const { data, http, directory, variables = {} } = options;
+  const { data, clock = systemClock, http, directory, variables = {} } = options;
   const sandbox = createSandbox({ workers: 2, ...options.sandbox });
   const store = data === undefined ? memoryStore() : sqliteStore({ directory: data });
   const contents = data === undefined ? memoryContents() : sqliteContents(join(data, "content.db"));
   const guests = createGuests({
     sandbox,
     contents,
-    clock: systemClock,
+    clock,
     entropy: systemEntropy,
     persistence: "disk",
     limits: {

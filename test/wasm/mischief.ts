@@ -82,10 +82,15 @@ export const HANDLERS: Readonly<Record<string, (place: Place, letter: string) =>
   },
 };
 
+/** From then on `store:<label>` is the manifest of a guest. */
+export async function labelled({ contents }: Grounds, label: string, guest: string): Promise<void> {
+  const component = await contents.put(componentOf(guest));
+  await contents.label("manifest", label, await contents.put(bytes(`component = "store:${component}"\n${ALL}`)));
+}
+
 /** A hostile guest of that state with a child, whose id it gives. */
 export async function parent({ on, name, villain }: Place, state: string): Promise<string> {
-  const component = await on.contents.put(componentOf("asker"));
-  await on.contents.label("manifest", "child", await on.contents.put(bytes(`component = "store:${component}"\n${ALL}`)));
+  await labelled(on, "child", "asker");
   await on.start("asker", name);
   const said = text(await on.stage.request(name, bytes(`supervisor.spawn store:child\n&&\nset ${state}`), never)) ?? "";
   assert.match(said, /^ok [0-9a-f-]{36}\n/u);

@@ -1,4 +1,4 @@
 export { ManifestError, type ManifestCode, type TextPlace } from "./manifest-error.ts";
 export { ManifestFinder, type ManifestOptions } from "./manifest-finder.ts";
 export { MANIFEST_BYTES, readManifest } from "./read-manifest.ts";
-export { MANIFEST_SPACE } from "./reference.ts";
+export { MANIFEST_SPACE, referenceOf } from "./reference.ts";

@@ -3,13 +3,13 @@ import { type ActorId, type Engine, type Json, systemClock, systemEntropy } from
 import { memoryContents, sqliteContents } from "../store/index.ts";
 import {
   checkGranted,
+  createComponentReader,
   createGuests,
   createSandbox,
   GUEST_LIMITS,
   type Guests,
   ManifestFinder,
   MOST_GUEST_LIMITS,
-  readComponent,
   type Sandbox,
 } from "../wasm/index.ts";
 import { type TheaterEvent, theaterEvents } from "../theater/index.ts";
@@ -37,7 +37,7 @@ export class GuestHouse implements AsyncDisposable {
       limits: GUEST_LIMITS,
       most: MOST_GUEST_LIMITS,
       manifests: new ManifestFinder({ contents: this.contents, ...(manifests === undefined ? {} : { directory: manifests }) }),
-      readComponent,
+      readComponent: createComponentReader({ contents: this.contents, clock: systemClock }),
       checkGranted,
       variables: process.env,
       directory: join(resolve(data), "guests"),

@@ -3,6 +3,7 @@ export { GUEST_LIMITS, MOST_GUEST_LIMITS } from "./guest-limits.ts";
 export type { Beginning, ChildEvent, GuestOptions, GuestStart, Manifests } from "./guest-options.ts";
 export { type ChannelEnd, GUEST, type GuestState } from "./guest-state.ts";
 export { createGuests, type Guests } from "./guests.ts";
+export { type ComponentReaderOptions, createComponentReader } from "./jco/index.ts";
 export { ContentGone, unkept } from "./kept.ts";
 export type { Grants, Manifest } from "./manifest.ts";
 export { ManifestError, ManifestFinder, type ManifestOptions, readManifest } from "./manifest/index.ts";

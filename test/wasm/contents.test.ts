@@ -7,7 +7,9 @@ import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import fc from "fast-check";
 import { type ActorId, type Clock, systemClock } from "../../src/contract/index.ts";
+import { verifyTheater } from "../../src/theater/chain/index.ts";
 import { guestIn } from "../../src/theater/engine/sight.ts";
+import { until } from "../../src/testing/index.ts";
 import type { GuestState } from "../../src/wasm/index.ts";
 import { bytes, grounds, type Grounds, never, text } from "./grounds.ts";
 import { labelled, refusal } from "./mischief.ts";
@@ -110,4 +112,98 @@ test("contents that are collected at any time beside calls are never those of a 
   });
   await fc.assert(property, { numRuns: 6, seed: 7, endOnFailure: true });
   assert.ok(seen > 20 && dropped > 20, `${seen}, ${dropped}`);
+});
+
+/** One bit of a content is another in the file; gives how to mend it. */
+function rots(folder: string, digest: string): () => void {
+  const write = (bytes: Uint8Array): void => {
+    using database = new DatabaseSync(join(folder, "content.db"));
+    database.prepare("UPDATE piece SET bytes = ? WHERE digest = ?").run(bytes, digest);
+  };
+  using database = new DatabaseSync(join(folder, "content.db"));
+  const whole = database.prepare("SELECT bytes FROM piece WHERE digest = ?").get(digest)?.["bytes"];
+  assert.ok(whole instanceof Uint8Array);
+  const changed = whole.slice();
+  changed[changed.length >> 1] = (changed[changed.length >> 1] ?? 0) ^ 1;
+  write(changed);
+  return () => write(whole);
+}
+
+test("a content that is damaged in its file is told as that, others go on, and so does its guest once it is mended", async () => {
+  using folder = temporary();
+  {
+    await using on = await grounds({ data: folder.path });
+    await on.start("echo", "ann", "ann's state");
+    await on.start("counter", "bob");
+  }
+  for (const what of ["state", "component"] as const) {
+    let mend: () => void;
+    {
+      await using on = await grounds({ data: folder.path });
+      const digest = (await guestOf(on, "guest/ann"))[what];
+      mend = rots(folder.path, digest ?? "");
+      const { seq } = (await on.engine.read("guest/ann")) ?? assert.fail();
+      for (const call of [
+        () => on.stage.request("ann", bytes("?"), never),
+        () => on.stage.open("ann", bytes("?"), { message: () => undefined, closed: () => undefined }),
+        ...(what === "state" ? [() => on.stage.state("ann")] : []),
+      ]) {
+        const error = await refusal(call, what);
+        assert.deepEqual([error?.code, error?.message.includes(`${digest} is not what was put`)], ["StoreError", true], what);
+      }
+      assert.equal((await on.engine.read("guest/ann"))?.seq, seq);
+      assert.equal(text(await on.stage.request("bob", bytes(""), never)), "0");
+      assert.equal(await on.flaw("guest/ann"), undefined);
+    }
+    mend();
+    await using on = await grounds({ data: folder.path });
+    assert.equal(text(await on.stage.state("ann")), "ann's state");
+    assert.equal(text(await on.stage.request("ann", bytes("?"), never)), "?");
+  }
+});
+
+test("where two instances are kept, twenty guests answer as if all were", async () => {
+  await using on = await grounds({ sandbox: { workers: 1, instances: 2 } });
+  const names = Array.from({ length: 20 }, (_, n) => `c${n}`);
+  for (const name of names) await on.start("counter", name);
+  const counts = new Map<string, number>();
+  const property = fc.asyncProperty(fc.array(fc.record({ who: fc.nat(19), add: fc.integer({ min: -9, max: 9 }) })), async (calls) => {
+    const sent = calls.map(async ({ who, add }) => {
+      const name = names[who] ?? "";
+      await on.stage.send(name, bytes(`${add}`));
+      counts.set(name, (counts.get(name) ?? 0) + add);
+    });
+    await Promise.all(sent);
+    for (const [name, count] of counts)
+      await until(`${name} has counted ${count}`, async () => text(await on.stage.request(name, bytes(""), never)) === `${count}`);
+    assert.ok(on.sandbox.measures.instances <= 2);
+  });
+  await fc.assert(property, { numRuns: 40, seed: 3, endOnFailure: true });
+  for (const name of names) assert.deepEqual((await on.guests.reexecute(`guest/${name}`)).mismatches, []);
+});
+
+test("Theater's chain and the ids of events are the same at each reading, and after a restart", async () => {
+  using folder = temporary();
+  const read = async ({ stage }: Grounds): Promise<readonly [readonly string[], readonly string[]]> => {
+    const chain = await stage.chain("asker");
+    assert.deepEqual(verifyTheater(chain), { ok: true, events: chain.length });
+    const hashes = chain.map(({ hash }) => Buffer.from(hash).toString("hex"));
+    const events = await stage.events("asker", { limit: 1_000 });
+    for (const { id } of events) assert.equal((await stage.event(id))?.id, id);
+    return [hashes, events.map(({ id }) => id)];
+  };
+  let before: Awaited<ReturnType<typeof read>> = [[], []];
+  for (let life = 1; life <= 3; life += 1) {
+    await using on = await grounds({ data: folder.path });
+    if (life === 1) await on.start("asker", "asker");
+    else assert.deepEqual(await read(on), before);
+    await on.stage.request("asker", bytes(`set state ${life}\n&&\nrandom.random-bytes 8\n&&\nstore.new`), never);
+    await refusal(() => on.stage.request("asker", bytes("trap"), never), "trap");
+    await on.stage.restart("asker");
+    const [hashes, ids] = await read(on);
+    assert.deepEqual(await read(on), [hashes, ids]);
+    assert.deepEqual([hashes.slice(0, before[0].length), ids.slice(0, before[1].length)], before);
+    assert.ok(ids.length >= before[1].length + 3);
+    before = [hashes, ids];
+  }
 });

@@ -5,7 +5,14 @@ export { checkName, dotted, joinName, type Names, strict } from "./names.ts";
 export { changedLists, type Entry, listed, type Lists, type Posture } from "./posture.ts";
 export { prefix } from "./prefix.ts";
 export { registry, type Registry, type RegistryOptions } from "./registry.ts";
-export { type Complete, type Definitions, type RegistryPrompt, type RegistryResource, type RegistryTool, tool } from "./registry-book.ts";
+export {
+  type Complete,
+  type Definitions,
+  type RegistryPrompt,
+  type RegistryResource,
+  type RegistryTool,
+  tool,
+} from "./registry-definitions.ts";
 export { type Asked, type HandlerContext } from "./registry-context.ts";
 export { sameJson } from "./same-json.ts";
 export { type Checked, checkJson, type Schema, toJsonSchema } from "./schema.ts";

@@ -84,7 +84,7 @@ describe("registry", () => {
     const wrong = await act(source, "tools/add", { a: "2" });
     assert.ok("refused" in wrong && wrong.refused.code === "INVALID" && wrong.refused.message.startsWith("a: "));
     assert.deepEqual(await act(source, "tools/echo", {}), { refused: { code: "INVALID", message: "must have required property 'text'" } });
-    const echo = listed(await source.surface(viewer), "gated").tools.find(({ name }) => name === "echo");
+    const echo = listed(source.surface(viewer), "gated").tools.find(({ name }) => name === "echo");
     assert.deepEqual(echo?.["inputSchema"], { type: "object", properties: { text: { type: "string" } }, required: ["text"] });
   });
 
@@ -159,9 +159,9 @@ describe("registry", () => {
     const undo = source.watch(viewer, (ref) => flags.push(ref));
     const only: (OfferRef | undefined)[] = [];
     const undoOnly = source.watch(viewer, (ref) => only.push(ref), { ref: "resources/user", args: { id: "1" } });
-    const before = await source.surface(viewer);
+    const before = source.surface(viewer);
     const drop = source.add({ tools: { extra: { run: () => "x" } } });
-    assert.notEqual((await source.surface(viewer)).catalogue, before.catalogue);
+    assert.notEqual(source.surface(viewer).catalogue, before.catalogue);
     assert.deepEqual(await act(source, "tools/extra"), { ok: "x" });
     assert.throws(() => source.add({ tools: { extra: { run: () => "y" } } }), { code: "NAME_COLLISION" });
     drop();
@@ -176,6 +176,27 @@ describe("registry", () => {
     source.changed("text");
     assert.equal(flags.length, 5);
     assert.throws(() => source.changed("none"), { code: "BAD_NAME" });
+  });
+
+  it("lists in the order things came, whatever their names, and makes an offer once", async () => {
+    const source = registry({});
+    for (const name of ["b", "2", "a", "1"]) source.add({ tools: { [name]: { run: () => name } } });
+    const [b] = source.surface(viewer).catalogue.tools;
+    source.remove("tools/2");
+    source.add({ tools: { "2": { run: () => "again" } } });
+    assert.deepEqual(await names(source), ["b", "a", "1", "2"]);
+    assert.equal(source.surface(viewer).catalogue.tools[0], b);
+  });
+
+  it("adds all or nothing, and frees the URI of what is removed", () => {
+    const source = registry({ resources: { a: { uri: "x://a", read: () => 1 } } });
+    assert.throws(() => source.add({ tools: { t: { run: () => 1 } }, resources: { b: { uri: "x://a", read: () => 1 } } }), {
+      code: "NAME_COLLISION",
+      message: /resources\/a and resources\/b have the same URI x:\/\/a/,
+    });
+    assert.deepEqual(source.surface(viewer).catalogue.tools, []);
+    source.remove("resources/a");
+    source.add({ resources: { b: { uri: "x://a", read: () => 1 } } });
   });
 
   it("refuses bad names and two resources of one URI, and says that it has no chain", () => {

@@ -6,7 +6,6 @@ import {
   type Clock,
   EngineError,
   type Json,
-  type ListName,
   type OfferRef,
   type Reply,
   type Source,
@@ -18,7 +17,9 @@ import {
 } from "../contract/index.ts";
 import { dotted, type Names } from "./names.ts";
 import { contextFor, isNeeds } from "./registry-context.ts";
-import { type Book, type Definitions, type Handler, makeBook } from "./registry-book.ts";
+import { Book } from "./registry-book.ts";
+import type { Definitions } from "./registry-definitions.ts";
+import type { Handler } from "./registry-entry.ts";
 import { refused, unknownOffer } from "./refused.ts";
 import { sameJson } from "./same-json.ts";
 import { check } from "./schema.ts";
@@ -38,6 +39,9 @@ export interface RegistryOptions extends Definitions {
 export interface Registry extends Source {
   /** Undefined always: said here so that nobody waits for receipts or history. */
   readonly chain: undefined;
+  /** At once: no state is asked. */
+  surface(viewer: Viewer): Surface;
+  catalogue(viewer: Viewer): Catalogue;
   /** All watchers' lists are dirty. Throws `NAME_COLLISION`, `BAD_NAME`, `BAD_DEFINITION`. Returns its undo. */
   add(more: Definitions): () => void;
   /** False: there was none. */
@@ -63,20 +67,17 @@ export function registry(options: RegistryOptions): Registry {
 class Listed implements Registry {
   readonly chain = undefined;
   readonly instructions?: string;
-  readonly #names: Names;
   readonly #timeoutMs: number;
   readonly #clock: Clock;
   readonly #listeners = new Set<Listener>();
-  #definitions: Definitions;
-  #book: Book;
+  readonly #book: Book;
 
   constructor(options: RegistryOptions) {
     if (options.instructions !== undefined) this.instructions = options.instructions;
-    this.#names = options.names ?? dotted;
     this.#timeoutMs = options.timeoutMs ?? 60_000;
     this.#clock = options.clock ?? systemClock;
-    this.#definitions = { tools: options.tools ?? {}, resources: options.resources ?? {}, prompts: options.prompts ?? {} };
-    this.#book = makeBook(this.#definitions, this.#names);
+    this.#book = new Book(options.names ?? dotted);
+    this.#book.add(options);
   }
 
   surface(viewer: Viewer): Surface {
@@ -88,7 +89,7 @@ class Listed implements Registry {
   }
 
   async act(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Promise<Reply> {
-    const handler = this.#book.handlers.get(ref);
+    const handler = this.#book.handler(ref);
     if (handler === undefined) return unknownOffer;
     const why = this.#book.surface(viewer).off[ref];
     if (why !== undefined) return why === true ? unknownOffer : refused("NOT_NOW", why);
@@ -129,65 +130,41 @@ class Listed implements Registry {
   }
 
   async complete(viewer: Viewer, ref: OfferRef, argument: string, value: string, others: Bag): Promise<readonly string[]> {
-    const handler = this.#book.handlers.get(ref);
+    const handler = this.#book.handler(ref);
     const complete = handler?.complete;
     if (complete === undefined || !Object.hasOwn(complete, argument) || this.#book.surface(viewer).off[ref] !== undefined) return [];
     return [...((await complete[argument]?.(value, others, viewer)) ?? [])];
   }
 
   add(more: Definitions): () => void {
-    const added: OfferRef[] = [];
-    const join = <T>(
-      list: ListName,
-      before: Readonly<Record<string, T>> = {},
-      after: Readonly<Record<string, T>> = {},
-    ): Readonly<Record<string, T>> => {
-      for (const name of Object.keys(after)) {
-        if (Object.hasOwn(before, name))
-          throw new TroupeError("NAME_COLLISION", `${list}/${name} is there already: remove it first, or name the new one otherwise.`);
-        added.push(`${list}/${name}`);
-      }
-      return { ...before, ...after };
-    };
-    const { tools, resources, prompts } = this.#definitions;
-    this.#replace({
-      tools: join("tools", tools, more.tools),
-      resources: join("resources", resources, more.resources),
-      prompts: join("prompts", prompts, more.prompts),
-    });
+    const added = this.#book.add(more);
+    this.#dirty();
     return () => {
       for (const ref of added) this.remove(ref);
     };
   }
 
   remove(ref: OfferRef): boolean {
-    const slash = ref.indexOf("/");
-    const [list, name] = [ref.slice(0, slash), ref.slice(slash + 1)];
-    if (!this.#book.handlers.has(ref)) return false;
-    const without = <T>(of: string, record: Readonly<Record<string, T>> | undefined): Readonly<Record<string, T>> =>
-      Object.fromEntries(Object.entries(record ?? {}).filter(([key]) => of !== list || key !== name));
-    const { tools, resources, prompts } = this.#definitions;
-    this.#replace({ tools: without("tools", tools), resources: without("resources", resources), prompts: without("prompts", prompts) });
-    return true;
+    const removed = this.#book.remove(ref);
+    if (removed) this.#dirty();
+    return removed;
   }
 
   relist(): void {
-    this.#book = makeBook(this.#definitions, this.#names);
-    for (const { dirty, only } of this.#listeners) if (only === undefined) dirty();
+    this.#book.renew();
+    this.#dirty();
   }
 
   changed(resource: string, args?: Bag): void {
     const ref: OfferRef = `resources/${resource}`;
-    if (!this.#book.handlers.has(ref))
+    if (this.#book.handler(ref) === undefined)
       throw new TroupeError("BAD_NAME", `There is no resource ${JSON.stringify(resource)} here: name one by its key in \`resources\`.`);
     for (const { dirty, only } of this.#listeners) {
       if (only === undefined || (only.ref === ref && (args === undefined || sameJson(args, only.args)))) dirty(ref);
     }
   }
 
-  #replace(definitions: Definitions): void {
-    this.#book = makeBook(definitions, this.#names);
-    this.#definitions = definitions;
+  #dirty(): void {
     for (const { dirty, only } of this.#listeners) if (only === undefined) dirty();
   }
 }

@@ -1,0 +1,110 @@
+import type { Bag, Json, ListName, Offer, OfferRef, Viewer } from "../contract/index.ts";
+import { checkName, type Names } from "./names.ts";
+import { refOf } from "./refs.ts";
+import type { HandlerContext } from "./registry-context.ts";
+import type { Complete, Definitions, Described, RegistryPrompt, RegistryResource, RegistryTool, Texts } from "./registry-definitions.ts";
+import { type Schema, toJsonSchema } from "./schema.ts";
+
+export interface Handler {
+  readonly input?: Schema;
+  readonly complete?: Readonly<Record<string, Complete>>;
+  run(args: unknown, context: HandlerContext): unknown;
+}
+
+/** One offer of a registry, made once: the catalogues it is part of share it. */
+export interface Entry {
+  readonly list: ListName;
+  readonly ref: OfferRef;
+  readonly offer: Offer;
+  readonly handler: Handler;
+  readonly when: ((viewer: Viewer) => boolean | string) | undefined;
+}
+
+function entry(list: ListName, name: string, described: Described, definition: Bag, readOnly: boolean, handler: Handler): Entry {
+  const when = described.when === undefined ? undefined : (viewer: Viewer) => described.when?.(viewer) ?? true;
+  const offer = Object.freeze({ name, action: name, readOnly, definition: Object.freeze({ ...common(described), ...definition }) });
+  return { list, ref: refOf(list, name), offer, handler, when };
+}
+
+/** Throws `BAD_NAME`, `BAD_DEFINITION`. */
+export function entriesOf({ tools = {}, resources = {}, prompts = {} }: Definitions, names: Names): readonly Entry[] {
+  const named = <T>(list: ListName, record: Readonly<Record<string, T>>): readonly (readonly [string, T])[] => {
+    const pairs = Object.entries(record);
+    for (const [name] of pairs) checkName(names, list, name, "A registry");
+    return pairs;
+  };
+  return [
+    ...named("tools", tools).map(([name, one]) =>
+      entry("tools", name, one, toolDefinition(one, name), one.annotations?.["readOnlyHint"] === true, {
+        run: (args, context) => one.run(bagOf(args), context),
+        ...(one.input === undefined ? {} : { input: one.input }),
+      }),
+    ),
+    ...named("resources", resources).map(([name, one]) =>
+      entry("resources", name, one, resourceDefinition(one), true, {
+        run: (args, context) => one.read(textsOf(args), context),
+        ...(one.complete === undefined ? {} : { complete: one.complete }),
+      }),
+    ),
+    ...named("prompts", prompts).map(([name, one]) =>
+      entry("prompts", name, one, promptDefinition(one), true, {
+        run: (args, context) => one.get(textsOf(args), context),
+        input: promptSchema(one),
+        ...(one.complete === undefined ? {} : { complete: one.complete }),
+      }),
+    ),
+  ];
+}
+
+function common({ describe, title, icons, meta }: Described): Bag {
+  return {
+    ...(title === undefined ? {} : { title }),
+    ...(describe === undefined ? {} : { description: describe }),
+    ...(icons === undefined ? {} : { icons }),
+    ...(meta === undefined ? {} : { _meta: meta }),
+  };
+}
+
+function toolDefinition({ input, output, annotations }: RegistryTool, name: string): Bag {
+  return {
+    inputSchema: input === undefined ? { type: "object", properties: {} } : toJsonSchema(input, "input", `The input of ${name}`),
+    ...(output === undefined ? {} : { outputSchema: toJsonSchema(output, "output", `The output of ${name}`) }),
+    ...(annotations === undefined ? {} : { annotations }),
+  };
+}
+
+function resourceDefinition({ uri, mimeType, annotations, size }: RegistryResource): Bag {
+  return {
+    [uri.includes("{") ? "uriTemplate" : "uri"]: uri,
+    ...(mimeType === undefined ? {} : { mimeType }),
+    ...(annotations === undefined ? {} : { annotations }),
+    ...(size === undefined ? {} : { size }),
+  };
+}
+
+function promptDefinition({ arguments: known }: RegistryPrompt): Bag {
+  return known === undefined ? {} : { arguments: known.map((argument) => ({ ...argument })) };
+}
+
+function promptSchema({ arguments: known = [] }: RegistryPrompt): Bag {
+  return {
+    type: "object",
+    properties: Object.fromEntries(known.map(({ name }): [string, Json] => [name, { type: "string" }])),
+    required: known.flatMap(({ name, required }) => (required === true ? [name] : [])),
+  };
+}
+
+// What a schema made of the arguments is the handler's own type: any object will do.
+function isArguments(args: unknown): args is Bag {
+  return typeof args === "object" && args !== null;
+}
+
+function bagOf(args: unknown): Bag {
+  return isArguments(args) ? args : {};
+}
+
+function textsOf(args: unknown): Texts {
+  const texts: Record<string, string> = {};
+  for (const [name, value] of Object.entries(bagOf(args))) if (typeof value === "string") texts[name] = value;
+  return texts;
+}

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
-import fc from "fast-check";
+import { array, assert as holds, asyncProperty, constantFrom, integer, nat, record } from "fast-check";
 import { type ActorId, type Clock, systemClock } from "../../src/contract/index.ts";
 import { verifyTheater } from "../../src/theater/chain/index.ts";
 import { guestIn } from "../../src/theater/engine/sight.ts";
@@ -37,39 +37,46 @@ interface Step {
   readonly to: number;
 }
 
-const step = fc.record<Step>({
-  does: fc.constantFrom("start", "stop", "spawn", "set", "set", "set", "set"),
-  who: fc.nat(3),
-  to: fc.nat(3),
+const step = record<Step>({
+  does: constantFrom("start", "stop", "spawn", "set", "set", "set", "set"),
+  who: nat(3),
+  to: nat(3),
 });
 
-async function takes({ stage, start }: Grounds, { does, who, to }: Step): Promise<void> {
+async function takes(on: Grounds, { does, who, to }: Step): Promise<void> {
   const name = `g${who}`;
   // That there is none, or one already, is no matter here.
-  if (does === "start") await refusal(() => start("asker", name, "set 0"), name);
-  else if (does === "stop") await refusal(() => stage.stop(name), name);
-  else if (does === "spawn") await refusal(() => stage.request(name, bytes("supervisor.spawn store:child"), never), name);
+  if (does === "start") await refusal(() => on.start("asker", name, "set 0"), name);
+  else if (does === "stop") await refusal(() => on.stage.stop(name), name);
+  else if (does === "spawn") await refusal(() => on.stage.request(name, bytes("supervisor.spawn store:child"), never), name);
   // States of some guests are those of others, and come back.
-  else await refusal(() => stage.request(name, bytes(`set state ${to}`), never), name);
+  else await refusal(() => on.stage.request(name, bytes(`set state ${to}`), never), name);
 }
 
-/** Collects until it is told to end. */
-function collecting(on: Grounds): () => Promise<number> {
-  let [over, dropped] = [false, 0];
-  const all = async (): Promise<void> => {
-    while (!over) ({ dropped } = await more());
-  };
-  const more = async (): Promise<{ readonly dropped: number }> => {
-    const collected = await on.contents.collect(on.guests.live());
-    return { dropped: dropped + collected.dropped };
-  };
-  const running = all();
-  return async () => {
-    over = true;
-    await running;
-    ({ dropped } = await more());
-    return dropped;
-  };
+/** Collects again and again. */
+class Collecting {
+  #over = false;
+  #dropped = 0;
+  readonly #running: Promise<void>;
+
+  constructor(on: Grounds) {
+    this.#running = this.#run(on);
+  }
+
+  async #run(on: Grounds): Promise<void> {
+    // Once more after the end.
+    for (let last = false; !last;) {
+      last = this.#over;
+      this.#dropped += (await on.contents.collect(on.guests.live())).dropped;
+    }
+  }
+
+  /** How many contents were dropped. */
+  async end(): Promise<number> {
+    this.#over = true;
+    await this.#running;
+    return this.#dropped;
+  }
 }
 
 /** Gives how many guests there are. */
@@ -86,8 +93,8 @@ async function allThere(on: Grounds): Promise<number> {
 
 test("contents that are collected at any time beside calls are never those of a live guest, also to the next process", async () => {
   let [seen, dropped] = [0, 0];
-  const steps = fc.array(step, { minLength: 20, maxLength: 60 });
-  const property = fc.asyncProperty(steps, fc.integer({ min: 1, max: 6 }), async (all, together) => {
+  const steps = array(step, { minLength: 20, maxLength: 60 });
+  const property = asyncProperty(steps, integer({ min: 1, max: 6 }), async (all, together) => {
     using folder = temporary();
     const clock = new Later();
     {
@@ -95,12 +102,12 @@ test("contents that are collected at any time beside calls are never those of a 
       await labelled(on, "child", "asker");
       await labelled(on, "unborn", "echo");
       for (const who of [0, 1]) await takes(on, { does: "start", who, to: 0 });
-      const end = collecting(on);
+      const collecting = new Collecting(on);
       for (let at = 0; at < all.length; at += together) {
         await Promise.all(all.slice(at, at + together).map((one) => takes(on, one)));
         clock.ahead += 2 * 3_600_000;
       }
-      dropped += await end();
+      dropped += await collecting.end();
       seen += await allThere(on);
       await on.start("asker", "last");
       assert.match(text(await on.stage.request("last", bytes("supervisor.spawn store:unborn"), never)) ?? "", /^ok /u);
@@ -110,15 +117,15 @@ test("contents that are collected at any time beside calls are never those of a 
     await again.contents.collect(again.guests.live());
     seen += await allThere(again);
   });
-  await fc.assert(property, { numRuns: 6, seed: 7, endOnFailure: true });
+  await holds(property, { numRuns: 6, seed: 7, endOnFailure: true });
   assert.ok(seen > 20 && dropped > 20, `${seen}, ${dropped}`);
 });
 
 /** One bit of a content is another in the file; gives how to mend it. */
 function rots(folder: string, digest: string): () => void {
-  const write = (bytes: Uint8Array): void => {
+  const write = (piece: Uint8Array): void => {
     using database = new DatabaseSync(join(folder, "content.db"));
-    database.prepare("UPDATE piece SET bytes = ? WHERE digest = ?").run(bytes, digest);
+    database.prepare("UPDATE piece SET bytes = ? WHERE digest = ?").run(piece, digest);
   };
   using database = new DatabaseSync(join(folder, "content.db"));
   const whole = database.prepare("SELECT bytes FROM piece WHERE digest = ?").get(digest)?.["bytes"];
@@ -167,7 +174,7 @@ test("where two instances are kept, twenty guests answer as if all were", async 
   const names = Array.from({ length: 20 }, (_, n) => `c${n}`);
   for (const name of names) await on.start("counter", name);
   const counts = new Map<string, number>();
-  const property = fc.asyncProperty(fc.array(fc.record({ who: fc.nat(19), add: fc.integer({ min: -9, max: 9 }) })), async (calls) => {
+  const property = asyncProperty(array(record({ who: nat(19), add: integer({ min: -9, max: 9 }) })), async (calls) => {
     const sent = calls.map(async ({ who, add }) => {
       const name = names[who] ?? "";
       await on.stage.send(name, bytes(`${add}`));
@@ -178,7 +185,7 @@ test("where two instances are kept, twenty guests answer as if all were", async 
       await until(`${name} has counted ${count}`, async () => text(await on.stage.request(name, bytes(""), never)) === `${count}`);
     assert.ok(on.sandbox.measures.instances <= 2);
   });
-  await fc.assert(property, { numRuns: 40, seed: 3, endOnFailure: true });
+  await holds(property, { numRuns: 40, seed: 3, endOnFailure: true });
   for (const name of names) assert.deepEqual((await on.guests.reexecute(`guest/${name}`)).mismatches, []);
 });
 

@@ -1,7 +1,7 @@
 // Components that were cut off or changed: refused with what is wrong, or guests like any other.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
+import { array, assert as holds, asyncProperty, constantFrom, nat, record } from "fast-check";
 import { ALL, bytes, componentOf, grounds, type Grounds, never } from "./grounds.ts";
 import { refusal } from "./mischief.ts";
 
@@ -35,9 +35,9 @@ test("a component with changed bytes is refused, or a guest that answers or trap
   await on.start("echo", "echo");
   const wholes = ["hostile", "asker", "echo"].map((name) => new Uint8Array(componentOf(name)));
   let [count, played] = [0, 0];
-  const change = fc.record({ at: fc.nat(), to: fc.nat(255) });
-  await fc.assert(
-    fc.asyncProperty(fc.constantFrom(...wholes), fc.array(change, { minLength: 1, maxLength: 3 }), async (whole, changes) => {
+  const change = record({ at: nat(), to: nat(255) });
+  await holds(
+    asyncProperty(constantFrom(...wholes), array(change, { minLength: 1, maxLength: 3 }), async (whole, changes) => {
       const changed = whole.slice();
       for (const { at, to } of changes) changed[at % changed.length] = to;
       if (await plays(on, changed, `changed ${(count += 1)}`)) played += 1;

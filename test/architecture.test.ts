@@ -25,7 +25,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   theater: ["contract", "chain", "platform", "source", "wasm"],
   agentic: ["contract", "source"],
   embed: ["contract", "source", "gateway", "agentic"],
-  testing: ["contract"],
+  testing: ["contract", "source", "gateway", "engine", "store"],
   "packet-testing": ["contract", "packet", "engine", "gateway", "testing"],
 };
 

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
 import type { ActorId, Behaviour, Engine, Policy, Snapshot } from "../contract/index.ts";
 import { settle, SimulatedClock, SimulatedEntropy, until } from "./simulated-clock.ts";
 import { tallyKind, type Hooks } from "./suite-kinds.ts";
@@ -41,6 +40,7 @@ const inMemoryToo = (hooks: Hooks): readonly Behaviour[] => [
 
 /** Every promise an engine makes beyond its claims (`traits`), and those it claims. Registers tests with `node:test`. */
 export function engineSuite(name: string, open: OpenEngine, { clock: newClock = () => new SimulatedClock() }: SuiteClock = {}): void {
+  const { describe, test } = process.getBuiltinModule("node:test");
   turnSuite(name, open, { clock: newClock });
   const it = (title: string, run: (stage: Stage) => Promise<void>, wanted: Wanted = {}): void => {
     test(title, async () => {

@@ -12,3 +12,25 @@ export { tallyKind, type Hooks, type Tally } from "./suite-kinds.ts";
 export { chainOf, goldenWorkload, turnSuite, type OpenEngine, type Opened, type SuiteOptions } from "./turn-suite.ts";
 export { account, Ledger, operation, torture, type Account, type Operation, type Tortured, type TortureOptions } from "./torture.ts";
 export { exportedBy, transferSuite, type Exported, type TransferPlace } from "./transfer-suite.ts";
+export type { AnswerScripts, Script } from "./client/answers.ts";
+export { assertError, assertHasTools, assertToolResult, toolText } from "./client/assertions.ts";
+export type { CallMore, TestClientOptions } from "./client/call-options.ts";
+export { TestClient } from "./client/client.ts";
+export type { Frame, Frames } from "./client/frames.ts";
+export type { Exchanging, HttpAnswer, HttpCall, HttpRequest } from "./client/http-call.ts";
+export type { Notification, TestReply, ReplyError, TestRequest } from "./client/message.ts";
+export type { Notifications } from "./client/notifications.ts";
+export { RequestError } from "./client/request-error.ts";
+export {
+  callToolRequest,
+  getPromptRequest,
+  initializeRequest,
+  listPromptsRequest,
+  listResourcesRequest,
+  listToolsRequest,
+  readResourceRequest,
+} from "./client/requests.ts";
+export type { Definition, PromptResult, ResourceDefinition, ResourceResult, TemplateDefinition, ToolResult } from "./client/results.ts";
+export { type Served, testServer, type TestServer, type TestServerOptions, type Wires } from "./client/test-server.ts";
+export type { TestStream } from "./client/test-stream.ts";
+export type { TestEra } from "./client/wire.ts";

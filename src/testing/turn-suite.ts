@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
 import type { ActorId, Behaviour, ChainEvent, Clock, Engine, Entropy, Json, Outgoing, Reply } from "../contract/index.ts";
 import { SimulatedClock, SimulatedEntropy } from "./simulated-clock.ts";
 import { tallyKind, type Hooks, type Tally } from "./suite-kinds.ts";
@@ -94,6 +93,7 @@ export function turnSuite(
   { clock: newClock = () => new SimulatedClock() }: SuiteClock = {},
   disk: Behaviour["policy"]["persistence"] = "disk",
 ): void {
+  const { describe, test } = process.getBuiltinModule("node:test");
   const hooks: { gate?: () => Promise<unknown>; saw?: NonNullable<Hooks["saw"]> } = {};
   const given: Hooks = { gate: () => hooks.gate?.() ?? Promise.resolve(), saw: (what, message) => hooks.saw?.(what, message) };
   const kind = tallyKind("tally", { persistence: disk }, given);

@@ -1,0 +1,53 @@
+import type { Bag } from "../../contract/index.ts";
+import type { Notification, Question } from "./message.ts";
+
+/** Results one after the other, or a function of the question. */
+export type Script = readonly Bag[] | ((params: Bag) => Bag | Promise<Bag>);
+
+/** What the client answers when the server asks. What is absent, the client says it cannot. */
+export interface AnswerScripts {
+  /** To `elicitation/create`: `{ action: "accept", content: { … } }`, `{ action: "decline" }`, `{ action: "cancel" }`. */
+  readonly elicitation?: Script;
+  /** To `sampling/createMessage`: `{ role: "assistant", model: "m", content: { type: "text", text: "…" } }`. */
+  readonly sampling?: Script;
+  /** To `roots/list`: `{ roots: [] }`. */
+  readonly roots?: Script;
+}
+
+const NAMES: Readonly<Record<string, keyof AnswerScripts>> = {
+  "elicitation/create": "elicitation",
+  "sampling/createMessage": "sampling",
+  "roots/list": "roots",
+};
+
+/** Plays the scripts, and remembers what was asked. */
+export class Answers {
+  /** All the server asked so far, in order. */
+  readonly asked: Notification[] = [];
+  readonly #scripts: AnswerScripts;
+  readonly #played = new Map<string, number>();
+
+  constructor(scripts: AnswerScripts) {
+    this.#scripts = scripts;
+  }
+
+  /** What the client says it can be asked. */
+  get capabilities(): Bag {
+    return Object.fromEntries(Object.keys(this.#scripts).map((name) => [name, {}]));
+  }
+
+  /** Undefined: the script is over, or there is none. */
+  async answer({ method, params }: Pick<Question, "method" | "params">): Promise<Bag | undefined> {
+    this.asked.push({ method, params });
+    const name = Object.hasOwn(NAMES, method) ? NAMES[method] : undefined;
+    const script = name === undefined ? undefined : this.#scripts[name];
+    if (script === undefined) return undefined;
+    if (typeof script === "function") return script(params);
+    const at = this.#played.get(method) ?? 0;
+    this.#played.set(method, at + 1);
+    return script[at];
+  }
+}
+
+export const unanswered = (method: string): string =>
+  `The server asked for ${method} and the test has no answer left: give the client one more in \`answers\`.`;

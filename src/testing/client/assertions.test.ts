@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { house } from "./house.fixture.ts";
+import {
+  assertError,
+  assertHasTools,
+  assertToolResult,
+  callToolRequest,
+  getPromptRequest,
+  initializeRequest,
+  listPromptsRequest,
+  listResourcesRequest,
+  listToolsRequest,
+  readResourceRequest,
+  testServer,
+  toolText,
+} from "../index.ts";
+
+const failed = (message: RegExp) => ({ name: "AssertionError", message });
+
+test("requests as a client would make them are answered, with the ids they carry", async () => {
+  await using server = await testServer(house().source);
+  const client = server.client();
+  const begun = await client.raw(initializeRequest("first", { protocolVersion: "2025-06-18" }));
+  assert.deepEqual([begun.id, begun.result?.["protocolVersion"]], ["first", "2025-06-18"]);
+  assert.ok(client.sessionId);
+  for (const request of [
+    listToolsRequest(2),
+    callToolRequest(3, "greet", { name: "Ada" }),
+    listResourcesRequest(20),
+    readResourceRequest(21, "house://door"),
+    listPromptsRequest(30),
+    getPromptRequest(31, "knock", { times: "2" }),
+  ]) {
+    const reply = await client.raw(request);
+    assert.equal(reply.id, request.id);
+    assert.ok(reply.result, request.method);
+  }
+});
+
+test("assertions hold, or say what there is instead", async () => {
+  await using server = await testServer(house().source);
+  const client = server.client({ era: "modern" });
+  const greeted = await client.raw(callToolRequest(1, "greet", { name: "Ada" }));
+  assertToolResult(greeted, "Hello, Ada.");
+  assertToolResult(greeted, /Ada/);
+  assert.throws(() => assertToolResult(greeted, "Hello, Bob."), failed(/"Hello, Ada\.", not Hello, Bob\./));
+  const broken = await client.callTool("break");
+  assert.throws(() => assertToolResult(broken, toolText(broken)), failed(/The tool failed/));
+  const unknown = await client.raw(callToolRequest(2, "fly"));
+  assert.throws(() => assertToolResult(unknown, ""), failed(/no tool result/));
+
+  assertError(unknown, -32602);
+  await client.callTool("fly").catch((error: unknown) => assertError(error, -32602));
+  assert.throws(() => assertError(unknown, -32601), failed(/-32602, not -32601/));
+  assert.throws(() => assertError(greeted, -32602), failed(/No error/));
+
+  const tools = await client.listTools();
+  assertHasTools(tools, "greet", "count");
+  assertHasTools(await client.raw(listToolsRequest(3)), "greet");
+  assert.throws(() => assertHasTools(tools, "greet", "fly", "swim"), failed(/missing: fly, swim/));
+  assert.throws(() => assertHasTools(unknown, "fly"), failed(/no list of tools/));
+});
+
+test("no JSON-RPC response is told as what came instead", async () => {
+  await using server = await testServer({ exchange: () => ({ status: 404, body: '{"error":"session not found"}' }) });
+  await assert.rejects(server.client().raw(listToolsRequest(1)), /status 404, \{"error":"session not found"\}/);
+});

@@ -1,0 +1,259 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { createGateway } from "../../gateway/index.ts";
+import { counterKind } from "./counter.fixture.ts";
+import { house } from "./house.fixture.ts";
+import {
+  assertHasTools,
+  assertToolResult,
+  callToolRequest,
+  RequestError,
+  settle,
+  testServer,
+  type TestEra,
+  until,
+  type TestClientOptions,
+  type TestServer,
+} from "../index.ts";
+
+const ERAS: readonly TestEra[] = ["legacy", "modern"];
+const accept = { action: "accept", content: { yes: true } };
+
+for (const era of ERAS) {
+  describe(`the test client, ${era}`, () => {
+    test("meets all a source offers, initialized by whatever comes first", async () => {
+      await using server = await testServer(house().source);
+      const client = server.client({ era });
+      assertHasTools(await client.listTools(), "greet", "leave");
+      assertToolResult(await client.callTool("greet", { name: "Ada" }), "Hello, Ada.");
+      assert.deepEqual(
+        (await client.listResources()).map(({ uri }) => uri),
+        ["house://door"],
+      );
+      assert.deepEqual(
+        (await client.listResourceTemplates()).map(({ uriTemplate }) => uriTemplate),
+        ["house://room/{name}"],
+      );
+      assert.equal((await client.readResource("house://room/hall")).contents[0]?.["text"], "room hall");
+      assert.deepEqual(
+        (await client.listPrompts()).map(({ name }) => name),
+        ["knock"],
+      );
+      assert.deepEqual((await client.getPrompt("knock", { times: "3" })).messages[0]?.["content"], {
+        type: "text",
+        text: "Knock 3 times.",
+      });
+      assert.deepEqual(await client.complete({ uri: "house://room/{name}" }, "name", "at"), ["attic"]);
+      assert.equal((await client.initialize())["instructions"], "A house.");
+      assert.equal(typeof client.sessionId, era === "legacy" ? "string" : "undefined");
+    });
+
+    test("rejects where the server says no, and takes a failed tool's result as one", async () => {
+      await using server = await testServer(house().source);
+      const client = server.client({ era });
+      const refused = { name: "RequestError", code: -32602, method: "tools/call" };
+      await assert.rejects(client.callTool("fly"), refused);
+      await assert.rejects(client.callTool("fly"), RequestError);
+      assert.equal((await client.callTool("break"))["isError"], true);
+    });
+
+    test("hears of lists and resources that change", async () => {
+      const { source, shut } = house();
+      await using server = await testServer(source, { posture: { modern: "dynamic" } });
+      const client = server.client({ era });
+      await client.listTools();
+      await client.subscribe("house://door");
+      shut();
+      await client.notifications.first("notifications/tools/list_changed");
+      const { params } = await client.notifications.first(({ method }) => method === "notifications/resources/updated");
+      assert.equal(params["uri"], "house://door");
+      assert.ok(!(await client.listTools()).some(({ name }) => name === "leave"));
+      await assert.rejects(client.notifications.first("notifications/never", 1), /notifications\/never\. What came: notifications\//);
+    });
+
+    test("reads progress while the tool runs: it ends only once the client has seen it", async () => {
+      const gate = Promise.withResolvers<void>();
+      await using server = await testServer(house(gate.promise).source);
+      const client = server.client({ era });
+      const result = client.callTool("slow", {}, { progressToken: "p" });
+      const { params } = await client.notifications.first("notifications/progress");
+      assert.deepEqual([params["progressToken"], params["progress"], params["message"]], ["p", 1, "half"]);
+      gate.resolve();
+      assertToolResult(await result, "Done.");
+    });
+
+    test("answers by script what the server asks, and says which answer is missing", async () => {
+      await using server = await testServer(house().source);
+      const client = server.client({ era, answers: { elicitation: [accept] } });
+      assertToolResult(await client.callTool("sure"), /"yes":true/);
+      assert.equal(client.asked[0]?.params["message"], "Sure?");
+      await assert.rejects(client.callTool("sure"), /elicitation\/create.*no answer left/);
+      const asking = server.client({
+        era,
+        answers: { elicitation: ({ message }) => ({ action: message === "Sure?" ? "decline" : "cancel" }) },
+      });
+      assertToolResult(await asking.callTool("sure"), /decline/);
+    });
+
+    test("C4 a call under a key gets its first reply again", async () => {
+      await using server = await testServer([counterKind]);
+      const client = server.client({ era });
+      assertToolResult(await client.callTool("add", {}, { key: "k" }), "1");
+      assertToolResult(await client.callTool("add", {}, { key: "k" }), "1");
+      assertToolResult(await client.callTool("add"), "2");
+      assert.equal((await server.engine?.read("counter/tester"))?.messageCount, 2);
+    });
+
+    test("is whoever the test says", async () => {
+      await using server = await testServer([counterKind]);
+      assertToolResult(await server.client({ era, principal: "ada" }).callTool("add"), "1");
+      assertToolResult(await server.client({ era, principal: "bob" }).callTool("add"), "1");
+      assertToolResult(await server.client({ era, principal: "ada" }).callTool("add"), "2");
+      // Without a name a legacy client has its session; a modern one needs a handle of its own, so nobody's count goes on.
+      const nobody = await server.client({ era, principal: null }).raw(callToolRequest(1, "add"));
+      assert.notDeepEqual(nobody.result?.["content"], [{ type: "text", text: "3" }]);
+    });
+
+    test("the same test twice gives the same bytes", async () => {
+      assert.deepEqual(await recorded(era), await recorded(era));
+      assert.notDeepEqual(await recorded(era), await recorded(era, 2));
+    });
+  });
+}
+
+/** All that goes either way in a test that uses time, ids, questions and streams. */
+async function recorded(era: TestEra, seed = 1): Promise<readonly string[]> {
+  const bytes: string[] = [];
+  const onCall: TestClientOptions["onCall"] = (call) => {
+    bytes.push(JSON.stringify(call.request));
+    void call.done.then(({ headers, body }) => bytes.push(JSON.stringify([headers, body, call.frames.all])));
+  };
+  const play = async (server: TestServer): Promise<void> => {
+    const client = server.client({ era, onCall, answers: { elicitation: [accept] } });
+    await client.listTools().catch(String);
+    for (const tool of ["sure", "slow", "break", "add", "roll", "when"]) {
+      await client.callTool(tool, {}, { progressToken: tool }).catch(String);
+      await server.clock.advance(1_000);
+    }
+    await client[Symbol.asyncDispose]();
+    await settle();
+  };
+  for (const served of [house().source, [counterKind]]) {
+    await using server = await testServer(served, { seed, receipts: true });
+    await play(server);
+  }
+  assert.ok(bytes.length > 20);
+  return bytes;
+}
+
+describe("streams", () => {
+  test("come frame by frame while a tool runs", async () => {
+    const gate = Promise.withResolvers<void>();
+    await using server = await testServer(house(gate.promise).source);
+    const client = server.client();
+    await client.initialize();
+    const stream = client.stream(callToolRequest(9, "slow", {}, { progressToken: 1 }));
+    const seen: string[] = [];
+    for await (const { data } of stream) {
+      seen.push(data);
+      if (data.includes("half")) gate.resolve();
+    }
+    assert.equal(seen.length, 4);
+    assert.equal((await stream.answer).headers["content-type"], "text/event-stream");
+    assertToolResult(await stream.reply, "Done.");
+  });
+
+  test("that break off are resumed after the last event that came", async () => {
+    const gate = Promise.withResolvers<void>();
+    await using server = await testServer(house(gate.promise).source);
+    const client = server.client();
+    await client.initialize();
+    const stream = client.stream(callToolRequest(9, "slow", {}, { progressToken: 1 }));
+    await until("half came", () => stream.frames.some(({ data }) => data.includes("half")));
+    stream.cancel();
+    const resumed = client.resume(String(stream.frames[0]?.id));
+    await until("half came again", () => resumed.frames.length > 0);
+    gate.resolve();
+    assert.deepEqual(
+      (await resumed.all()).map(({ data }) => /half|done|Done/.exec(data)?.[0]),
+      ["half", "done", "Done"],
+    );
+    assert.equal(stream.frames.length, 2);
+  });
+
+  test("an answer that is no stream is one frame; one nobody answers says what came", async () => {
+    await using server = await testServer(house().source);
+    const client = server.client();
+    await client.initialize();
+    const frames = await client.stream(callToolRequest(9, "greet", { name: "Bob" })).all();
+    assert.match(frames[0]?.data ?? "", /Hello, Bob/);
+    assert.equal(await client.endSession(), 204);
+    await assert.rejects(
+      client.http({ verb: "GET", headers: {} }).answer.then(({ status }) => Promise.reject(new Error(`status ${status}`))),
+      /405/,
+    );
+    assert.equal((await client.raw(callToolRequest(10, "greet"))).error?.message.includes("initialize"), true);
+  });
+
+  test("C8 a client that does not read holds nothing up, and hears what is dirty once it reads", async () => {
+    const { source, shut } = house();
+    await using server = await testServer(source);
+    const client = server.client();
+    await client.listTools();
+    client.pauseReading();
+    shut();
+    await settle();
+    assert.deepEqual(client.notifications.methods, []);
+    client.resumeReading();
+    await client.notifications.first("notifications/tools/list_changed");
+    client.notifications.clear();
+    assert.deepEqual([...client.notifications], []);
+  });
+});
+
+describe("the test server", () => {
+  test("is a gateway as it is, or one made with its wires and closed with it", async () => {
+    const { source } = house();
+    await using own = createGateway({ source, info: { name: "own", version: "2" } });
+    await using around = await testServer(own);
+    assertToolResult(await around.client({ era: "modern" }).callTool("greet", { name: "Ada" }), "Hello, Ada.");
+    let closed = false;
+    const made = await testServer((wires) => {
+      const gateway = createGateway({ ...wires, source, info: { name: "own", version: "2" } });
+      return {
+        exchange: (exchange) => gateway.exchange(exchange),
+        async [Symbol.asyncDispose]() {
+          closed = true;
+          await gateway[Symbol.asyncDispose]();
+        },
+      };
+    });
+    const serverInfo = (await made.client().initialize())["serverInfo"];
+    assert.deepEqual(serverInfo, { name: "own", version: "2" });
+    await made[Symbol.asyncDispose]();
+    assert.ok(closed);
+  });
+
+  test("repeats arguments in headers where a modern tool asks for it, whatever they are written in", async () => {
+    await using server = await testServer(house().source);
+    const client = server.client({ era: "modern" });
+    await client.listTools();
+    for (const town of ["Ulm", "Łódź ", "=?base64?x?="]) assertToolResult(await client.callTool("whereabouts", { town }), town);
+    assertToolResult(await client.callTool("whereabouts"), "nowhere");
+  });
+
+  test("time stands still until it is moved: a session ends after its time", async () => {
+    await using server = await testServer(house().source, { sessionTtlMs: 60_000 });
+    const client = server.client({ listen: false });
+    await client.callTool("count");
+    await server.clock.advance(200_000);
+    await assert.rejects(client.callTool("count"), /initialize/);
+  });
+
+  test("tells what broke inside, which no client is told", async () => {
+    await using server = await testServer([counterKind]);
+    const result = await server.client().callTool("crash");
+    assert.ok(!JSON.stringify(result).includes("a secret"));
+    assert.ok(server.faults.some((fault) => String(fault).includes("a secret") || String(Object(fault).cause).includes("a secret")));
+  });
+});

@@ -1,0 +1,239 @@
+import type { Bag } from "../../contract/index.ts";
+import { unanswered } from "./answers.ts";
+import type { CallMore, TestClientOptions } from "./call-options.ts";
+import type { Exchanging, HttpCall, HttpRequest } from "./http-call.ts";
+import { bagIn, isBag, type Notification, notificationIn, type TestReply, type TestRequest } from "./message.ts";
+import type { Notifications } from "./notifications.ts";
+import { RequestError } from "./request-error.ts";
+import {
+  type Definition,
+  listed,
+  type PromptResult,
+  type ResourceDefinition,
+  type ResourceResult,
+  shaped,
+  shapes,
+  type TemplateDefinition,
+  type ToolResult,
+} from "./results.ts";
+import { replyOf, TestStream } from "./test-stream.ts";
+import { type TestEra, Wire } from "./wire.ts";
+
+const LISTS_CHANGED = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true };
+const ROUNDS = 16;
+
+/**
+ * An MCP client in the test's own process: no socket, no time of its own. Whatever it is asked first, it initializes before.
+ * What the server answers with a JSON-RPC error rejects with `RequestError`.
+ */
+export class TestClient implements AsyncDisposable {
+  /** What the server told it unasked, on any stream. */
+  readonly notifications: Notifications;
+  readonly #wire: Wire;
+  readonly #options: TestClientOptions;
+  readonly #tools = new Map<string, Bag>();
+  #id = 0;
+  #begun: Promise<Bag> | undefined;
+
+  constructor(served: Exchanging, options: TestClientOptions = {}) {
+    const { era = "legacy", revision, principal = "tester", scopes = [], headers = {}, answers = {}, onCall } = options;
+    const caller = { ...(principal === null ? undefined : { principal }), scopes, peer: "in-process" };
+    this.#options = options;
+    this.#wire = new Wire({ served, caller, era, revision, headers, answers, onCall });
+    this.notifications = this.#wire.notifications;
+  }
+
+  get era(): TestEra {
+    return this.#wire.era;
+  }
+
+  /** As the server gave it last; undefined in the modern era. */
+  get sessionId(): string | undefined {
+    return this.#wire.session;
+  }
+
+  /** What the server asked of it, in order. */
+  get asked(): readonly Notification[] {
+    return this.#wire.answers.asked;
+  }
+
+  /** The result of `initialize`, or of `server/discover`; asked for once. */
+  initialize(): Promise<Bag> {
+    return (this.#begun ??= this.#begin());
+  }
+
+  async listTools(): Promise<readonly Definition[]> {
+    const tools = await this.#list("tools/list", "tools", shapes.named);
+    for (const tool of tools) this.#tools.set(tool.name, tool);
+    return tools;
+  }
+
+  /** A result with `isError` is a result. */
+  async callTool(name: string, args: Bag = {}, more: CallMore = {}): Promise<ToolResult> {
+    return shaped("tools/call", await this.request("tools/call", { name, arguments: args }, more), shapes.toolResult);
+  }
+
+  listResources(): Promise<readonly ResourceDefinition[]> {
+    return this.#list("resources/list", "resources", shapes.located);
+  }
+
+  listResourceTemplates(): Promise<readonly TemplateDefinition[]> {
+    return this.#list("resources/templates/list", "resourceTemplates", shapes.templated);
+  }
+
+  async readResource(uri: string): Promise<ResourceResult> {
+    return shaped("resources/read", await this.request("resources/read", { uri }), shapes.resourceResult);
+  }
+
+  listPrompts(): Promise<readonly Definition[]> {
+    return this.#list("prompts/list", "prompts", shapes.named);
+  }
+
+  async getPrompt(name: string, args: Readonly<Record<string, string>> = {}): Promise<PromptResult> {
+    return shaped("prompts/get", await this.request("prompts/get", { name, arguments: args }), shapes.promptResult);
+  }
+
+  /** Values for an argument: of a prompt by its name, of a resource template by its URI. */
+  async complete(ref: { readonly prompt: string } | { readonly uri: string }, argument: string, value = ""): Promise<readonly string[]> {
+    const of = "prompt" in ref ? { type: "ref/prompt", name: ref.prompt } : { type: "ref/resource", uri: ref.uri };
+    const result = await this.request("completion/complete", { ref: of, argument: { name: argument, value } });
+    const { values } = bagIn(result, "completion");
+    return Array.isArray(values) ? values.map(String) : [];
+  }
+
+  /** Hears of changes of a resource from now on. */
+  async subscribe(uri: string): Promise<void> {
+    if (this.era === "legacy") await this.request("resources/subscribe", { uri });
+    else await this.#listen({ resourceSubscriptions: [uri] });
+  }
+
+  /** The result of any method. Pages are not followed; what the server asks on the way is answered. */
+  async request(method: string, params: Bag = {}, more: CallMore = {}): Promise<Bag> {
+    if (method !== "initialize") await this.initialize();
+    return this.#result(method, params, more);
+  }
+
+  /** Sends a request as it is, a modern one in its envelope unless it has one; nothing goes before it. Its response, be it an error. */
+  async raw(request: TestRequest, headers?: Readonly<Record<string, string>>): Promise<TestReply> {
+    return replyOf(this.#post(request, headers));
+  }
+
+  /** As `raw`, event by event while it runs. */
+  stream(request: TestRequest, headers?: Readonly<Record<string, string>>): TestStream {
+    return new TestStream(this.#post(request, headers));
+  }
+
+  /** What followed that event on its stream, and what is still to come there. Legacy. */
+  resume(lastEventId: string): TestStream {
+    return new TestStream(this.#wire.get({ "last-event-id": lastEventId }));
+  }
+
+  /** A notification of the client. */
+  async notify(method: string, params: Bag = {}): Promise<void> {
+    await this.#wire.post(this.#enveloped({ jsonrpc: "2.0", method, params })).done;
+  }
+
+  /** Any HTTP request, with nothing added: for what no client should send. */
+  http(request: HttpRequest): HttpCall {
+    return this.#wire.http(request);
+  }
+
+  /** Stops reading its streams: the server sees them as not ready until `resumeReading`. */
+  pauseReading(): void {
+    this.#wire.pause(true);
+  }
+
+  resumeReading(): void {
+    this.#wire.pause(false);
+  }
+
+  /** Ends the session, as a client that says goodbye. Legacy. */
+  async endSession(): Promise<number> {
+    return (await this.#wire.delete().done).status;
+  }
+
+  /** Goes away without a word. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#wire.leave();
+  }
+
+  async #begin(): Promise<Bag> {
+    const { info = { name: "test-client", version: "1.0.0" }, listen = true } = this.#options;
+    const { era, revision, answers } = this.#wire;
+    if (era === "modern") {
+      const found = await this.#result("server/discover", {});
+      if (listen) await this.#listen(LISTS_CHANGED);
+      return found;
+    }
+    const asked = { protocolVersion: revision, capabilities: answers.capabilities, clientInfo: info };
+    const result = await this.#result("initialize", asked);
+    await this.notify("notifications/initialized");
+    // A server without standalone streams says so by its status, and that is fine.
+    if (listen) await this.#wire.get().answer;
+    return result;
+  }
+
+  async #listen(notifications: Bag): Promise<void> {
+    const call = this.#post({ jsonrpc: "2.0", id: (this.#id += 1), method: "subscriptions/listen", params: { notifications } });
+    if (!(await call.answer).streamed) throw failure("subscriptions/listen", await replyOf(call));
+  }
+
+  async #result(method: string, params: Bag, { key, progressToken, meta }: CallMore = {}): Promise<Bag> {
+    const _meta = { ...bagIn(params, "_meta"), ...meta, ...(progressToken === undefined ? undefined : { progressToken }) };
+    const headers = key === undefined ? undefined : { "idempotency-key": key };
+    let sent: Bag = Object.keys(_meta).length === 0 ? params : { ...params, _meta };
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const reply = await replyOf(this.#post({ jsonrpc: "2.0", id: (this.#id += 1), method, params: sent }, headers));
+      this.#wire.check();
+      if (reply.result === undefined) throw failure(method, reply);
+      if (reply.result["resultType"] !== "input_required") return reply.result;
+      sent = { ...sent, ...(await this.#responses(reply.result)) };
+    }
+    throw new Error(`${method} asked for more ${ROUNDS} times: give an answer it takes.`);
+  }
+
+  /** What a modern request that asked is sent again with. */
+  async #responses({ inputRequests, requestState = null }: Bag): Promise<Bag> {
+    const inputResponses: Record<string, Bag> = {};
+    for (const [name, asked] of Object.entries(isBag(inputRequests) ? inputRequests : {})) {
+      const question = isBag(asked) ? notificationIn(asked) : undefined;
+      const answer = question && (await this.#wire.answers.answer(question));
+      if (answer === undefined) throw new Error(unanswered(question?.method ?? name));
+      inputResponses[name] = answer;
+    }
+    return { inputResponses, requestState };
+  }
+
+  async #list<T extends Bag>(method: string, list: string, fits: (bag: Bag) => bag is T): Promise<readonly T[]> {
+    const all: T[] = [];
+    let cursor: string | undefined;
+    do {
+      const page: Bag = await this.request(method, cursor === undefined ? {} : { cursor });
+      all.push(...listed(method, page, list, fits));
+      cursor = typeof page["nextCursor"] === "string" ? page["nextCursor"] : undefined;
+    } while (cursor !== undefined);
+    return all;
+  }
+
+  #post(request: TestRequest, headers?: Readonly<Record<string, string>>): HttpCall {
+    const { name } = request.params ?? {};
+    const definition = request.method === "tools/call" && typeof name === "string" ? this.#tools.get(name) : undefined;
+    return this.#wire.post(this.#enveloped({ ...request }), headers, definition);
+  }
+
+  #enveloped(message: Bag): Bag {
+    if (this.era === "legacy") return message;
+    const params = bagIn(message, "params");
+    const { info = { name: "test-client", version: "1.0.0" } } = this.#options;
+    const envelope = {
+      "io.modelcontextprotocol/protocolVersion": this.#wire.revision,
+      "io.modelcontextprotocol/clientInfo": info,
+      "io.modelcontextprotocol/clientCapabilities": this.#wire.answers.capabilities,
+    };
+    return { ...message, params: { ...params, _meta: { ...envelope, ...bagIn(params, "_meta") } } };
+  }
+}
+
+function failure(method: string, { error }: TestReply): Error {
+  return error === undefined ? new Error(`${method} was answered by a result that is none.`) : new RequestError(method, error);
+}

@@ -1,0 +1,99 @@
+import type { Channel } from "../../contract/index.ts";
+
+/** One event of an event stream. */
+export interface Frame {
+  readonly id?: string;
+  /** Absent: `message`. */
+  readonly event?: string;
+  /** Empty in the event that primes a stream. */
+  readonly data: string;
+}
+
+/** The client's end of an event stream in this process: what came is kept until it is read. */
+export class Frames implements Channel, AsyncIterable<Frame> {
+  /** All that came so far, in order. */
+  readonly all: Frame[] = [];
+  readonly #onFrame: (frame: Frame) => void;
+  readonly #ready = new Set<() => void>();
+  readonly #gone = new AbortController();
+  readonly #waiting = new Set<() => void>();
+  readonly #over = Promise.withResolvers<void>();
+  #paused = false;
+  #ended = false;
+
+  constructor(onFrame: (frame: Frame) => void) {
+    this.#onFrame = onFrame;
+  }
+
+  get ready(): boolean {
+    return !this.#paused && !this.ended;
+  }
+
+  get gone(): AbortSignal {
+    return this.#gone.signal;
+  }
+
+  /** Settles when nothing more will come. */
+  get over(): Promise<void> {
+    return this.#over.promise;
+  }
+
+  get ended(): boolean {
+    return this.#ended || this.#gone.signal.aborted;
+  }
+
+  onReady(run: () => void): () => void {
+    this.#ready.add(run);
+    return () => void this.#ready.delete(run);
+  }
+
+  send(text: string, eventId?: string): void {
+    if (this.ended) return;
+    const frame: Frame = { ...(eventId === undefined ? undefined : { id: eventId }), data: text };
+    this.all.push(frame);
+    this.#onFrame(frame);
+    this.#wake();
+  }
+
+  close(): void {
+    this.#ended = true;
+    this.#over.resolve();
+    this.#wake();
+  }
+
+  /** The client closes its connection. */
+  leave(): void {
+    if (this.ended) return;
+    this.#gone.abort();
+    this.#over.resolve();
+    this.#wake();
+  }
+
+  /** Like a client that does not read: the server sees its stream as not ready until `unpause`. */
+  pause(): void {
+    this.#paused = true;
+  }
+
+  unpause(): void {
+    this.#paused = false;
+    for (const run of Array.from(this.#ready)) run();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Frame, void> {
+    for (let at = 0; ; at += 1) {
+      while (at >= this.all.length && !this.ended) await this.#more();
+      const next = this.all[at];
+      if (next === undefined) return;
+      yield next;
+    }
+  }
+
+  #more(): Promise<void> {
+    return new Promise((resolve) => this.#waiting.add(resolve));
+  }
+
+  #wake(): void {
+    for (const run of this.#waiting) run();
+    this.#waiting.clear();
+  }
+}

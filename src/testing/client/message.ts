@@ -1,0 +1,72 @@
+import type { Bag, Json } from "../../contract/index.ts";
+
+/** A JSON-RPC request, as the builders make it. */
+export interface TestRequest {
+  readonly jsonrpc: "2.0";
+  readonly id: number | string;
+  readonly method: string;
+  readonly params?: Bag;
+}
+
+export interface ReplyError {
+  readonly code: number;
+  readonly message: string;
+  readonly data?: Json;
+}
+
+/** A JSON-RPC response: either a result or an error. */
+export interface TestReply {
+  readonly jsonrpc: "2.0";
+  /** Null where the server could not tell what it answers. */
+  readonly id: number | string | null;
+  readonly result?: Bag;
+  readonly error?: ReplyError;
+}
+
+/** What a server tells without being asked. */
+export interface Notification {
+  readonly method: string;
+  readonly params: Bag;
+}
+
+/** What a server asks of its client. */
+export interface Question extends Notification {
+  readonly id: number | string;
+}
+
+export const isBag = (value: unknown): value is Bag => typeof value === "object" && value !== null && !Array.isArray(value);
+
+export const isBags = (value: unknown): value is readonly Bag[] => Array.isArray(value) && value.every(isBag);
+
+/** The member, where it is an object; else an empty one. */
+export const bagIn = (bag: Bag | undefined, name: string): Bag => {
+  const value = bag?.[name];
+  return isBag(value) ? value : {};
+};
+
+/** Undefined: it is no JSON. */
+export function parsed(text: string): Json | undefined {
+  try {
+    const value: Json = JSON.parse(text);
+    return value;
+  } catch {
+    return undefined;
+  }
+}
+
+export function isReply(message: unknown): message is TestReply {
+  return isBag(message) && "id" in message && (isBag(message["result"]) || isReplyError(message["error"]));
+}
+
+const isReplyError = (value: unknown): boolean => isBag(value) && typeof value["code"] === "number" && typeof value["message"] === "string";
+
+export function questionIn(message: Bag): Question | undefined {
+  const { id, method } = message;
+  if (typeof method !== "string" || (typeof id !== "number" && typeof id !== "string")) return undefined;
+  return { id, method, params: bagIn(message, "params") };
+}
+
+export function notificationIn(message: Bag): Notification | undefined {
+  const { id, method } = message;
+  return typeof method === "string" && id === undefined ? { method, params: bagIn(message, "params") } : undefined;
+}

@@ -1,0 +1,92 @@
+import type { Behaviour, Clock, Engine, Entropy, Gateway, SessionStore, Source, StreamStore } from "../../contract/index.ts";
+import { LocalEngine } from "../../engine/index.ts";
+import { createGateway, type GatewayOptions } from "../../gateway/index.ts";
+import { cast } from "../../source/index.ts";
+import { memorySessionStore, memoryStore, memoryStreamStore } from "../../store/index.ts";
+import { SimulatedClock, SimulatedEntropy } from "../simulated-clock.ts";
+import type { TestClientOptions } from "./call-options.ts";
+import { TestClient } from "./client.ts";
+import type { Exchanging } from "./http-call.ts";
+
+/** What makes a server the same in every run: give it these. */
+export interface Wires {
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+  readonly sessions: SessionStore;
+  readonly streams: StreamStore;
+  readonly rateLimit: false;
+}
+
+/**
+ * Kinds of actors, for which an engine in memory is made; a source; a function that makes a server of these wires; or a
+ * server as it is, with whatever clock and ids it has.
+ */
+export type Served = readonly Behaviour[] | Source | Exchanging | ((wires: Wires) => Exchanging | Promise<Exchanging>);
+
+export interface TestServerOptions extends Partial<Omit<GatewayOptions, "source" | "clock" | "entropy">> {
+  /** Of ids and randomness. Default 1. */
+  readonly seed?: number;
+  /** Where the clock stands, ms since 1970. Default 2024-01-01. */
+  readonly now?: number;
+}
+
+/** A server in the test's own process, on a clock that stands still: the same test twice gives the same bytes. */
+export interface TestServer extends AsyncDisposable {
+  readonly exchange: Gateway["exchange"];
+  readonly clock: SimulatedClock;
+  readonly entropy: SimulatedEntropy;
+  /** Of the actors, where kinds are served. */
+  readonly engine: Engine | undefined;
+  /** What broke inside, in order: a client is never told what it was. */
+  readonly faults: readonly unknown[];
+  /** Another client of it; it goes with the server. */
+  client(options?: TestClientOptions): TestClient;
+}
+
+export async function testServer(served: Served, options: TestServerOptions = {}): Promise<TestServer> {
+  const { seed, now, ...gatewayOptions } = options;
+  const clock = new SimulatedClock(now);
+  const entropy = new SimulatedEntropy(seed);
+  const faults: unknown[] = [];
+  await using building = new AsyncDisposableStack();
+  const sessions = options.sessions ?? building.use(memorySessionStore());
+  const streams = options.streams ?? building.use(memoryStreamStore());
+  const wires: Wires = { clock, entropy, sessions, streams, rateLimit: false };
+  const over = (source: Source): Exchanging =>
+    building.use(createGateway({ info: { name: "test-server", version: "1.0.0" }, ...wires, ...gatewayOptions, source }));
+  let engine: LocalEngine | undefined;
+  const make = async (): Promise<Exchanging> => {
+    if (typeof served === "function") {
+      const own = await served(wires);
+      building.defer(() => own[Symbol.asyncDispose]?.());
+      return own;
+    }
+    if (!isKinds(served)) return "exchange" in served ? served : over(served);
+    const store = building.use(memoryStore({ clock }));
+    const told = (error: unknown): void => void faults.push(error);
+    engine = building.use(await LocalEngine.start({ kinds: served, clock, entropy, store, onFault: told }));
+    const secret = Uint8Array.from(Buffer.from(entropy.hex(32), "hex"));
+    return over(cast({ engine, kinds: served, clock, entropy, handles: { secret }, onFault: told }));
+  };
+  const made = await make();
+  const clients: TestClient[] = [];
+  const everything = building.move();
+  return {
+    clock,
+    entropy,
+    engine,
+    faults,
+    exchange: (exchange) => made.exchange(exchange),
+    client(how) {
+      const client = new TestClient(made, how);
+      clients.push(client);
+      return client;
+    },
+    async [Symbol.asyncDispose]() {
+      for (const client of clients) await client[Symbol.asyncDispose]();
+      await everything.disposeAsync();
+    },
+  };
+}
+
+const isKinds = (served: Served): served is readonly Behaviour[] => Array.isArray(served);

@@ -10,6 +10,20 @@ export interface GuardHost {
   cell(job: Job): Pick<Cell, "cancel"> | undefined;
 }
 
+/** Callers that wait for each other leave one inside the other, and such a chain may be longer than any stack. */
+const MOST_WITHIN = 64;
+let within = 0;
+
+function inTurn(leave: () => void): void {
+  if (within >= MOST_WITHIN) return queueMicrotask(leave);
+  within += 1;
+  try {
+    leave();
+  } finally {
+    within -= 1;
+  }
+}
+
 /** A caller may leave, or have waited long enough: that is heard up to the commit, and while "later" lasts. */
 export class Guard {
   readonly #host: GuardHost;
@@ -26,7 +40,7 @@ export class Guard {
     this.#host = host;
     this.#job = job;
     this.#signal = signal;
-    this.#left = () => this.#end((applied) => faults.cancelled(to, applied));
+    this.#left = () => inTurn(() => this.#end((applied) => faults.cancelled(to, applied)));
     signal?.addEventListener("abort", this.#left, { once: true });
     if (deadline !== undefined) {
       const late = (): void => this.#end((applied) => faults.deadline(to, applied));

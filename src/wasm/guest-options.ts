@@ -61,6 +61,8 @@ export interface GuestStart {
   readonly initialState?: Uint8Array;
   /** From its state as it was: `init` does not run. */
   readonly resume?: true;
+  /** How many parents it has above it. Default: none. */
+  readonly generation?: number;
 }
 
 /** `start` of the message a guest begins with: all of it in the content store. */
@@ -72,4 +74,6 @@ export interface Beginning {
   readonly name: string;
   readonly initialState?: Digest;
   readonly resume?: true;
+  /** How many parents it has above it; absent: none. */
+  readonly generation?: number;
 }

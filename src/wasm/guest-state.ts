@@ -21,6 +21,8 @@ export interface GuestState {
   readonly failed?: { readonly seq: number; readonly message: string };
   /** Who started it, where that was an actor: told of its errors and its end. */
   readonly parent?: ActorId;
+  /** How many parents it has above it; absent: none. */
+  readonly generation?: number;
   /** By their UUIDs. */
   readonly children: Readonly<Record<string, ActorId>>;
   /** Open channels: with whom. */

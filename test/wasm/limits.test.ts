@@ -7,7 +7,7 @@ import { serveTheater, theaterFace } from "../../src/theater/index.ts";
 import { remoteStage } from "../../src/theater/remote/index.ts";
 import { WireClient } from "../../src/theater/server/wire-client.fixture.ts";
 import { bytes, grounds, never, text } from "./grounds.ts";
-import { refusal } from "./mischief.ts";
+import { labelled, refusal } from "./mischief.ts";
 
 const MEBIBYTE = 1_048_576;
 const filled = (length: number): Uint8Array => new Uint8Array(length).fill(0x41);
@@ -28,6 +28,18 @@ test("three hundred guests wait for one, another spins meanwhile, and each is an
   assert.equal(answers.size, names.length);
   for (const name of names) assert.equal(text(await on.stage.state(name)), "answered");
   assert.ok(on.sandbox.measures.workers <= 2);
+});
+
+test("a guest that begins by spawning its like ends with its thirty-third generation, and nobody waits for it", async () => {
+  await using on = await grounds();
+  await on.start("echo", "echo");
+  await on.start("asker", "root");
+  await labelled(on, "bomb", "asker", "do supervisor.spawn store:bomb");
+  assert.match(text(await on.stage.request("root", bytes("supervisor.spawn store:bomb"), never)) ?? "", /^ok [0-9a-f-]{36}$/u);
+  assert.equal(await on.stage.count(), 2 + 32);
+  assert.equal(text(await on.stage.request("echo", bytes("meanwhile"), never)), "meanwhile");
+  await on.stage.stop("root");
+  await until("its family is gone", async () => (await on.stage.count()) === 1);
 });
 
 test("sixty-four channels to one guest are each their own, outlive its failure, and end with it", async () => {

@@ -82,10 +82,11 @@ export const HANDLERS: Readonly<Record<string, (place: Place, letter: string) =>
   },
 };
 
-/** From then on `store:<label>` is the manifest of a guest. */
-export async function labelled({ contents }: Grounds, label: string, guest: string): Promise<void> {
-  const component = await contents.put(componentOf(guest));
-  await contents.label("manifest", label, await contents.put(bytes(`component = "store:${component}"\n${ALL}`)));
+/** From then on `store:<label>` is the manifest of a guest, which begins with that state. */
+export async function labelled({ contents }: Grounds, label: string, guest: string, state?: string): Promise<void> {
+  const named = [`component = "store:${await contents.put(componentOf(guest))}"`];
+  if (state !== undefined) named.push(`initial_state = "store:${await contents.put(bytes(state))}"`);
+  await contents.label("manifest", label, await contents.put(bytes(`${named.join("\n")}\n${ALL}`)));
 }
 
 /** A hostile guest of that state with a child, whose id it gives. */

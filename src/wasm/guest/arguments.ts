@@ -34,7 +34,7 @@ const isDigest = (value: Json | undefined): value is string => typeof value === 
 
 export function beginningIn({ start }: Message): Beginning | undefined {
   if (!isBag(start)) return undefined;
-  const { manifest, component, name, origin, initialState, resume } = start;
+  const { manifest, component, name, origin, initialState, resume, generation } = start;
   if (!isDigest(manifest) || !isDigest(component) || typeof name !== "string") return undefined;
   if (initialState !== undefined && !isDigest(initialState)) return undefined;
   return {
@@ -44,5 +44,6 @@ export function beginningIn({ start }: Message): Beginning | undefined {
     ...(typeof origin === "string" ? { origin } : {}),
     ...(initialState === undefined ? {} : { initialState }),
     ...(resume === true ? { resume } : {}),
+    ...(typeof generation === "number" ? { generation } : {}),
   };
 }

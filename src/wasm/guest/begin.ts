@@ -17,6 +17,7 @@ export function unbegun(first: Message): GuestState {
     state: beginning?.initialState ?? null,
     status: "running",
     ...(first.from === undefined ? {} : { parent: first.from }),
+    ...(beginning?.generation === undefined ? {} : { generation: beginning.generation }),
     children: {},
     channels: {},
     outstanding: [],

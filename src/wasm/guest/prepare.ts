@@ -31,6 +31,7 @@ export async function prepare(
     name: manifest.name,
     ...(state === undefined ? {} : { initialState: await library.put(state) }),
     ...(start.resume === undefined ? {} : { resume: true }),
+    ...(start.generation === undefined ? {} : { generation: start.generation }),
   };
   return { to: start.to, action: "start", args: {}, start: { ...beginning } };
 }

@@ -12,14 +12,25 @@ import { guestReplyOf } from "./reply-of.ts";
 import { ok, someBytes, text } from "./values.ts";
 
 const MOST_CHILDREN = 1_000;
+/** Each waits for the next to begin, in an instance of its own. */
+const MOST_GENERATIONS = 32;
 const MOST_EVENTS = 1_000;
 
 async function begin(host: CallHost, manifest: string, state: Uint8Array | undefined, resume: boolean): Promise<Given> {
   const { of, gathered } = host;
   if (Object.keys(of.state.children).length + gathered.born.size >= MOST_CHILDREN)
     throw new Error(`An actor has at most ${MOST_CHILDREN} children: stop some.`);
+  const generation = (of.state.generation ?? 0) + 1;
+  if (generation > MOST_GENERATIONS)
+    throw new Error(`A family has at most ${MOST_GENERATIONS} generations: let a parent of this actor spawn it.`);
   const to: ActorId = `${GUEST}/${derivedUuid(of.message.seed, "child", gathered.next())}`;
-  const start = { to, manifest, ...(state === undefined ? {} : { initialState: state }), ...(resume ? { resume: true as const } : {}) };
+  const start = {
+    to,
+    manifest,
+    generation,
+    ...(state === undefined ? {} : { initialState: state }),
+    ...(resume ? { resume: true as const } : {}),
+  };
   const message = await of.prepare(start, (read, origin) => allow(host, read, origin));
   try {
     const uid = uidIn(guestReplyOf(await of.context.call(message)));

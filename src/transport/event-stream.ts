@@ -4,12 +4,13 @@ import type { Channel, Clock } from "../contract/index.ts";
 import type { OpenStream } from "./open-streams.ts";
 import { type DropReason, Outlet, type OutletLimits, type Sink } from "./outlet.ts";
 
-const KEEP_ALIVE = ": keep-alive\n\n";
+/** A comment: no event. */
+export const KEEP_ALIVE = ": keep-alive\n\n";
 const LINE_BREAK = /\r\n|\r|\n/g;
 
 /** One server-sent event as text. An empty text with an id is the event that primes a stream. */
-function frameEvent(text: string, eventId?: string, retryMs?: number): string {
-  let head = "";
+export function frameEvent(text: string, eventId?: string, retryMs?: number, event?: string): string {
+  let head = event === undefined ? "" : `event: ${event}\n`;
   // An id that breaks the line would let its author write events of its own.
   if (eventId !== undefined && !/[\r\n\0]/.test(eventId)) head += `id: ${eventId}\n`;
   if (retryMs !== undefined) head += `retry: ${retryMs}\n`;
@@ -25,8 +26,8 @@ export const asChunk = (payload: string): string => `${Buffer.byteLength(payload
 let lastText = "";
 let lastFrame: Buffer | undefined;
 
-function chunkOf(text: string, eventId?: string, retryMs?: number): string | Buffer {
-  if (eventId !== undefined || retryMs !== undefined) return asChunk(frameEvent(text, eventId, retryMs));
+function chunkOf(text: string, eventId?: string, retryMs?: number, event?: string): string | Buffer {
+  if (eventId !== undefined || retryMs !== undefined || event !== undefined) return asChunk(frameEvent(text, eventId, retryMs, event));
   if (text !== lastText) {
     lastText = text;
     lastFrame = undefined;
@@ -89,10 +90,10 @@ export class EventStream implements Channel, OpenStream {
     return this.#outlet.onReady(run);
   }
 
-  send(text: string, eventId?: string, retryMs?: number): void {
+  send(text: string, eventId?: string, retryMs?: number, event?: string): void {
     if (this.#ended) return;
     const direct = this.#chunked && this.#response.socket !== null;
-    this.#outlet.write(direct ? chunkOf(text, eventId, retryMs) : frameEvent(text, eventId, retryMs));
+    this.#outlet.write(direct ? chunkOf(text, eventId, retryMs, event) : frameEvent(text, eventId, retryMs, event));
   }
 
   /** A comment, so that nothing between here and the client takes the silence for an end. */

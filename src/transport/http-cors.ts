@@ -10,9 +10,13 @@ const MAX_AGE_S = "600";
 const MIRRORED = /^mcp-param-[a-z0-9_-]{1,64}$/;
 
 /** Lets pages of an allowed origin read the answer. Without credentials: tokens are sent by the page itself, never by the browser. */
+export function originHeaders(origin: string): Readonly<Record<string, string>> {
+  return { "access-control-allow-origin": origin, "access-control-expose-headers": EXPOSED };
+}
+
 export function allowOrigin(response: ServerResponse, origin: string): void {
-  response.setHeader("access-control-allow-origin", origin);
-  response.setHeader("access-control-expose-headers", EXPOSED);
+  const headers = originHeaders(origin);
+  for (const name in headers) response.setHeader(name, headers[name] ?? "");
 }
 
 /** What a browser asks before it lets a page call. */

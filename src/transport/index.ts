@@ -18,3 +18,4 @@ export { serveStdio, type StdioDoor, type StdioOptions } from "./stdio.ts";
 export { serveTcp } from "./tcp.ts";
 export { TCP_LIMITS, type TcpDoor, type TcpLimits, type TcpOptions } from "./tcp-options.ts";
 export { AUTHORIZATION_KEY } from "./tcp-token.ts";
+export { webDoor, type WebDoor, type WebLimits, type WebOptions } from "./web/index.ts";

@@ -1,0 +1,71 @@
+import type { CancelSignal } from "../../contract/index.ts";
+import { HeaderList } from "../http-headers.ts";
+
+/** A whole body, or why there is none. */
+export type Body = Uint8Array | "too-large" | "unreadable";
+
+/** A request on its way, whichever server took it in. */
+export interface Arrival {
+  readonly method: string;
+  /** Path and query. */
+  readonly url: string;
+  readonly headers: HeaderList;
+  readonly peer?: string;
+  /** The client, or its server, has given the request up. */
+  readonly gone: CancelSignal;
+  /** `late` ends the wait. */
+  read(limit: number, late: AbortSignal): Promise<Body>;
+}
+
+export function arrivalOf(request: Request): Arrival {
+  const url = new URL(request.url);
+  const raw = Array.from(request.headers).flat();
+  // A request that was never on a wire names its host in its URL only.
+  if (!request.headers.has("host")) raw.push("host", url.host);
+  return {
+    method: request.method,
+    url: url.pathname + url.search,
+    headers: new HeaderList(raw),
+    gone: request.signal,
+    read: (limit, late) => readStream(request, limit, late),
+  };
+}
+
+async function readStream(request: Request, limit: number, late: AbortSignal): Promise<Body> {
+  // Whoever handed it on has read it.
+  if (request.bodyUsed) return "unreadable";
+  if (request.body === null) return new Uint8Array();
+  const reader = request.body.getReader();
+  const stop = (): void => void reader.cancel().catch(() => undefined);
+  late.addEventListener("abort", stop, { once: true });
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return late.aborted ? "unreadable" : joined(pieces, size);
+      const piece: unknown = value;
+      if (!(piece instanceof Uint8Array)) return "unreadable";
+      size += piece.byteLength;
+      if (size > limit) {
+        stop();
+        return "too-large";
+      }
+      pieces.push(piece);
+    }
+  } catch {
+    return "unreadable";
+  } finally {
+    late.removeEventListener("abort", stop);
+  }
+}
+
+export function joined(pieces: readonly Uint8Array[], size: number): Uint8Array<ArrayBuffer> {
+  const whole = new Uint8Array(size);
+  let at = 0;
+  for (const piece of pieces) {
+    whole.set(piece, at);
+    at += piece.byteLength;
+  }
+  return whole;
+}

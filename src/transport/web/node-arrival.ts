@@ -1,0 +1,63 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { Cancellation } from "../../contract/index.ts";
+import { HeaderList } from "../http-headers.ts";
+import { type Arrival, type Body, joined } from "./arrival.ts";
+
+/** `parsed`: the body as a framework has read it already. Default: what it left in `request.body`. */
+export function nodeArrival(request: IncomingMessage, response: ServerResponse, parsed: unknown): Arrival {
+  const gone = new Cancellation();
+  response.once("close", () => {
+    if (!response.writableFinished) gone.abort();
+  });
+  // Express hands its `next` on as a third argument.
+  const given = parsed === undefined || typeof parsed === "function" ? left(request) : parsed;
+  const peer = request.socket.remoteAddress;
+  return {
+    method: request.method ?? "GET",
+    url: request.url ?? "/",
+    headers: new HeaderList(request.rawHeaders),
+    ...(peer === undefined ? {} : { peer }),
+    gone,
+    read: async (limit, late) => (given === undefined ? readMessage(request, limit, late) : bodyOf(given, limit)),
+  };
+}
+
+function left(request: IncomingMessage): unknown {
+  return "body" in request ? request.body : undefined;
+}
+
+function bodyOf(given: unknown, limit: number): Body {
+  try {
+    const bytes = given instanceof Uint8Array ? given : new TextEncoder().encode(typeof given === "string" ? given : JSON.stringify(given));
+    return bytes.byteLength > limit ? "too-large" : bytes;
+  } catch {
+    // Nested deeper than can be written.
+    return "unreadable";
+  }
+}
+
+function readMessage(request: IncomingMessage, limit: number, late: AbortSignal): Promise<Body> {
+  if (request.readableEnded || request.destroyed) return Promise.resolve("unreadable");
+  return new Promise((resolve) => {
+    const pieces: Uint8Array[] = [];
+    let size = 0;
+    const finish = (body: Body): void => {
+      request.off("data", taken);
+      late.removeEventListener("abort", lost);
+      // What still comes is thrown away, so that the client reads its answer.
+      request.resume();
+      resolve(body);
+    };
+    const taken = (piece: Buffer): void => {
+      size += piece.byteLength;
+      if (size > limit) finish("too-large");
+      else pieces.push(piece);
+    };
+    const lost = (): void => finish("unreadable");
+    request.on("data", taken);
+    request.once("end", () => finish(joined(pieces, size)));
+    request.once("error", lost);
+    request.once("close", lost);
+    late.addEventListener("abort", lost, { once: true });
+  });
+}

@@ -1,0 +1,28 @@
+import type { Answer } from "../../contract/index.ts";
+import { joined } from "./arrival.ts";
+
+type Headers = Readonly<Record<string, string>>;
+
+const encoder = new TextEncoder();
+
+function bytesOf(body: NonNullable<Answer["body"]>): Uint8Array<ArrayBuffer> {
+  if (typeof body === "string") return encoder.encode(body);
+  const pieces = (body instanceof Uint8Array ? [body] : body).map((piece) => (typeof piece === "string" ? encoder.encode(piece) : piece));
+  return joined(
+    pieces,
+    pieces.reduce((size, piece) => size + piece.byteLength, 0),
+  );
+}
+
+/** A whole answer as a web response. `also`: headers of the door. */
+export function responseOf({ status, headers, body }: Answer, also: Headers, head: boolean): Response {
+  if (body === undefined) return new Response(null, { status, headers: { ...headers, ...also } });
+  const bytes = bytesOf(body);
+  const about = { "content-type": "application/json", "content-length": String(bytes.byteLength) };
+  return new Response(head ? null : bytes, { status, headers: { ...about, ...headers, ...also } });
+}
+
+/** The last message of a stream. */
+export function textOf(body: NonNullable<Answer["body"]>): string {
+  return typeof body === "string" ? body : new TextDecoder().decode(bytesOf(body));
+}

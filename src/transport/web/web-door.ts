@@ -1,0 +1,61 @@
+import { systemClock, TroupeError } from "../../contract/index.ts";
+import { httpGuard } from "../http-guard.ts";
+import { HTTP_LIMITS } from "../http-options.ts";
+import { checkPath } from "../http-routes.ts";
+import { OpenStreams } from "../open-streams.ts";
+import { arrivalOf } from "./arrival.ts";
+import { nodeArrival } from "./node-arrival.ts";
+import { writeOut } from "./node-response.ts";
+import { WebFace } from "./web-face.ts";
+import type { WebDoor, WebOptions } from "./web-options.ts";
+import { webRoutes } from "./web-routes.ts";
+
+/**
+ * Streamable HTTP as functions of a request, for applications that listen themselves. As strict as `serveHttp`: Host and
+ * Origin are checked, everything is bounded. Throws `DOOR_OPTION`.
+ */
+export function webDoor(options: WebOptions): WebDoor {
+  const { gateway, path = "/mcp", auth, allowedHosts = [], allowedOrigins = [], ready = () => true, clock = systemClock, log } = options;
+  checkPath(path, "the endpoint's path");
+  for (const origin of allowedOrigins)
+    if (origin !== "*" && !/^https?:\/\/[^/?#@]+\/?$/i.test(origin))
+      throw new TroupeError("DOOR_OPTION", `"${origin}" is not an origin: give scheme and host, https://app.example.`);
+  const limits = { ...HTTP_LIMITS, ...options.limits };
+  const streams = new OpenStreams(limits, clock);
+  let closing = false;
+  const face = new WebFace({
+    gateway,
+    route: webRoutes({ path, auth, ready, closing: () => closing }),
+    path,
+    guard: httpGuard({
+      host: "127.0.0.1",
+      allowedHosts,
+      allowedOrigins,
+      ...(auth?.resource === undefined ? {} : { resource: auth.resource }),
+    }),
+    streams,
+    auth,
+    cors: allowedOrigins.length > 0,
+    closing: () => closing,
+    limits,
+    clock,
+    log,
+  });
+  const shut = async (graceMs: number): Promise<void> => {
+    closing = true;
+    const { promise: late, resolve: giveUp } = Promise.withResolvers<void>();
+    const undo = clock.after(graceMs, giveUp);
+    await Promise.race([face.idle(), late]);
+    undo();
+    streams.endAll();
+  };
+  let closed: Promise<void> | undefined;
+  const close = ({ graceMs = 5_000 }: { readonly graceMs?: number } = {}): Promise<void> => (closed ??= shut(graceMs));
+  return {
+    fetch: (request) => face.handle(arrivalOf(request)),
+    fetchAs: (caller, request) => face.handle(arrivalOf(request), caller),
+    node: async (request, response, body) => writeOut(await face.handle(nodeArrival(request, response, body)), response),
+    close,
+    [Symbol.asyncDispose]: () => close(),
+  };
+}

@@ -1,0 +1,52 @@
+import { Cancellation, type Caller, type Channel, type Exchange } from "../../contract/index.ts";
+import type { Arrival } from "./arrival.ts";
+
+export interface WebExchangeParts {
+  readonly arrival: Arrival;
+  readonly caller: Caller;
+  readonly body: Uint8Array | undefined;
+  readonly posture: "meta" | undefined;
+  /** A token was checked; it is not shown to whoever answers. */
+  readonly checked: boolean;
+  /** Answers with a stream, or refuses one. */
+  readonly open: (exchange: WebExchange, headers: Readonly<Record<string, string>> | undefined) => Channel;
+}
+
+/** One request to the gateway. */
+export class WebExchange implements Exchange {
+  readonly verb: Exchange["verb"];
+  readonly caller: Caller;
+  readonly body?: Uint8Array;
+  readonly posture?: "meta";
+  readonly gone = new Cancellation();
+  /** The handler is done; the stream may go on. */
+  answered = false;
+  /** The token that opened the stream has expired: what it had begun is answered, and nothing after. */
+  expired = false;
+  readonly #parts: WebExchangeParts;
+  #stream: Channel | undefined;
+
+  constructor(parts: WebExchangeParts) {
+    const { arrival, caller, body, posture } = parts;
+    this.#parts = parts;
+    this.verb = arrival.method === "POST" || arrival.method === "DELETE" ? arrival.method : "GET";
+    this.caller = caller;
+    if (body !== undefined) this.body = body;
+    if (posture !== undefined) this.posture = posture;
+    const left = (): void => this.gone.abort();
+    if (arrival.gone.aborted) left();
+    else arrival.gone.addEventListener("abort", left, { once: true });
+  }
+
+  header(name: string): string | undefined {
+    return this.#parts.checked && name === "authorization" ? undefined : this.#parts.arrival.headers.get(name);
+  }
+
+  get opened(): Channel | undefined {
+    return this.#stream;
+  }
+
+  stream(headers?: Readonly<Record<string, string>>): Channel {
+    return (this.#stream ??= this.#parts.open(this, headers));
+  }
+}

@@ -1,0 +1,218 @@
+import type { Answer, Caller, Channel, Clock, Gateway, Log } from "../../contract/index.ts";
+import { refusal } from "../../gateway/index.ts";
+import { isLoopback } from "../address.ts";
+import { type Authenticator, type ChallengeContext, metadataUrlOf, refuseToken, type Verdict } from "../auth/index.ts";
+import { originHeaders, preflight } from "../http-cors.ts";
+import type { HttpGuard } from "../http-guard.ts";
+import { pathOf, refuseHead } from "../http-head.ts";
+import { accepts, isJson } from "../http-media.ts";
+import type { OpenStreams } from "../open-streams.ts";
+import type { Arrival, Body } from "./arrival.ts";
+import { responseOf, textOf } from "./web-answer.ts";
+import { WebExchange } from "./web-exchange.ts";
+import type { WebLimits } from "./web-options.ts";
+import type { WebRoute } from "./web-routes.ts";
+import { WebStream } from "./web-stream.ts";
+
+const VERBS = ["POST", "GET", "DELETE"];
+const PAGE_VERBS = ["GET", "HEAD"];
+const DEAD: Channel = { send() {}, ready: false, onReady: () => () => {}, gone: AbortSignal.abort(), close() {} };
+const EVENTS = { "content-type": "text/event-stream", "cache-control": "no-cache, no-transform", "x-accel-buffering": "no" };
+
+export interface WebFaceOptions {
+  readonly gateway: Gateway;
+  readonly route: (path: string, resource: string) => WebRoute | undefined;
+  readonly path: string;
+  readonly guard: HttpGuard;
+  readonly streams: OpenStreams;
+  readonly auth: Authenticator | undefined;
+  readonly cors: boolean;
+  readonly closing: () => boolean;
+  readonly limits: WebLimits;
+  readonly clock: Clock;
+  readonly log: Log | undefined;
+}
+
+type Verified = Exclude<Verdict, { refused: unknown }>;
+
+/** What is known of a request once its head was looked at. */
+interface Admitted {
+  readonly arrival: Arrival;
+  readonly posture: "meta" | undefined;
+  readonly challenge: ChallengeContext;
+  /** Of every answer. */
+  readonly also: Readonly<Record<string, string>>;
+}
+
+/** The same checks in the same order as the door on node:http, for requests that some application took in. */
+export class WebFace {
+  readonly #options: WebFaceOptions;
+  #running = 0;
+  #onIdle: (() => void) | undefined;
+
+  constructor(options: WebFaceOptions) {
+    this.#options = options;
+  }
+
+  /** Settles when nothing runs. */
+  idle(): Promise<void> {
+    if (this.#running === 0) return Promise.resolve();
+    return new Promise((done) => {
+      this.#onIdle = done;
+    });
+  }
+
+  /** `known`: who calls, where the application has found that out. */
+  async handle(arrival: Arrival, known?: Caller): Promise<Response> {
+    const { guard, limits, auth, cors } = this.#options;
+    const { headers, method } = arrival;
+    const plain = (answer: Answer, also: Readonly<Record<string, string>> = {}): Response => responseOf(answer, also, method === "HEAD");
+    const wrong = refuseHead({ guard, headers: limits.headers }, headers, arrival.url);
+    if (wrong !== undefined) return plain(wrong);
+    const origin = headers.get("origin");
+    const also = { ...(cors ? { vary: "Origin" } : {}), ...(guard.cors(origin) ? originHeaders(origin) : {}) };
+    const refuse = (answer: Answer): Response => plain(answer, also);
+    const resource = auth?.resource ?? `http://${headers.get("host") ?? ""}${this.#options.path}`;
+    const route = this.#options.route(pathOf(arrival.url), resource);
+    if (route === undefined) return refuse(refusal("PATH", `There is nothing at this path: MCP is at ${this.#options.path}.`));
+    const verbs = "page" in route ? PAGE_VERBS : VERBS;
+    if (method === "OPTIONS") {
+      const asks = guard.cors(origin) && headers.get("access-control-request-method") !== undefined;
+      return refuse(asks ? preflight(headers, verbs) : { status: 204, headers: { allow: [...verbs, "OPTIONS"].join(", ") } });
+    }
+    if (!verbs.includes(method))
+      return refuse(refusal("VERB", `This path takes ${verbs.join(", ")}.`, { allow: [...verbs, "OPTIONS"].join(", ") }));
+    if ("page" in route) return refuse(route.page());
+    if (this.#options.closing()) return refuse(refusal("UNAVAILABLE", "The server is closing: try again elsewhere or later."));
+    const challenge: ChallengeContext =
+      auth === undefined || auth.issuers.length === 0
+        ? { scopes: auth?.scopes ?? [] }
+        : { scopes: auth.scopes, metadataUrl: metadataUrlOf(resource) };
+    const verdict = await this.#verdict(arrival, resource, known);
+    if ("refused" in verdict) {
+      this.#options.log?.("notice", { event: "request-refused", door: "web", why: verdict.refused });
+      return refuse(refuseToken(verdict, challenge));
+    }
+    const media = refuseMedia(arrival);
+    if (media !== undefined) return refuse(media);
+    const body = method === "POST" ? await this.#read(arrival) : undefined;
+    if (body !== undefined && "status" in body) return refuse(body);
+    return this.#dispatch({ arrival, posture: route.posture, challenge, also }, verdict, body);
+  }
+
+  async #verdict({ headers }: Arrival, resource: string, known: Caller | undefined): Promise<Verdict> {
+    if (known !== undefined) return { caller: known };
+    const { auth } = this.#options;
+    if (auth === undefined) return { caller: { scopes: [] } };
+    try {
+      return await auth.check(headers.get("authorization"), resource);
+    } catch {
+      return { refused: "unavailable", why: "The token cannot be checked now: try again." };
+    }
+  }
+
+  async #read(arrival: Arrival): Promise<Uint8Array | Answer> {
+    const { bodyBytes, requestMs } = this.#options.limits;
+    const tooLarge = (): Answer => refusal("TOO_LARGE", `A body may have at most ${bodyBytes} bytes: send less at once.`);
+    const length = arrival.headers.get("content-length");
+    if (length !== undefined && Number(length) > bodyBytes) return tooLarge();
+    const late = new AbortController();
+    const undo = this.#options.clock.after(requestMs, () => late.abort());
+    const body: Body = await arrival.read(bodyBytes, late.signal);
+    undo();
+    if (late.signal.aborted) return refusal("LATE", "The request did not arrive in time.");
+    if (body === "too-large") return tooLarge();
+    if (body !== "unreadable") return body;
+    return refusal("INVALID_REQUEST", "The body cannot be read: hand the request on as it came, or its body as it was parsed.");
+  }
+
+  #dispatch(admitted: Admitted, verified: Verified, body: Uint8Array | undefined): Promise<Response> {
+    const { arrival, posture, challenge, also } = admitted;
+    const { promise, resolve } = Promise.withResolvers<Response>();
+    const caller: Caller = arrival.peer === undefined ? verified.caller : { ...verified.caller, peer: arrival.peer };
+    const exchange = new WebExchange({
+      arrival,
+      caller,
+      body,
+      posture,
+      checked: this.#options.auth !== undefined,
+      open: (opening, headers) => this.#open(opening, verified, (response) => resolve(response), { ...headers, ...also }),
+    });
+    this.#running += 1;
+    // A handler's first steps are no part of `handle`: it must not throw where it is called.
+    const run = async (): Promise<void> => {
+      try {
+        const answer = await this.#options.gateway.exchange(exchange);
+        const { opened } = exchange;
+        if (opened === undefined) return resolve(responseOf(withMetadata(answer, challenge), also, false));
+        if (answer.body !== undefined) opened.send(textOf(answer.body));
+        exchange.answered = true;
+        if (answer.open !== true || exchange.expired) opened.close();
+      } catch (error) {
+        this.#options.log?.("error", { event: "exchange-failed", door: "web", name: error instanceof Error ? error.name : typeof error });
+        exchange.opened?.close();
+        resolve(responseOf({ ...refusal("INTERNAL", "Something failed here."), status: 500 }, also, false));
+      } finally {
+        this.#running -= 1;
+        if (this.#running === 0) this.#onIdle?.();
+      }
+    };
+    void run();
+    return promise;
+  }
+
+  #open(
+    exchange: WebExchange,
+    { expiresAt }: Verified,
+    answer: (response: Response) => void,
+    also: Readonly<Record<string, string>>,
+  ): Channel {
+    const { streams, limits, clock, log } = this.#options;
+    const { caller } = exchange;
+    const unbounded = caller.principal === undefined && (caller.peer === undefined || isLoopback(caller.peer));
+    const leave = streams.admit(caller, unbounded);
+    if (leave === undefined) {
+      log?.("warning", { event: "stream-refused", door: "web", reason: "streams" });
+      answer(responseOf(refusal("BUSY", "Too many streams are open: close one.", { "retry-after": "5" }), also, false));
+      return DEAD;
+    }
+    const undo = [leave];
+    const stream = new WebStream({
+      limits,
+      clock,
+      onDrop: (reason) => log?.("warning", { event: "client-dropped", door: "web", reason }),
+      onEnd: () => {
+        for (const one of undo.splice(0)) one();
+      },
+    });
+    undo.push(streams.add(stream));
+    if (expiresAt !== undefined) {
+      const expire = (): void => {
+        exchange.expired = true;
+        if (exchange.answered) stream.evict();
+      };
+      undo.push(clock.after(expiresAt - clock.now(), expire));
+    }
+    const lost = (): void => stream.lose();
+    if (exchange.gone.aborted) lost();
+    else exchange.gone.addEventListener("abort", lost);
+    stream.gone.addEventListener("abort", () => exchange.gone.abort(), { once: true });
+    answer(new Response(stream.body, { status: 200, headers: { ...EVENTS, ...also } }));
+    return stream;
+  }
+}
+
+function refuseMedia({ method, headers }: Arrival): Answer | undefined {
+  if (method === "DELETE") return undefined;
+  const admits = accepts(headers.get("accept"));
+  if (method === "GET") return admits.events ? undefined : refusal("NOT_ACCEPTABLE", "Send Accept: text/event-stream.");
+  if (!(admits.json && admits.events)) return refusal("NOT_ACCEPTABLE", "Send Accept: application/json, text/event-stream.");
+  return isJson(headers.get("content-type") ?? "") ? undefined : refusal("MEDIA_TYPE", "Send Content-Type: application/json.");
+}
+
+/** A challenge of the gateway's, with where to sign in. */
+function withMetadata(answer: Answer, { metadataUrl }: ChallengeContext): Answer {
+  const challenged = answer.headers?.["www-authenticate"];
+  if (challenged === undefined || metadataUrl === undefined) return answer;
+  return { ...answer, headers: { ...answer.headers, "www-authenticate": `${challenged}, resource_metadata="${metadataUrl}"` } };
+}

@@ -28,7 +28,10 @@ function randomOf(length: u64): string {
   const back = area(8);
   randomBytes(length, back);
   let hex = "";
-  for (let i: usize = 0; i < load<usize>(back + 4); i++) hex += load<u8>(load<usize>(back) + i).toString(16).padStart(2, "0");
+  for (let i: usize = 0; i < load<usize>(back + 4); i++)
+    hex += load<u8>(load<usize>(back) + i)
+      .toString(16)
+      .padStart(2, "0");
   return hex;
 }
 

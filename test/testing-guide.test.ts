@@ -7,7 +7,16 @@ import { actor } from "troupe";
 import { agenticServices, fromAgenticService } from "troupe/agentic";
 import { createGateway } from "troupe/gateway";
 import { registry } from "troupe/source";
-import { assertError, assertHasTools, assertToolResult, callToolRequest, testServer } from "troupe/testing";
+import {
+  assertError,
+  assertHasTools,
+  assertToolResult,
+  callToolRequest,
+  readTranscript,
+  recordTranscript,
+  replayTranscript,
+  testServer,
+} from "troupe/testing";
 import * as z from "zod";
 
 const counter = actor("counter", {
@@ -17,29 +26,36 @@ const counter = actor("counter", {
   tools: { add: { describe: "Adds one.", run: ({ state }) => `${(state.n += 1)}` } },
 });
 
-/** Lines without their indentation; imports by what they take from where, since a file has one of each. */
+/** Lines without their indentation. */
 const lines = (text: string): readonly string[] =>
   text
     .split("\n")
     .map((line) => line.trim())
     .filter((line) => line !== "");
-const taken = (line: string): readonly string[] | undefined => {
-  const [, names, from] = /^import \{ (.+) \} from "(.+)";$/.exec(line) ?? [];
-  return names?.split(", ").map((name) => `${name} from ${from}`);
-};
+/** What is imported from where: a file has one list of each. */
+const imported = (text: string): readonly string[] =>
+  Array.from(text.matchAll(/import \{([^}]+)\} from "(.+)";/g)).flatMap(([, names = "", from = ""]) =>
+    names
+      .split(",")
+      .map((name) => name.trim())
+      .filter((name) => name !== "")
+      .map((name) => `${name} from ${from}`),
+  );
 
 test("all code in the guide is in this file, line for line", () => {
   const page = readFileSync(join(import.meta.dirname, "../docs/guide/testing.md"), "utf8");
-  const own = lines(readFileSync(import.meta.filename, "utf8"));
-  const ownNames = new Set(own.flatMap((line) => taken(line) ?? []));
-  const whole = own.join("\n");
+  const whole = readFileSync(import.meta.filename, "utf8");
+
+  const ownNames = new Set(imported(whole));
+  const own = lines(whole).join("\n");
   const blocks = Array.from(page.matchAll(/```ts\n([\s\S]*?)\n```/g), ([, text = ""]) => text);
   assert.ok(blocks.length > 4);
   for (const block of blocks) {
-    const code = lines(block);
-    for (const name of code.flatMap((line) => taken(line) ?? [])) assert.ok(ownNames.has(name), name);
-    const rest = code.filter((line) => !line.startsWith("import ")).join("\n");
-    assert.ok(whole.includes(rest), rest);
+    for (const name of imported(block)) assert.ok(ownNames.has(name), name);
+    const rest = lines(block)
+      .filter((line) => !line.startsWith("import "))
+      .join("\n");
+    assert.ok(own.includes(rest), rest);
   }
 });
 
@@ -58,6 +74,16 @@ test("the guide's client", async () => {
   const sampling = () => ({ role: "assistant", model: "m", content: { type: "text", text: "42" } });
   const trusting = server.client({ answers: { sampling } });
   for (const client of [careful, trusting]) assertHasTools(await client.listTools(), "add");
+});
+
+test("the guide's transcript", async () => {
+  await using server = await testServer([counter]);
+  const transcript = await recordTranscript(server, { name: "adding" }, async (client) => {
+    assertToolResult(await client.callTool("add"), /\d/);
+  });
+  await using next = await testServer([counter]);
+  const kept = readTranscript(JSON.parse(JSON.stringify(transcript)));
+  assert.deepEqual(await replayTranscript(next, kept), []);
 });
 
 test("each way to a test server", async () => {

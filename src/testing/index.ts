@@ -34,3 +34,13 @@ export type { Definition, PromptResult, ResourceDefinition, ResourceResult, Temp
 export { type Served, testServer, type TestServer, type TestServerOptions, type Wires } from "./client/test-server.ts";
 export type { TestStream } from "./client/test-stream.ts";
 export type { TestEra } from "./client/wire.ts";
+export type { Difference } from "./transcript/differences.ts";
+export { recordTranscript, type RecordOptions } from "./transcript/record.ts";
+export { replayTranscript, type ReplayOptions } from "./transcript/replay.ts";
+export {
+  readTranscript,
+  type Transcript,
+  type TranscriptAnswer,
+  type TranscriptRequest,
+  type TranscriptStep,
+} from "./transcript/transcript.ts";

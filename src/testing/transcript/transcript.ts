@@ -1,0 +1,83 @@
+import type { Bag, Json } from "../../contract/index.ts";
+import type { Frame } from "../client/frames.ts";
+import { isBag, isBags } from "../client/message.ts";
+
+type Headers = Readonly<Record<string, readonly string[]>>;
+
+export interface TranscriptRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Headers;
+  readonly body: { readonly encoding: "utf8"; readonly value: string };
+  readonly is_base64: false;
+}
+
+export interface TranscriptStep {
+  readonly name: string;
+  readonly request: TranscriptRequest;
+}
+
+/** Either a body or frames; neither: there is none. */
+export interface TranscriptAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly cookies: readonly [];
+  readonly is_base64: false;
+  readonly body_json?: Json;
+  readonly sse_frames?: readonly Frame[];
+}
+
+/** A conversation over HTTP with an MCP server, in any language: what was sent, step by step, and what came back. */
+export interface Transcript {
+  readonly id: string;
+  readonly tier: "mcp";
+  readonly name: string;
+  /** What the server has to be. */
+  readonly setup: { readonly mcp: Bag };
+  readonly input: { readonly mcp: { readonly steps: readonly TranscriptStep[] } };
+  readonly expect: { readonly mcp: { readonly steps: readonly TranscriptAnswer[] } };
+}
+
+/** A transcript as a file holds it. Throws where it is none, saying what it misses. */
+export function readTranscript(value: unknown): Transcript {
+  if (isTranscript(value)) return value;
+  throw new Error(
+    "This is no transcript: it needs id, tier, name, setup.mcp, and as many input.mcp.steps (name, request) as expect.mcp.steps (status, headers).",
+  );
+}
+
+function isTranscript(value: unknown): value is Transcript {
+  if (!isBag(value) || typeof value["id"] !== "string" || typeof value["name"] !== "string" || value["tier"] !== "mcp") return false;
+  const steps = stepsIn(value["input"]);
+  const answers = stepsIn(value["expect"]);
+  if (!isBag(value["setup"]) || !isBag(value["setup"]["mcp"]) || steps?.length !== answers?.length) return false;
+  return steps !== undefined && answers !== undefined && steps.every(isStep) && answers.every(isAnswer);
+}
+
+function stepsIn(part: unknown): readonly Bag[] | undefined {
+  const mcp = isBag(part) ? part["mcp"] : undefined;
+  const steps = isBag(mcp) ? mcp["steps"] : undefined;
+  return isBags(steps) ? steps : undefined;
+}
+
+const isHeaders = (value: unknown): boolean =>
+  isBag(value) && Object.values(value).every((all) => Array.isArray(all) && all.every((one) => typeof one === "string"));
+
+function isStep({ name, request }: Bag): boolean {
+  if (typeof name !== "string" || !isBag(request)) return false;
+  const { method, path, headers, body } = request;
+  return (
+    typeof method === "string" &&
+    typeof path === "string" &&
+    isHeaders(headers) &&
+    isBag(body) &&
+    typeof body["value"] === "string" &&
+    body["encoding"] === "utf8"
+  );
+}
+
+function isAnswer({ status, headers, sse_frames: frames }: Bag): boolean {
+  const isFrame = ({ id, event, data }: Bag): boolean =>
+    typeof data === "string" && ["string", "undefined"].includes(typeof id) && ["string", "undefined"].includes(typeof event);
+  return typeof status === "number" && isHeaders(headers) && (frames === undefined || (isBags(frames) && frames.every(isFrame)));
+}

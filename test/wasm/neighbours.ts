@@ -17,7 +17,7 @@ export class Neighbours implements AsyncDisposable {
       assert.equal(text(await stage.request(name, bytes(`${name} ${n}`), never)), `${name} ${n}`);
       await stage.send("counter", bytes("add"));
       this.asked += 1;
-      await new Promise((done) => setTimeout(done, 10));
+      await new Promise((done) => setTimeout(done, 25));
     }
   }
 

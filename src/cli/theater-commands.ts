@@ -23,11 +23,10 @@ export const registerTheaterCommands = (program: Command, version: string): void
   program
     .command("theater-mcp")
     .description("Serve a Theater server, this one's or another's, to MCP clients.")
-    .option(
-      "--theater <address>",
-      "the Theater server, [host:]port",
-      (text: string) => parseHostPort(text, "--theater"),
-      parseHostPort(REMOTE, ""),
+    .addOption(
+      new Option("--theater <address>", "the Theater server, [host:]port")
+        .default(parseHostPort(REMOTE, "--theater"), REMOTE)
+        .argParser((text: string) => parseHostPort(text, "--theater")),
     )
     .addOption(
       new Option("--codec <codec>", "how it frames its messages; auto asks it").choices(["auto", "raw", "fragmenting"]).default("auto"),

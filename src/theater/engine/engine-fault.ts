@@ -1,4 +1,4 @@
-import { EngineError, type Reply, TroupeError } from "../../contract/index.ts";
+import { type Reply, TroupeError } from "../../contract/index.ts";
 import { ManifestError, WasmError } from "../../wasm/index.ts";
 import { StageError, type StageCode } from "../stage.ts";
 
@@ -26,14 +26,19 @@ const CODES: Readonly<Partial<Record<string, StageCode>>> = {
 
 const codeFor = (code: string): StageCode => CODES[code] ?? (code.startsWith("STORE_") ? "StoreError" : "ActorError");
 
-/** Whatever an engine, a store or a sandbox threw, as Theater calls it. */
-function stageError(error: unknown): StageError {
+/** Where the engine's own sentence speaks of what nobody has at these doors. */
+const SAID: Readonly<Partial<Record<string, string>>> = {
+  NO_ACTOR: "There is no such actor: list_actors tells the ids and names of those there are.",
+  ACTOR_STOPPED: "The actor has stopped: start_actor begins another.",
+};
+
+/** Whatever an engine, a store or a sandbox threw, as Theater calls it. `onFault` is told of what has no name there. */
+function stageError(error: unknown, onFault: ((error: unknown) => void) | undefined): StageError {
   if (error instanceof StageError) return error;
   if (error instanceof ManifestError || error instanceof WasmError)
     return new StageError("InvalidRequest", error.message, { cause: error });
-  // A guest does not crash: what did was beneath it.
-  if (error instanceof EngineError && error.code === "CRASHED" && error.cause instanceof TroupeError) return stageError(error.cause);
-  if (error instanceof TroupeError) return new StageError(codeFor(error.code), error.message, { cause: error });
+  if (error instanceof TroupeError) return new StageError(codeFor(error.code), SAID[error.code] ?? error.message, { cause: error });
+  onFault?.(error);
   return new StageError("InternalError", "This failed for a reason of the server's own: its log says which.", { cause: error });
 }
 
@@ -48,10 +53,10 @@ export function valueOf(reply: Reply): unknown {
 }
 
 /** Runs it; what it throws is a `StageError`. */
-export async function staged<T>(run: () => Promise<T>): Promise<T> {
+export async function staged<T>(run: () => Promise<T>, onFault?: (error: unknown) => void): Promise<T> {
   try {
     return await run();
   } catch (error) {
-    throw stageError(error);
+    throw stageError(error, onFault);
   }
 }

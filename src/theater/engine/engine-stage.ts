@@ -1,4 +1,14 @@
-import type { ActorId, Behaviour, Change, ContentStore, Engine, Entropy, Json, Snapshot } from "../../contract/index.ts";
+import {
+  EngineError,
+  type ActorId,
+  type Behaviour,
+  type Change,
+  type ContentStore,
+  type Engine,
+  type Entropy,
+  type Json,
+  type Snapshot,
+} from "../../contract/index.ts";
 import { readHeader } from "../../chain/index.ts";
 import { GUEST, type Guests } from "../../wasm/index.ts";
 import type { ChannelPeer, EventQuery, StageActor, StageChange, StageChannel, StageDetails, StageEvent, StageStart } from "../stage.ts";
@@ -45,7 +55,7 @@ export class EngineStage implements TheaterStage {
   }
 
   async list(limit: number, after?: string): Promise<readonly StageActor[]> {
-    return staged(async () => {
+    return this.#staged(async () => {
       const from = after === undefined ? undefined : await addressed(this.#engine, after);
       const changes = await this.#engine.list({ live: true, limit, ...(from === undefined ? {} : { after: from }) });
       const read = await Promise.all(changes.map(({ id }) => this.#engine.read(id)));
@@ -54,15 +64,15 @@ export class EngineStage implements TheaterStage {
   }
 
   count(): Promise<number> {
-    return staged(() => this.#engine.count({ live: true }));
+    return this.#staged(() => this.#engine.count({ live: true }));
   }
 
   actor(id: string): Promise<StageDetails> {
-    return staged(async () => detailsOf(await this.#known(id), this.#options.contents));
+    return this.#staged(async () => detailsOf(await this.#known(id), this.#options.contents));
   }
 
   state(id: string): Promise<Uint8Array | undefined> {
-    return staged(async () => {
+    return this.#staged(async () => {
       const snapshot = await this.#known(id);
       const guest = guestIn(snapshot);
       if (guest === undefined) return bytesOf(snapshot.state);
@@ -74,14 +84,14 @@ export class EngineStage implements TheaterStage {
   }
 
   start(start: StageStart): Promise<StageActor> {
-    return staged(async () => {
+    return this.#staged(async () => {
       const to = start.manifest.startsWith(KIND) ? await this.#startKind(start) : await this.#startGuest(start);
       return actorOf(await this.#known(to));
     });
   }
 
   stop(id: string): Promise<void> {
-    return staged(async () => {
+    return this.#staged(async () => {
       const actor = await this.#running(id);
       await this.#engine.stop(actor.id, "stopped by an operator");
     });
@@ -92,7 +102,7 @@ export class EngineStage implements TheaterStage {
   }
 
   restart(id: string): Promise<StageActor> {
-    return staged(async () => {
+    return this.#staged(async () => {
       const before = await this.#running(id);
       await this.#engine.restart(before.id);
       if (guestIn(before) !== undefined) valueOf(await this.#engine.call({ to: before.id, action: "resume", args: {} }));
@@ -101,7 +111,7 @@ export class EngineStage implements TheaterStage {
   }
 
   send(id: string, data: Uint8Array): Promise<void> {
-    return staged(async () => {
+    return this.#staged(async () => {
       const actor = await this.#playing(id);
       const message = guestIn(actor) === undefined ? said(data) : { action: "send", args: { data: base64(data) } };
       await this.#engine.send({ to: actor.id, ...message });
@@ -109,17 +119,26 @@ export class EngineStage implements TheaterStage {
   }
 
   request(id: string, data: Uint8Array, signal: AbortSignal): Promise<Uint8Array> {
-    return staged(async () => {
+    return this.#staged(async () => {
       const actor = await this.#playing(id);
-      if (guestIn(actor) === undefined) return bytesOf(valueOf(await this.#engine.call({ to: actor.id, ...said(data) }, { signal })));
-      const args = { data: base64(data) };
-      const answer = guestAnswer(valueOf(await this.#engine.call({ to: actor.id, action: "request", args }, { signal })));
+      const isGuest = guestIn(actor) !== undefined;
+      const message = isGuest ? { action: "request", args: { data: base64(data) } } : said(data);
+      const reply = await this.#engine.call({ to: actor.id, ...message }, { signal }).catch((error: unknown) => {
+        throw isRestart(error, signal)
+          ? new StageError(
+              "ActorError",
+              `${nameOf(actor)} was restarted before it answered: ask again. Its events tell what it did until then.`,
+            )
+          : error;
+      });
+      if (!isGuest) return bytesOf(valueOf(reply));
+      const answer = guestAnswer(valueOf(reply));
       return new Uint8Array(Buffer.from(typeof answer["data"] === "string" ? answer["data"] : "", "base64"));
     });
   }
 
   open(id: string, initial: Uint8Array, peer: ChannelPeer): Promise<StageChannel> {
-    return staged(async () => {
+    return this.#staged(async () => {
       const actor = await this.#playing(id);
       if (guestIn(actor) === undefined)
         throw new StageError("ChannelRejected", `${actor.id} is no WebAssembly guest, and takes no channels: send it messages.`);
@@ -128,14 +147,14 @@ export class EngineStage implements TheaterStage {
   }
 
   events(id: string, query: EventQuery): Promise<readonly StageEvent[]> {
-    return staged(async () => {
+    return this.#staged(async () => {
       const actor = await this.#known(id);
       return pageOf(this.#engine, actor.id, actor.uid, actor.seq, query);
     });
   }
 
   event(eventId: string): Promise<StageEvent | undefined> {
-    return staged(async () => {
+    return this.#staged(async () => {
       const event = await this.#engine.event(eventId);
       if (event === undefined) return undefined;
       const actor = await this.#engine.read(readHeader(event).actor);
@@ -148,15 +167,15 @@ export class EngineStage implements TheaterStage {
   }
 
   async chain(id: string): Promise<readonly TheaterEvent[]> {
-    return staged(async () => this.#chains.whole(await this.#known(id)));
+    return this.#staged(async () => this.#chains.whole(await this.#known(id)));
   }
 
   follow(id: string, listener: { event(event: TheaterEvent): void; ended(end: ActorEnd): void }): Promise<() => void> {
-    return staged(async () => this.#chains.follow(await this.#known(id), listener));
+    return this.#staged(async () => this.#chains.follow(await this.#known(id), listener));
   }
 
   update(id: string, component: string): Promise<void> {
-    return staged(async () => {
+    return this.#staged(async () => {
       const actor = await this.#running(id);
       const guest = guestIn(actor);
       if (guest === undefined)
@@ -174,12 +193,16 @@ export class EngineStage implements TheaterStage {
   }
 
   content(digest: string): Promise<Uint8Array | undefined> {
-    return staged(() => this.#options.contents.get(digest));
+    return this.#staged(() => this.#options.contents.get(digest));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#chains.close();
     await this.#channels.closeAll();
+  }
+
+  #staged<T>(run: () => Promise<T>): Promise<T> {
+    return staged(run, this.#options.onFault);
   }
 
   // ── whom it is about ──────────────────────────────────────────────────────
@@ -268,7 +291,8 @@ export class EngineStage implements TheaterStage {
   }
 }
 
-const nameOf = (snapshot: Snapshot): string => actorOf(snapshot).name;
+/** Several may run under one manifest's name. */
+const nameOf = (snapshot: Snapshot): string => `${actorOf(snapshot).name} (${snapshot.uid})`;
 const base64 = (data: Uint8Array): string => Buffer.from(data).toString("base64");
 
 function jsonOf(bytes: Uint8Array): Json {
@@ -278,3 +302,7 @@ function jsonOf(bytes: Uint8Array): Json {
     throw new StageError("InvalidRequest", "The initial state of an actor that is no guest is JSON text.", { cause: error });
   }
 }
+
+/** A restart cancels what runs, though nobody who asked has left. */
+const isRestart = (error: unknown, signal: AbortSignal): boolean =>
+  error instanceof EngineError && error.code === "CANCELLED" && !signal.aborted;

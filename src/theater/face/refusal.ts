@@ -21,7 +21,8 @@ const NEXT: Readonly<Partial<Record<StageCode, string>>> = {
 // Where the actor itself may be what is in the way.
 const MAYBE_HALTED: ReadonlySet<StageCode> = new Set(["ActorError", "ActorNotRunning"]);
 
-const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`);
+// What ends in an example, such as lines of a manifest, ends there.
+const sentence = (text: string): string => (/[.!?]$/.test(text) || text.includes("\n") ? text : `${text}.`);
 
 /** A failure as a tool's error: Theater's name for it, what was wrong, and the next step. Rethrows what is neither. */
 export async function toolRefusal(stage: Pick<Stage, "actor">, error: unknown, actor: unknown): Promise<Refused> {
@@ -30,7 +31,8 @@ export async function toolRefusal(stage: Pick<Stage, "actor">, error: unknown, a
   const { code, message } = error;
   const why = sentence(message === "" ? code : message);
   const next = (MAYBE_HALTED.has(code) && typeof actor === "string" ? await halted(stage, actor, why) : undefined) ?? NEXT[code];
-  const named = next === undefined || next.split(" ").some((word) => word.includes("_") && why.includes(word)) ? "" : ` ${next}`;
+  const named =
+    next === undefined || why.includes("\n") || next.split(" ").some((word) => word.includes("_") && why.includes(word)) ? "" : ` ${next}`;
   return { refused: { code, message: `${code}: ${why}${named}` } };
 }
 

@@ -204,8 +204,9 @@ class RemoteStage implements Stage {
 
   /** The connection was closed in place of an answer. */
   async #unanswered(id: string, what: string): Promise<StageError> {
-    const all = await this.#roster.all();
-    if (!all.some((actor) => actor.id === id)) return notFound(id, this.#settings);
+    // Where the server has gone as well, that it has says less than that something was asked of it.
+    const all = await this.#roster.all().catch(() => undefined);
+    if (all?.some((actor) => actor.id === id) === false) return notFound(id, this.#settings);
     const { server } = this.#settings;
     const sentence = `The connection to ${server} was closed in place of ${what}, so whether anything was done is unknown: read the actor's events to see. It was not sent again where that could do it twice.`;
     return new StageError("CommunicationError", sentence);

@@ -28,7 +28,7 @@ export class Starter {
       throw new StageError("InvalidRequest", sentence);
     }
     if (name !== undefined) {
-      throw new StageError("InvalidRequest", `${server} gives no names: leave \`name\` away, or give one in the manifest.`);
+      throw new StageError("InvalidRequest", `No name can be given to ${server}: leave \`name\` away, and keep the id it answers.`);
     }
     if (!(await this.#permits.take(limits.replyMs))) {
       throw new StageError("Timeout", `Too many actors are being started at ${server}: wait for them, then try again.`);

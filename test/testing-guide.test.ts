@@ -12,6 +12,7 @@ import {
   assertHasTools,
   assertToolResult,
   callToolRequest,
+  clientMatrix,
   readTranscript,
   recordTranscript,
   replayTranscript,
@@ -74,6 +75,17 @@ test("the guide's client", async () => {
   const sampling = () => ({ role: "assistant", model: "m", content: { type: "text", text: "42" } });
   const trusting = server.client({ answers: { sampling } });
   for (const client of [careful, trusting]) assertHasTools(await client.listTools(), "add");
+});
+
+test("the guide's matrix", async () => {
+  await using server = await testServer([counter]);
+  const found = await clientMatrix((options) => server.client(options), { calls: [{ name: "add" }] });
+  assert.deepEqual(found, []);
+  const page = readFileSync(join(import.meta.dirname, "../docs/guide/testing.md"), "utf8");
+  await using gone = await testServer({ exchange: () => ({ status: 503 }) });
+  const rows = (await clientMatrix((options) => gone.client(options))).map(({ client }) => client);
+  assert.equal(rows.length, 5);
+  for (const row of rows) assert.ok(page.includes(`\n| \`${row}\` |`), row);
 });
 
 test("the guide's transcript", async () => {

@@ -31,7 +31,7 @@ export {
   readResourceRequest,
 } from "./client/requests.ts";
 export type { Definition, PromptResult, ResourceDefinition, ResourceResult, TemplateDefinition, ToolResult } from "./client/results.ts";
-export { type Served, testServer, type TestServer, type TestServerOptions, type Wires } from "./client/test-server.ts";
+export { type Holding, type Served, testServer, type TestServer, type TestServerOptions, type Wires } from "./client/test-server.ts";
 export type { TestStream } from "./client/test-stream.ts";
 export type { TestEra } from "./client/wire.ts";
 export type { Difference } from "./transcript/differences.ts";
@@ -44,3 +44,5 @@ export {
   type TranscriptRequest,
   type TranscriptStep,
 } from "./transcript/transcript.ts";
+export { clientMatrix, type Finding, type MatrixOptions } from "./matrix/client-matrix.ts";
+export type { MatrixCall } from "./matrix/rows.ts";

@@ -221,10 +221,12 @@ describe("the test server", () => {
     const made = await testServer((wires) => {
       const gateway = createGateway({ ...wires, source, info: { name: "own", version: "2" } });
       return {
-        exchange: (exchange) => gateway.exchange(exchange),
+        gateway,
+        // As a server does that lets its calls end for a while.
         async [Symbol.asyncDispose]() {
-          closed = true;
+          await new Promise<void>((resolve) => void wires.clock.after(5_000, resolve));
           await gateway[Symbol.asyncDispose]();
+          closed = true;
         },
       };
     });

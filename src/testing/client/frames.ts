@@ -47,9 +47,13 @@ export class Frames implements Channel, AsyncIterable<Frame> {
     return () => void this.#ready.delete(run);
   }
 
-  send(text: string, eventId?: string): void {
+  send(text: string, eventId?: string, _retryMs?: number, event?: string): void {
     if (this.ended) return;
-    const frame: Frame = { ...(eventId === undefined ? undefined : { id: eventId }), data: text };
+    const frame: Frame = {
+      ...(eventId === undefined ? undefined : { id: eventId }),
+      ...(event === undefined ? undefined : { event }),
+      data: text,
+    };
     this.all.push(frame);
     this.#onFrame(frame);
     this.#wake();

@@ -17,11 +17,22 @@ export interface Wires {
   readonly rateLimit: false;
 }
 
+/** What has a gateway, as `createServer` makes it. */
+export type Holding = { readonly gateway: Exchanging } & Partial<AsyncDisposable>;
+
+// A server that is closed lets its calls end for a while, and the clock stands still.
+const GRACE_MS = 60_000;
+
 /**
  * Kinds of actors, for which an engine in memory is made; a source; a function that makes a server of these wires; or a
  * server as it is, with whatever clock and ids it has.
  */
-export type Served = readonly Behaviour[] | Source | Exchanging | ((wires: Wires) => Exchanging | Promise<Exchanging>);
+export type Served =
+  | readonly Behaviour[]
+  | Source
+  | Exchanging
+  | Holding
+  | ((wires: Wires) => Exchanging | Holding | Promise<Exchanging | Holding>);
 
 export interface TestServerOptions extends Partial<Omit<GatewayOptions, "source" | "clock" | "entropy">> {
   /** Of ids and randomness. Default 1. */
@@ -58,10 +69,10 @@ export async function testServer(served: Served, options: TestServerOptions = {}
   const make = async (): Promise<Exchanging> => {
     if (typeof served === "function") {
       const own = await served(wires);
-      building.defer(() => own[Symbol.asyncDispose]?.());
-      return own;
+      building.defer(async () => void (await Promise.all([own[Symbol.asyncDispose]?.(), clock.advance(GRACE_MS)])));
+      return exchanging(own);
     }
-    if (!isKinds(served)) return "exchange" in served ? served : over(served);
+    if (!isKinds(served)) return "exchange" in served || "gateway" in served ? exchanging(served) : over(served);
     const store = building.use(memoryStore({ clock }));
     const told = (error: unknown): void => void faults.push(error);
     engine = building.use(await LocalEngine.start({ kinds: served, clock, entropy, store, onFault: told }));
@@ -90,3 +101,5 @@ export async function testServer(served: Served, options: TestServerOptions = {}
 }
 
 const isKinds = (served: Served): served is readonly Behaviour[] => Array.isArray(served);
+
+const exchanging = (server: Exchanging | Holding): Exchanging => ("gateway" in server ? server.gateway : server);

@@ -47,7 +47,8 @@ export class TestStream implements AsyncIterable<Frame> {
 /** The response to the request of that call. Rejects where none came, with what came instead. */
 export async function replyOf(call: HttpCall): Promise<TestReply> {
   const { status, streamed, body } = await call.done;
-  const texts = streamed ? call.frames.all.map(({ data }) => data) : [body];
+  const messages = call.frames.all.filter(({ event = "message" }) => event === "message");
+  const texts = streamed ? messages.map(({ data }) => data) : [body];
   for (const text of texts.toReversed()) {
     const message = parsed(text);
     if (isReply(message)) return message;

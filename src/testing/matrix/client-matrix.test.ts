@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Exchange } from "../../contract/index.ts";
+import { registry } from "../../source/index.ts";
+import { counterKind } from "../client/counter.fixture.ts";
+import { clientMatrix, type Finding, testServer, type TestServer } from "../index.ts";
+
+const add = [{ name: "add" }];
+
+const matrix = async (server: TestServer, calls = add): Promise<readonly Finding[]> =>
+  clientMatrix((options) => server.client(options), { calls });
+const of = (found: readonly Finding[], client: string): readonly string[] =>
+  found.filter((one) => one.client === client).map(({ finding }) => finding);
+
+test("actors stand all of them", async () => {
+  await using server = await testServer([counterKind]);
+  assert.deepEqual(await matrix(server), []);
+});
+
+test("without calls named, each tool that needs no arguments is called", async () => {
+  await using server = await testServer([counterKind]);
+  const found = await clientMatrix((options) => server.client(options));
+  // Of a throw of the dice nothing is kept, not even its key.
+  assert.deepEqual(
+    found.map(({ client, finding }) => [client, finding.slice(0, 5)]),
+    [["duplicate calls", "roll,"]],
+  );
+  assert.ok(((await server.engine?.read("counter/tester"))?.messageCount ?? 0) > 100);
+});
+
+test("a tool that comes and goes is found by a client that never refreshes", async () => {
+  let calls = 0;
+  const source = registry({
+    tools: { add: { describe: "Once.", when: () => calls === 0, run: () => String((calls += 1)) } },
+  });
+  await using server = await testServer(source);
+  const [finding = ""] = of(await matrix(server), "never refreshes");
+  assert.match(finding, /^add answers a client that listed its tools once.* error -32602/);
+});
+
+test("tools without a memory of keys are found by duplicate calls", async () => {
+  let calls = 0;
+  await using server = await testServer(registry({ tools: { add: { describe: "Counts.", run: () => String((calls += 1)) } } }));
+  const found = await matrix(server);
+  assert.deepEqual(found, [
+    {
+      client: "duplicate calls",
+      finding: "add, sent three times under one Idempotency-Key, was answered differently: it ran more than once.",
+    },
+  ]);
+});
+
+test("a server that writes to who does not read, and one whose list is each session's own, are found", async () => {
+  let lists = 0;
+  const answer = (id: unknown, result: object): string => JSON.stringify({ jsonrpc: "2.0", id, result });
+  const open = new Set<ReturnType<Exchange["stream"]>>();
+  const careless = {
+    exchange(exchange: Exchange) {
+      if (exchange.verb === "GET") {
+        open.add(exchange.stream());
+        return { status: 200, open: true };
+      }
+      const { id, method } = JSON.parse(new TextDecoder().decode(exchange.body));
+      if (id === undefined) return { status: 202 };
+      if (method === "tools/list") return { status: 200, body: answer(id, { tools: [{ name: `add-${(lists += 1)}` }] }) };
+      for (const channel of open) channel.send(JSON.stringify({ jsonrpc: "2.0", method: "notifications/tools/list_changed" }));
+      return { status: 200, body: answer(id, { content: [] }) };
+    },
+  };
+  await using server = await testServer(careless);
+  const found = await matrix(server);
+  assert.match(of(found, "slow reader")[0] ?? "", /^\d+ messages were sent to a client that does not read/);
+  assert.match(of(found, "a session per call")[0] ?? "", /list different tools/);
+  assert.match(of(found, "modern without principal")[0] ?? "", /may vary by authorization only/);
+});
+
+test("a server that is not there is a finding for each of them, and no throw", async () => {
+  await using server = await testServer({ exchange: () => ({ status: 503 }) });
+  const found = await matrix(server);
+  assert.deepEqual(
+    found.map(({ client }) => client),
+    ["never refreshes", "a session per call", "duplicate calls", "slow reader", "modern without principal"],
+  );
+  for (const { finding } of found) assert.match(finding, /^It came to nothing: .*503/);
+});

@@ -326,7 +326,8 @@ export class LocalEngine implements Engine {
 
   #submit(job: Job, signal: CancelSignal | undefined): void {
     if (signal?.aborted) return job.fail(faults.cancelled(job.message.to));
-    this.#accept(job);
+    // Asked first: a closure for each call would be one too many.
+    if (this.#outbox.empty || !this.#outbox.after(job.message, () => this.#accept(job))) this.#accept(job);
     // An idle actor's turn has run by now: of what is over already nothing can be taken back.
     if (job.phase !== "over" && (signal !== undefined || job.message.deadline !== undefined))
       job.guard = new Guard(this.#guards, job, signal);

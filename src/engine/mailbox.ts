@@ -34,6 +34,10 @@ export class Mailbox<T> {
     return this.#items[this.#first];
   }
 
+  last(): T | undefined {
+    return this.length === 0 ? undefined : this.#items.at(-1);
+  }
+
   /** Takes everything out, in order. */
   drain(): T[] {
     const all = this.#items.slice(this.#first).filter((item) => item !== undefined);

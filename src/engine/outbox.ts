@@ -24,6 +24,8 @@ interface Parcel {
   /** The store has it too. */
   readonly kept: boolean;
   failures: number;
+  /** What waits until it has been delivered. */
+  behind?: (() => void)[];
 }
 
 interface Lane {
@@ -31,6 +33,8 @@ interface Lane {
   readonly parcels: Mailbox<Parcel>;
   busy: boolean;
 }
+
+const laneOf = (from: string | undefined, to: string): string => `${from ?? ""} ${to}`;
 
 export interface OutboxHost extends Pick<Host, "fault"> {
   readonly clock: Clock;
@@ -115,6 +119,20 @@ export class Outbox {
     this.#track(this.#persist(() => this.#host.store?.settle(messageId, "done")).then(() => undefined));
   }
 
+  /** Nothing is on its way. */
+  get empty(): boolean {
+    return this.#lanes.size === 0;
+  }
+
+  /** C5: runs `act` once what the same sender has sent there before has been delivered. False, and nothing: nothing was. */
+  after({ from, to }: Pick<Message, "from" | "to">, act: () => void): boolean {
+    if (this.#closed) return false;
+    const last = this.#lanes.get(laneOf(from, to))?.parcels.last();
+    if (last === undefined) return false;
+    (last.behind ??= []).push(act);
+    return true;
+  }
+
   letters(): readonly Letter[] {
     return [...this.#letters.values()];
   }
@@ -132,6 +150,8 @@ export class Outbox {
     this.#closed = true;
     for (const undo of this.#undos) undo();
     this.#undos.clear();
+    // Whoever waits behind what is no longer delivered is refused by the actor itself.
+    for (const { parcels } of this.#lanes.values()) for (const { behind = [] } of parcels.drain()) for (const act of behind) act();
   }
 
   /** Settles when what the store was asked has been answered. */
@@ -141,7 +161,7 @@ export class Outbox {
 
   #put(parcel: Parcel): void {
     const { message, kept } = parcel;
-    const key = `${message.from ?? ""} ${message.to}`;
+    const key = laneOf(message.from, message.to);
     let lane = this.#lanes.get(key);
     if (lane === undefined) {
       lane = { key, parcels: new Mailbox(), busy: false };
@@ -246,7 +266,7 @@ export class Outbox {
     return answerMessage(message, reply, this.#host.clock.now());
   }
 
-  #next(lane: Lane, { message, kept }: Parcel): void {
+  #next(lane: Lane, { message, kept, behind }: Parcel): void {
     lane.parcels.shift();
     if (kept) {
       this.#held.delete(message.id);
@@ -255,6 +275,7 @@ export class Outbox {
     lane.busy = false;
     if (lane.parcels.length > 0) this.#schedule(lane);
     else this.#lanes.delete(lane.key);
+    if (behind !== undefined) for (const act of behind) act();
     if (this.#behind && !this.#reading && this.#held.size < PAGE / 2)
       this.#track(this.catchUp().catch((error: unknown) => this.#host.fault(error, { where: "outbox" })));
   }

@@ -365,6 +365,14 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       assert.deepEqual([begun, ...log], ["begun b", ...(turned ? [...all("two"), ...all("one")] : [...all("one"), ...all("two")])]);
     });
 
+    it("C5 a call comes after what was sent before it, durable sends included", async ({ engine }) => {
+      await engine.call(say("add", { by: 0 }, { to: B }));
+      for (let round = 1; round <= 20; round += 1) {
+        for (let n = 0; n < 5; n += 1) await engine.send({ to: B, action: "add", args: { by: 1 } });
+        assert.deepEqual(await engine.call({ to: B, action: "get", args: null }), { ok: 5 * round });
+      }
+    });
+
     it("C5 a refused turn sends nothing", async ({ engine }) => {
       await engine.call(say("add", null, { to: A }));
       await engine.call(say("refuse", null, { to: A }));

@@ -87,9 +87,9 @@ export class Connection implements Client {
       this.#queue.push(error instanceof WireError ? error : new WireError("This cannot be read."));
       this.end();
     }
-    this.#watchFrame(whole);
     if (this.#running) this.#ahead += chunk.length;
     if (this.#isFull && !this.#ending) this.#socket.pause();
+    this.#watchFrame(whole);
     if (!this.#running) void this.#run();
   }
 
@@ -98,14 +98,15 @@ export class Connection implements Client {
     return this.#queue.length >= this.#house.limits.waiting || this.#ahead >= MOST_AHEAD;
   }
 
-  /** One timer for a frame that was begun, not one for each of its bytes. */
+  /** One timer for a frame that was begun, not one for each of its bytes; none while it is not read here. */
   #watchFrame(whole: boolean): void {
     const { clock, limits } = this.#house;
-    if (whole || !this.#reader.pending) {
+    const paused = this.#socket.isPaused();
+    if (whole || paused || !this.#reader.pending) {
       this.#undoFrame?.();
       this.#undoFrame = undefined;
     }
-    if (this.#reader.pending && !this.#ending) this.#undoFrame ??= clock.after(limits.frameMs, () => this.drop("frame-slow"));
+    if (this.#reader.pending && !paused && !this.#ending) this.#undoFrame ??= clock.after(limits.frameMs, () => this.drop("frame-slow"));
   }
 
   async #run(): Promise<void> {
@@ -117,10 +118,16 @@ export class Connection implements Client {
       announced?.();
       await this.#outlet.drained();
       if (this.#queue.length === 0) this.#ahead = 0;
-      if (!this.#isFull) this.#socket.resume();
+      if (!this.#isFull) this.#readOn();
     }
     this.#running = false;
     if (this.#ending) this.#finish();
+  }
+
+  #readOn(): void {
+    if (!this.#socket.isPaused()) return;
+    this.#socket.resume();
+    this.#watchFrame(false);
   }
 
   async #answer(next: Command | WireError): Promise<Answered> {

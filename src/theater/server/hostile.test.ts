@@ -61,6 +61,37 @@ void test("a frame that was begun and does not end in time ends the connection",
   await until("it has ended", () => client.closed && logs("frame-slow"));
 });
 
+void test("a frame's time does not run while the server itself reads no further, and begins anew when it does", async (t) => {
+  const clock = new SimulatedClock();
+  const { connected, logs, stage } = await place(t, { clock });
+  const client = connected();
+  client.say({ RequestActorMessage: { id: ID, data: numbers("wait") } });
+  await until("it was asked", () => stage.made(ID).heard.length === 1);
+  const frame = frameOf(Buffer.from('"ListActors"'.padEnd(24 * 1_048_576)));
+  client.raw(frame.subarray(0, 1_000));
+  await until("both timers are set", () => clock.pending === 2);
+  client.raw(frame.subarray(1_000, -1));
+  await until("the frame's has ended", () => clock.pending === 1);
+  await clock.advance(60_000);
+  stage.settle();
+  assert.match(JSON.stringify(await client.next()), /"RequestedMessage"/);
+  client.raw(frame.subarray(-1));
+  assert.deepEqual(await client.next(), { ActorList: { actors: [ID] } });
+  assert.equal(logs("frame-slow"), false);
+
+  client.say({ RequestActorMessage: { id: ID, data: numbers("wait") } });
+  await until("it was asked again", () => stage.made(ID).heard.length === 2);
+  client.raw(frame.subarray(0, 1_000));
+  await until("both timers are set again", () => clock.pending === 2);
+  client.raw(frame.subarray(1_000, -1));
+  await until("the frame's has ended again", () => clock.pending === 1);
+  stage.settle();
+  assert.match(JSON.stringify(await client.next()), /"RequestedMessage"/);
+  await until("the frame's begins anew", () => clock.pending === 1);
+  await clock.advance(60_000);
+  await until("it was dropped", () => client.closed && logs("frame-slow"));
+});
+
 void test("an actor that does not answer in time is a Timeout, and the next command is served", async (t) => {
   const clock = new SimulatedClock();
   const { connected, stage } = await place(t, { clock });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createGateway } from "../../gateway/index.ts";
+import { registry } from "../../source/index.ts";
 import { counterKind } from "./counter.fixture.ts";
 import { house } from "./house.fixture.ts";
 import {
@@ -112,6 +113,17 @@ for (const era of ERAS) {
       // Without a name a legacy client has its session; a modern one needs a handle of its own, so nobody's count goes on.
       const nobody = await server.client({ era, principal: null }).raw(callToolRequest(1, "add"));
       assert.notDeepEqual(nobody.result?.["content"], [{ type: "text", text: "3" }]);
+    });
+
+    test("has the scopes the test says", async () => {
+      const source = registry({
+        tools: {
+          erase: { describe: "Erases.", when: ({ scopes }) => scopes.includes("write") || "You may not write.", run: () => "Gone." },
+        },
+      });
+      await using server = await testServer(source);
+      assertToolResult(await server.client({ era, scopes: ["write"] }).callTool("erase"), "Gone.");
+      assert.equal((await server.client({ era }).callTool("erase"))["isError"], true);
     });
 
     test("the same test twice gives the same bytes", async () => {

@@ -1,10 +1,9 @@
 import type { Bag } from "../../contract/index.ts";
-import { unanswered } from "./answers.ts";
 import type { CallMore, TestClientOptions } from "./call-options.ts";
+import { Conversation } from "./conversation.ts";
 import type { Exchanging, HttpCall, HttpRequest } from "./http-call.ts";
-import { bagIn, isBag, type Notification, notificationIn, type TestReply, type TestRequest } from "./message.ts";
+import { bagIn, type Notification, type TestReply, type TestRequest } from "./message.ts";
 import type { Notifications } from "./notifications.ts";
-import { RequestError } from "./request-error.ts";
 import {
   type Definition,
   listed,
@@ -19,9 +18,6 @@ import {
 import { replyOf, TestStream } from "./test-stream.ts";
 import { type TestEra, Wire } from "./wire.ts";
 
-const LISTS_CHANGED = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true };
-const ROUNDS = 16;
-
 /**
  * An MCP client in the test's own process: no socket, no time of its own. Whatever it is asked first, it initializes before.
  * What the server answers with a JSON-RPC error rejects with `RequestError`.
@@ -30,16 +26,17 @@ export class TestClient implements AsyncDisposable {
   /** What the server told it unasked, on any stream. */
   readonly notifications: Notifications;
   readonly #wire: Wire;
-  readonly #options: TestClientOptions;
-  readonly #tools = new Map<string, Bag>();
-  #id = 0;
+  readonly #listens: boolean;
+  readonly #conversation: Conversation;
   #begun: Promise<Bag> | undefined;
 
   constructor(served: Exchanging, options: TestClientOptions = {}) {
     const { era = "legacy", revision, principal = "tester", scopes = [], headers = {}, answers = {}, onCall } = options;
     const caller = { ...(principal === null ? undefined : { principal }), scopes, peer: "in-process" };
-    this.#options = options;
+    const { info = { name: "test-client", version: "1.0.0" }, listen = true } = options;
     this.#wire = new Wire({ served, caller, era, revision, headers, answers, onCall });
+    this.#conversation = new Conversation(this.#wire, info);
+    this.#listens = listen;
     this.notifications = this.#wire.notifications;
   }
 
@@ -59,12 +56,12 @@ export class TestClient implements AsyncDisposable {
 
   /** The result of `initialize`, or of `server/discover`; asked for once. */
   initialize(): Promise<Bag> {
-    return (this.#begun ??= this.#begin());
+    return (this.#begun ??= this.#conversation.begin(this.#listens));
   }
 
   async listTools(): Promise<readonly Definition[]> {
     const tools = await this.#list("tools/list", "tools", shapes.named);
-    for (const tool of tools) this.#tools.set(tool.name, tool);
+    for (const tool of tools) this.#conversation.knows(tool.name, tool);
     return tools;
   }
 
@@ -104,23 +101,23 @@ export class TestClient implements AsyncDisposable {
   /** Hears of changes of a resource from now on. */
   async subscribe(uri: string): Promise<void> {
     if (this.era === "legacy") await this.request("resources/subscribe", { uri });
-    else await this.#listen({ resourceSubscriptions: [uri] });
+    else await this.#conversation.listen({ resourceSubscriptions: [uri] });
   }
 
   /** The result of any method. Pages are not followed; what the server asks on the way is answered. */
   async request(method: string, params: Bag = {}, more: CallMore = {}): Promise<Bag> {
     if (method !== "initialize") await this.initialize();
-    return this.#result(method, params, more);
+    return this.#conversation.result(method, params, more);
   }
 
   /** Sends a request as it is, a modern one in its envelope unless it has one; nothing goes before it. Its response, be it an error. */
   async raw(request: TestRequest, headers?: Readonly<Record<string, string>>): Promise<TestReply> {
-    return replyOf(this.#post(request, headers));
+    return replyOf(this.#conversation.post(request, headers));
   }
 
   /** As `raw`, event by event while it runs. */
   stream(request: TestRequest, headers?: Readonly<Record<string, string>>): TestStream {
-    return new TestStream(this.#post(request, headers));
+    return new TestStream(this.#conversation.post(request, headers));
   }
 
   /** What followed that event on its stream, and what is still to come there. Legacy. */
@@ -130,7 +127,7 @@ export class TestClient implements AsyncDisposable {
 
   /** A notification of the client. */
   async notify(method: string, params: Bag = {}): Promise<void> {
-    await this.#wire.post(this.#enveloped({ jsonrpc: "2.0", method, params })).done;
+    await this.#conversation.notify(method, params);
   }
 
   /** Any HTTP request, with nothing added: for what no client should send. */
@@ -157,53 +154,6 @@ export class TestClient implements AsyncDisposable {
     this.#wire.leave();
   }
 
-  async #begin(): Promise<Bag> {
-    const { info = { name: "test-client", version: "1.0.0" }, listen = true } = this.#options;
-    const { era, revision, answers } = this.#wire;
-    if (era === "modern") {
-      const found = await this.#result("server/discover", {});
-      if (listen) await this.#listen(LISTS_CHANGED);
-      return found;
-    }
-    const asked = { protocolVersion: revision, capabilities: answers.capabilities, clientInfo: info };
-    const result = await this.#result("initialize", asked);
-    await this.notify("notifications/initialized");
-    // A server without standalone streams says so by its status, and that is fine.
-    if (listen) await this.#wire.get().answer;
-    return result;
-  }
-
-  async #listen(notifications: Bag): Promise<void> {
-    const call = this.#post({ jsonrpc: "2.0", id: (this.#id += 1), method: "subscriptions/listen", params: { notifications } });
-    if (!(await call.answer).streamed) throw failure("subscriptions/listen", await replyOf(call));
-  }
-
-  async #result(method: string, params: Bag, { key, progressToken, meta }: CallMore = {}): Promise<Bag> {
-    const _meta = { ...bagIn(params, "_meta"), ...meta, ...(progressToken === undefined ? undefined : { progressToken }) };
-    const headers = key === undefined ? undefined : { "idempotency-key": key };
-    let sent: Bag = Object.keys(_meta).length === 0 ? params : { ...params, _meta };
-    for (let round = 0; round < ROUNDS; round += 1) {
-      const reply = await replyOf(this.#post({ jsonrpc: "2.0", id: (this.#id += 1), method, params: sent }, headers));
-      this.#wire.check();
-      if (reply.result === undefined) throw failure(method, reply);
-      if (reply.result["resultType"] !== "input_required") return reply.result;
-      sent = { ...sent, ...(await this.#responses(reply.result)) };
-    }
-    throw new Error(`${method} asked for more ${ROUNDS} times: give an answer it takes.`);
-  }
-
-  /** What a modern request that asked is sent again with. */
-  async #responses({ inputRequests, requestState = null }: Bag): Promise<Bag> {
-    const inputResponses: Record<string, Bag> = {};
-    for (const [name, asked] of Object.entries(isBag(inputRequests) ? inputRequests : {})) {
-      const question = isBag(asked) ? notificationIn(asked) : undefined;
-      const answer = question && (await this.#wire.answers.answer(question));
-      if (answer === undefined) throw new Error(unanswered(question?.method ?? name));
-      inputResponses[name] = answer;
-    }
-    return { inputResponses, requestState };
-  }
-
   async #list<T extends Bag>(method: string, list: string, fits: (bag: Bag) => bag is T): Promise<readonly T[]> {
     const all: T[] = [];
     let cursor: string | undefined;
@@ -214,26 +164,4 @@ export class TestClient implements AsyncDisposable {
     } while (cursor !== undefined);
     return all;
   }
-
-  #post(request: TestRequest, headers?: Readonly<Record<string, string>>): HttpCall {
-    const { name } = request.params ?? {};
-    const definition = request.method === "tools/call" && typeof name === "string" ? this.#tools.get(name) : undefined;
-    return this.#wire.post(this.#enveloped({ ...request }), headers, definition);
-  }
-
-  #enveloped(message: Bag): Bag {
-    if (this.era === "legacy") return message;
-    const params = bagIn(message, "params");
-    const { info = { name: "test-client", version: "1.0.0" } } = this.#options;
-    const envelope = {
-      "io.modelcontextprotocol/protocolVersion": this.#wire.revision,
-      "io.modelcontextprotocol/clientInfo": info,
-      "io.modelcontextprotocol/clientCapabilities": this.#wire.answers.capabilities,
-    };
-    return { ...message, params: { ...params, _meta: { ...envelope, ...bagIn(params, "_meta") } } };
-  }
-}
-
-function failure(method: string, { error }: TestReply): Error {
-  return error === undefined ? new Error(`${method} was answered by a result that is none.`) : new RequestError(method, error);
 }

@@ -1,0 +1,103 @@
+import type { Bag } from "../../contract/index.ts";
+import { unanswered } from "./answers.ts";
+import type { CallMore } from "./call-options.ts";
+import type { HttpCall } from "./http-call.ts";
+import { bagIn, isBag, notificationIn, type TestReply, type TestRequest } from "./message.ts";
+import { RequestError } from "./request-error.ts";
+import { replyOf } from "./test-stream.ts";
+import type { Wire } from "./wire.ts";
+
+const LISTS_CHANGED = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true };
+const ROUNDS = 16;
+
+/** How requests of each era begin, carry what they must, and come to their results. */
+export class Conversation {
+  readonly #wire: Wire;
+  readonly #info: Bag;
+  readonly #tools = new Map<string, Bag>();
+  #id = 0;
+
+  constructor(wire: Wire, info: Bag) {
+    this.#wire = wire;
+    this.#info = info;
+  }
+
+  /** The result of `initialize`, or of `server/discover`. */
+  async begin(listen: boolean): Promise<Bag> {
+    const { era, revision, answers } = this.#wire;
+    if (era === "modern") {
+      const found = await this.result("server/discover", {});
+      if (listen) await this.listen(LISTS_CHANGED);
+      return found;
+    }
+    const asked = { protocolVersion: revision, capabilities: answers.capabilities, clientInfo: this.#info };
+    const result = await this.result("initialize", asked);
+    await this.notify("notifications/initialized", {});
+    // A server without standalone streams says so by its status, and that is fine.
+    if (listen) await this.#wire.get().answer;
+    return result;
+  }
+
+  /** Modern: settles once the server has begun to listen. */
+  async listen(notifications: Bag): Promise<void> {
+    const call = this.post({ jsonrpc: "2.0", id: (this.#id += 1), method: "subscriptions/listen", params: { notifications } });
+    if (!(await call.answer).streamed) throw failure("subscriptions/listen", await replyOf(call));
+  }
+
+  async notify(method: string, params: Bag): Promise<void> {
+    await this.#wire.post(this.#enveloped({ jsonrpc: "2.0", method, params })).done;
+  }
+
+  /** Answers what is asked on the way. Rejects with `RequestError`. */
+  async result(method: string, params: Bag, { key, progressToken, meta }: CallMore = {}): Promise<Bag> {
+    const _meta = { ...bagIn(params, "_meta"), ...meta, ...(progressToken === undefined ? undefined : { progressToken }) };
+    const headers = key === undefined ? undefined : { "idempotency-key": key };
+    let sent: Bag = Object.keys(_meta).length === 0 ? params : { ...params, _meta };
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const reply = await replyOf(this.post({ jsonrpc: "2.0", id: (this.#id += 1), method, params: sent }, headers));
+      this.#wire.check();
+      if (reply.result === undefined) throw failure(method, reply);
+      if (reply.result["resultType"] !== "input_required") return reply.result;
+      sent = { ...sent, ...(await this.#responses(reply.result)) };
+    }
+    throw new Error(`${method} asked for more ${ROUNDS} times: give an answer it takes.`);
+  }
+
+  post(request: TestRequest, headers?: Readonly<Record<string, string>>): HttpCall {
+    const { name } = request.params ?? {};
+    const definition = request.method === "tools/call" && typeof name === "string" ? this.#tools.get(name) : undefined;
+    return this.#wire.post(this.#enveloped({ ...request }), headers, definition);
+  }
+
+  /** Remembers what a tool wants repeated in headers. */
+  knows(name: string, definition: Bag): void {
+    this.#tools.set(name, definition);
+  }
+
+  /** What a modern request that asked is sent again with. */
+  async #responses({ inputRequests, requestState = null }: Bag): Promise<Bag> {
+    const inputResponses: Record<string, Bag> = {};
+    for (const [name, asked] of Object.entries(isBag(inputRequests) ? inputRequests : {})) {
+      const question = isBag(asked) ? notificationIn(asked) : undefined;
+      const answer = question && (await this.#wire.answers.answer(question));
+      if (answer === undefined) throw new Error(unanswered(question?.method ?? name));
+      inputResponses[name] = answer;
+    }
+    return { inputResponses, requestState };
+  }
+
+  #enveloped(message: Bag): Bag {
+    if (this.#wire.era === "legacy") return message;
+    const params = bagIn(message, "params");
+    const envelope = {
+      "io.modelcontextprotocol/protocolVersion": this.#wire.revision,
+      "io.modelcontextprotocol/clientInfo": this.#info,
+      "io.modelcontextprotocol/clientCapabilities": this.#wire.answers.capabilities,
+    };
+    return { ...message, params: { ...params, _meta: { ...envelope, ...bagIn(params, "_meta") } } };
+  }
+}
+
+function failure(method: string, { error }: TestReply): Error {
+  return error === undefined ? new Error(`${method} was answered by a result that is none.`) : new RequestError(method, error);
+}

@@ -19,7 +19,7 @@ const TRANSPORTS_OWN = ["x-request-id", "connection", "cache-control"];
 
 /**
  * Says it all again, and tells what came back differently: nothing, if the list is empty. Session and event ids may be others
- * than recorded, if they are so throughout.
+ * than recorded, if they are so throughout. Throws where a step goes anywhere but to `/mcp`, or by another verb than POST, GET, DELETE.
  */
 export async function replayTranscript(
   served: Exchanging,

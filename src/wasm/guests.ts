@@ -48,7 +48,8 @@ export function createGuests(options: GuestOptions): Guests {
     attach(started) {
       attached = started;
       attaching.resolve();
-      const unwatch = started.watch(`${GUEST}/*`, ({ id, status }) => {
+      const unwatch = started.watch(`${GUEST}/*`, ({ id, seq, status }) => {
+        library.young.kept(id, seq);
         if (status === "stopped") room.ran.forget(id);
       });
       return () => {

@@ -1,9 +1,10 @@
 /** What guests are made of and what they were left as: in the content store, and what was used last in memory. */
 import { hash } from "node:crypto";
-import { type ContentStore, type Digest, StoreError } from "../../contract/index.ts";
+import { type ActorId, type ContentStore, type Digest, StoreError } from "../../contract/index.ts";
 import type { Component } from "../component.ts";
 import type { GuestOptions } from "../guest-options.ts";
 import type { Grants, Manifest } from "../manifest.ts";
+import type { Put } from "../host/call-host.ts";
 import type { GuestLimits } from "../sandbox.ts";
 import { Lru } from "./lru.ts";
 import { variablesFor } from "./variables.ts";
@@ -21,7 +22,7 @@ export interface Program {
 const COMPONENT_BYTES = 256 * 1_048_576;
 const STATE_BYTES = 64 * 1_048_576;
 const PROGRAM_BYTES = 256 * 1_048_576;
-/** A turn is over long before. */
+/** A turn is over long before: for those whose actor was never heard of again. */
 const YOUNG_MS = 3_600_000;
 
 const weightOf = ({ module, glue }: Component): number => module.length + (glue?.script.length ?? 0);
@@ -42,10 +43,21 @@ export class Library {
     return this.#options.contents;
   }
 
+  /** What a guest begins from. */
   async put(bytes: Uint8Array): Promise<Digest> {
     const digest = await this.contents.put(bytes);
     this.young.add(digest);
     return digest;
+  }
+
+  /** What a call puts: no garbage until its turn, which would be that event, is kept or dropped. */
+  putting(id: ActorId, seq: number): Put {
+    const young = this.young.call(id, seq);
+    return async (bytes, space) => {
+      const digest = await this.contents.put(bytes, space);
+      young(digest);
+      return digest;
+    };
   }
 
   /** Throws where it is gone. */
@@ -109,11 +121,11 @@ export class Library {
   }
 
   /** `before`: what it takes the place of. */
-  async putState(bytes: Uint8Array | undefined, before: Digest | null): Promise<Digest | null> {
+  async putState(bytes: Uint8Array | undefined, before: Digest | null, put: Put): Promise<Digest | null> {
     const old = before === null ? undefined : await this.state(before);
     if (bytes === undefined) return null;
     if (old !== undefined && Buffer.compare(old, bytes) === 0) return before;
-    const digest = await this.put(bytes);
+    const digest = await put(bytes);
     if (before !== null) this.#states.drop(before);
     this.#states.put(digest, bytes, bytes.length);
     return digest;

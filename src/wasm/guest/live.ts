@@ -9,6 +9,8 @@ const PAGE = 500;
 /** What live guests are made of and were left as, what manifests name that have a label, and what was put lately. */
 export async function* liveIn(room: Room): AsyncGenerator<Digest, void, undefined> {
   yield* namedIn(room.library.contents);
+  // Before any state is read: one that is kept meanwhile names what is young no more. What is put meanwhile, a collection leaves.
+  yield* room.library.young.all();
   const engine = room.engine();
   let after: ActorId | undefined;
   for (;;) {
@@ -21,10 +23,8 @@ export async function* liveIn(room: Room): AsyncGenerator<Digest, void, undefine
       if (state.state !== null) yield state.state;
     }
     after = page.at(-1)?.id;
-    if (after === undefined || page.length < PAGE) break;
+    if (after === undefined || page.length < PAGE) return;
   }
-  // Last: what a turn put while the states were read is among them.
-  yield* room.library.young.all();
 }
 
 async function* namedIn(contents: ContentStore): AsyncGenerator<Digest, void, undefined> {

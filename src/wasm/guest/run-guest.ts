@@ -1,7 +1,7 @@
 /** One guest call, from the message to the turn. */
 import { type Context, StoreError, type Turn, type Work } from "../../contract/index.ts";
 import { Asked } from "../host/asked.ts";
-import { CallHost, type Circumstances } from "../host/call-host.ts";
+import { CallHost, type Circumstances, type Put } from "../host/call-host.ts";
 import type { GuestState } from "../guest-state.ts";
 import type { GuestCall, GuestHost, GuestOutcome } from "../sandbox.ts";
 import type { Library, Program } from "./library.ts";
@@ -38,13 +38,14 @@ async function loaded(library: Library, { state: { manifest, component, origin, 
 async function called(room: Room, at: Entered, visit: Visit, { program, state }: Loaded, context: Context): Promise<Turn<GuestState>> {
   const { library, options, ran } = room;
   const hosts = new Map<GuestHost, CallHost>();
-  const circumstances = around(room, at, visit, program, context);
+  const put = library.putting(at.self, at.seq);
+  const circumstances = around(room, at, visit, program, context, put);
   ran.before(at.self, at.life, at.seq);
   try {
     const outcome = await options.sandbox.run(callOf(circumstances, visit, program, state, () => newHost(circumstances, hosts)));
     const { gathered } = hosts.get(outcome.host) ?? newHost(circumstances, hosts);
-    const record = await recordOf(visit, outcome, (bytes) => library.put(bytes));
-    const after = await stateAfter(library, visit, outcome);
+    const record = await recordOf(visit, outcome, put);
+    const after = await stateAfter(library, visit, outcome, put);
     if (outcome.end === "ok") ran.after(at.self, at.life, at.seq);
     return { ...turnOf({ at, visit, program, outcome, gathered, process: room.process }, after), record };
   } catch (error) {
@@ -53,8 +54,8 @@ async function called(room: Room, at: Entered, visit: Visit, { program, state }:
   }
 }
 
-const stateAfter = async (library: Library, { state }: Visit, outcome: GuestOutcome): Promise<GuestState["state"]> =>
-  outcome.end === "ok" ? library.putState(outcome.state, state.state) : state.state;
+const stateAfter = async (library: Library, { state }: Visit, outcome: GuestOutcome, put: Put): Promise<GuestState["state"]> =>
+  outcome.end === "ok" ? library.putState(outcome.state, state.state, put) : state.state;
 
 function newHost(circumstances: Circumstances, hosts: Map<GuestHost, CallHost>): CallHost {
   const host = new CallHost(circumstances);
@@ -62,7 +63,7 @@ function newHost(circumstances: Circumstances, hosts: Map<GuestHost, CallHost>):
   return host;
 }
 
-function around(room: Room, at: Entered, visit: Visit, { manifest }: Program, context: Context): Circumstances {
+function around(room: Room, at: Entered, visit: Visit, { manifest }: Program, context: Context, put: Put): Circumstances {
   const { options, library } = room;
   const { message, uid, life, seq } = at;
   return {
@@ -78,6 +79,7 @@ function around(room: Room, at: Entered, visit: Visit, { manifest }: Program, co
     outstanding: visit.request === undefined ? visit.state.outstanding : [...visit.state.outstanding, visit.request],
     manifest,
     asked: new Asked(),
+    put,
     prepare: (start, allow) => prepare(options, library, start, allow),
   };
 }

@@ -1,5 +1,5 @@
 /** What the imports of one call do. A call that is tried again has a new one: what the old one gathered never leaves. */
-import type { Context, Engine, Message, Outgoing } from "../../contract/index.ts";
+import type { Context, Digest, Engine, Message, Outgoing } from "../../contract/index.ts";
 import type { GuestOptions, GuestStart } from "../guest-options.ts";
 import type { GuestState } from "../guest-state.ts";
 import type { Manifest } from "../manifest.ts";
@@ -18,6 +18,9 @@ import { supervisor } from "./supervisor.ts";
 import { wait } from "./timing.ts";
 import { directoryOf } from "./own-directory.ts";
 
+/** Into the content store; with a space, `contents` of that space tells of it. */
+export type Put = (bytes: Uint8Array, space?: string) => Promise<Digest>;
+
 /** Of one call, whoever tries it how often. */
 export interface Circumstances {
   readonly options: GuestOptions;
@@ -35,6 +38,7 @@ export interface Circumstances {
   readonly outstanding: readonly string[];
   readonly manifest: Manifest;
   readonly asked: Asked;
+  readonly put: Put;
   /** Puts what a guest begins from into the content store. `allow` throws where it may not. */
   readonly prepare: (start: GuestStart, allow: (manifest: Manifest, origin: string | undefined) => void) => Promise<Outgoing>;
 }

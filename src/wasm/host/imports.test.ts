@@ -5,7 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inspect } from "node:util";
 import { tallyKind } from "../../testing/index.ts";
-import type { ActorId } from "../../contract/index.ts";
+import type { ActorId, ContentStore } from "../../contract/index.ts";
+import { memoryContents } from "../../store/index.ts";
 import { ALL, type Asked, bytesOf, type Script, stage, textOf, told } from "../guest/stage.fixture.ts";
 import type { GuestOptions } from "../guest-options.ts";
 import type { Grants } from "../manifest.ts";
@@ -63,6 +64,34 @@ test("a store keeps contents by digest under labels, for whoever knows its id", 
     ok(await ask("store.remove-label", one, "first"));
     assert.deepEqual(ok(await ask("store.list-labels", one)), []);
   }));
+
+test("a collection between a content and its label takes neither", async () => {
+  const inner = memoryContents();
+  const contents: ContentStore = {
+    put: (bytes, space) => inner.put(bytes, space),
+    get: (digest) => inner.get(digest),
+    has: (digest) => inner.has(digest),
+    async label(...given) {
+      await inner.collect(on.guests.live());
+      return inner.label(...given);
+    },
+    labelled: (...given) => inner.labelled(...given),
+    labels: (...given) => inner.labels(...given),
+    contents: (...given) => inner.contents(...given),
+    collect: (live) => inner.collect(live),
+    [Symbol.asyncDispose]: () => inner[Symbol.asyncDispose](),
+  };
+  await using on = await stage(
+    doing(async ({ ask }) => {
+      const space = ok(await ask("store.new"));
+      const ref = ok(await ask("store.store-at-label", space, "a", bytesOf("hello")));
+      assert.equal(told(ok(await ask("store.get", space, ref))), "hello");
+      ok(await ask("store.label", space, "b", ok(await ask("store.store", space, bytesOf("more")))));
+    }),
+    { contents },
+  );
+  assert.equal(textOf(await on.request(await on.start("actor"), "?")), "done");
+});
 
 test("a store that is none, a label and a hash that are none are errors", () =>
   does(async ({ ask }) => {

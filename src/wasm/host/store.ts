@@ -70,7 +70,7 @@ const contentsOf = ({ of }: CallHost): ContentStore => of.options.contents;
 const storeAt: Import = async (host, [given, name, content]) => {
   const space = spaceIn(given);
   const label = labelIn(name);
-  const digest = await contentsOf(host).put(bytes(content), space);
+  const digest = await host.of.put(bytes(content), space);
   await contentsOf(host).label(space, label, digest);
   return { result: ok(refTo(digest)), lasting: true };
 };
@@ -85,7 +85,7 @@ const label: Import = async (host, [given, name, ref]) => {
 export const store: Readonly<Record<string, Import>> = {
   new: ({ of, gathered }) => ({ result: ok(derivedUuid(of.message.seed, "store", gathered.next())) }),
   async store(host, [space, content]) {
-    return { result: ok(refTo(await contentsOf(host).put(bytes(content), spaceIn(space)))) };
+    return { result: ok(refTo(await host.of.put(bytes(content), spaceIn(space)))) };
   },
   async get(host, [space, ref]) {
     const digest = await held(contentsOf(host), spaceIn(space), digestIn(ref));

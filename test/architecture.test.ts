@@ -19,7 +19,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   source: ["contract", "platform"],
   gateway: ["contract", "platform", "source"],
   transport: ["contract", "gateway"],
-  server: ["contract", "source", "gateway", "transport"],
+  server: ["contract", "source", "gateway", "transport", "store"],
   packet: ["contract", "actor", "platform", "source"],
   wasm: ["contract", "chain", "platform"],
   theater: ["contract", "chain", "platform", "source", "wasm"],

@@ -1,0 +1,55 @@
+import { blob, content, createServer, image, messages, message, type Server } from "troupe/server";
+import * as z from "zod";
+
+/** A pixel, as a PNG. */
+const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+/** The server of the guide. `work` is what its long task waits for. */
+export function demo(work: (signal: AbortSignal) => Promise<void>): Server {
+  const server = createServer("demo", "1.0.0", { title: "A demonstration", instructions: "Ask for an echo." });
+
+  server.tools.register(
+    { name: "echo", description: "Echo back the provided message.", input: z.object({ message: z.string() }) },
+    ({ message: said }) => said,
+  );
+
+  server.tools.register({ name: "long_task", description: "Takes its time, and tells." }, async (_args, { emit, signal }) => {
+    emit({ status: "started" });
+    await work(signal);
+    emit({ status: "done" });
+    return "ok";
+  });
+
+  server.tools.register(
+    {
+      name: "area",
+      description: "Of a rectangle.",
+      input: { type: "object", properties: { width: { type: "number" }, height: { type: "number" } }, required: ["width", "height"] },
+      output: z.object({ area: z.number() }),
+      annotations: { readOnlyHint: true },
+    },
+    ({ width, height }) => ({ area: width * height }),
+  );
+
+  server.tools.register({ name: "draw", title: "Draw a pixel" }, () => content(["Here it is:", image(PIXEL, "image/png")]));
+
+  server.resources.register({ name: "hello", uri: "file://hello.txt", mimeType: "text/plain" }, () => "hello world");
+
+  server.resources.register(
+    {
+      name: "note",
+      uri: "notes://{id}",
+      complete: { id: (typed) => ["first", "second"].filter((id) => id.startsWith(typed)) },
+    },
+    ({ id }) => `The note ${id}.`,
+  );
+
+  server.resources.register({ name: "pixel", uri: "demo://pixel", mimeType: "image/png" }, () => blob(PIXEL));
+
+  server.prompts.register(
+    { name: "greet", description: "Return a greeting message.", arguments: [{ name: "name", required: true }] },
+    ({ name }) => messages([message("user", `hello ${name}`)]),
+  );
+
+  return server;
+}

@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { withUsers } from "./mounts.ts";
+import { demo } from "./index.ts";
+
+const body = JSON.stringify({
+  jsonrpc: "2.0",
+  id: 1,
+  method: "initialize",
+  params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "t", version: "1" } },
+});
+const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
+
+test("the first server of the guide answers at its address", async () => {
+  process.env["PORT"] = "0";
+  const { http, server } = await import("./first.ts");
+  try {
+    const answer = await fetch(http.url, { method: "POST", headers, body });
+    assert.match(await answer.text(), /"serverInfo":\{"name":"hello","version":"1\.0\.0"/);
+  } finally {
+    await server.close();
+  }
+});
+
+test("an application that knows its users answers those it knows", async () => {
+  await using server = demo(async () => undefined);
+  const app = withUsers(server, (request) => request.headers.get("x-user") ?? undefined);
+  const asked = (more: Readonly<Record<string, string>>) =>
+    app(new Request("http://localhost/mcp", { method: "POST", headers: { ...headers, ...more }, body }));
+  assert.equal((await asked({})).status, 401);
+  assert.equal((await asked({ "x-user": "ana" })).status, 200);
+});
+
+test("the demonstration has the offers of the guide", async () => {
+  await using server = demo(async () => undefined);
+  assert.deepEqual(
+    [server.tools, server.resources, server.prompts].map((one) => one.list().map(({ name }) => name)),
+    [["echo", "long_task", "area", "draw"], ["hello", "note", "pixel"], ["greet"]],
+  );
+});

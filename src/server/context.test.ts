@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { CallOptions } from "../contract/index.ts";
+import { SimulatedClock, SimulatedEntropy } from "../testing/index.ts";
+import { createServer } from "./index.ts";
+
+const viewer = { principal: "ana", scopes: ["a"] };
+
+test("a handler knows who calls, and its steps count together whether told or emitted", async () => {
+  await using server = createServer("s", "1", { entropy: new SimulatedEntropy() });
+  let id = "";
+  server.tools.register({ name: "t" }, (_args, { viewer: who, requestId, progress, emit }) => {
+    id = requestId;
+    emit("one");
+    progress(5, 10, "half");
+    emit({ n: 2 });
+    progress(3);
+    emit(null);
+    return { who };
+  });
+  const steps: unknown[] = [];
+  const options: CallOptions = { onProgress: (...step) => steps.push(step) };
+  assert.deepEqual(await server.source.act(viewer, "tools/t", {}, options), { ok: { who: viewer } });
+  assert.match(id, /^[0-9a-f-]{36}$/);
+  assert.deepEqual(steps, [
+    [1, undefined, "one"],
+    [5, 10, "half"],
+    [6, undefined, '{"n":2}'],
+    [3, undefined, undefined],
+    [7, undefined, "null"],
+  ]);
+  assert.deepEqual(await server.source.act(viewer, "tools/t", {}, {}), { ok: { who: viewer } });
+});
+
+test("what a handler logs reaches the client, and the server's log with the run's id and the offer's name", async () => {
+  const lines: unknown[] = [];
+  await using server = createServer("s", "1", { log: (...line) => lines.push(line) });
+  const ids: string[] = [];
+  server.tools.register({ name: "t" }, (_args, { log, requestId }) => {
+    ids.push(requestId);
+    log("info", { step: 1 });
+    log("warning", "two", "mine");
+  });
+  const told: unknown[] = [];
+  for (const _ of [1, 2]) await server.source.act(viewer, "tools/t", {}, { onLog: (...line) => told.push(line) });
+  assert.equal(new Set(ids).size, 2);
+  assert.deepEqual(told.slice(0, 2), [
+    ["info", { step: 1 }, undefined],
+    ["warning", "two", "mine"],
+  ]);
+  assert.deepEqual(lines.slice(0, 2), [
+    ["info", { event: "handler", offer: "tools/t", requestId: ids[0], data: { step: 1 } }],
+    ["warning", { event: "handler", offer: "tools/t", requestId: ids[0], data: "two", logger: "mine" }],
+  ]);
+});
+
+test("a handler is aborted when its caller leaves, and when its time is up", async () => {
+  const clock = new SimulatedClock();
+  await using server = createServer("s", "1", { clock, handlerMs: 1_000 });
+  const aborted: boolean[] = [];
+  server.tools.register({ name: "t" }, (_args, { signal }) => {
+    signal.addEventListener("abort", () => aborted.push(true));
+    return new Promise(() => undefined);
+  });
+  const gone = new AbortController();
+  const left = server.source.act(viewer, "tools/t", {}, { signal: gone.signal });
+  const late = server.source.act(viewer, "tools/t", {}, {});
+  const both = [assert.rejects(left, { code: "CANCELLED" }), assert.rejects(late, { code: "WORK_TIMEOUT" })];
+  await clock.advance(500);
+  gone.abort();
+  await clock.advance(500);
+  await Promise.all(both);
+  assert.deepEqual(aborted, [true, true]);
+});

@@ -1,0 +1,66 @@
+import {
+  type HttpDoor,
+  type HttpMount,
+  type HttpOptions,
+  serveHttp,
+  serveStdio,
+  serveTcp,
+  type StdioDoor,
+  type StdioOptions,
+  type TcpDoor,
+  type TcpOptions,
+} from "../transport/index.ts";
+import type { Gateway } from "../contract/index.ts";
+import type { ServerOptions } from "./options.ts";
+
+/** Where to listen; `true` for the defaults: 127.0.0.1, a free port, this process's standard streams. */
+export interface ListenOptions {
+  readonly http?: true | Omit<HttpOptions, "gateway">;
+  readonly tcp?: true | Omit<TcpOptions, "gateway" | "refusal">;
+  readonly stdio?: true | Omit<StdioOptions, "gateway">;
+}
+
+export interface Doors {
+  readonly http: HttpDoor;
+  readonly tcp: TcpDoor;
+  readonly stdio: StdioDoor;
+}
+
+/** The doors that were asked for. */
+export type Listening<L extends ListenOptions> = { readonly [K in keyof L & keyof Doors]: Doors[K] };
+
+type Common = Pick<ServerOptions, "path" | "auth" | "allowedHosts" | "allowedOrigins" | "clock" | "log">;
+
+/** All of them, or none: where one cannot be opened, those before it are closed. */
+export async function openDoors(wanted: ListenOptions, gateway: Gateway, server: Common, ready: () => boolean): Promise<Partial<Doors>> {
+  const { path, auth, allowedHosts, allowedOrigins, clock, log } = server;
+  const every = { gateway, ...(clock === undefined ? {} : { clock }), ...(log === undefined ? {} : { log }) };
+  const guarded = { ...every, ...(auth === undefined ? {} : { auth }) };
+  const opened: { -readonly [K in keyof Doors]?: Doors[K] } = {};
+  try {
+    if (wanted.http !== undefined) {
+      const given = wanted.http === true ? {} : wanted.http;
+      opened.http = await serveHttp({
+        ...guarded,
+        ...(path === undefined ? {} : { path }),
+        ...(allowedHosts === undefined ? {} : { allowedHosts }),
+        ...(allowedOrigins === undefined ? {} : { allowedOrigins }),
+        ...given,
+        doors: [readiness(ready), ...(given.doors ?? [])],
+      });
+    }
+    if (wanted.tcp !== undefined) opened.tcp = await serveTcp({ ...guarded, ...(wanted.tcp === true ? {} : wanted.tcp) });
+    if (wanted.stdio !== undefined) opened.stdio = serveStdio({ ...every, ...(wanted.stdio === true ? {} : wanted.stdio) });
+    return opened;
+  } catch (error) {
+    await Promise.all([opened.http?.close({ graceMs: 0 }), opened.tcp?.close({ graceMs: 0 })]);
+    throw error;
+  }
+}
+
+const readiness = (ready: () => boolean): HttpMount => ({
+  path: "/readyz",
+  verbs: ["GET"],
+  open: true,
+  handle: () => (ready() ? { status: 200, body: '{"status":"ok"}' } : { status: 503, body: '{"status":"not ready"}' }),
+});

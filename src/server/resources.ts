@@ -1,0 +1,58 @@
+import type { Bag } from "../contract/index.ts";
+import type { Complete, HandlerContext, Registry } from "../source/index.ts";
+import { type ServerContext, serverContext, type Surroundings } from "./context.ts";
+import { completing, describedBy, type Item } from "./item.ts";
+import { Shelf } from "./shelf.ts";
+
+/** A resource: a fixed URI, or an RFC 6570 level 1 template (`notes://{id}`) whose variables reach the handler. */
+export interface ResourceDefinition<U extends string> extends Item {
+  readonly uri: U;
+  readonly mimeType?: string;
+  readonly annotations?: Bag;
+  /** In bytes, where it is known ahead. */
+  readonly size?: number;
+  /** Values for a variable of the template. */
+  readonly complete?: { readonly [K in keyof Variables<U>]?: Complete };
+}
+
+/** The variables of a template, all text. */
+export type Variables<U extends string> = string extends U ? Readonly<Record<string, string>> : { readonly [K in NamesIn<U>]: string };
+
+type NamesIn<U extends string> = U extends `${string}{${infer Name}}${infer Rest}` ? Name | NamesIn<Rest> : never;
+
+/** Text, `blob(bytes)`, an object that becomes JSON, or `contents([…])`. */
+export type ResourceHandler<U extends string> = (variables: Variables<U>, context: ServerContext) => unknown;
+
+export class Resources extends Shelf {
+  constructor(registry: Registry, around: Surroundings) {
+    super("resources", registry, around);
+  }
+
+  /** Clients hear that the list has changed. Throws `NAME_COLLISION`, `BAD_NAME`; returns its undo. */
+  register<const U extends string>(definition: ResourceDefinition<U>, handler: ResourceHandler<U>): () => void;
+  register(
+    definition: ResourceDefinition<string>,
+    handler: (variables: Readonly<Record<string, string>>, context: ServerContext) => unknown,
+  ): () => void {
+    const { name, uri, mimeType, annotations, size, complete } = definition;
+    return this.registry.add({
+      resources: {
+        [name]: {
+          ...describedBy(definition),
+          uri,
+          ...(mimeType === undefined ? {} : { mimeType }),
+          ...(annotations === undefined ? {} : { annotations }),
+          ...(size === undefined ? {} : { size }),
+          ...completing(complete),
+          read: (variables: Readonly<Record<string, string>>, context: HandlerContext) =>
+            handler(variables, serverContext(context, this.refOf(name), this.around)),
+        },
+      },
+    });
+  }
+
+  /** The content is another one now: subscribers are told. Of a template, under these variables or under any. Throws `BAD_NAME`. */
+  changed(name: string, variables?: Readonly<Record<string, string>>): void {
+    this.registry.changed(name, variables);
+  }
+}

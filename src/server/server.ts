@@ -1,0 +1,122 @@
+import { type Gateway, type Source, systemEntropy } from "../contract/index.ts";
+import { createGateway } from "../gateway/index.ts";
+import { merge, registry } from "../source/index.ts";
+import { memorySessionStore, memoryStreamStore } from "../store/index.ts";
+import { type WebDoor, webDoor } from "../transport/index.ts";
+import { type Doors, type Listening, type ListenOptions, openDoors } from "./listen.ts";
+import type { ServerOptions } from "./options.ts";
+import { Prompts } from "./prompts.ts";
+import { Resources } from "./resources.ts";
+import { Tools } from "./tools.ts";
+
+/**
+ * An MCP server of tools, resources and prompts, in every revision of the protocol, to be mounted in an application or to
+ * listen by itself. Without `sessions` and `streams` those of the legacy revisions live in memory. Throws `DOOR_OPTION`.
+ */
+export function createServer(name: string, version: string, options: ServerOptions = {}): Server {
+  return new Server(name, version, options);
+}
+
+class Server implements AsyncDisposable {
+  readonly tools: Tools;
+  readonly resources: Resources;
+  readonly prompts: Prompts;
+  /** All that is served: to mount in another server, or under a prefix. */
+  readonly source: Source;
+  /** The protocol engine, for a transport of your own. */
+  readonly gateway: Gateway;
+  /** For Hono, Next, Bun, Deno, workers. Needs no `this`; further arguments are ignored. */
+  readonly fetch: (request: Request) => Promise<Response>;
+  readonly fetchAs: WebDoor["fetchAs"];
+  /** For node:http, Express (after `express.json()` too), Fastify's `raw`. Needs no `this`. */
+  readonly node: WebDoor["node"];
+  readonly #options: ServerOptions;
+  readonly #web: WebDoor;
+  readonly #relist: () => void;
+  readonly #own: AsyncDisposableStack;
+  readonly #doors: Partial<Doors>[] = [];
+  #closed: Promise<void> | undefined;
+
+  constructor(name: string, version: string, options: ServerOptions) {
+    const { title, description, websiteUrl, icons, instructions, sources = [], handlerMs, webLimits, ...rest } = options;
+    const { clock, log, entropy = systemEntropy } = options;
+    const { path, auth, allowedHosts, allowedOrigins, ready, ...engine } = rest;
+    const timed = clock === undefined ? {} : { clock };
+    const own = registry({
+      name,
+      ...timed,
+      ...(instructions === undefined ? {} : { instructions }),
+      ...(handlerMs === undefined ? {} : { timeoutMs: handlerMs }),
+    });
+    const around = { entropy, log };
+    this.#options = options;
+    this.#relist = () => own.relist();
+    this.tools = new Tools(own, around);
+    this.resources = new Resources(own, around);
+    this.prompts = new Prompts(own, around);
+    this.source = merge(own, ...sources);
+    this.#own = new AsyncDisposableStack();
+    const sessions = options.sessions ?? this.#own.use(memorySessionStore());
+    const streams = options.streams ?? this.#own.use(memoryStreamStore());
+    this.gateway = createGateway({
+      ...engine,
+      sessions,
+      streams,
+      source: this.source,
+      info: {
+        name,
+        version,
+        ...(title === undefined ? {} : { title }),
+        ...(description === undefined ? {} : { description }),
+        ...(websiteUrl === undefined ? {} : { websiteUrl }),
+        ...(icons === undefined ? {} : { icons }),
+      },
+    });
+    this.#web = webDoor({
+      gateway: this.gateway,
+      ...timed,
+      ...(log === undefined ? {} : { log }),
+      ...(path === undefined ? {} : { path }),
+      ...(auth === undefined ? {} : { auth }),
+      ...(allowedHosts === undefined ? {} : { allowedHosts }),
+      ...(allowedOrigins === undefined ? {} : { allowedOrigins }),
+      ...(ready === undefined ? {} : { ready }),
+      ...(webLimits === undefined ? {} : { limits: webLimits }),
+    });
+    this.fetch = (request) => this.#web.fetch(request);
+    this.fetchAs = this.#web.fetchAs;
+    this.node = this.#web.node;
+  }
+
+  /** What an `enabled` looks at changed: clients are told of lists that are others now. */
+  relist(): void {
+    this.#relist();
+  }
+
+  /** Opens doors of its own, all or none. `path`, `auth`, hosts and origins are the server's unless given. Throws `DOOR_…`. */
+  listen<const L extends ListenOptions>(options: L): Promise<Listening<L>>;
+  async listen(options: ListenOptions): Promise<Partial<Doors>> {
+    const ready = (): boolean => this.#closed === undefined && (this.#options.ready?.() ?? true);
+    const doors = await openDoors(options, this.gateway, this.#options, ready);
+    this.#doors.push(doors);
+    return doors;
+  }
+
+  /** Takes no work any more; what runs gets `graceMs` (default 5 s), then connections end. Sources stay their owners'. */
+  close({ graceMs = 5_000 }: { readonly graceMs?: number } = {}): Promise<void> {
+    return (this.#closed ??= this.#close(graceMs));
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(graceMs: number): Promise<void> {
+    const open = this.#doors.flatMap(({ http, tcp, stdio }) => [http?.close({ graceMs }), tcp?.close({ graceMs }), stdio?.close()]);
+    await Promise.all([this.gateway.drain(graceMs), this.#web.close({ graceMs }), ...open]);
+    await this.gateway[Symbol.asyncDispose]();
+    await this.#own.disposeAsync();
+  }
+}
+
+export type { Server };

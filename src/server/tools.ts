@@ -1,0 +1,49 @@
+import type { Bag, Content } from "../contract/index.ts";
+import type { Registry, Schema } from "../source/index.ts";
+import { type ServerContext, serverContext, type Surroundings } from "./context.ts";
+import { describedBy, type Item } from "./item.ts";
+import type { Arguments, Result } from "./json-schema.ts";
+import { Shelf } from "./shelf.ts";
+
+/** A tool. Its arguments are checked against `input` before the handler runs. */
+export interface ToolDefinition<S extends Schema | undefined, O extends Schema | undefined> extends Item {
+  /** A Standard Schema (zod, ArkType, …) or a JSON Schema, of an object. Default: no arguments. */
+  readonly input?: S;
+  /** Of `structuredContent`. */
+  readonly output?: O;
+  /** Hints as MCP has them: `readOnlyHint`, `destructiveHint`, `idempotentHint`, `openWorldHint`. */
+  readonly annotations?: Bag;
+}
+
+type Returned<O> = O extends Schema ? Result<O> | Content : unknown;
+
+/** Text becomes a text block, an object `structuredContent` and its JSON as text; `content()` says it block by block. */
+export type ToolHandler<S, O> = (args: Arguments<S>, context: ServerContext) => Returned<O> | Promise<Returned<O>>;
+
+export class Tools extends Shelf {
+  constructor(registry: Registry, around: Surroundings) {
+    super("tools", registry, around);
+  }
+
+  /** Clients hear that the list has changed. Throws `NAME_COLLISION`, `BAD_NAME`, `BAD_DEFINITION`; returns its undo. */
+  register<const S extends Schema | undefined = undefined, const O extends Schema | undefined = undefined>(
+    definition: ToolDefinition<S, O>,
+    handler: ToolHandler<S, O>,
+  ): () => void;
+  register(definition: ToolDefinition<Schema, Schema>, handler: (args: Bag, context: ServerContext) => unknown): () => void {
+    const { name, input, output, annotations } = definition;
+    const run = (args: Bag, context: Parameters<typeof serverContext>[0]): unknown =>
+      handler(args, serverContext(context, this.refOf(name), this.around));
+    return this.registry.add({
+      tools: {
+        [name]: {
+          ...describedBy(definition),
+          ...(input === undefined ? {} : { input }),
+          ...(output === undefined ? {} : { output }),
+          ...(annotations === undefined ? {} : { annotations }),
+          run,
+        },
+      },
+    });
+  }
+}

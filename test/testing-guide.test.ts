@@ -18,6 +18,7 @@ import {
   replayTranscript,
   testServer,
 } from "troupe/testing";
+import * as testing from "troupe/testing";
 import * as z from "zod";
 
 const counter = actor("counter", {
@@ -75,6 +76,20 @@ test("the guide's client", async () => {
   const sampling = () => ({ role: "assistant", model: "m", content: { type: "text", text: "42" } });
   const trusting = server.client({ answers: { sampling } });
   for (const client of [careful, trusting]) assertHasTools(await client.listTools(), "add");
+});
+
+test("what the guide names for those who come from AppTheory is there", async () => {
+  const page = readFileSync(join(import.meta.dirname, "../docs/guide/testing.md"), "utf8");
+  const [, table = ""] = page.split("## Coming from AppTheory");
+  await using server = await testServer([counter]);
+  const client = server.client();
+  const there = (name: string): boolean => name in testing || name in server || name in client || name in server.clock;
+  const camel = (name: string): string => name.charAt(0).toLowerCase() + name.slice(1);
+  const theirs = Array.from(table.matchAll(/`((?:Assert|Initialize|List|Call|Read|Get)\w*)`/g), ([, name = ""]) => camel(name));
+  const ours = Array.from(table.matchAll(/`(?:server\.clock)?(?:server\.)?([a-z]\w+)(?:\(\w*\))?`/g), ([, name = ""]) => name);
+  assert.ok(theirs.length > 9 && ours.length > 9);
+  const missing = [...theirs, ...ours].filter((name) => !there(name) && !["testkit", "seed", "t"].includes(name));
+  assert.deepEqual(missing, []);
 });
 
 test("the guide's matrix", async () => {

@@ -6,6 +6,7 @@ import { test } from "node:test";
 import { actor } from "troupe";
 import { agenticServices, fromAgenticService } from "troupe/agentic";
 import { createGateway } from "troupe/gateway";
+import { createServer } from "troupe/server";
 import { registry } from "troupe/source";
 import {
   assertError,
@@ -111,6 +112,23 @@ test("the guide's transcript", async () => {
   await using next = await testServer([counter]);
   const kept = readTranscript(JSON.parse(JSON.stringify(transcript)));
   assert.deepEqual(await replayTranscript(next, kept), []);
+});
+
+test("the guide's server: the same in every run, its own ids too", async () => {
+  const ids: (string | undefined)[] = [];
+  for (const _run of [1, 2]) {
+    await using greeter = await testServer((wires) => {
+      const own = createServer("greeter", "1.0.0", wires);
+      own.tools.register({ name: "greet", description: "Says hello." }, () => "Hello.");
+      return own;
+    });
+    assertToolResult(await greeter.client().callTool("greet"), "Hello.");
+    const client = greeter.client();
+    await client.initialize();
+    ids.push(client.sessionId);
+  }
+  assert.ok(ids[0]);
+  assert.equal(ids[0], ids[1]);
 });
 
 test("each way to a test server", async () => {

@@ -4,14 +4,20 @@ import type { HttpLimits } from "./host/http-limits.ts";
 import type { Grants, Manifest } from "./manifest.ts";
 import type { GuestLimits, Sandbox } from "./sandbox.ts";
 
+/** A guest that starts another: what it says reaches no further than it does itself. */
+export interface Reader {
+  /** Whether it could read that content, kept in that space, by itself. */
+  reads(space: string, digest: Digest): Promise<boolean>;
+}
+
 /** How manifests are found and read. What they throw is told to whoever asked, so it says what is wrong. */
 export interface Manifests {
   /** Of what a starter gave: a path, `store:…`, or the text itself. Without an origin it is the starter's own word. */
-  find(given: string): Promise<{ readonly text: string; readonly origin?: string }>;
+  find(given: string, reader?: Reader): Promise<{ readonly text: string; readonly origin?: string }>;
   /** Of a manifest's text. Throws with line and column. */
   read(text: string, origin: string | undefined): Manifest | Promise<Manifest>;
-  /** A component or a first state that a manifest names. */
-  content(reference: string, origin: string | undefined): Promise<Uint8Array>;
+  /** A component or a first state that a manifest names. With a reader it may be the reader's own word. */
+  content(reference: string, origin: string | undefined, reader?: Reader): Promise<Uint8Array>;
   /** Whether the operator wrote what is at that origin: such a manifest may grant a child more than its parent has. */
   isTrusted(origin: string): boolean;
 }

@@ -59,7 +59,7 @@ export function createGuests(options: GuestOptions): Guests {
         attaching = Promise.withResolvers();
       };
     },
-    prepare: (start) => prepare(options, library, start, () => undefined),
+    prepare: (start) => prepare(options, library, start),
     component: (reference, guest) => replacement(options, library, reference, guest),
     reexecute: (id) => reexecuteGuest(room, id),
     live: () => liveIn(room),

@@ -132,6 +132,12 @@ test("an event stays small, however much a call asks of its host, and is read ba
   assert.deepEqual(await on.guests.reexecute(id), { run: 2, mismatches: [], taken: { erased: 0, collected: 0, lost: 0, other: 0 } });
 });
 
+test("a manifest without a component is wrong, and its error says so", async () => {
+  await using on = await stage({ echo });
+  const without = on.guests.prepare({ to: "guest/x", manifest: JSON.stringify({ name: "x", grants: {}, limits: {} }) });
+  await assert.rejects(without, { name: "ManifestError", code: "BAD_MANIFEST", message: /names no component/u });
+});
+
 test("messages that are none are refused before any guest runs", async () => {
   await using on = await stage({ echo });
   const id = await on.start("echo");

@@ -2,6 +2,7 @@
 import { hash } from "node:crypto";
 import { type ActorId, type ContentStore, type Digest, StoreError } from "../../contract/index.ts";
 import type { Component } from "../component.ts";
+import { limitsOf } from "../guest-limits.ts";
 import type { GuestOptions } from "../guest-options.ts";
 import type { Grants, Manifest } from "../manifest.ts";
 import type { Put } from "../host/call-host.ts";
@@ -98,18 +99,8 @@ export class Library {
   }
 
   #program(manifest: Manifest, component: Component): Program {
-    const { limits, most = {}, variables } = this.#options;
-    const { callMs = limits.callMs, memoryBytes = limits.memoryBytes } = manifest.limits;
-    return {
-      manifest,
-      component,
-      limits: {
-        ...limits,
-        callMs: Math.min(callMs, Math.max(most.callMs ?? 0, limits.callMs)),
-        memoryBytes: Math.min(memoryBytes, Math.max(most.memoryBytes ?? 0, limits.memoryBytes)),
-      },
-      variables: variablesFor(manifest.grants.environment, variables),
-    };
+    const variables = variablesFor(manifest.grants.environment, this.#options.variables);
+    return { manifest, component, limits: limitsOf(manifest, this.#options), variables };
   }
 
   async state(digest: Digest | null): Promise<Uint8Array | undefined> {

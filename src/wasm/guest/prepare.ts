@@ -1,28 +1,26 @@
 import type { Digest, Outgoing } from "../../contract/index.ts";
-import type { Beginning, GuestOptions, GuestStart } from "../guest-options.ts";
+import type { Beginning, GuestOptions, GuestStart, Reader } from "../guest-options.ts";
 import type { GuestState } from "../guest-state.ts";
+import { ManifestError } from "../manifest/index.ts";
 import type { Manifest } from "../manifest.ts";
 import { firstState } from "./first-state.ts";
 import type { Library } from "./library.ts";
 
-/**
- * Puts manifest, component and first state into the content store. Throws what is wrong with them: nothing has begun then.
- * `allow` throws where it may not begin.
- */
-export async function prepare(
-  options: GuestOptions,
-  library: Library,
-  start: GuestStart,
-  allow: (manifest: Manifest, origin: string | undefined) => void,
-): Promise<Outgoing> {
+/** A guest that starts another. `allow` throws where it may not. */
+export interface Starter extends Reader {
+  allow(manifest: Manifest, origin: string | undefined): void;
+}
+
+/** Puts manifest, component and first state into the content store. Throws what is wrong with them: nothing has begun then. */
+export async function prepare(options: GuestOptions, library: Library, start: GuestStart, starter?: Starter): Promise<Outgoing> {
   const { manifests } = options;
-  const { text, origin } = await manifests.find(start.manifest);
+  const { text, origin } = await manifests.find(start.manifest, starter);
   const manifest = await manifests.read(text, origin);
-  allow(manifest, origin);
-  const component = await library.putComponent(start.component ?? (await named(options, manifest, origin)), manifest.grants);
+  starter?.allow(manifest, origin);
+  const component = await library.putComponent(start.component ?? (await named(options, manifest, origin, starter)), manifest.grants);
   const digest = await library.put(Buffer.from(text));
   const own = start.resume ? undefined : manifest.initialState;
-  const base = own === undefined ? undefined : await manifests.content(own, origin);
+  const base = own === undefined ? undefined : await manifests.content(own, origin, starter);
   const state = firstState(base, start.initialState);
   const beginning: Beginning = {
     manifest: digest,
@@ -36,10 +34,18 @@ export async function prepare(
   return { to: start.to, action: "start", args: {}, start: { ...beginning } };
 }
 
-function named({ manifests }: GuestOptions, manifest: Manifest, origin: string | undefined): Promise<Uint8Array> {
+function named(
+  { manifests }: GuestOptions,
+  manifest: Manifest,
+  origin: string | undefined,
+  reader: Reader | undefined,
+): Promise<Uint8Array> {
   if (manifest.component === undefined)
-    throw new Error(`The manifest of "${manifest.name}" names no component: add component = "path.wasm", or give its bytes beside it.`);
-  return manifests.content(manifest.component, origin);
+    throw new ManifestError(
+      "BAD_MANIFEST",
+      `The manifest of ${JSON.stringify(manifest.name)} names no component: add component = "path.wasm", or give its bytes beside it.`,
+    );
+  return manifests.content(manifest.component, origin, reader);
 }
 
 /** Another component for a guest that runs: what `update` is told. Throws what is wrong with it. */

@@ -80,7 +80,7 @@ function around(room: Room, at: Entered, visit: Visit, { manifest }: Program, co
     manifest,
     asked: new Asked(),
     put,
-    prepare: (start, allow) => prepare(options, library, start, allow),
+    prepare: (start, starter) => prepare(options, library, start, starter),
   };
 }
 

@@ -1,7 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { ActorId } from "../../contract/index.ts";
+import { memoryContents } from "../../store/index.ts";
 import { until } from "../../testing/index.ts";
+import type { GuestOptions } from "../guest-options.ts";
+import { record } from "../host/values.ts";
+import { MANIFEST_SPACE, ManifestFinder } from "../manifest/index.ts";
+import type { Grants, Manifest } from "../manifest.ts";
 import type { WitValue } from "../wit.ts";
 import { ALL, bytesOf, manifest, Said, say, type Script, stage, type Stage, textOf, told } from "./stage.fixture.ts";
 
@@ -145,6 +153,96 @@ test("a guest's own manifest grants its child no more than the guest has; the op
   assert.match(textOf(await on.request(from, "spawn greedy")), /grants http-client, which its parent was not granted/u);
   trusted = true;
   assert.match(textOf(await on.request(from, "spawn greedy")), /^"[0-9a-f-]{36}"$/u);
+});
+
+test("the child of a guest's own manifest may compute no more, and at no lower a price, than the guest", async () => {
+  const limited = (limits: Manifest["limits"], random: Grants["random"]): Partial<Manifest> => ({
+    component: "child",
+    limits,
+    grants: { ...ALL, ...(random === undefined ? {} : { random }) },
+  });
+  const wishes = {
+    same: limited({ callMs: 200, memoryBytes: 524_288 }, { maxBytes: 10, maxInt: 5n }),
+    unlimited: limited({}, undefined),
+    slow: limited({ callMs: 201, memoryBytes: 524_288 }, undefined),
+    large: limited({ callMs: 200, memoryBytes: 524_289 }, undefined),
+    longer: limited({ callMs: 200, memoryBytes: 524_288 }, { maxBytes: 11, maxInt: 5n }),
+    higher: limited({ callMs: 200, memoryBytes: 524_288 }, { maxBytes: 10, maxInt: 6n }),
+  };
+  const text = (wish: keyof typeof wishes): string => JSON.stringify(wish);
+  const manifests: GuestOptions["manifests"] = {
+    find: async (given) => ({ text: given }),
+    read: (given) => {
+      const wish = Object.entries(wishes).find(([name]) => JSON.stringify(name) === given)?.[1];
+      return { name: "x", saveChain: false, grants: ALL, onError: "pause", limits: {}, ...wish, text: given };
+    },
+    content: async (reference) => bytesOf(reference),
+    isTrusted: () => false,
+  };
+  const wishing: Script = {
+    ...parent,
+    "message-server-client.handle-request": async ({ ask }, [, data]) => ({
+      back: bytesOf(okOf(await ask("supervisor.spawn", told(data), undefined))),
+    }),
+  };
+  await using on = await stage({ child, parent: wishing }, { manifests });
+  const message = await on.guests.prepare({ to: "guest/p", manifest: text("same"), component: bytesOf("parent") });
+  assert.ok("ok" in (await on.engine.call(message)));
+  const asks = async (wish: keyof typeof wishes): Promise<string> => textOf(await on.request("guest/p", text(wish)));
+  assert.match(await asks("same"), /^"[0-9a-f-]{36}"$/u);
+  for (const wish of ["unlimited", "slow"] as const) assert.match(await asks(wish), /beyond its parent's: write call_ms = 200, or less/u);
+  assert.match(await asks("large"), /beyond its parent's: write memory_mb = 0/u);
+  for (const wish of ["longer", "higher"] as const) assert.match(await asks(wish), /grants random, which its parent was not granted/u);
+});
+
+test("a guest's own manifest names what the guest could read itself, the operator's whatever it will", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "manifests-"));
+  try {
+    await writeFile(join(directory, "secret.json"), "secret");
+    await writeFile(join(directory, "child.wasm"), "child");
+    await writeFile(join(directory, "child.toml"), 'name = "c"\ncomponent = "child.wasm"\ninit_state = "secret.json"\n');
+    const contents = memoryContents();
+    const secret = await contents.put(bytesOf("secret"));
+    const listed = `name = "l"\ncomponent = "store:${await contents.put(bytesOf("child"))}"\ninit_state = "store:${secret}"\n`;
+    await contents.label(MANIFEST_SPACE, "listed", await contents.put(bytesOf(listed)));
+    await contents.label(MANIFEST_SPACE, "secret", secret);
+    const reader: Script = {
+      "actor.init": async () => ({}),
+      "message-server-client.handle-request": async ({ ask }, [, data]) => {
+        const space = told(record(await ask("store.new"))["ok"] ?? "");
+        for (const name of ["child", "secret"]) await ask("store.store-at-label", space, name, bytesOf(name));
+        const own = 'name = "o"\ncomponent = "store://SPACE/child"\n';
+        await ask("store.store-at-label", space, "manifest", bytesOf(own.replace("SPACE", space)));
+        const given = told(data).replaceAll("SPACE", space).replaceAll("DIGEST", secret).replaceAll("INLINE", own.replace("SPACE", space));
+        const born = record(await ask("supervisor.spawn", given, undefined));
+        return { back: bytesOf("err" in born ? told(born["err"]) : okOf(await ask("supervisor.get-child-state", born["ok"] ?? ""))) };
+      },
+    };
+    await using on = await stage({ child, reader }, { contents, manifests: new ManifestFinder({ directory, contents }) });
+    const manifest = 'name = "r"\n[[handlers]]\ntype = "supervisor"\n[[handlers]]\ntype = "store"\n';
+    const message = await on.guests.prepare({ to: "guest/r", manifest, component: bytesOf("reader") });
+    assert.ok("ok" in (await on.engine.call(message)));
+    const asks = async (given: string): Promise<string> => textOf(await on.request("guest/r", given));
+    for (const path of ["secret.json", "./child.wasm", join(directory, "secret.json")]) {
+      assert.match(await asks(`INLINEinit_state = "${path}"\n`), /is a path, and a manifest that a guest gives names none/u);
+      assert.match(await asks(`name = "x"\ncomponent = "${path}"\n`), /is a path/u);
+    }
+    for (const at of [
+      "store:DIGEST",
+      "store:secret",
+      "store://manifest/hash/DIGEST",
+      "store://manifest/secret",
+      "store://SPACE/none",
+      "store:none",
+    ])
+      assert.match(await asks(`INLINEinit_state = "${at}"\n`), /is in no store that this guest may read/u, at);
+    assert.match(await asks("store:DIGEST"), /is in no store that this guest may read/u);
+    for (const at of ["secret", "hash/DIGEST"]) assert.equal(await asks(`INLINEinit_state = "store://SPACE/${at}"\n`), "secret", at);
+    assert.equal(await asks("store://SPACE/manifest"), "new");
+    for (const operators of ["child.toml", "store:listed"]) assert.equal(await asks(operators), "secret", operators);
+  } finally {
+    await rm(directory, { recursive: true });
+  }
 });
 
 test("a parent that fails pauses its children, keeps those it has just had, and goes on with them", async () => {

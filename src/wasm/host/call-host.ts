@@ -1,6 +1,7 @@
 /** What the imports of one call do. A call that is tried again has a new one: what the old one gathered never leaves. */
 import type { Context, Digest, Engine, Message, Outgoing } from "../../contract/index.ts";
 import type { GuestOptions, GuestStart } from "../guest-options.ts";
+import type { Starter } from "../guest/prepare.ts";
 import type { GuestState } from "../guest-state.ts";
 import type { Manifest } from "../manifest.ts";
 import type { GuestHost } from "../sandbox.ts";
@@ -39,8 +40,8 @@ export interface Circumstances {
   readonly manifest: Manifest;
   readonly asked: Asked;
   readonly put: Put;
-  /** Puts what a guest begins from into the content store. `allow` throws where it may not. */
-  readonly prepare: (start: GuestStart, allow: (manifest: Manifest, origin: string | undefined) => void) => Promise<Outgoing>;
+  /** Puts what a guest begins from into the content store. */
+  readonly prepare: (start: GuestStart, starter: Starter) => Promise<Outgoing>;
 }
 
 export type Import = (host: CallHost, args: readonly WitValue[]) => Given | Promise<Given>;

@@ -15,6 +15,9 @@ const filesystem = (child: Granted<"filesystem">, parent: Granted<"filesystem">)
 const timing = (child: Granted<"timing">, parent: Granted<"timing">): boolean =>
   child.minSleepMs >= parent.minSleepMs && child.maxSleepMs <= parent.maxSleepMs;
 
+const random = (child: Granted<"random">, parent: Granted<"random">): boolean =>
+  child.maxBytes <= parent.maxBytes && child.maxInt <= parent.maxInt;
+
 const httpClient = (child: Granted<"httpClient">, parent: Granted<"httpClient">): boolean =>
   parent.allowed.includes("*") || child.allowed.every((entry) => parent.allowed.includes(entry));
 
@@ -28,7 +31,7 @@ const CHECKS: Readonly<Record<string, (child: Grants, parent: Grants) => boolean
   supervisor: (child, parent) => within(child.supervisor, parent.supervisor),
   store: (child, parent) => within(child.store, parent.store),
   timing: (child, parent) => within(child.timing, parent.timing, timing),
-  random: (child, parent) => within(child.random, parent.random),
+  random: (child, parent) => within(child.random, parent.random, random),
   environment: (child, parent) => within(child.environment, parent.environment, environment),
   filesystem: (child, parent) => within(child.filesystem, parent.filesystem, filesystem),
   "http-client": (child, parent) => within(child.httpClient, parent.httpClient, httpClient),

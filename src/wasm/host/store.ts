@@ -34,7 +34,7 @@ function digestIn(value: WitValue): Digest {
 const refTo = (hash: Digest): WitValue => ({ hash });
 
 /** Whether it was put into that very space: a digest alone is no leave to read. */
-async function holds(contents: ContentStore, space: string, digest: Digest): Promise<boolean> {
+export async function holds(contents: ContentStore, space: string, digest: Digest): Promise<boolean> {
   const before = BigInt(`0x${digest}`) - 1n;
   const [found] = await contents.contents(space, 1, before < 0n ? undefined : before.toString(16).padStart(64, "0"));
   return found?.digest === digest;

@@ -1,14 +1,18 @@
 /** `supervisor`: an actor's own children, and no other's. */
 import type { ActorId, Json } from "../../contract/index.ts";
+import type { Starter } from "../guest/prepare.ts";
+import { limitsOf } from "../guest-limits.ts";
 import type { ChildEvent } from "../guest-options.ts";
 import { GUEST } from "../guest-state.ts";
 import type { Manifest } from "../manifest.ts";
+import type { GuestLimits } from "../sandbox.ts";
 import type { WitValue } from "../wit.ts";
 import type { CallHost, Import } from "./call-host.ts";
-import { derivedUuid } from "./derived.ts";
+import { derivedUuid, isUuid } from "./derived.ts";
 import type { Given } from "./given.ts";
 import { excessOf } from "./grants-within.ts";
 import { guestReplyOf } from "./reply-of.ts";
+import { holds } from "./store.ts";
 import { ok, someBytes, text } from "./values.ts";
 
 const MOST_CHILDREN = 1_000;
@@ -31,7 +35,7 @@ async function begin(host: CallHost, manifest: string, state: Uint8Array | undef
     ...(state === undefined ? {} : { initialState: state }),
     ...(resume ? { resume: true as const } : {}),
   };
-  const message = await of.prepare(start, (read, origin) => allow(host, read, origin));
+  const message = await of.prepare(start, starter(host));
   try {
     const uid = uidIn(guestReplyOf(await of.context.call(message)));
     gathered.born.set(uid, to);
@@ -41,13 +45,36 @@ async function begin(host: CallHost, manifest: string, state: Uint8Array | undef
   }
 }
 
+const starter = (host: CallHost): Starter => ({
+  allow: (manifest, origin) => allow(host, manifest, origin),
+  reads: async (space, digest) =>
+    host.of.manifest.grants.store === true && isUuid(space) && (await holds(host.of.options.contents, space, digest)),
+});
+
 /** What a guest writes itself may not grant more than the guest has: else a manifest would be a way out of its own. */
-function allow({ of }: CallHost, { grants }: Manifest, origin: string | undefined): void {
+function allow({ of }: CallHost, manifest: Manifest, origin: string | undefined): void {
   if (origin !== undefined && of.options.manifests.isTrusted(origin)) return;
-  const excess = excessOf(grants, of.manifest.grants);
+  const excess = excessOf(manifest.grants, of.manifest.grants);
   if (excess !== undefined)
     throw new Error(
       `The child's manifest grants ${excess}, which its parent was not granted: leave it out, or spawn it from the operator's directory.`,
+    );
+  checkLimits(limitsOf(manifest, of.options), limitsOf(of.manifest, of.options));
+}
+
+const MEBIBYTE = 1_048_576;
+
+/** It would have its children compute what it may not itself. */
+function checkLimits(child: GuestLimits, parent: GuestLimits): void {
+  const excess =
+    child.callMs > parent.callMs
+      ? `call_ms = ${parent.callMs}`
+      : child.memoryBytes > parent.memoryBytes
+        ? `memory_mb = ${Math.floor(parent.memoryBytes / MEBIBYTE)}`
+        : undefined;
+  if (excess !== undefined)
+    throw new Error(
+      `The child's limits are beyond its parent's: write ${excess}, or less, below [limits] in its manifest, or spawn it from the operator's directory.`,
     );
 }
 

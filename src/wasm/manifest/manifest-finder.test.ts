@@ -115,6 +115,36 @@ test("the store gives manifests and components by label and by digest, in spaces
     await assert.rejects(finder.find(far), { name: "ManifestError", code: "NOT_ALLOWED", message: /nothing is fetched/ });
 });
 
+test("for a reader, what it may have made up leads to stores it may read, and nowhere else", async () => {
+  using at = place();
+  await using contents = memoryContents();
+  const digest = await contents.put(encoded(TEXT), "mine");
+  for (const space of ["mine", "theirs", MANIFEST_SPACE]) await contents.label(space, "x", digest);
+  const finder = new ManifestFinder({ directory: at.directory, contents });
+  const reader = { reads: async (space: string, asked: string): Promise<boolean> => space === "mine" && asked === digest };
+  const refused = { name: "ManifestError", code: "NOT_ALLOWED" };
+  for (const given of ["counter/counter.toml", "store:x", "store://mine/x", `store://mine/hash/${digest}`])
+    assert.equal((await finder.find(given, reader)).text, TEXT);
+  for (const given of [`store:${digest}`, "store://theirs/x", `store://theirs/hash/${digest}`, `store://${MANIFEST_SPACE}/hash/${digest}`])
+    await assert.rejects(finder.find(given, reader), refused, given);
+  for (const origin of [undefined, "store://mine/x", `store:${digest}`, `store://${MANIFEST_SPACE}/hash/${digest}`]) {
+    for (const given of [
+      "shared.wasm",
+      join(at.directory, "shared.wasm"),
+      "store:x",
+      `store:${digest}`,
+      "store://theirs/x",
+      "store://mine/no",
+    ])
+      await assert.rejects(finder.content(given, origin, reader), refused, given);
+    for (const given of ["store://mine/x", `store://mine/hash/${digest}`])
+      assert.equal(text(await finder.content(given, origin, reader)), TEXT);
+  }
+  for (const origin of ["counter/counter.toml", "store:x", `store://${MANIFEST_SPACE}/x`])
+    assert.equal(text(await finder.content("store://theirs/x", origin, reader)), TEXT);
+  assert.equal(text(await finder.content("../shared.wasm", "counter/counter.toml", reader)), "another component");
+});
+
 test("what is too large, or no text, is refused before it is taken in", async () => {
   using at = place();
   await using contents = memoryContents();

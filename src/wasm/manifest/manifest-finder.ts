@@ -1,9 +1,10 @@
 import type { ContentStore } from "../../contract/index.ts";
+import type { Reader } from "../guest-options.ts";
 import type { Manifest } from "../manifest.ts";
 import { ManifestDirectory } from "./manifest-directory.ts";
 import { ManifestError } from "./manifest-error.ts";
 import { MANIFEST_BYTES, readManifest } from "./read-manifest.ts";
-import { isInline, referenceOf, shown } from "./reference.ts";
+import { isInline, MANIFEST_SPACE, type Reference, referenceOf, shown } from "./reference.ts";
 
 const MEBIBYTE = 1_048_576;
 
@@ -27,10 +28,14 @@ export class ManifestFinder {
     this.#contentBytes = contentBytes;
   }
 
-  /** Its text, of a path, of `store:…`, or where it was given as text; the origin is a path from the directory, or `store:…`. */
-  async find(given: string): Promise<{ readonly text: string; readonly origin?: string }> {
+  /**
+   * Its text, of a path, of `store:…`, or where it was given as text; the origin is a path from the directory, or `store:…`.
+   * A reader is given what the operator wrote, and what lies in the stores it may read.
+   */
+  async find(given: string, reader?: Reader): Promise<{ readonly text: string; readonly origin?: string }> {
     if (isInline(given)) return { text: given };
-    const { bytes, origin } = await this.#fetched(given, MANIFEST_BYTES, undefined);
+    const reference = referenceOf(given);
+    const { bytes, origin } = await this.#fetched(given, reference, MANIFEST_BYTES, undefined, isOperators(reference) ? undefined : reader);
     return { text: decoded(bytes, given), origin };
   }
 
@@ -51,9 +56,19 @@ export class ManifestFinder {
     return { ...manifest, grants: { ...manifest.grants, filesystem: { ...filesystem, path } } };
   }
 
-  /** A component or a first state, as a manifest of that origin names it: a path is followed from the manifest's own directory. */
-  async content(reference: string, origin: string | undefined): Promise<Uint8Array> {
-    const { bytes } = await this.#fetched(reference, this.#contentBytes, origin);
+  /**
+   * A component or a first state, as a manifest of that origin names it: a path is followed from the manifest's own directory.
+   * Where a reader may have made the manifest up, no path is: its child would show it what lies there.
+   */
+  async content(written: string, origin: string | undefined, reader?: Reader): Promise<Uint8Array> {
+    const reference = referenceOf(written);
+    const bounds = origin !== undefined && this.#isOperators(origin) ? undefined : reader;
+    if (bounds !== undefined && "path" in reference)
+      throw new ManifestError(
+        "NOT_ALLOWED",
+        `${shown(written)} is a path, and a manifest that a guest gives names none: put what it needs into a store of the guest's, and name it as store://<space>/<label>.`,
+      );
+    const { bytes } = await this.#fetched(written, reference, this.#contentBytes, origin, bounds);
     return bytes;
   }
 
@@ -62,24 +77,39 @@ export class ManifestFinder {
     return this.#files.open && !origin.startsWith("store:");
   }
 
+  /** No guest labels anything among the manifests. */
+  #isOperators(origin: string): boolean {
+    return this.isTrusted(origin) || (origin.startsWith("store:") && isOperators(referenceOf(origin)));
+  }
+
   async #fetched(
     written: string,
+    reference: Reference,
     most: number,
     origin: string | undefined,
+    reader: Reader | undefined,
   ): Promise<{ readonly bytes: Uint8Array; readonly origin: string }> {
-    const reference = referenceOf(written);
     if ("path" in reference) {
       const from = origin !== undefined && this.isTrusted(origin) ? origin : "";
       const { bytes, path } = await this.#files.read(reference.path, most, from);
       return { bytes, origin: path };
     }
     const digest = "digest" in reference ? reference.digest : await this.#contents.labelled(reference.space, reference.label);
+    const { space } = reference;
+    if (reader !== undefined && (digest === undefined || space === undefined || !(await reader.reads(space, digest))))
+      throw new ManifestError(
+        "NOT_ALLOWED",
+        `${shown(written)} is in no store that this guest may read: write store://<space>/<label> or store://<space>/hash/<digest> of one it has put it into.`,
+      );
     const bytes = digest === undefined ? undefined : await this.#contents.get(digest);
     if (bytes === undefined) throw new ManifestError("NOT_FOUND", `The store has no ${shown(written)}. Put it there and label it first.`);
     if (bytes.length > most) throw new ManifestError("TOO_LARGE", `${shown(written)} has ${bytes.length} bytes, ${most} are the most.`);
     return { bytes, origin: written };
   }
 }
+
+/** A path, or a label among the manifests. */
+const isOperators = (reference: Reference): boolean => "path" in reference || ("label" in reference && reference.space === MANIFEST_SPACE);
 
 const notTrusted = (what: string, instead: string): ManifestError =>
   new ManifestError("NOT_ALLOWED", `Only a file below the manifests directory may grant ${what}: put the manifest there, or ${instead}.`);

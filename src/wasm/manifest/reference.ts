@@ -1,7 +1,10 @@
 import { ManifestError } from "./manifest-error.ts";
 
 /** What a manifest, a component or a state is called by. */
-export type Reference = { readonly digest: string } | { readonly space: string; readonly label: string } | { readonly path: string };
+export type Reference =
+  | { readonly digest: string; readonly space?: string }
+  | { readonly space: string; readonly label: string }
+  | { readonly path: string };
 
 /** Where `store:<label>` looks. Theater keeps manifests there. */
 export const MANIFEST_SPACE = "manifest";
@@ -32,7 +35,7 @@ export function referenceOf(written: string): Reference {
   const digest = rest.slice("hash/".length);
   if (!DIGEST.test(digest))
     throw new ManifestError("BAD_MANIFEST", `${shown(written)} holds no digest: SHA-256 is 64 hex digits, in lower case.`);
-  return { digest };
+  return { digest, space };
 }
 
 /** Whether it is a manifest's text rather than where to find one. */

@@ -19,7 +19,7 @@ const methods = ["notifications/tools/list_changed", "notifications/prompts/list
 
 for (const which of CLIENTS)
   describe(`the official client ${which.sdk}, ${which.era}`, () => {
-    test("C8: hears of each list that changed, and of the resource it subscribed to", async () => {
+    test("C8 hears of each list that changed, and of the resource it subscribed to", async () => {
       await using server = createServer("s", "1");
       const undo = server.tools.register({ name: "a" }, () => "a");
       server.prompts.register({ name: "p" }, () => "p");

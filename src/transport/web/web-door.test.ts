@@ -151,7 +151,7 @@ describe("a door inside an application", () => {
     assert.equal((await reader.read()).done, true);
   });
 
-  it("C8: says when the client does not read, goes on when it does, and drops it past a bound", async () => {
+  it("C8 says when the client does not read, goes on when it does, and drops it past a bound", async () => {
     const { promise, resolve } = Promise.withResolvers<Channel>();
     const door = doorOf(opening(resolve), { limits: { queuedBytes: 200_000 } });
     const reader = readerOf(await door.fetch(post()));

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { refuse } from "../actor/index.ts";
 import type { CallOptions } from "../contract/index.ts";
-import { SimulatedClock, SimulatedEntropy } from "../testing/index.ts";
+import { settle, SimulatedClock, SimulatedEntropy } from "../testing/index.ts";
 import { createServer } from "./index.ts";
 
 const viewer = { principal: "ana", scopes: ["a"] };
@@ -19,7 +20,7 @@ test("a handler knows who calls, and its steps count together whether told or em
     return { who };
   });
   const steps: unknown[] = [];
-  const options: CallOptions = { onProgress: (...step) => steps.push(step) };
+  const options: CallOptions = { onProgress: (done, total, said) => steps.push([done, total, said]) };
   assert.deepEqual(await server.source.act(viewer, "tools/t", {}, options), { ok: { who: viewer } });
   assert.match(id, /^[0-9a-f-]{36}$/);
   assert.deepEqual(steps, [
@@ -71,4 +72,40 @@ test("a handler is aborted when its caller leaves, and when its time is up", asy
   await clock.advance(500);
   await Promise.all(both);
   assert.deepEqual(aborted, [true, true]);
+});
+
+test("what a handler throws is told to onError and, by name, to the log, with the run's id; refusals and aborted runs are not", async () => {
+  const lines: unknown[] = [];
+  const heard: unknown[] = [];
+  await using server = createServer("s", "1", {
+    log: (...line) => lines.push(line),
+    onError(error, { offer, requestId, viewer: who }) {
+      heard.push([error instanceof Error ? error.message : error, offer, requestId === ids[0], who]);
+      throw new TypeError("of the author's own");
+    },
+  });
+  const ids: string[] = [];
+  server.resources.register({ name: "broken", uri: "x://broken" }, (_variables, { requestId }) => {
+    ids.push(requestId);
+    throw new RangeError("secret");
+  });
+  server.tools.register({ name: "refuses" }, () => refuse("No."));
+  server.tools.register({ name: "asks" }, (_args, { ask }) => ask({ sure: { method: "elicitation/create", params: {} } }));
+  server.prompts.register(
+    { name: "left" },
+    (_values, { signal }) => new Promise((_resolve, reject) => signal.addEventListener("abort", reject)),
+  );
+  await assert.rejects(server.source.act(viewer, "resources/broken", {}, {}), { code: "CRASHED", message: /^(?!.*secret)/ });
+  assert.ok("refused" in (await server.source.act(viewer, "tools/refuses", {}, {})));
+  assert.ok("needs" in (await server.source.act(viewer, "tools/asks", {}, {})));
+  const gone = new AbortController();
+  const left = assert.rejects(server.source.act(viewer, "prompts/left", {}, { signal: gone.signal }), { code: "CANCELLED" });
+  await settle();
+  gone.abort();
+  await left;
+  assert.deepEqual(heard, [["secret", "resources/broken", true, viewer]]);
+  assert.deepEqual(lines, [
+    ["error", { event: "handler-failed", offer: "resources/broken", requestId: ids[0], name: "RangeError" }],
+    ["error", { event: "on-error-failed", offer: "resources/broken", requestId: ids[0], name: "TypeError" }],
+  ]);
 });

@@ -1,5 +1,6 @@
 import type { Bag, Entropy, Json, Log, OfferRef } from "../contract/index.ts";
 import type { HandlerContext } from "../source/index.ts";
+import type { OnError } from "./on-error.ts";
 
 /** What a handler is given beside its arguments. */
 export interface ServerContext extends HandlerContext {
@@ -16,10 +17,15 @@ export interface Surroundings {
   readonly entropy: Entropy;
   /** The server's own log. */
   readonly log: Log | undefined;
+  readonly onError: OnError | undefined;
 }
 
 /** `emit` and `progress` count together: what is emitted after a step goes beyond it. */
-export function serverContext(context: HandlerContext, ref: OfferRef, { entropy, log }: Surroundings): ServerContext {
+export function serverContext(
+  context: HandlerContext,
+  ref: OfferRef,
+  { entropy, log }: Pick<Surroundings, "entropy" | "log">,
+): ServerContext {
   const requestId = entropy.uuid();
   let reached = 0;
   return {

@@ -1,5 +1,6 @@
 import type { Bag, Source } from "../contract/index.ts";
 import type { GatewayOptions } from "../gateway/index.ts";
+import type { OnError } from "./on-error.ts";
 import type { WebLimits, WebOptions } from "../transport/index.ts";
 
 type OfGateway = Omit<GatewayOptions, "source" | "info" | "instructions">;
@@ -16,6 +17,8 @@ export interface ServerOptions extends OfGateway, OfWeb {
   readonly instructions?: string;
   /** Served beside the server's own registries: casts of actors, services, other servers' `source`. They stay their owners'. */
   readonly sources?: readonly Source[];
+  /** Hears what handlers threw that was no refusal, with the run's id; the server's `log` has its name already. */
+  readonly onError?: OnError;
   /** A handler is aborted after this long. Default 60,000. */
   readonly handlerMs?: number;
   /** Of `fetch` and `node`; `listen` has its own. */

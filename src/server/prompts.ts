@@ -1,5 +1,6 @@
-import type { Complete, HandlerContext, Registry } from "../source/index.ts";
-import { type ServerContext, serverContext, type Surroundings } from "./context.ts";
+import type { Complete, Registry } from "../source/index.ts";
+import type { ServerContext, Surroundings } from "./context.ts";
+import { handling } from "./handling.ts";
 import { completing, describedBy, type Item } from "./item.ts";
 import { Shelf } from "./shelf.ts";
 
@@ -46,8 +47,7 @@ export class Prompts extends Shelf {
           ...describedBy(definition),
           ...(known === undefined ? {} : { arguments: known }),
           ...completing(complete),
-          get: (values: Readonly<Record<string, string>>, context: HandlerContext) =>
-            handler(values, serverContext(context, this.refOf(name), this.around)),
+          get: handling(this.refOf(name), this.around, handler),
         },
       },
     });

@@ -1,6 +1,7 @@
 import type { Bag } from "../contract/index.ts";
-import type { Complete, HandlerContext, Registry } from "../source/index.ts";
-import { type ServerContext, serverContext, type Surroundings } from "./context.ts";
+import type { Complete, Registry } from "../source/index.ts";
+import type { ServerContext, Surroundings } from "./context.ts";
+import { handling } from "./handling.ts";
 import { completing, describedBy, type Item } from "./item.ts";
 import { Shelf } from "./shelf.ts";
 
@@ -44,8 +45,7 @@ export class Resources extends Shelf {
           ...(annotations === undefined ? {} : { annotations }),
           ...(size === undefined ? {} : { size }),
           ...completing(complete),
-          read: (variables: Readonly<Record<string, string>>, context: HandlerContext) =>
-            handler(variables, serverContext(context, this.refOf(name), this.around)),
+          read: handling(this.refOf(name), this.around, handler),
         },
       },
     });

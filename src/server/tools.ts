@@ -1,6 +1,7 @@
 import type { Bag, Content } from "../contract/index.ts";
 import type { Registry, Schema } from "../source/index.ts";
-import { type ServerContext, serverContext, type Surroundings } from "./context.ts";
+import type { ServerContext, Surroundings } from "./context.ts";
+import { handling } from "./handling.ts";
 import { describedBy, type Item } from "./item.ts";
 import type { Arguments, Result } from "./json-schema.ts";
 import { Shelf } from "./shelf.ts";
@@ -32,8 +33,6 @@ export class Tools extends Shelf {
   ): () => void;
   register(definition: ToolDefinition<Schema, Schema>, handler: (args: Bag, context: ServerContext) => unknown): () => void {
     const { name, input, output, annotations } = definition;
-    const run = (args: Bag, context: Parameters<typeof serverContext>[0]): unknown =>
-      handler(args, serverContext(context, this.refOf(name), this.around));
     return this.registry.add({
       tools: {
         [name]: {
@@ -41,7 +40,7 @@ export class Tools extends Shelf {
           ...(input === undefined ? {} : { input }),
           ...(output === undefined ? {} : { output }),
           ...(annotations === undefined ? {} : { annotations }),
-          run,
+          run: handling(this.refOf(name), this.around, handler),
         },
       },
     });

@@ -4,7 +4,7 @@ export { meta } from "./meta.ts";
 export { checkName, dotted, joinName, type Names, strict } from "./names.ts";
 export { changedLists, type Entry, listed, type Lists, type Posture } from "./posture.ts";
 export { prefix } from "./prefix.ts";
-export { registry, type Registry, type RegistryOptions } from "./registry.ts";
+export { isOutcome, registry, type Registry, type RegistryOptions } from "./registry.ts";
 export {
   type Complete,
   type Definitions,

@@ -19,7 +19,7 @@ export class Book {
   }
 
   /** All of them, or none. Throws `NAME_COLLISION`, `BAD_NAME`, `BAD_DEFINITION`. */
-  add(more: Definitions): readonly OfferRef[] {
+  add(more: Definitions): readonly Entry[] {
     const entries = entriesOf(more, this.#names);
     const uris = new Map<string, OfferRef>();
     for (const { ref, offer } of entries) {
@@ -33,7 +33,7 @@ export class Book {
     for (const entry of entries) this.#entries.set(entry.ref, entry);
     for (const [uri, ref] of uris) this.#uris.set(uri, ref);
     this.renew();
-    return entries.map(({ ref }) => ref);
+    return entries;
   }
 
   remove(ref: OfferRef): boolean {
@@ -43,6 +43,10 @@ export class Book {
     this.#uris.delete(uriOf(entry.offer.definition));
     this.renew();
     return true;
+  }
+
+  has(entry: Entry): boolean {
+    return this.#entries.get(entry.ref) === entry;
   }
 
   handler(ref: OfferRef): Handler | undefined {

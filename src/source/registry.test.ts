@@ -113,7 +113,12 @@ describe("registry", () => {
 
   it("gives progress, log, key and what the client can", async () => {
     const said: unknown[] = [];
-    const options: CallOptions = { key: "k", can: ["roots"], onProgress: (...p) => said.push(p), onLog: (...l) => said.push(l) };
+    const options: CallOptions = {
+      key: "k",
+      can: ["roots"],
+      onProgress: (done, total, text) => said.push([done, total, text]),
+      onLog: (...l) => said.push(l),
+    };
     assert.deepEqual(await act(example().source, "tools/tell", {}, options), { ok: { roots: true, key: "k" } });
     assert.deepEqual(said, [
       [1, 2, "half"],
@@ -186,6 +191,19 @@ describe("registry", () => {
     source.add({ tools: { "2": { run: () => "again" } } });
     assert.deepEqual(await names(source), ["b", "a", "1", "2"]);
     assert.equal(source.surface(viewer).catalogue.tools[0], b);
+  });
+
+  it("undoes what was added then, not what has its name since", async () => {
+    const source = registry({});
+    const undo = source.add({ tools: { a: { run: () => 1 }, b: { run: () => 1 } } });
+    source.remove("tools/a");
+    source.add({ tools: { a: { run: () => 2 } } });
+    let told = 0;
+    source.watch(viewer, () => (told += 1));
+    undo();
+    undo();
+    assert.deepEqual(await names(source), ["a"]);
+    assert.equal(told, 1);
   });
 
   it("adds all or nothing, and frees the URI of what is removed", () => {

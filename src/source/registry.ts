@@ -140,7 +140,9 @@ class Listed implements Registry {
     const added = this.#book.add(more);
     this.#dirty();
     return () => {
-      for (const ref of added) this.remove(ref);
+      // What was removed since, and is there anew, is somebody else's.
+      const removed = added.filter((entry) => this.#book.has(entry) && this.#book.remove(entry.ref));
+      if (removed.length > 0) this.#dirty();
     };
   }
 
@@ -170,6 +172,9 @@ class Listed implements Registry {
 }
 
 const REFUSAL = Symbol.for("troupe.refusal");
+
+/** Whether a handler's throw is an outcome like any other: a refusal, or what its client is asked first. */
+export const isOutcome = (error: unknown): boolean => replyOf(error) !== undefined;
 
 /** What a handler said by throwing; undefined: it failed. */
 function replyOf(error: unknown): Reply | undefined {

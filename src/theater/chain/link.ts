@@ -1,6 +1,6 @@
-import { hash as digest } from "node:crypto";
+import { createHash } from "node:crypto";
 import type { TheaterEvent } from "../theater-stage.ts";
-import { type Printable, printEvent, printJson } from "../wire/index.ts";
+import { type Printable, printEvent, printJson, printPieces } from "../wire/index.ts";
 
 /** An event before it has its place in a chain. */
 export interface Unlinked {
@@ -14,13 +14,16 @@ export interface Unlinked {
 const LONGEST = 2 ** 31;
 const NONE = new Uint8Array(0);
 
-/** The SHA-1 of the event's compact JSON, keys in their order, with an empty hash in it. */
-export const hashOf = (event: Omit<TheaterEvent, "hash">): Uint8Array =>
-  Uint8Array.from(digest("sha1", printJson(printEvent({ ...event, hash: NONE }), LONGEST), "buffer"));
+/** The SHA-1 of the event's compact JSON, keys in their order, with an empty hash in it. The text is never held whole. */
+export function hashOf(event: Omit<TheaterEvent, "hash">): Uint8Array {
+  const hash = createHash("sha1");
+  printPieces(printEvent({ ...event, hash: NONE }), (piece) => void hash.update(piece));
+  return new Uint8Array(hash.digest());
+}
 
 /** Gives an event its place behind `parentHash`. */
 export function link({ eventType, data, description }: Unlinked, parentHash: Uint8Array | null, timestamp: number): TheaterEvent {
-  const event = { parentHash, eventType, data: Uint8Array.from(printJson(data, LONGEST)), timestamp, description };
+  const event = { parentHash, eventType, data: new Uint8Array(printJson(data, LONGEST)), timestamp, description };
   return { hash: hashOf(event), ...event };
 }
 

@@ -1,31 +1,46 @@
 import { readBody, readHeader } from "../../chain/index.ts";
-import type { ChainEvent, ContentStore, Header, Json } from "../../contract/index.ts";
+import type { Body, ChainEvent, ContentStore, Header, Json } from "../../contract/index.ts";
 import { GUEST } from "../../wasm/index.ts";
 import type { TheaterEvent } from "../theater-stage.ts";
 import { guestEvents } from "./guest-events.ts";
 import { kindEvents } from "./kind-events.ts";
 import { link, type Unlinked } from "./link.ts";
-import { ToldState } from "./told-state.ts";
+import { Pace } from "./pace.ts";
+import { stateAfter } from "./told-state.ts";
 import { isBag } from "./values.ts";
 import { loaded, noted } from "./wasm-events.ts";
+
+/** What an event takes besides its bytes, as if it were bytes. */
+const EVENT_COST = 1_024;
 
 /**
  * Tells one actor's chain as Theater would: each event as a call, what the host did in it, and its result, linked by SHA-1.
  *
  * The same events and contents always have the same hashes. A guest's state is in the result of each call, as Theater has it;
  * states of events long past may have been collected from the content store: such a result holds null, its description says so,
- * and it and all after it have other hashes than they had. A state of more than 1 MiB is left out from the beginning.
- * What a record named and is gone is told as empty.
+ * and it and all after it have other hashes than they had. What a record named and is gone is told as empty.
+ *
+ * What is long is left out from the beginning, and the description has its digest and its length: a state of more than 16 KiB, a
+ * value (a parameter, what a host call was given or gave, a reply) of more than 64 KiB, and what is kept beside one event and goes
+ * beyond 1 MiB with what was told before it.
+ *
+ * Others have the event loop between its steps, however long the chain.
  */
 export class Projector {
   readonly #get: ContentStore["get"];
-  readonly #state = new ToldState();
+  readonly #pace = new Pace();
+  #state: Json | undefined;
   #head: Uint8Array | null = null;
   #life: string | undefined;
   #seq = 0;
 
   constructor(get: ContentStore["get"]) {
-    this.#get = get;
+    this.#get = async (digest) => {
+      const bytes = await get(digest);
+      this.#pace.take(bytes?.length ?? 0);
+      await this.#pace.rest();
+      return bytes;
+    };
   }
 
   /** Of the last event told; null before the first. */
@@ -38,24 +53,32 @@ export class Projector {
     return this.#seq;
   }
 
-  /** What is told of the next event of the chain. One call at a time, in the chain's order. */
+  /**
+   * What is told of the next event of the chain. One call at a time, in the chain's order. Where it throws (a content cannot be
+   * read), the same event is the next again.
+   */
   async next(event: ChainEvent): Promise<readonly TheaterEvent[]> {
     const header = readHeader(event);
-    const unlinked = await this.#tell(header, event);
-    this.#seq = header.seq;
+    const body = readBody(event);
+    const state = stateAfter(this.#state, body);
+    const told: TheaterEvent[] = [];
+    let head = this.#head;
+    for (const one of await this.#tell(header, body, state)) {
+      const linked = link(one, head, header.at);
+      told.push(linked);
+      head = linked.hash;
+      this.#pace.take(linked.data.length + EVENT_COST);
+      await this.#pace.rest();
+    }
+    this.#state = state;
+    this.#head = head;
     this.#life = header.life;
-    return unlinked.map((one) => {
-      const linked = link(one, this.#head, header.at);
-      this.#head = linked.hash;
-      return linked;
-    });
+    this.#seq = header.seq;
+    return told;
   }
 
-  async #tell(header: Header, event: ChainEvent): Promise<readonly Unlinked[]> {
-    const body = readBody(event);
-    this.#state.next(body);
+  async #tell(header: Header, body: Body | undefined, state: Json | undefined): Promise<readonly Unlinked[]> {
     const kind = header.actor.slice(0, header.actor.indexOf("/"));
-    const { state } = this.#state;
     const began = this.#life === header.life ? [] : loaded(header.actor, manifestOf(kind, state));
     if (body === undefined) return [...began, noted(`${header.type} (what it held was erased)`)];
     if (header.type === "checkpoint") return [...began, noted("checkpoint")];

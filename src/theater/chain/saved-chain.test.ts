@@ -50,6 +50,22 @@ void test("the files are those of Theater: the event's JSON, and the head's hash
   assert.deepEqual(await loadChain(directory, ACTOR), { events: [] });
 });
 
+void test("events are written as they come: none waits for the next, nor the chain's head for a chain that is not whole", async (t) => {
+  const directory = await place(t);
+  const events = chainOf(3);
+  const written: number[] = [];
+  async function* coming() {
+    for (const event of events) {
+      written.push((await readdir(join(directory, "events"))).length);
+      yield event;
+    }
+    throw new Error("The store is away.");
+  }
+  await assert.rejects(saveChain(directory, ACTOR, coming()), /away/);
+  assert.deepEqual(written, [0, 1, 2]);
+  assert.equal(await loadChain(directory, ACTOR), undefined);
+});
+
 void test("no chain is undefined; an id that is no UUID is refused before anything is touched", async (t) => {
   const directory = await place(t);
   assert.equal(await loadChain(directory, ACTOR), undefined);

@@ -41,14 +41,14 @@ const isCode = (error: unknown, code: string): boolean => error instanceof Error
 export async function saveChain(
   directory: string,
   actor: string,
-  events: Iterable<TheaterEvent>,
+  events: AsyncIterable<TheaterEvent> | Iterable<TheaterEvent>,
   entropy: Entropy = systemEntropy,
 ): Promise<void> {
   const head = chainFile(directory, actor);
   await mkdir(join(directory, "events"), { recursive: true });
   await mkdir(join(directory, "chains"), { recursive: true });
   let last: Uint8Array | null = null;
-  for (const event of events) {
+  for await (const event of events) {
     const file = join(directory, "events", hexOf(event.hash));
     if (!(await exists(file))) await write(file, printJson(printEvent(event), LONGEST), entropy);
     last = event.hash;

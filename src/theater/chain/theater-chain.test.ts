@@ -188,19 +188,6 @@ void test("a state that is no longer kept is null, and the event says so", async
   assert.deepEqual(verifyTheater(again), { ok: true, events: 20 });
 });
 
-void test("a state of more than 1 MiB is left out from the beginning, and the event says so", async () => {
-  const contents = new Contents();
-  const chain = new Chain("guest/large");
-  chain.event(
-    "start",
-    {},
-    { manifest: "a".repeat(64), state: contents.put("x".repeat(1_048_577)) },
-    { record: { call: { export: "actor.init", params: [] }, did: [], end: "ok" } },
-  );
-  const last = (await all(chain.events, contents.get)).at(-1);
-  assert.match(last?.description ?? "", /of 1048577 bytes is left out/);
-});
-
 void test("what a record names and is gone is told as empty; a record that is none as a note", async () => {
   const contents = new Contents();
   const chain = new Chain("guest/odd");

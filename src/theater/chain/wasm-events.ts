@@ -3,15 +3,15 @@ import type { Unlinked } from "./link.ts";
 
 const told = (data: Printable, description: string): Unlinked => ({ eventType: "wasm", data: { Wasm: data }, description });
 
-export const wasmCall = (name: string, params: Uint8Array): Unlinked =>
-  told({ WasmCall: { function_name: name, params } }, `Wasm call to function '${name}'`);
+const behind = (missing: string | undefined): string => (missing === undefined ? "" : ` (${missing})`);
+
+/** `missing`: what of its parameters is left out. */
+export const wasmCall = (name: string, params: Uint8Array, missing?: string): Unlinked =>
+  told({ WasmCall: { function_name: name, params } }, `Wasm call to function '${name}'${behind(missing)}`);
 
 /** `state`: null where there is none. `missing`: why there is none here, though the actor had one. */
 export const wasmResult = (name: string, state: Uint8Array | null, result: Uint8Array, missing: string | undefined): Unlinked =>
-  told(
-    { WasmResult: { function_name: name, result: [state, result] } },
-    `Wasm call to function '${name}' completed${missing === undefined ? "" : ` (${missing})`}`,
-  );
+  told({ WasmResult: { function_name: name, result: [state, result] } }, `Wasm call to function '${name}' completed${behind(missing)}`);
 
 export const wasmError = (name: string, message: string): Unlinked =>
   told({ WasmError: { function_name: name, message } }, `Wasm call to function '${name}' failed`);

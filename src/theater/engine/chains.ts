@@ -1,8 +1,21 @@
 import { readBody, readHeader } from "../../chain/index.ts";
 import type { ActorId, Change, ChainEvent, ContentStore, Engine, Snapshot } from "../../contract/index.ts";
 import { Projector, theaterEvents } from "../chain/index.ts";
+import { StageError } from "../stage.ts";
 import type { ActorEnd, TheaterEvent } from "../theater-stage.ts";
+import { byteListLength } from "../wire/index.ts";
 import { endOf, failureIn } from "./actor-end.ts";
+
+/** As Theater prints them. */
+const SENT_BYTES = 32 * 1_048_576;
+/** Of an event's text besides its data, about. */
+const EVENT_TEXT = 256;
+
+const tooLong = (events: number): StageError =>
+  new StageError(
+    "SerializationError",
+    `Its events are longer than the ${SENT_BYTES} bytes that are sent at once, after ${events} of them: get_events over MCP has them by pages, SubscribeToActor those that come.`,
+  );
 
 export interface Follower {
   event(event: TheaterEvent): void;
@@ -11,18 +24,24 @@ export interface Follower {
 
 /** Chains as Theater tells them, whole and as they grow. */
 export class Chains {
-  readonly #engine: Engine;
-  readonly #contents: ContentStore;
+  readonly #engine: Pick<Engine, "history" | "watch">;
+  readonly #contents: Pick<ContentStore, "get">;
   readonly #followed = new Map<ActorId, Followed>();
 
-  constructor(engine: Engine, contents: ContentStore) {
+  constructor(engine: Pick<Engine, "history" | "watch">, contents: Pick<ContentStore, "get">) {
     this.#engine = engine;
     this.#contents = contents;
   }
 
+  /** Throws `SerializationError` as soon as it has read more than can be sent at once. */
   async whole({ id }: Pick<Snapshot, "id">): Promise<readonly TheaterEvent[]> {
     const events: TheaterEvent[] = [];
-    for await (const event of theaterEvents(this.#engine.history(id), (digest) => this.#contents.get(digest))) events.push(event);
+    let bytes = 0;
+    for await (const event of theaterEvents(this.#engine.history(id), (digest) => this.#contents.get(digest))) {
+      bytes += byteListLength(event.data) + EVENT_TEXT;
+      if (bytes > SENT_BYTES) throw tooLong(events.length);
+      events.push(event);
+    }
     return events;
   }
 
@@ -49,7 +68,7 @@ export class Chains {
 
 /** One actor's chain, told once to all who follow it. */
 class Followed {
-  readonly #engine: Engine;
+  readonly #engine: Pick<Engine, "history" | "watch">;
   readonly #id: ActorId;
   readonly #get: ContentStore["get"];
   readonly #projector: Projector;
@@ -61,7 +80,7 @@ class Followed {
   /** Read last, unless it was told as the actor's end. */
   #last: { readonly event: ChainEvent } | undefined;
 
-  constructor(engine: Engine, contents: ContentStore, id: ActorId, left: () => void) {
+  constructor(engine: Pick<Engine, "history" | "watch">, contents: Pick<ContentStore, "get">, id: ActorId, left: () => void) {
     this.#engine = engine;
     this.#id = id;
     this.#left = left;

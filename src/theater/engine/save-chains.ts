@@ -1,6 +1,6 @@
 import type { Engine } from "../../contract/index.ts";
 import { GUEST, readManifest } from "../../wasm/index.ts";
-import { saveChain } from "../chain/index.ts";
+import { saveChain, theaterEvents } from "../chain/index.ts";
 import type { TheaterStage } from "../theater-stage.ts";
 import { guestIn } from "./sight.ts";
 
@@ -22,7 +22,12 @@ export function saveChains({ engine, stage, directory, onFault }: SaveChainsOpti
     if (snapshot === undefined || guest === undefined) return;
     const text = await stage.content(guest.manifest);
     if (text === undefined || !readManifest(new TextDecoder().decode(text)).saveChain) return;
-    await saveChain(directory, snapshot.uid, await stage.chain(snapshot.uid));
+    // Event by event: `stage.chain` gives what can be sent at once, and a saved chain is whole.
+    await saveChain(
+      directory,
+      snapshot.uid,
+      theaterEvents(engine.history(id), (digest) => stage.content(digest)),
+    );
   };
   const undo = engine.watch(`${GUEST}/*`, ({ id, status }) => {
     if (status === "stopped") writing = writing.then(() => save(id)).catch(onFault);

@@ -11,8 +11,19 @@ export function byteListLength(bytes: Uint8Array): number {
   return length;
 }
 
-/** `[1,20,255]`: the bulk of what this protocol sends, hence by hand. */
-export function printByteList(bytes: Uint8Array): Buffer {
+/** Of bytes, in one piece of their list. */
+const PIECE = 65_536;
+
+/** `[1,20,255]`, in pieces: the bulk of what this protocol sends, hence by hand. */
+export function printByteList(bytes: Uint8Array, give: (piece: Buffer) => void): void {
+  for (let from = 0; from === 0 || from < bytes.length; from += PIECE) {
+    const piece = printList(bytes.subarray(from, from + PIECE));
+    if (from > 0) piece[0] = COMMA;
+    give(from + PIECE < bytes.length ? piece.subarray(0, -1) : piece);
+  }
+}
+
+function printList(bytes: Uint8Array): Buffer {
   const text = Buffer.allocUnsafe(byteListLength(bytes));
   text[0] = OPEN;
   let at = 1;

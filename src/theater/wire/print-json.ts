@@ -17,20 +17,28 @@ const isList = (value: Printable): value is readonly Printable[] => Array.isArra
 /** Compact, keys in their order. Throws `WireError` when it gets longer than `most` bytes. */
 export function printJson(value: Printable, most: number): Buffer {
   const pieces: Buffer[] = [];
-  let text = "";
   let length = 0;
-
-  const flush = (more: Buffer): void => {
-    const before = Buffer.from(text);
-    text = "";
-    length += before.length + more.length;
+  printPieces(value, (piece) => {
+    length += piece.length;
     if (length > most) throw new WireError(`This answer is longer than the ${most} bytes that can be sent at once: ask for less.`);
-    pieces.push(before, more);
+    pieces.push(piece);
+  });
+  return Buffer.concat(pieces);
+}
+
+/** The same text, given piece by piece as it is printed: for whoever need not hold it. */
+export function printPieces(value: Printable, give: (piece: Buffer) => void): void {
+  let text = "";
+
+  const flush = (): void => {
+    if (text !== "") give(Buffer.from(text));
+    text = "";
   };
 
   const print = (one: Printable): void => {
     if (one instanceof Uint8Array) {
-      flush(printByteList(one));
+      flush();
+      printByteList(one, give);
     } else if (typeof one === "bigint") {
       text += String(one);
     } else if (one === null || typeof one !== "object") {
@@ -55,6 +63,5 @@ export function printJson(value: Printable, most: number): Buffer {
   };
 
   print(value);
-  flush(Buffer.alloc(0));
-  return Buffer.concat(pieces);
+  flush();
 }

@@ -1,5 +1,5 @@
 import { join, resolve } from "node:path";
-import { type ActorId, type Engine, type Json, systemClock, systemEntropy } from "../contract/index.ts";
+import { type Engine, type Json, systemClock, systemEntropy } from "../contract/index.ts";
 import { memoryContents, sqliteContents } from "../store/index.ts";
 import {
   checkGranted,
@@ -12,7 +12,7 @@ import {
   MOST_GUEST_LIMITS,
   type Sandbox,
 } from "../wasm/index.ts";
-import { type TheaterEvent, theaterEvents } from "../theater/index.ts";
+import { ChainTails } from "../theater/index.ts";
 import { actorId } from "./actor-id.ts";
 import { notFound, usage } from "./exit-code.ts";
 import { LateContents } from "./late-contents.ts";
@@ -24,6 +24,7 @@ export class GuestHouse implements AsyncDisposable {
   readonly #sandbox: Sandbox;
   #detach: (() => void) | undefined;
   #engine: Engine | undefined;
+  #tails: ChainTails | undefined;
 
   /** `manifests`: below which manifests may be named by a path. */
   constructor(data: string, manifests?: string) {
@@ -41,7 +42,7 @@ export class GuestHouse implements AsyncDisposable {
       checkGranted,
       variables: process.env,
       directory: join(resolve(data), "guests"),
-      childEvents: (id) => this.#eventsOf(id),
+      childEvents: async (id) => (await this.#tails?.newest(id)) ?? [],
     });
   }
 
@@ -51,6 +52,7 @@ export class GuestHouse implements AsyncDisposable {
     this.leave();
     this.#detach = this.guests.attach(engine);
     this.#engine = engine;
+    this.#tails = new ChainTails(engine, (digest) => this.contents.get(digest));
   }
 
   /** The engine has ended; what another delivers to guests waits until it is given to `open`. */
@@ -69,13 +71,6 @@ export class GuestHouse implements AsyncDisposable {
     if ((await this.#engine?.read(id)) === undefined) throw notFound(`There is no guest ${id}; "troupe actors" lists them.`);
     const { run, mismatches, taken } = await this.guests.reexecute(id);
     return { actor: id, run, mismatches: mismatches.map((one) => ({ ...one })), taken: { ...taken } };
-  }
-
-  async #eventsOf(id: ActorId): Promise<readonly TheaterEvent[]> {
-    const events: TheaterEvent[] = [];
-    const history = this.#engine?.history(id) ?? [];
-    for await (const event of theaterEvents(history, (digest) => this.contents.get(digest))) events.push(event);
-    return events;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

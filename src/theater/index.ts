@@ -1,4 +1,4 @@
-export { loadChain, Projector, saveChain, theaterEvents, verifyTheater } from "./chain/index.ts";
+export { ChainTails, loadChain, Projector, saveChain, theaterEvents, verifyTheater } from "./chain/index.ts";
 export { EngineStage, type EngineStageOptions } from "./engine/engine-stage.ts";
 export { saveChains, type SaveChainsOptions } from "./engine/save-chains.ts";
 export { FACE_LIMITS, type FaceLimits, type FaceOptions, THEATER_INFO, theaterFace } from "./face/index.ts";

@@ -52,7 +52,7 @@ export interface GuestOptions {
   /** Below it each guest has a directory of its own, where its manifest names none. Absent: there are none. */
   readonly directory?: string;
   readonly http?: HttpLimits;
-  /** A child's events, oldest first. Absent: its parent cannot ask for them. */
+  /** A child's newest events, as many as can be told at once, oldest first. Absent: its parent cannot ask for them. */
   readonly childEvents?: (id: ActorId) => Promise<readonly ChildEvent[]>;
 }
 

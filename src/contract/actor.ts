@@ -96,7 +96,8 @@ export interface Context {
   readonly log: Log;
 }
 
-export type Progress = (done: number, total?: number, text?: string) => void;
+/** `emitted`: what a handler said at that step, as it is, for clients that read more than a text. */
+export type Progress = (done: number, total?: number, text?: string, emitted?: Json) => void;
 
 export type LogLevel = "debug" | "info" | "notice" | "warning" | "error" | "critical" | "alert" | "emergency";
 export type Log = (level: LogLevel, data: Json, logger?: string) => void;

@@ -14,8 +14,11 @@ export interface Caller {
  * client that has gone it does nothing.
  */
 export interface Channel {
-  /** `eventId` and `retryMs` reach event streams only. An empty text with an id primes the stream. */
-  send(text: string, eventId?: string, retryMs?: number): void;
+  /**
+   * `eventId`, `retryMs` and `event` reach event streams only. An empty text with an id primes the stream. `event`: its name,
+   * where it has one; what is not called `message` is no message, and goes out on a response that is an event stream only.
+   */
+  send(text: string, eventId?: string, retryMs?: number, event?: string): void;
   /** False while the client does not read: whoever has dirty flags waits for `onReady` (C8). */
   readonly ready: boolean;
   /** Runs each time the channel turns ready again, until undone; not at once when it is ready already. */

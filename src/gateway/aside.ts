@@ -6,6 +6,8 @@ import { has, type Revision } from "./revision.ts";
 export interface Aside {
   /** Best effort: dropped while the client does not read (C8). */
   tell(method: string, params: Bag): void;
+  /** Best effort too: an event that is no message, where the profile has such. */
+  readonly event?: ((name: string, data: Json) => void) | undefined;
 }
 
 const LEVELS: readonly LogLevel[] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
@@ -23,14 +25,25 @@ export function logTo(aside: Aside, from: LogLevel): Log {
   };
 }
 
+function stepOf(done: number, total: number | undefined, text: string | undefined): Bag {
+  return {
+    progress: done,
+    ...(total === undefined ? undefined : { total }),
+    ...(text === undefined ? undefined : { message: text }),
+  };
+}
+
 /** `notifications/progress` where the request asked for it; a step that does not go forward is not told. */
 export function progressTo(aside: Aside, params: Bag, revision: Revision): Progress | undefined {
   const meta = params["_meta"];
   const token = isBag(meta) ? meta["progressToken"] : undefined;
-  if (typeof token !== "string" && typeof token !== "number") return undefined;
+  const asked = typeof token === "string" || typeof token === "number";
+  const { event } = aside;
+  if (!asked && event === undefined) return undefined;
   let reached = -Infinity;
-  return (done, total, text) => {
-    if (!(done > reached)) return;
+  return (done, total, text, emitted) => {
+    event?.("progress", emitted ?? stepOf(done, total, text));
+    if (!asked || !(done > reached)) return;
     reached = done;
     aside.tell("notifications/progress", {
       progressToken: token,

@@ -15,11 +15,13 @@ import {
 import { initializeMembers, newSession } from "./legacy/initialize.ts";
 import { answeredText, type LegacyAside, noticed, performLegacy } from "./legacy/perform.ts";
 import { Session } from "./legacy/session.ts";
+import { EVERYTHING, offeredTo } from "./offered.ts";
+import { batchesIn } from "./profile.ts";
 import { isModernParams } from "./modern/envelope.ts";
 import { listen, type Listen } from "./modern/listen.ts";
 import { openRequest, performModern } from "./modern/perform.ts";
 import { legacyReply, wholeText } from "./reply.ts";
-import { has, MODERN_REVISIONS } from "./revision.ts";
+import { type Era, MODERN_REVISIONS } from "./revision.ts";
 import { InFlight, Running } from "./running.ts";
 import { Work } from "./work.ts";
 
@@ -104,12 +106,12 @@ export class StreamConnection implements Connection {
   #batch(items: readonly Json[]): void {
     const session = this.#session;
     const { batch: most } = this.#core.settings.limits;
-    if (session === undefined || !has(session.revision, "batches"))
+    if (session === undefined || !batchesIn(this.#core.settings.profile, session.revision))
       return this.#send(
-        errorText(null, new Fault("INVALID_REQUEST", "Batches are part of 2025-03-26 only; send messages one by one."), "legacy"),
+        this.#fault(null, new Fault("INVALID_REQUEST", "Batches are part of 2025-03-26 only; send messages one by one."), "legacy"),
       );
     if (items.length === 0 || items.length > most)
-      return this.#send(errorText(null, new Fault("INVALID_REQUEST", `A batch has 1 to ${most} messages.`), "legacy"));
+      return this.#send(this.#fault(null, new Fault("INVALID_REQUEST", `A batch has 1 to ${most} messages.`), "legacy"));
     this.#run(async () => {
       const texts = await Promise.all(items.map(async (item) => this.#one(classify(item))));
       const replies = texts.filter((text) => text !== undefined);
@@ -117,10 +119,14 @@ export class StreamConnection implements Connection {
     });
   }
 
+  #fault(id: RequestId | null, fault: Fault, era: Era): string {
+    return errorText(id, fault, era, this.#core.settings.profile.faults);
+  }
+
   /** The reply to one message, if it has one. */
   #one(incoming: Incoming): Promise<string | undefined> | string | undefined {
     if (incoming.kind === "request") return this.#request(incoming);
-    if (incoming.kind === "malformed") return errorText(incoming.id, incoming.fault, this.#modern ? "modern" : "legacy");
+    if (incoming.kind === "malformed") return this.#fault(incoming.id, incoming.fault, this.#modern ? "modern" : "legacy");
     if (incoming.kind === "notification") this.#notification(incoming);
     else this.#session?.requests.answered(incoming);
     return undefined;
@@ -153,7 +159,7 @@ export class StreamConnection implements Connection {
     if (this.#modern || request.method === "server/discover" || isModernParams(request.params)) return this.#enveloped(request);
     if (request.method === "initialize") return this.#initialize(request);
     if (request.method === "ping") return wholeText(legacyReply(request.id, { members: "" }));
-    return errorText(
+    return this.#fault(
       request.id,
       new Fault(
         "NOT_INITIALIZED",
@@ -175,9 +181,11 @@ export class StreamConnection implements Connection {
         closing: this.#core.work.closing,
       });
       this.#session = session;
-      return wholeText(legacyReply(request.id, { members: initializeMembers(this.#core, session.revision) }));
+      const found = offeredTo(this.#core.settings, session.source, session.viewerFor(this.#caller));
+      const members = initializeMembers(this.#core, session.revision, found instanceof Promise ? EVERYTHING : found);
+      return wholeText(legacyReply(request.id, { members }));
     } catch (error) {
-      return errorText(request.id, faultOf(error), "legacy");
+      return this.#fault(request.id, faultOf(error), "legacy");
     }
   }
 
@@ -191,7 +199,7 @@ export class StreamConnection implements Connection {
       ordered: true,
     });
     if (answered === undefined) return undefined;
-    const text = answeredText(request, answered);
+    const text = answeredText(this.#core, request, answered);
     return typeof text === "string" ? text : wholeText(text);
   }
 
@@ -203,8 +211,9 @@ export class StreamConnection implements Connection {
     const { id } = request;
     const { inFlight } = this.#core.settings.limits;
     if (this.#open.get(id) !== undefined)
-      return errorText(id, new Fault("ID_IN_USE", "A request with this id is still running."), "modern");
-    if (this.#open.size >= inFlight) return errorText(id, new Fault("BUSY", "Too many requests of this connection run at once."), "modern");
+      return this.#fault(id, new Fault("ID_IN_USE", "A request with this id is still running."), "modern");
+    if (this.#open.size >= inFlight)
+      return this.#fault(id, new Fault("BUSY", "Too many requests of this connection run at once."), "modern");
     const open = new Open(id, request.method === "subscriptions/listen");
     this.#open.add(open);
     try {
@@ -224,14 +233,14 @@ export class StreamConnection implements Connection {
       for (const { listen: listening } of this.#open.all()) if (listening?.audience.pending === true) await listening.audience.settle();
       return reply === undefined || open.aborted ? undefined : wholeText(reply);
     } catch (error) {
-      return errorText(id, faultOf(error), "modern");
+      return this.#fault(id, faultOf(error), "modern");
     } finally {
       if (open.listen === undefined) this.#open.delete(open);
     }
   }
 
   async #listen(request: Request, open: Open): Promise<void> {
-    openRequest(request, undefined);
+    openRequest(this.#core, request, undefined);
     const { listensPerConnection: most } = this.#core.settings.limits;
     if (this.#open.all().filter((one) => one.listens).length > most)
       throw new Fault("BUSY", `A connection may have ${most} listen requests; cancel one first.`);

@@ -32,7 +32,7 @@ export interface Core {
 export function createCore(settings: Settings): Core {
   const work = new Work();
   const methods = new Map<string, Method>([
-    ...Object.entries(actingMethods(settings.receipts)),
+    ...Object.entries(actingMethods(settings)),
     ...Object.entries(listMethods(new Pages(settings.pageSize))),
     ["completion/complete", complete],
   ]);

@@ -2,6 +2,9 @@ import type { Bag } from "../contract/index.ts";
 import { CALL_ID_META } from "./call.ts";
 import { Fault } from "./errors.ts";
 import { isBag, textIn } from "./json.ts";
+import { EXTENSION } from "./questions.ts";
+
+const MAX_EXTENSIONS = 64;
 
 /** The `_meta` of a request; throws `PARAMS` where it is no object. */
 export function metaOf(params: Bag): Bag | undefined {
@@ -33,10 +36,10 @@ export function traceOf(meta: Bag | undefined): Bag | undefined {
 /** What a client declared it can be asked, as `can` names it. */
 export function canOf(
   capabilities: Bag,
-  allows: { readonly elicitation: boolean; readonly modes: boolean; readonly samplingTools: boolean },
+  allows: { readonly elicitation: boolean; readonly modes: boolean; readonly samplingTools: boolean; readonly extensions?: boolean },
 ): readonly string[] {
   const can: string[] = [];
-  const { elicitation, sampling, roots } = capabilities;
+  const { elicitation, sampling, roots, extensions } = capabilities;
   if (allows.elicitation && isBag(elicitation)) {
     // An empty object means forms: modes were added later.
     if (!allows.modes || isBag(elicitation["form"]) || !isBag(elicitation["url"])) can.push("elicitation");
@@ -47,5 +50,7 @@ export function canOf(
     if (allows.samplingTools && isBag(sampling["tools"])) can.push("sampling.tools");
   }
   if (isBag(roots)) can.push("roots");
+  if (allows.extensions === true && isBag(extensions))
+    for (const name of Object.keys(extensions).slice(0, MAX_EXTENSIONS)) if (isBag(extensions[name])) can.push(EXTENSION + name);
   return can;
 }

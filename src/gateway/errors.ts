@@ -4,17 +4,46 @@ import type { Era } from "./revision.ts";
 /** Why a request gets an error and no result. */
 export type FaultKind = keyof typeof TABLE;
 
+/** What exactly is wrong, where a profile says it in words of its own. */
+export type Reason =
+  | "tool-unknown"
+  | "prompt-unknown"
+  | "name-missing"
+  | "routed-name"
+  | "header-missing"
+  | "header-conflict"
+  | "header-malformed"
+  | "header-name"
+  | "header-version"
+  | "listen-accept"
+  | "sessionless"
+  | "client-response"
+  | "batch-empty"
+  | "batch-element";
+
+interface Extra {
+  readonly data?: Json;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly reason?: Reason;
+  /** What the words of a profile are about: a name, a URI, a header. */
+  readonly about?: string;
+}
+
 /** Ends a request with an error. The message reaches the client: it says what to do instead, and never what was inside. */
 export class Fault extends Error {
   override readonly name = "Fault";
   readonly kind: FaultKind;
   readonly data?: Json;
   readonly headers?: Readonly<Record<string, string>>;
-  constructor(kind: FaultKind, message: string, extra?: { readonly data?: Json; readonly headers?: Readonly<Record<string, string>> }) {
+  readonly reason?: Reason;
+  readonly about?: string;
+  constructor(kind: FaultKind, message: string, extra?: Extra) {
     super(message);
     this.kind = kind;
     if (extra?.data !== undefined) this.data = extra.data;
     if (extra?.headers !== undefined) this.headers = extra.headers;
+    if (extra?.reason !== undefined) this.reason = extra.reason;
+    if (extra?.about !== undefined) this.about = extra.about;
   }
 }
 
@@ -60,26 +89,47 @@ const TABLE = {
   PATH: { legacy: [-32600, 404], modern: [-32600, 404] },
   EXPECTATION: { legacy: [-32600, 417], modern: [-32600, 417] },
   HEAD: { legacy: [-32600, 431], modern: [-32600, 431] },
+  HANDLER: { legacy: [-32000, 200], modern: [-32000, 200] },
   CANCELLED: { legacy: [-31499, 200], modern: [-31499, 200] },
   INTERNAL: { legacy: [-32603, 200], modern: [-32603, 200] },
 } as const satisfies Record<string, Record<Era, Wire>>;
+
+/** How a profile has one fault otherwise than the table. */
+interface Saying {
+  /** With that one's number and status. */
+  readonly as?: FaultKind;
+  readonly status?: number;
+  /** The words; `{}` stands for what it is about, else for the message. */
+  readonly say?: string;
+  /** Its data is left out. */
+  readonly plain?: boolean;
+  /** Over HTTP the body is `{"error": …}` and no JSON-RPC. */
+  readonly bare?: boolean;
+}
+
+/** Fault, or reason, → what a profile has otherwise. */
+export type Sayings = Readonly<Partial<Record<FaultKind | Reason, Saying>>>;
 
 /** An error as it goes out. */
 export interface WireError {
   readonly code: number;
   readonly status: number;
   readonly message: string;
+  readonly bare: boolean;
   readonly data?: Json;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export function wireError(fault: Fault, era: Era): WireError {
-  const [code, status] = TABLE[fault.kind][era];
+export function wireError(fault: Fault, era: Era, sayings: Sayings): WireError {
+  const { reason, kind, message, about } = fault;
+  const saying = (reason === undefined ? undefined : sayings[reason]) ?? sayings[kind];
+  const [code, status] = TABLE[saying?.as ?? kind][era];
   return {
     code,
-    status,
-    message: fault.message,
-    ...(fault.data === undefined ? undefined : { data: fault.data }),
+    status: saying?.status ?? status,
+    message: saying?.say?.replace("{}", () => about ?? message) ?? message,
+    bare: saying?.bare === true,
+    ...(fault.data === undefined || saying?.plain === true ? undefined : { data: fault.data }),
     ...(fault.headers === undefined ? undefined : { headers: fault.headers }),
   };
 }

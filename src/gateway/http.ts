@@ -6,7 +6,10 @@ import { type Batch, decode, type Incoming } from "./json-rpc.ts";
 import type { LegacyHttp } from "./legacy/http.ts";
 import { modernExchange, modernNotification } from "./modern/http.ts";
 import { isModernParams } from "./modern/envelope.ts";
-import { isLegacyRevision, isModernRevision } from "./revision.ts";
+import { claimedRevision } from "./claimed-revision.ts";
+import type { Profile } from "./profile.ts";
+import { isLegacyRevision, isModernRevision, LATEST_MODERN } from "./revision.ts";
+import { unknownRevision } from "./unknown-revision.ts";
 
 /** One HTTP request to an MCP endpoint, whichever era its client speaks. Never throws. */
 export function exchange(
@@ -18,7 +21,7 @@ export function exchange(
   const failed = (error: unknown): Answer => {
     const fault = faultOf(error);
     if (fault.kind === "INTERNAL") core.settings.log("error", { event: "exchange-failed", ...inLog(error) });
-    return faultAnswer(fault, "legacy", null);
+    return faultAnswer(fault, "legacy", null, core.settings.profile.faults);
   };
   try {
     const answer = route(core, legacy, sourceFor, request);
@@ -37,35 +40,41 @@ function route(
   core.admit();
   const version = request.header("mcp-protocol-version")?.trim();
   const modernVersion = version !== undefined && isModernRevision(version);
-  if (request.verb !== "POST") return standalone(legacy, request, modernVersion);
-  checkHeaders(request);
+  const { profile } = core.settings;
+  if (request.verb !== "POST") return standalone(core, legacy, request, modernVersion);
+  checkHeaders(request, profile);
   const incoming = decode(request.body ?? "", core.settings.limits);
-  if (incoming.kind === "malformed") return faultAnswer(incoming.fault, modernVersion ? "modern" : "legacy", incoming.id);
-  if (!isModern(request, incoming, version)) return legacy.post(request, incoming, version);
+  if (incoming.kind === "malformed" && (modernVersion || profile.sessionOn !== "all"))
+    return faultAnswer(incoming.fault, modernVersion ? "modern" : "legacy", incoming.id, profile.faults);
+  const refused = profile.versionsFirst ? unknownRevision(profile, request, incoming) : undefined;
+  if (refused !== undefined) return refused;
+  if (!isModern(profile, request, incoming, version)) return legacy.post(request, incoming, version);
   return modern(core, sourceFor, request, incoming);
 }
 
-function standalone(legacy: LegacyHttp, request: Exchange, modernVersion: boolean): Promise<Answer> | Answer {
+function standalone(core: Core, legacy: LegacyHttp, request: Exchange, modernVersion: boolean): Promise<Answer> | Answer {
   // Without a session there is nothing to listen to or to end: 2026-07-28 knows POST only.
   if (modernVersion || request.header("mcp-session-id") === undefined)
     return faultAnswer(
-      new Fault("VERB", "This endpoint answers POST; GET and DELETE are for a session.", { headers: { allow: "POST" } }),
+      new Fault("VERB", "This endpoint answers POST; GET and DELETE are for a session.", {
+        headers: { allow: "POST" },
+        ...(modernVersion ? undefined : { reason: "sessionless" }),
+      }),
       modernVersion ? "modern" : "legacy",
       null,
+      core.settings.profile.faults,
     );
   return request.verb === "GET" ? legacy.get(request) : legacy.delete(request);
 }
 
-function isModern(request: Exchange, incoming: Incoming | Batch, version: string | undefined): boolean {
+function isModern(profile: Profile, request: Exchange, incoming: Incoming | Batch, version: string | undefined): boolean {
   if (version !== undefined && isModernRevision(version)) return true;
   if (incoming.kind === "batch" || incoming.kind === "response" || incoming.kind === "malformed") return false;
-  if (isModernParams(incoming.params) || incoming.method === "server/discover") return true;
-  return (
-    version !== undefined &&
-    !isLegacyRevision(version) &&
-    incoming.method !== "initialize" &&
-    request.header("mcp-session-id") === undefined
-  );
+  const legacyVersion = version !== undefined && isLegacyRevision(version);
+  if (incoming.method === "server/discover") return !(profile.discoversInSessions && legacyVersion);
+  if (isModernParams(incoming.params))
+    return !(profile.versionsFirst && version === undefined && claimedRevision(version, incoming.params) !== LATEST_MODERN);
+  return version !== undefined && !legacyVersion && incoming.method !== "initialize" && request.header("mcp-session-id") === undefined;
 }
 
 function modern(
@@ -77,9 +86,10 @@ function modern(
   if (incoming.kind === "request") return modernExchange(core, sourceFor(request.posture), request, incoming);
   if (incoming.kind === "notification") return modernNotification(core, request, incoming);
   return faultAnswer(
-    new Fault("INVALID_REQUEST", "A POST carries one request or notification; clients send no responses."),
+    new Fault("INVALID_REQUEST", "A POST carries one request or notification; clients send no responses.", { reason: "client-response" }),
     "modern",
-    null,
+    core.settings.profile.echoesResponses && incoming.kind === "response" ? incoming.id : null,
+    core.settings.profile.faults,
   );
 }
 
@@ -100,11 +110,13 @@ function remembering(judge: (header: string) => boolean): (header: string) => bo
 const isJson = remembering((type) => /^\s*application\/json\s*(?:;|$)/i.test(type));
 const acceptsBoth = remembering((accept) => takes(accept, "application", "json") && takes(accept, "text", "event-stream"));
 
-function checkHeaders(request: Exchange): void {
+const acceptsOne = remembering((accept) => takes(accept, "application", "json") || takes(accept, "text", "event-stream"));
+
+function checkHeaders(request: Exchange, { acceptsEither }: Profile): void {
   const type = request.header("content-type");
   if (type !== undefined && !isJson(type)) throw new Fault("MEDIA_TYPE", "The body is application/json.");
   const accept = request.header("accept");
-  if (accept !== undefined && !acceptsBoth(accept))
+  if (accept !== undefined && !(acceptsEither ? acceptsOne : acceptsBoth)(accept))
     throw new Fault("NOT_ACCEPTABLE", "The client must accept application/json and text/event-stream.");
 }
 

@@ -1,6 +1,6 @@
 import { textOf } from "../platform/index.ts";
 import type { Bag, Json } from "../contract/index.ts";
-import { Fault, wireError } from "./errors.ts";
+import { Fault, type Sayings, wireError } from "./errors.ts";
 import { deeperThan, EMPTY, isArray, isBag } from "./json.ts";
 import type { Limits } from "./options.ts";
 import type { Era } from "./revision.ts";
@@ -100,8 +100,8 @@ function readId(id: Json | undefined): RequestId | undefined {
   return typeof id === "string" && id.length <= 256 ? id : undefined;
 }
 
-export function errorText(id: RequestId | null, fault: Fault, era: Era): string {
-  const { code, message, data } = wireError(fault, era);
+export function errorText(id: RequestId | null, fault: Fault, era: Era, sayings: Sayings): string {
+  const { code, message, data } = wireError(fault, era, sayings);
   return JSON.stringify({ jsonrpc: "2.0", id, error: { code, message, ...(data === undefined ? undefined : { data }) } });
 }
 

@@ -198,6 +198,7 @@ export interface SentEvent {
   readonly text: string;
   readonly id?: string;
   readonly retryMs?: number;
+  readonly event?: string;
 }
 
 /** An event stream a test reads. */
@@ -227,9 +228,14 @@ export function channelDouble(): ReadChannel {
       return state.ready;
     },
     gone: gone.signal,
-    send(text, id, retryMs) {
-      if (!gone.signal.aborted && !state.ended)
-        events.push({ text, ...(id === undefined ? {} : { id }), ...(retryMs === undefined ? {} : { retryMs }) });
+    send(text, id, retryMs, event) {
+      if (gone.signal.aborted || state.ended) return;
+      events.push({
+        text,
+        ...(id === undefined ? {} : { id }),
+        ...(retryMs === undefined ? {} : { retryMs }),
+        ...(event === undefined ? {} : { event }),
+      });
     },
     onReady(run) {
       onReady.add(run);
@@ -255,6 +261,8 @@ export interface Sent {
   readonly exchange: Exchange;
   readonly channel: ReadChannel;
   readonly opened: () => boolean;
+  /** What the head of the event stream says besides. */
+  readonly head: () => Readonly<Record<string, string>>;
   readonly leave: () => void;
 }
 
@@ -268,7 +276,7 @@ export function exchangeOf(
 ): Sent {
   const gone = new AbortController();
   const channel = channelDouble();
-  const state = { opened: false };
+  const state: { opened: boolean; head: Readonly<Record<string, string>> } = { opened: false, head: {} };
   const bytes =
     body === undefined
       ? undefined
@@ -278,6 +286,7 @@ export function exchangeOf(
   return {
     channel,
     opened: () => state.opened,
+    head: () => state.head,
     leave() {
       gone.abort();
       channel.leave();
@@ -288,7 +297,8 @@ export function exchangeOf(
       ...(bytes === undefined ? {} : { body: bytes }),
       caller,
       ...(posture === undefined ? {} : { posture }),
-      stream() {
+      stream(more = {}) {
+        if (!state.opened) state.head = more;
         state.opened = true;
         return channel;
       },

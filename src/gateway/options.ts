@@ -13,7 +13,9 @@ import {
   systemEntropy,
   TroupeError,
 } from "../contract/index.ts";
+import type { CacheHint, Kept } from "./cache-hints.ts";
 import { noSessions, noStreams } from "./no-sessions.ts";
+import { type Profile, type ProfileName, PROFILES, type UnknownSession } from "./profile.ts";
 import type { Posture } from "../source/index.ts";
 
 /** How the server names itself: MCP's `Implementation`. */
@@ -68,6 +70,17 @@ export interface GatewayOptions {
    * them. Rate limits and other limits hold for each node. Not disposed with the gateway. Absent: this is the only one.
    */
   readonly peers?: Peers;
+  /** Whose dialect is spoken. Default `strict`. */
+  readonly profile?: ProfileName;
+  /**
+   * A POST over HTTP whose session is not here, or is another principal's: `reject` answers 404, `reissue` begins a new session
+   * and names it in the answer, `adopt` begins one under the id the client came with. Default: the profile's; `reject` in strict.
+   */
+  readonly unknownSession?: UnknownSession;
+  /** Extensions of MCP the server has, and their settings, for clients of 2026-07-28; null: it has it not. */
+  readonly extensions?: Bag;
+  /** How long results of 2026-07-28 may be kept, by method. */
+  readonly cacheHints?: Readonly<Partial<Record<Kept, CacheHint>>>;
   readonly clock?: Clock;
   readonly entropy?: Entropy;
   /** `modern: "dynamic"` holds where the request carries a principal: lists may vary by authorization and by nothing else. */
@@ -98,6 +111,10 @@ export interface Settings {
   readonly sessions: SessionStore;
   readonly streams: StreamStore;
   readonly peers: Peers | undefined;
+  readonly profile: Profile;
+  readonly unknownSession: UnknownSession;
+  readonly extensions: Bag;
+  readonly cacheHints: Readonly<Partial<Record<Kept, CacheHint>>>;
   readonly clock: Clock;
   readonly entropy: Entropy;
   readonly legacyPosture: Posture;
@@ -132,6 +149,7 @@ export function settle(options: GatewayOptions): Settings {
   if (key.byteLength < 32) throw new TroupeError("DOOR_OPTION", "requestStateKey needs at least 32 bytes.");
   if (options.peers !== undefined && options.requestStateKey === undefined)
     throw new TroupeError("DOOR_OPTION", "Several nodes need one requestStateKey: give all of them the same.");
+  const profile = PROFILES[options.profile ?? "strict"];
   const said = [options.instructions, options.source.instructions].filter((text) => text !== undefined && text !== "");
   return {
     source: options.source,
@@ -140,6 +158,10 @@ export function settle(options: GatewayOptions): Settings {
     sessions: options.sessions ?? noSessions,
     streams: options.streams ?? noStreams,
     peers: options.peers,
+    profile,
+    unknownSession: options.unknownSession ?? profile.unknownSession,
+    extensions: Object.fromEntries(Object.entries(options.extensions ?? {}).filter(([, settings]) => settings !== null)),
+    cacheHints: options.cacheHints ?? {},
     clock: options.clock ?? systemClock,
     entropy,
     legacyPosture: options.posture?.legacy ?? "dynamic",

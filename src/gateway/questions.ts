@@ -4,7 +4,12 @@ import { isArray, isBag } from "./json.ts";
 import { has, type Revision } from "./revision.ts";
 
 /** What a client may be asked in the middle of a call. */
-export type AskMethod = "elicitation/create" | "sampling/createMessage" | "roots/list";
+export type AskMethod = "elicitation/create" | "sampling/createMessage" | "roots/list" | ExtensionMethod;
+/** Of an extension, which is called as a domain and a name: `com.example/review/approve` is of `com.example/review`. */
+type ExtensionMethod = `${string}.${string}/${string}/${string}`;
+const EXTENSION_METHOD = /^([a-z0-9-]+(?:\.[a-z0-9-]+)+\/[\w.-]+)\/[\w./-]+$/i;
+/** Before the name of an extension, where it is a capability. */
+export const EXTENSION = "extension:";
 
 export interface Question {
   readonly method: AskMethod;
@@ -25,10 +30,16 @@ export function questionsOf(needs: Bag): ReadonlyMap<string, Question> {
 }
 
 export function isAskMethod(method: Json | undefined): method is AskMethod {
+  return typeof method === "string" && (isCoreMethod(method) || EXTENSION_METHOD.test(method));
+}
+
+function isCoreMethod(method: string): boolean {
   return method === "elicitation/create" || method === "sampling/createMessage" || method === "roots/list";
 }
 
 function capabilityOf(method: AskMethod, params: Bag): string {
+  const extension = EXTENSION_METHOD.exec(method)?.[1];
+  if (extension !== undefined) return EXTENSION + extension;
   if (method === "roots/list") return "roots";
   if (method === "sampling/createMessage") return params["tools"] === undefined ? "sampling" : "sampling.tools";
   return params["mode"] === "url" ? "elicitation.url" : "elicitation";
@@ -51,7 +62,7 @@ export function checkAnswer(key: string, answer: Json, method: AskMethod | undef
   const fits =
     method === undefined
       ? CHECKS.some(([, check]) => isBag(answer) && check(answer))
-      : isBag(answer) && CHECKS.some(([of, check]) => of === method && check(answer));
+      : isBag(answer) && (EXTENSION_METHOD.test(method) || CHECKS.some(([of, check]) => of === method && check(answer)));
   if (!fits) throw new Fault("PARAMS", `The answer ${key.slice(0, 100)} is not the result of ${method ?? "a request a server can make"}.`);
   if (JSON.stringify(answer).length > maxLength)
     throw new Fault("PARAMS", `The answer ${key.slice(0, 100)} is longer than ${maxLength} characters.`);

@@ -10,9 +10,10 @@ export function refusal(kind: FaultKind, message: string, headers?: Readonly<Rec
     new Fault(kind, message, headers === undefined ? undefined : { headers }),
     kind === "HEADERS" ? "modern" : "legacy",
     null,
+    {},
   );
 }
 
 /** The same on a stream: one line. */
 export const refusalText = (kind: FaultKind, message: string, id: RequestId | null = null): string =>
-  errorText(id, new Fault(kind, message), "legacy");
+  errorText(id, new Fault(kind, message), "legacy", {});

@@ -48,7 +48,7 @@ export function contextFor(viewer: Viewer, signal: AbortSignal, options: CallOpt
     viewer,
     signal,
     answers,
-    progress: (done, total, text) => options.onProgress?.(done, total, text),
+    progress: (done, total, text, emitted) => options.onProgress?.(done, total, text, emitted),
     log: (level, data, logger) => options.onLog?.(level, data, logger),
     can: (name) => options.can?.includes(name) === true,
     ask(requests) {

@@ -1,36 +1,65 @@
-import type { Answer, Bag, Channel, Exchange, Json, Source } from "../../contract/index.ts";
+import type { Answer, Channel, Exchange, Json, Source } from "../../contract/index.ts";
 import type { Core } from "../core.ts";
 import { Fault, faultOf } from "../errors.ts";
 import { faultAnswer } from "../fault-answer.ts";
 import { type Batch, classify, errorText, type Incoming, type Notification, type Request, type Response } from "../json-rpc.ts";
+import { offeredTo } from "../offered.ts";
+import { batchesIn } from "../profile.ts";
 import { legacyReply, pieces, wholeText } from "../reply.ts";
 import { has, isLegacyRevision } from "../revision.ts";
-import { ResumableStream, RETRY_MS } from "./resumable-stream.ts";
+import { RETRY_MS } from "./resumable-stream.ts";
 import { initializeMembers, newSession } from "./initialize.ts";
-import { nodeMark } from "./node-mark.ts";
+import { Newcomers, SESSION, sessionName, sessionRequired, sessionUnknown } from "./newcomers.ts";
 import { OpenStream } from "./open-stream.ts";
 import { answeredText, type Answered, type LegacyAside, noticed, performLegacy } from "./perform.ts";
+import { finish, PostAside, streamHeaders } from "./post-aside.ts";
+import { notOfSize, refuseWhole } from "./batch-faults.ts";
 import type { Session } from "./session.ts";
 import { Sessions } from "./sessions.ts";
 
 const STANDALONE = "get";
+const EVENTS = /text\/(?:event-stream|\*)|\*\/\*/i;
 const ACCEPTED: Answer = Object.freeze({ status: 202 });
 
 /** Streamable HTTP as 2025-03-26 to 2025-11-25 have it: sessions, one standalone stream each, replies that can be resumed. */
 export class LegacyHttp {
   readonly #core: Core;
   readonly sessions: Sessions;
+  readonly #newcomers: Newcomers;
 
   constructor(core: Core, sourceFor: (posture: string | undefined) => Source) {
     this.#core = core;
     this.sessions = new Sessions(core, sourceFor);
+    this.#newcomers = new Newcomers(core, this.sessions);
   }
 
   post(exchange: Exchange, incoming: Incoming | Batch, version: string | undefined): Answer | Promise<Answer> {
     if (incoming.kind === "request" && incoming.method === "initialize") return this.#initialize(exchange, incoming);
-    const session = this.#session(exchange, version);
-    if (session instanceof Promise) return session.then((found) => this.#posted(found, exchange, incoming));
-    return this.#posted(session, exchange, incoming);
+    const { unknownSession } = this.#core.settings;
+    const session = unknownSession === "reject" ? this.#session(exchange, version) : this.#arrived(unknownSession, exchange, version);
+    if (session instanceof Promise) return session.then((found) => this.#named(found, exchange, incoming));
+    return this.#named(session, exchange, incoming);
+  }
+
+  /** The session of a request, which begins here if there is none. */
+  async #arrived(how: "reissue" | "adopt", exchange: Exchange, version: string | undefined): Promise<Session> {
+    return usable(await this.#newcomers.arrived(how, exchange, version), version);
+  }
+
+  /** Whose answer it is, where the profile says so in each. */
+  #named(session: Session, exchange: Exchange, incoming: Incoming | Batch): Answer | Promise<Answer> {
+    if (this.#core.settings.profile.sessionOn !== "all") return this.#posted(session, exchange, incoming);
+    return this.#withName(session, exchange, incoming);
+  }
+
+  async #withName(session: Session, exchange: Exchange, incoming: Incoming | Batch): Promise<Answer> {
+    const name = (answer: Answer): Answer => ({ ...answer, headers: { ...answer.headers, [SESSION]: sessionName(session, exchange) } });
+    try {
+      return name(await this.#posted(session, exchange, incoming));
+    } catch (error) {
+      const id = incoming.kind === "malformed" ? incoming.id : null;
+      return name(faultAnswer(faultOf(error), "legacy", id, this.#core.settings.profile.faults));
+    }
   }
 
   #posted(session: Session, exchange: Exchange, incoming: Incoming | Batch): Answer | Promise<Answer> {
@@ -58,8 +87,8 @@ export class LegacyHttp {
   async get(exchange: Exchange): Promise<Answer> {
     const session = await this.#session(exchange, exchange.header("mcp-protocol-version")?.trim());
     const accept = exchange.header("accept");
-    if (accept !== undefined && !/text\/(?:event-stream|\*)|\*\/\*/i.test(accept))
-      throw new Fault("NOT_ACCEPTABLE", "The client must accept text/event-stream.");
+    if (accept !== undefined && !EVENTS.test(accept))
+      throw new Fault("NOT_ACCEPTABLE", "The client must accept text/event-stream.", { reason: "listen-accept" });
     this.#core.limit(exchange.caller, session.viewerFor(exchange.caller));
     const last = exchange.header("last-event-id");
     const missed = last === undefined ? undefined : await this.#core.settings.streams.after(session.row.id, last);
@@ -71,40 +100,44 @@ export class LegacyHttp {
   async delete(exchange: Exchange): Promise<Answer> {
     const session = await this.#session(exchange, exchange.header("mcp-protocol-version")?.trim());
     await this.sessions.end(session);
-    return { status: 204 };
+    return { status: this.#core.settings.profile.endStatus };
   }
 
   async #initialize(exchange: Exchange, request: Request): Promise<Answer> {
-    if (exchange.header("mcp-session-id") !== undefined)
+    const { settings } = this.#core;
+    if (exchange.header(SESSION) !== undefined && settings.unknownSession === "reject")
       throw new Fault("INVALID_REQUEST", "initialize begins a session of its own; leave the Mcp-Session-Id header out.");
     try {
       this.#core.limit(exchange.caller);
-      const session = await this.sessions.add(newSession(this.#core, request, exchange.caller, exchange.posture));
+      const row = newSession(this.#core, request, exchange.caller, exchange.posture);
+      const session = await this.#newcomers.begin(row, exchange);
+      const offered = await offeredTo(settings, session.source, session.viewerFor(exchange.caller));
       return {
         status: 200,
-        headers: { "mcp-session-id": session.row.id },
-        body: wholeText(legacyReply(request.id, { members: initializeMembers(this.#core, session.revision) })),
+        headers: { [SESSION]: sessionName(session, exchange) },
+        body: wholeText(legacyReply(request.id, { members: initializeMembers(this.#core, session.revision, offered) })),
       };
     } catch (error) {
-      return faultAnswer(faultOf(error), "legacy", request.id);
+      return faultAnswer(faultOf(error), "legacy", request.id, settings.profile.faults);
     }
   }
 
   /** Throws, or rejects, where the caller has no such session. */
   #session(exchange: Exchange, version: string | undefined): Session | Promise<Session> {
-    const id = exchange.header("mcp-session-id");
-    if (id === undefined) throw new Fault("SESSION_REQUIRED", "The Mcp-Session-Id header is missing; send initialize first.");
-    const found = this.sessions.find(id, exchange.caller, exchange.posture);
+    const id = exchange.header(SESSION);
+    if (id === undefined) throw sessionRequired();
+    const found = this.#newcomers.known(id, exchange);
     return found instanceof Promise ? found.then((one) => usable(one, version)) : usable(found, version);
   }
 
   #request(session: Session, exchange: Exchange, request: Request): Answer | Promise<Answer> {
     const aside = new PostAside(this.#core, session, exchange);
+    if (request.method === "tools/call" && this.#core.settings.profile.streamsCalls) aside.begin();
     const answer = (answered: Answered): Answer | Promise<Answer> => {
-      if (aside.stream !== undefined) return finish(session, aside.stream, request, answered);
+      if (aside.stream !== undefined) return finish(this.#core, session, aside.stream, request, answered);
       // A cancelled request gets no reply, but its exchange has to end.
       if (answered === undefined) return ACCEPTED;
-      if ("error" in answered) return faultAnswer(answered.error, "legacy", request.id);
+      if ("error" in answered) return faultAnswer(answered.error, "legacy", request.id, this.#core.settings.profile.faults);
       return { status: 200, body: pieces(answered) };
     };
     const answered = performLegacy(this.#core, session, request, {
@@ -117,12 +150,15 @@ export class LegacyHttp {
   }
 
   async #batch(session: Session, exchange: Exchange, items: readonly Json[]): Promise<Answer> {
-    const { batch: most } = this.#core.settings.limits;
-    if (!has(session.revision, "batches"))
+    const { profile, limits } = this.#core.settings;
+    const { batch: most } = limits;
+    if (!batchesIn(profile, session.revision))
       throw new Fault("INVALID_REQUEST", "Batches are part of 2025-03-26 only; send messages one by one.");
-    if (items.length === 0 || items.length > most) throw new Fault("INVALID_REQUEST", `A batch has 1 to ${most} messages.`);
+    if (items.length === 0 || items.length > most) throw notOfSize(items.length, most);
+    const incoming = items.map(classify);
+    if (profile.batches === "all") refuseWhole(incoming);
     const aside = new PostAside(this.#core, session, exchange);
-    const replies = await Promise.all(items.map((item) => this.#inBatch(session, exchange, aside, classify(item))));
+    const replies = await Promise.all(incoming.map((one) => this.#inBatch(session, exchange, aside, one)));
     const texts = replies.filter((text) => text !== undefined);
     if (aside.stream !== undefined) {
       for (const text of texts) aside.stream.send(JSON.parse(text));
@@ -134,13 +170,13 @@ export class LegacyHttp {
   }
 
   async #inBatch(session: Session, exchange: Exchange, aside: LegacyAside, incoming: Incoming): Promise<string | undefined> {
-    if (incoming.kind === "malformed") return errorText(incoming.id, incoming.fault, "legacy");
+    if (incoming.kind === "malformed") return errorText(incoming.id, incoming.fault, "legacy", this.#core.settings.profile.faults);
     if (incoming.kind !== "request") {
       try {
         await this.#heard(session, exchange, incoming);
         return undefined;
       } catch (error) {
-        return errorText(null, faultOf(error), "legacy");
+        return errorText(null, faultOf(error), "legacy", this.#core.settings.profile.faults);
       }
     }
     const answered = await performLegacy(this.#core, session, incoming, {
@@ -150,7 +186,7 @@ export class LegacyHttp {
       ordered: false,
     });
     if (answered === undefined) return undefined;
-    const text = answeredText(incoming, answered);
+    const text = answeredText(this.#core, incoming, answered);
     return typeof text === "string" ? text : wholeText(text);
   }
 
@@ -163,17 +199,21 @@ export class LegacyHttp {
     if (session.listened && !again) throw new Fault("STREAM_TAKEN", "This session has a standalone stream already; there is one.");
     const opened = (): Channel => {
       session.standalone?.close();
-      return exchange.stream();
+      return this.#stream(session, exchange);
     };
     const channel = new OpenStream(this.#core, opened, (stream) => {
       if (session.standalone === stream) session.standalone = undefined;
       session.told?.detach(stream);
     });
-    if (has(session.revision, "primedStreams")) await this.#prime(session, channel);
+    if (this.#core.settings.profile.primesStandalone && has(session.revision, "primedStreams")) await this.#prime(session, channel);
     await session.listen(channel, exchange.caller);
     // Of two nodes that the client went to at once, the row names one.
     if (session.listensElsewhere) session.letGo();
     return { status: 200, open: true };
+  }
+
+  #stream(session: Session, exchange: Exchange): Channel {
+    return exchange.stream(streamHeaders(this.#core.settings.profile, session, exchange));
   }
 
   async #prime(session: Session, channel: Channel): Promise<void> {
@@ -183,10 +223,15 @@ export class LegacyHttp {
   async #resume(session: Session, exchange: Exchange, name: string, last: string): Promise<Answer> {
     const running = session.stream(name);
     if (running === undefined && session.nodes !== undefined) {
-      await session.nodes.replies.follow(session, name, last, (left) => new OpenStream(this.#core, () => exchange.stream(), left));
+      await session.nodes.replies.follow(
+        session,
+        name,
+        last,
+        (left) => new OpenStream(this.#core, () => this.#stream(session, exchange), left),
+      );
       return { status: 200, open: true };
     }
-    const channel = exchange.stream();
+    const channel = this.#stream(session, exchange);
     const replay = async (): Promise<void> => {
       const missed = await this.#core.settings.streams.after(session.row.id, last);
       for (const { id, message } of missed?.messages ?? []) if (message !== null) channel.send(JSON.stringify(message), id);
@@ -201,51 +246,8 @@ export class LegacyHttp {
 }
 
 function usable(session: Session | undefined, version: string | undefined): Session {
-  if (session === undefined) throw new Fault("SESSION_UNKNOWN", "Session not found; send initialize again, without a session id.");
+  if (session === undefined) throw sessionUnknown();
   if (version !== undefined && !isLegacyRevision(version))
     throw new Fault("VERSION", `Unsupported MCP-Protocol-Version; this session speaks ${session.revision}.`);
   return session;
-}
-
-async function finish(session: Session, stream: ResumableStream, request: Request, answered: Answered): Promise<Answer> {
-  if (answered === undefined) await stream.finish(undefined);
-  else {
-    const text = answeredText(request, answered);
-    await stream.finish(JSON.parse(typeof text === "string" ? text : wholeText(text)));
-  }
-  session.dropStream(stream);
-  return { status: 200 };
-}
-
-/** Turns a reply into an event stream when something has to be said before it. */
-class PostAside implements LegacyAside {
-  readonly #core: Core;
-  readonly #session: Session;
-  readonly #exchange: Exchange;
-  stream: ResumableStream | undefined;
-
-  constructor(core: Core, session: Session, exchange: Exchange) {
-    this.#core = core;
-    this.#session = session;
-    this.#exchange = exchange;
-  }
-
-  tell(method: string, params: Bag): void {
-    const stream = this.#open();
-    if (stream.ready) stream.send({ jsonrpc: "2.0", method, params });
-  }
-
-  ask(message: Bag): void {
-    this.#open().send(message);
-  }
-
-  #open(): ResumableStream {
-    if (this.stream !== undefined) return this.stream;
-    const { settings } = this.#core;
-    const name = nodeMark(settings);
-    const primed = has(this.#session.revision, "primedStreams");
-    this.stream = new ResumableStream({ settings, session: this.#session.row.id, name, primed }, this.#exchange.stream());
-    this.#session.keepStream(this.stream);
-    return this.stream;
-  }
 }

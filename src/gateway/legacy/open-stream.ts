@@ -27,8 +27,8 @@ export class OpenStream implements Channel {
     return this.#channel.gone;
   }
 
-  send(text: string, eventId?: string, retryMs?: number): void {
-    this.#channel.send(text, eventId, retryMs);
+  send(text: string, eventId?: string, retryMs?: number, event?: string): void {
+    this.#channel.send(text, eventId, retryMs, event);
   }
 
   onReady(run: () => void): () => void {

@@ -11,6 +11,8 @@ import { cannotAsk } from "../methods/cannot-ask.ts";
 import { MAX_URI } from "../offers.ts";
 import { checkAnswer, questionsOf, shapeQuestion } from "../questions.ts";
 import { legacyReply, type ReplyText } from "../reply.ts";
+import { discoverMembers } from "../modern/discover.ts";
+import { serverMeta } from "../modern/server-meta.ts";
 import { Running } from "../running.ts";
 import { subscribable } from "../subscribable.ts";
 import type { Lists } from "../../source/index.ts";
@@ -171,6 +173,10 @@ const OWN_METHODS: ReadonlyMap<string, OwnMethod> = new Map(
     initialize: () => {
       throw new Fault("INVALID_REQUEST", "This session is initialized already.");
     },
+    async "server/discover"(core, session, request, caller) {
+      if (!core.settings.profile.discoversInSessions) throw new Fault("METHOD", `Method not found: ${request.method}`);
+      return { members: await discoverMembers(core.settings, session.source, session.viewerFor(caller)), meta: serverMeta(core) };
+    },
     async "logging/setLevel"(core, session, request) {
       const { level } = request.params;
       if (!isLogLevel(level))
@@ -230,6 +236,6 @@ export function noticed(session: Session, notification: Notification): boolean {
   return running !== undefined;
 }
 
-export function answeredText(request: Request, answered: Exclude<Answered, undefined>): string | ReplyText {
-  return "error" in answered ? errorText(request.id, answered.error, "legacy") : answered;
+export function answeredText({ settings }: Core, request: Request, answered: Exclude<Answered, undefined>): string | ReplyText {
+  return "error" in answered ? errorText(request.id, answered.error, "legacy", settings.profile.faults) : answered;
 }

@@ -15,6 +15,8 @@ export interface EventStreamOptions {
   readonly name: string;
   /** An empty event with an id comes first, so that a client can resume from before the first message. */
   readonly primed: boolean;
+  /** Its messages are events that say so. */
+  readonly named?: boolean;
 }
 
 /**
@@ -54,6 +56,13 @@ export class ResumableStream {
     this.#append(message);
   }
 
+  /** An event of its own, for whoever reads it now: it is not kept, and dropped while the client does not read. */
+  event(name: string, data: Json): void {
+    void this.#after(async () => {
+      if (this.ready) this.#channel?.send(typeof data === "string" ? data : JSON.stringify(data), undefined, undefined, name);
+    });
+  }
+
   /** The last message; settles when it was sent or, with nobody there, kept. The stream's connection ends, and any that takes over. */
   finish(message: Json | undefined): Promise<void> {
     if (message !== undefined) this.#append(message);
@@ -79,14 +88,15 @@ export class ResumableStream {
     const { settings, session, name } = this.#options;
     void this.#after(async () => {
       const text = message === null ? "" : JSON.stringify(message);
-      if (this.#abandoned) return this.#channel?.send(text);
+      const event = this.#options.named === true && message !== null ? "message" : undefined;
+      if (this.#abandoned) return this.#channel?.send(text, undefined, undefined, event);
       try {
         const id = await settings.streams.append(session, name, message);
-        this.#channel?.send(text, id, message === null ? RETRY_MS : undefined);
+        this.#channel?.send(text, id, message === null ? RETRY_MS : undefined, event);
       } catch (error) {
         // It can still be sent, only not asked for again.
         settings.log("error", { event: "stream-append-failed", ...inLog(error) });
-        if (message !== null) this.#channel?.send(text);
+        if (message !== null) this.#channel?.send(text, undefined, undefined, event);
       }
     });
   }

@@ -5,6 +5,8 @@ import { bagIn, isArray } from "../json.ts";
 import { indexOf, type Target } from "../offers.ts";
 import { eraOf } from "../revision.ts";
 import { CANNOT_ASK, cannotAsk, capabilityIn } from "./cannot-ask.ts";
+import type { Settings } from "../options.ts";
+import { withHandlerErrors } from "./handler-errors.ts";
 import { type Kind, prompt, resource, tool } from "./kinds.ts";
 
 /** `tools/call`, `resources/read` and `prompts/get` go the same way: resolve, check (scope, arguments), act, encode. */
@@ -27,7 +29,7 @@ class Acting {
   };
 
   #perform(call: Call, target: Target, answers: Bag | undefined, surface: Surface | undefined): Outcome | Promise<Outcome> {
-    let complaint: Members | undefined;
+    let complaint: string | undefined;
     try {
       checkScopes(target, call.viewer.scopes);
       complaint = this.#kind.complain(call, target);
@@ -37,8 +39,8 @@ class Acting {
       });
     }
     if (complaint === undefined) return this.#act(call, target, answers);
-    const found = complaint;
-    return this.#unlessHidden(call, target, surface, () => found);
+    const refusal: Refusal = { code: "INVALID", message: complaint };
+    return this.#unlessHidden(call, target, surface, () => this.#kind.refuse(refusal));
   }
 
   // Law 3: of what is hidden nothing is told, not even what it would take. Whether it may be done, the source decides again.
@@ -96,8 +98,8 @@ function checkScopes({ offer }: Target, scopes: readonly string[]): void {
   });
 }
 
-/** The acting methods; `receipts` says whether their results carry one. */
-export function actingMethods(receipts: boolean): Readonly<Record<"tools/call" | "resources/read" | "prompts/get", Method>> {
-  const of = (kind: Kind): Method => new Acting(kind, receipts).method;
+/** The acting methods; `receipts` says whether their results carry one, `handlerErrors` whether what fails is an error of a tool, too. */
+export function actingMethods({ receipts, profile }: Settings): Readonly<Record<"tools/call" | "resources/read" | "prompts/get", Method>> {
+  const of = (kind: Kind): Method => new Acting(profile.handlerErrors ? withHandlerErrors(kind) : kind, receipts).method;
   return { "tools/call": of(tool), "resources/read": of(resource), "prompts/get": of(prompt) };
 }

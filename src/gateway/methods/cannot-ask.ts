@@ -3,6 +3,7 @@ import { type Call, type Members, type Refusal, REFUSED_META } from "../call.ts"
 import { toolError } from "../content.ts";
 import { Fault } from "../errors.ts";
 import { isBag, textIn } from "../json.ts";
+import { EXTENSION } from "../questions.ts";
 import { eraOf } from "../revision.ts";
 
 /** The text for a client that cannot be asked: a tool's result where it is a tool. */
@@ -21,10 +22,12 @@ export function capabilityIn({ data }: Refusal): string {
 }
 
 function capabilities(missing: readonly string[]): Bag {
-  return Object.fromEntries(
-    missing.map((one) => {
-      const [name = "", part] = one.split(".");
-      return [name, part === undefined ? {} : { [part]: {} }];
-    }),
-  );
+  const extensions = missing.filter((one) => one.startsWith(EXTENSION)).map((one) => [one.slice(EXTENSION.length), {}] as const);
+  const own = missing.filter((one) => !one.startsWith(EXTENSION)).map(nested);
+  return { ...Object.fromEntries(own), ...(extensions.length === 0 ? undefined : { extensions: Object.fromEntries(extensions) }) };
+}
+
+function nested(one: string): readonly [string, Bag] {
+  const [name = "", part] = one.split(".");
+  return [name, part === undefined ? {} : { [part]: {} }];
 }

@@ -12,8 +12,8 @@ export interface Kind {
   target(call: Call, offers: OfferIndex): Target;
   /** What says so. */
   unknown(call: Call, target: Target): Fault;
-  /** Throws or answers where the arguments do not fit; undefined: they do. */
-  complain(call: Call, target: Target): Members | undefined;
+  /** Throws, or says why, where the arguments do not fit; undefined: they do. */
+  complain(call: Call, target: Target): string | undefined;
   /** What the source gets. */
   args(call: Call, target: Target): Json;
   encode(call: Call, target: Target, value: Json): string;
@@ -25,7 +25,11 @@ export interface Kind {
 
 function nameIn(call: Call): string {
   const name = textIn(call.params, "name", 256);
-  if (name === undefined) throw new Fault("PARAMS", `${call.method} needs a name: text of 1 to 256 characters.`);
+  if (name === undefined)
+    throw new Fault("PARAMS", `${call.method} needs a name: text of 1 to 256 characters.`, {
+      reason: "name-missing",
+      about: call.method === "tools/call" ? "tool name" : "name",
+    });
   return name;
 }
 
@@ -53,9 +57,10 @@ function textsIn(args: Bag): Bag {
 }
 
 // Law 3: hidden and unknown answer alike.
-const unknownTool = (name: string): Fault => new Fault("UNKNOWN_OFFER", `Unknown tool: ${name}`);
-const unknownPrompt = (name: string): Fault => new Fault("UNKNOWN_OFFER", `Unknown prompt: ${name}`);
-const noResource = (uri: string): Fault => new Fault("RESOURCE_NOT_FOUND", "Resource not found", { data: { uri } });
+const unknownTool = (name: string): Fault => new Fault("UNKNOWN_OFFER", `Unknown tool: ${name}`, { reason: "tool-unknown", about: name });
+const unknownPrompt = (name: string): Fault =>
+  new Fault("UNKNOWN_OFFER", `Unknown prompt: ${name}`, { reason: "prompt-unknown", about: name });
+const noResource = (uri: string): Fault => new Fault("RESOURCE_NOT_FOUND", "Resource not found", { data: { uri }, about: uri });
 
 export const tool: Kind = {
   target(call, offers) {
@@ -70,10 +75,7 @@ export const tool: Kind = {
     const args = argumentsIn(call);
     call.checkArguments?.(offer, args);
     if (offer.checksArguments === true) return undefined;
-    const complaint = complaintAbout(offer, args);
-    return complaint === undefined
-      ? undefined
-      : { members: toolError(complaint), meta: refusalMeta({ code: "INVALID", message: complaint }) };
+    return complaintAbout(offer, args);
   },
   args: (call) => argumentsIn(call),
   encode: (call, { offer }, value) => toolMembers(value, offer.definition, call.revision),
@@ -124,7 +126,11 @@ export const prompt: Kind = {
 
 function uriIn(call: Call): string {
   const uri = textIn(call.params, "uri", MAX_URI);
-  if (uri === undefined) throw new Fault("PARAMS", `${call.method} needs a uri: text of 1 to ${MAX_URI} characters.`);
+  if (uri === undefined)
+    throw new Fault("PARAMS", `${call.method} needs a uri: text of 1 to ${MAX_URI} characters.`, {
+      reason: "name-missing",
+      about: "uri",
+    });
   return uri;
 }
 

@@ -3,9 +3,9 @@ import { isLogLevel } from "../aside.ts";
 import { canOf } from "../envelope.ts";
 import { Fault } from "../errors.ts";
 import { isBag } from "../json.ts";
-import { isModernRevision, MODERN_REVISIONS, type ModernRevision } from "../revision.ts";
+import { isModernRevision, MODERN_REVISIONS, type ModernRevision, type Revision } from "../revision.ts";
 
-const VERSION_META = "io.modelcontextprotocol/protocolVersion";
+export const VERSION_META = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES_META = "io.modelcontextprotocol/clientCapabilities";
 const CLIENT_META = "io.modelcontextprotocol/clientInfo";
 const LOG_LEVEL_META = "io.modelcontextprotocol/logLevel";
@@ -35,23 +35,28 @@ export function claimedVersion(params: Bag): string | undefined {
 }
 
 /** Throws `ENVELOPE` where a required field is missing, `VERSION` where the revision is not served. */
-export function openEnvelope(params: Bag): Envelope {
+export function openEnvelope(params: Bag, supported: readonly Revision[]): Envelope {
   const meta = params["_meta"];
   const requested = claimedVersion(params);
   if (!isBag(meta) || requested === undefined)
-    throw new Fault("ENVELOPE", `A request carries _meta["${VERSION_META}"]: one of ${MODERN_REVISIONS.join(", ")}.`);
-  if (!isModernRevision(requested)) throw unsupported(requested);
+    throw new Fault("ENVELOPE", `A request carries _meta["${VERSION_META}"]: one of ${MODERN_REVISIONS.join(", ")}.`, {
+      about: VERSION_META,
+    });
+  if (!isModernRevision(requested)) throw unsupported(requested, supported);
   const capabilities = meta[CAPABILITIES_META];
   if (!isBag(capabilities))
-    throw new Fault("ENVELOPE", `A request carries _meta["${CAPABILITIES_META}"]: an object, empty if there are none.`);
+    throw new Fault("ENVELOPE", `A request carries _meta["${CAPABILITIES_META}"]: an object, empty if there are none.`, {
+      about: CAPABILITIES_META,
+    });
   const client = meta[CLIENT_META];
-  if (client !== undefined && !isBag(client)) throw new Fault("ENVELOPE", `_meta["${CLIENT_META}"] is an object.`);
+  if (client !== undefined && !isBag(client)) throw new Fault("ENVELOPE", `_meta["${CLIENT_META}"] is an object.`, { about: CLIENT_META });
   const logLevel = meta[LOG_LEVEL_META];
-  if (logLevel !== undefined && !isLogLevel(logLevel)) throw new Fault("ENVELOPE", `_meta["${LOG_LEVEL_META}"] is a log level.`);
-  const can = canOf(capabilities, { elicitation: true, modes: true, samplingTools: true });
+  if (logLevel !== undefined && !isLogLevel(logLevel))
+    throw new Fault("ENVELOPE", `_meta["${LOG_LEVEL_META}"] is a log level.`, { about: LOG_LEVEL_META });
+  const can = canOf(capabilities, { elicitation: true, modes: true, samplingTools: true, extensions: true });
   return { revision: requested, can, meta, ...(logLevel === undefined ? undefined : { logLevel }) };
 }
 
-function unsupported(requested: string): Fault {
-  return new Fault("VERSION", "Unsupported protocol version", { data: { supported: [...MODERN_REVISIONS], requested } });
+export function unsupported(requested: string, supported: readonly Revision[]): Fault {
+  return new Fault("VERSION", "Unsupported protocol version", { data: { supported, requested } });
 }

@@ -1,28 +1,42 @@
 import { fromBase64, textOf } from "../../platform/index.ts";
 import type { Bag, Exchange, Json, Offer } from "../../contract/index.ts";
-import { Fault } from "../errors.ts";
+import { Fault, type Reason } from "../errors.ts";
 import { isBag } from "../json.ts";
 import type { Request } from "../json-rpc.ts";
 
 type Header = Exchange["header"];
 
-const mismatch = (message: string): Fault => new Fault("HEADERS", `Header mismatch: ${message}`);
+const mismatch = (message: string, reason?: Reason, about?: string): Fault =>
+  new Fault("HEADERS", `Header mismatch: ${message}`, {
+    ...(reason === undefined ? undefined : { reason }),
+    ...(about === undefined ? undefined : { about }),
+  });
+
+// Lists are how a header sent twice arrives.
+const wrong = (given: string, message: string, reason: Reason, about: string): Fault =>
+  given.includes(",") ? mismatch(message, "header-conflict", about) : mismatch(message, reason, about);
 
 /** `Mcp-Method` and `Mcp-Name` say what the body says. Throws `HEADERS`. */
 export function checkStandardHeaders(header: Header, request: Request): void {
   const method = header("mcp-method")?.trim();
-  if (method === undefined) throw mismatch("the Mcp-Method header is missing.");
-  if (method !== request.method) throw mismatch("Mcp-Method does not match the body's method.");
+  if (method === undefined) throw mismatch("the Mcp-Method header is missing.", "header-missing", "Mcp-Method");
+  if (method !== request.method) throw wrong(method, "Mcp-Method does not match the body's method.", "header-name", "Mcp-Method");
   const named = NAMED.get(request.method);
   if (named === undefined) return;
   const inBody = request.params[named];
   const inHeader = header("mcp-name")?.trim();
   if (inHeader === undefined) {
     // Without a name in the body there is nothing to mirror; the method says what it misses.
-    if (typeof inBody === "string") throw mismatch(`the Mcp-Name header is missing; it repeats params.${named}.`);
+    if (typeof inBody === "string")
+      throw mismatch(`the Mcp-Name header is missing; it repeats params.${named}.`, "header-missing", "Mcp-Name");
     return;
   }
-  if (decodeValue(inHeader) !== inBody) throw mismatch(`Mcp-Name does not match params.${named}.`);
+  const name = decodeValue(inHeader);
+  if (name === inBody) return;
+  const message = `Mcp-Name does not match params.${named}.`;
+  if (typeof inBody !== "string" || inBody === "") throw mismatch(message, "routed-name", named);
+  const malformed = name === undefined || (name === inHeader && inHeader.startsWith(ENCODED));
+  throw wrong(inHeader, message, malformed ? "header-malformed" : "header-name", "Mcp-Name");
 }
 
 const NAMED: ReadonlyMap<string, "name" | "uri"> = new Map([
@@ -34,8 +48,9 @@ const NAMED: ReadonlyMap<string, "name" | "uri"> = new Map([
 /** `MCP-Protocol-Version` repeats what the envelope says. Throws `HEADERS`. */
 export function checkVersionHeader(header: Header, claimed: string): void {
   const version = header("mcp-protocol-version")?.trim();
-  if (version === undefined) throw mismatch("the MCP-Protocol-Version header is missing.");
-  if (version !== claimed) throw mismatch("MCP-Protocol-Version does not match the version in _meta.");
+  if (version === undefined) throw mismatch("the MCP-Protocol-Version header is missing.", "header-missing", "MCP-Protocol-Version");
+  if (version !== claimed)
+    throw wrong(version, "MCP-Protocol-Version does not match the version in _meta.", "header-version", "MCP-Protocol-Version");
 }
 
 interface Mirrored {
@@ -96,7 +111,15 @@ function same(text: string | undefined, value: Json): boolean {
   return false;
 }
 
+const ENCODED = "=?base64?";
 const SENTINEL = /^=\?base64\?(.*)\?=$/s;
+
+/** Of a header that was sent more than once with one value, that value. */
+export function joined(text: string | undefined): string | undefined {
+  if (text === undefined || !text.includes(",")) return text;
+  const [first, ...others] = text.split(",").map((part) => part.trim());
+  return others.every((one) => one === first) ? first : text;
+}
 
 /** A header's value: literal, or base64 of UTF-8 between `=?base64?` and `?=`. Undefined: neither. */
 function decodeValue(text: string): string | undefined {

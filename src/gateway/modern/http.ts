@@ -5,13 +5,14 @@ import { faultOf } from "../errors.ts";
 import { faultAnswer } from "../fault-answer.ts";
 import { type Notification, notificationText, type Request } from "../json-rpc.ts";
 import { pieces, type ReplyText } from "../reply.ts";
+import { joined } from "./headers.ts";
 import { listen } from "./listen.ts";
 import { openRequest, performModern } from "./perform.ts";
 
 /** One POST of 2026-07-28: a request of its own. The client closing the connection cancels it. */
 export function modernExchange(core: Core, source: Source, exchange: Exchange, request: Request): Answer | Promise<Answer> {
-  const header = (name: string): string | undefined => exchange.header(name);
-  const failed = (error: unknown): Answer => faultAnswer(faultOf(error), "modern", request.id);
+  const header = headersOf(core, exchange);
+  const failed = (error: unknown): Answer => faultAnswer(faultOf(error), "modern", request.id, core.settings.profile.faults);
   try {
     if (request.method === "subscriptions/listen") return subscribe(core, source, exchange, request).catch(failed);
     const asking = { caller: exchange.caller, source, aside: new StreamAside(exchange), signal: exchange.gone, header };
@@ -20,6 +21,11 @@ export function modernExchange(core: Core, source: Source, exchange: Exchange, r
   } catch (error) {
     return failed(error);
   }
+}
+
+function headersOf({ settings }: Core, exchange: Exchange): Exchange["header"] {
+  if (settings.profile.joinsHeaders) return (name) => joined(exchange.header(name));
+  return (name) => exchange.header(name);
 }
 
 const GONE: Answer = Object.freeze({ status: 499 });
@@ -34,7 +40,7 @@ export function modernNotification(core: Core, exchange: Exchange, _notification
 }
 
 async function subscribe(core: Core, source: Source, exchange: Exchange, request: Request): Promise<Answer> {
-  openRequest(request, (name) => exchange.header(name));
+  openRequest(core, request, headersOf(core, exchange));
   const made = await listen(core, {
     request,
     caller: exchange.caller,

@@ -8,7 +8,8 @@ import type { Target } from "../offers.ts";
 import { modernReply, wholeText } from "../reply.ts";
 import { subscribable } from "../subscribable.ts";
 import { SUBSCRIPTION_META } from "./envelope.ts";
-import { postureOf, serverMeta } from "./perform.ts";
+import { postureOf } from "./perform.ts";
+import { serverMeta } from "./server-meta.ts";
 
 const FILTERS = [
   ["toolsListChanged", "tools"],

@@ -1,18 +1,19 @@
 import type { Bag, CancelSignal, Caller, Exchange, Json, Source } from "../../contract/index.ts";
 import { type Aside, logTo, progressTo } from "../aside.ts";
-import { type Call, isList, type Members, type Outcome } from "../call.ts";
+import { type Call, type Members, type Outcome } from "../call.ts";
+import { cacheHints } from "../cache-hints.ts";
 import { type Core, viewerOf } from "../core.ts";
 import { callKey, traceOf } from "../envelope.ts";
 import { Fault, faultOf, inLog } from "../errors.ts";
 import { bagIn, EMPTY } from "../json.ts";
 import type { Request } from "../json-rpc.ts";
-import { capabilitiesOf, shapeInfo } from "../legacy/initialize.ts";
 import { cannotAsk } from "../methods/cannot-ask.ts";
 import { checkAnswer, questionsOf, shapeQuestion } from "../questions.ts";
 import { modernReply, type ReplyText } from "../reply.ts";
-import { LATEST_MODERN, MODERN_REVISIONS } from "../revision.ts";
-import { claimedVersion, type Envelope, openEnvelope, SERVER_META } from "./envelope.ts";
+import { discoverMembers } from "./discover.ts";
+import { claimedVersion, type Envelope, openEnvelope } from "./envelope.ts";
 import { checkParamHeaders, checkStandardHeaders, checkVersionHeader } from "./headers.ts";
+import { serverMeta } from "./server-meta.ts";
 import { openState, type Remembered, sealState } from "./request-state.ts";
 
 export interface ModernAsking {
@@ -25,31 +26,13 @@ export interface ModernAsking {
   readonly header?: Exchange["header"];
 }
 
-// The catalogue changes only with the code; what is told of it holds a while.
-const CATALOGUE_TTL_MS = 60_000;
-const DISCOVER_TTL_MS = 300_000;
-
-const hints = (ttlMs: number, scope: "public" | "private"): string => `,"ttlMs":${ttlMs},"cacheScope":"${scope}"`;
-
 /** Everything a modern request must be before it is performed. Throws faults in the order clients rely on. */
-export function openRequest(request: Request, header: Exchange["header"] | undefined): Envelope {
+export function openRequest({ settings }: Core, request: Request, header: Exchange["header"] | undefined): Envelope {
   const claimed = claimedVersion(request.params);
   if (header !== undefined && claimed !== undefined) checkVersionHeader(header, claimed);
-  const envelope = openEnvelope(request.params);
+  const envelope = openEnvelope(request.params, settings.profile.supported);
   if (header !== undefined) checkStandardHeaders(header, request);
   return envelope;
-}
-
-const serverMetas = new WeakMap<Core, Bag>();
-
-/** The `_meta` of every result. */
-export function serverMeta(core: Core): Bag {
-  let meta = serverMetas.get(core);
-  if (meta === undefined) {
-    meta = { [SERVER_META]: shapeInfo(core.settings.info, LATEST_MODERN) };
-    serverMetas.set(core, meta);
-  }
-  return meta;
 }
 
 /** Performs one modern request but `subscriptions/listen`. Throws, or rejects with, a `Fault`; undefined: it was cancelled. */
@@ -62,9 +45,13 @@ export function performModern(core: Core, request: Request, asking: ModernAsking
   };
   try {
     core.admit();
-    const envelope = openRequest(request, asking.header);
-    if (request.method === "server/discover") return discover(core, request, asking.caller);
-    if (!core.knows(request.method)) throw new Fault("METHOD", `Method not found: ${request.method}`);
+    const envelope = openRequest(core, request, asking.header);
+    if (request.method === "server/discover") {
+      const found = discover(core, request, asking);
+      return found instanceof Promise ? found.catch(failed) : found;
+    }
+    if (!core.knows(request.method) || (core.settings.profile.refusesTasks && "task" in request.params))
+      throw new Fault("METHOD", `Method not found: ${request.method}`);
     const replied = reply(core, request, envelope, asking);
     return replied instanceof Promise ? replied.catch(failed) : replied;
   } catch (error) {
@@ -72,21 +59,12 @@ export function performModern(core: Core, request: Request, asking: ModernAsking
   }
 }
 
-function discover(core: Core, request: Request, caller: Caller): ReplyText {
+function discover(core: Core, request: Request, { caller, source }: ModernAsking): ReplyText | Promise<ReplyText> {
   core.limit(caller);
-  const { instructions } = core.settings;
-  const result = {
-    supportedVersions: MODERN_REVISIONS,
-    capabilities: capabilitiesOf(LATEST_MODERN),
-    ...(instructions === undefined ? undefined : { instructions }),
-  };
-  return modernReply(
-    request.id,
-    { members: JSON.stringify(result).slice(1, -1) },
-    "complete",
-    hints(DISCOVER_TTL_MS, "public"),
-    serverMeta(core),
-  );
+  const hints = cacheHints(core.settings, request.method, request.params, true);
+  const told = (members: string): ReplyText => modernReply(request.id, { members }, "complete", hints, serverMeta(core));
+  const members = discoverMembers(core.settings, source, viewerOf(caller, undefined));
+  return members instanceof Promise ? members.then(told) : told(members);
 }
 
 function reply(
@@ -96,19 +74,21 @@ function reply(
   asking: ModernAsking,
 ): ReplyText | undefined | Promise<ReplyText | undefined> {
   const call = callOf(core, request, envelope, asking);
-  const answers = answersOf(core, request, rememberedIn(core, call));
+  const remembered = rememberedIn(core, call);
+  const answers = remembered === "foreign" ? undefined : answersOf(core, request, remembered);
   const told = (outcome: Outcome): ReplyText | undefined => {
     if (asking.signal.aborted) return undefined;
     if ("needs" in outcome) return inputRequired(core, call, outcome.needs, answers ?? EMPTY);
-    return modernReply(request.id, outcome, "complete", hintsFor(call, outcome), serverMeta(core));
+    return modernReply(
+      request.id,
+      outcome,
+      "complete",
+      cacheHints(core.settings, call.method, call.params, outcome.lasting === true),
+      serverMeta(core),
+    );
   };
   const outcome = core.serve(call, asking.caller, answers);
   return outcome instanceof Promise ? outcome.then(told) : told(outcome);
-}
-
-function hintsFor(call: Call, { lasting }: Members): string {
-  if (isList(call.method)) return hints(lasting === true ? CATALOGUE_TTL_MS : 0, "private");
-  return call.method === "resources/read" ? hints(0, "private") : "";
 }
 
 function callOf(core: Core, request: Request, envelope: Envelope, asking: ModernAsking): Call {
@@ -140,11 +120,16 @@ export function postureOf(core: Core, caller: Caller): "dynamic" | "gated" {
   return core.settings.modernPosture === "dynamic" && caller.principal !== undefined ? "dynamic" : "gated";
 }
 
-function rememberedIn(core: Core, call: Call): Remembered | undefined {
+function rememberedIn(core: Core, call: Call): Remembered | "foreign" | undefined {
   const state = call.params["requestState"];
   if (state === undefined) return undefined;
   if (typeof state !== "string") throw new Fault("STATE", "requestState is text this server gave.");
-  return openState(core.settings, call, state);
+  try {
+    return openState(core.settings, call, state);
+  } catch (error) {
+    if (core.settings.profile.ignoresStates) return "foreign";
+    throw error;
+  }
 }
 
 // What was not asked is ignored; what was asked and is missing is asked again, by the turn itself.

@@ -63,8 +63,8 @@ export class WebStream implements Channel, OpenStream {
     return this.#outlet.onReady(run);
   }
 
-  send(text: string, eventId?: string, retryMs?: number): void {
-    if (!this.#ended) this.#outlet.write(frameEvent(text, eventId, retryMs));
+  send(text: string, eventId?: string, retryMs?: number, event?: string): void {
+    if (!this.#ended) this.#outlet.write(frameEvent(text, eventId, retryMs, event));
   }
 
   keepAlive(): void {

@@ -1,0 +1,80 @@
+import type { Answer, Bag, Exchange, Json } from "../../contract/index.ts";
+import type { Core } from "../core.ts";
+import type { Request } from "../json-rpc.ts";
+import type { Profile } from "../profile.ts";
+import { wholeText } from "../reply.ts";
+import { has } from "../revision.ts";
+import { SESSION, sessionName } from "./newcomers.ts";
+import { nodeMark } from "./node-mark.ts";
+import { answeredText, type Answered, type LegacyAside } from "./perform.ts";
+import { ResumableStream } from "./resumable-stream.ts";
+import type { Session } from "./session.ts";
+
+/** What the head of an event stream says of its session. */
+export function streamHeaders({ sessionOn }: Profile, session: Session, exchange: Exchange): Readonly<Record<string, string>> | undefined {
+  return sessionOn === "initialize" ? undefined : { [SESSION]: sessionName(session, exchange) };
+}
+
+/** Turns a reply into an event stream when something has to be said before it. */
+export class PostAside implements LegacyAside {
+  readonly #core: Core;
+  readonly #session: Session;
+  readonly #exchange: Exchange;
+  stream: ResumableStream | undefined;
+  /** Where the profile has events of progress, whoever asked for it. */
+  readonly event: ((name: string, data: Json) => void) | undefined;
+
+  constructor(core: Core, session: Session, exchange: Exchange) {
+    this.#core = core;
+    this.#session = session;
+    this.#exchange = exchange;
+    if (core.settings.profile.progressEvents) this.event = (name, data) => this.stream?.event(name, data);
+  }
+
+  tell(method: string, params: Bag): void {
+    if (this.#core.settings.profile.acceptsEither && !this.#takesEvents) return;
+    const stream = this.#open();
+    if (stream.ready) stream.send({ jsonrpc: "2.0", method, params });
+  }
+
+  ask(message: Bag): void {
+    this.#open().send(message);
+  }
+
+  /** Makes it an event stream at once, where the client takes one. */
+  begin(): void {
+    if (this.#takesEvents) this.#open();
+  }
+
+  get #takesEvents(): boolean {
+    return this.#exchange.header("accept")?.toLowerCase().includes("text/event-stream") === true;
+  }
+
+  #open(): ResumableStream {
+    if (this.stream !== undefined) return this.stream;
+    const { settings } = this.#core;
+    const name = nodeMark(settings);
+    const options = {
+      settings,
+      session: this.#session.row.id,
+      name,
+      primed: has(this.#session.revision, "primedStreams"),
+      named: settings.profile.progressEvents,
+    };
+    const channel = this.#exchange.stream(streamHeaders(settings.profile, this.#session, this.#exchange));
+    this.stream = new ResumableStream(options, channel);
+    this.#session.keepStream(this.stream);
+    return this.stream;
+  }
+}
+
+/** Ends an event stream with its reply. */
+export async function finish(core: Core, session: Session, stream: ResumableStream, request: Request, answered: Answered): Promise<Answer> {
+  if (answered === undefined) await stream.finish(undefined);
+  else {
+    const text = answeredText(core, request, answered);
+    await stream.finish(JSON.parse(typeof text === "string" ? text : wholeText(text)));
+  }
+  session.dropStream(stream);
+  return { status: 200 };
+}

@@ -1,0 +1,61 @@
+// One request of a transcript as a door hands it to the gateway, and what came back. What only a door decides is not here.
+import type { Answer, Channel, Gateway } from "../../src/contract/index.ts";
+import type { Frame, StepRequest } from "./fixture.ts";
+
+export interface Got {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Undefined: there was none. */
+  readonly body: string | undefined;
+  /** Undefined: it was no event stream. */
+  readonly frames: readonly Frame[] | undefined;
+}
+
+const JSON_HEAD = { "content-type": "application/json" };
+const EVENTS_HEAD = { "content-type": "text/event-stream" };
+
+export async function send(gateway: Gateway, { method, headers, body }: StepRequest): Promise<Got> {
+  const frames: Frame[] = [];
+  let head: Readonly<Record<string, string>> | undefined;
+  const gone = new AbortController();
+  const channel: Channel = {
+    ready: true,
+    gone: gone.signal,
+    send(text, id, _retryMs, event) {
+      const kind = event ?? (text === "" ? undefined : "message");
+      frames.push({ data: text, ...(id === undefined ? undefined : { id }), ...(kind === undefined ? undefined : { event: kind }) });
+    },
+    onReady: () => () => undefined,
+    close: () => undefined,
+  };
+  const answer = await gateway.exchange({
+    verb: method,
+    // A header sent twice is a list, as `Headers` has it.
+    header: (name) => headers[name]?.join(", "),
+    ...(body === undefined || body.value === "" ? undefined : { body: bytesOf(body) }),
+    caller: { scopes: [] },
+    stream(more = {}) {
+      head ??= { ...EVENTS_HEAD, ...more };
+      return channel;
+    },
+    gone: gone.signal,
+  });
+  gone.abort();
+  const text = textOf(answer);
+  if (head !== undefined) return { status: 200, headers: head, body: text, frames };
+  return {
+    status: answer.status,
+    headers: { ...(text === undefined ? undefined : JSON_HEAD), ...answer.headers },
+    body: text,
+    frames: undefined,
+  };
+}
+
+const bytesOf = ({ encoding, value }: NonNullable<StepRequest["body"]>): Uint8Array =>
+  Buffer.from(value, encoding === "base64" ? "base64" : "utf8");
+
+function textOf({ body }: Answer): string | undefined {
+  if (body === undefined || typeof body === "string") return body;
+  const parts = body instanceof Uint8Array ? [body] : body;
+  return parts.map((part) => (typeof part === "string" ? part : Buffer.from(part).toString())).join("");
+}

@@ -1,0 +1,80 @@
+// The registry a transcript's setup asks for.
+import { CONTENT, type Json } from "../../src/contract/index.ts";
+import { registry, type Registry, type RegistryPrompt, type RegistryResource, type RegistryTool } from "../../src/source/index.ts";
+import type { Setup } from "./fixture.ts";
+import { PROMPTS, TOOLS } from "./handlers.ts";
+
+interface Said {
+  readonly title?: string | undefined;
+  readonly description?: string | undefined;
+}
+
+const described = ({ title, description }: Said): { readonly title?: string; readonly describe?: string } => ({
+  ...(title === undefined ? undefined : { title }),
+  ...(description === undefined ? undefined : { describe: description }),
+});
+
+function named<H>(handlers: Readonly<Record<string, H>>, name: string): H {
+  const found = handlers[name];
+  if (found === undefined) throw new Error(`This runner has no handler ${name}.`);
+  return found;
+}
+
+const toolOf = (one: Setup["tools"][number]): RegistryTool => ({
+  ...described(one),
+  ...(one.input_schema === undefined ? undefined : { input: one.input_schema }),
+  ...(one.output_schema === undefined ? undefined : { output: one.output_schema }),
+  run: named(TOOLS, one.handler),
+});
+
+const resourceOf = (one: Setup["resources"][number]): RegistryResource => ({
+  ...described(one),
+  uri: one.uri,
+  ...(one.mime_type === undefined ? undefined : { mimeType: one.mime_type }),
+  ...(one.size === undefined ? undefined : { size: one.size }),
+  read: () => ({
+    [CONTENT]: one.contents.map(({ uri, mime_type, text, blob }): Json => ({
+      type: "resource",
+      resource: {
+        uri,
+        ...(mime_type === undefined ? undefined : { mimeType: mime_type }),
+        ...(text === undefined ? undefined : { text }),
+        ...(blob === undefined ? undefined : { blob }),
+      },
+    })),
+  }),
+});
+
+const templateOf = (one: Setup["resource_templates"][number]): RegistryResource => ({
+  ...described(one),
+  uri: one.uri_template,
+  ...(one.mime_type === undefined ? undefined : { mimeType: one.mime_type }),
+  read: () => null,
+});
+
+const promptOf = (one: Setup["prompts"][number]): RegistryPrompt => ({
+  ...described(one),
+  ...(one.arguments === undefined
+    ? undefined
+    : {
+        arguments: one.arguments.map(({ name, title, description, required }) => ({
+          name,
+          ...(title === undefined ? undefined : { title }),
+          ...(description === undefined ? undefined : { description }),
+          ...(required === undefined ? undefined : { required }),
+        })),
+      }),
+  get: named(PROMPTS, one.handler),
+});
+
+function byName<D extends { readonly name: string }, M>(list: readonly D[], make: (one: D) => M): Readonly<Record<string, M>> {
+  return Object.fromEntries(list.map((one) => [one.name, make(one)]));
+}
+
+export function fixtureSource({ tools, resources, resource_templates, prompts }: Setup): Registry {
+  return registry({
+    tools: byName(tools, toolOf),
+    resources: { ...byName(resources, resourceOf), ...byName(resource_templates, templateOf) },
+    prompts: byName(prompts, promptOf),
+  });
+}

@@ -1,0 +1,62 @@
+// Transcripts of another server, played against this one.
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { test } from "node:test";
+import { aboutTasks, readFixture } from "./fixture.ts";
+import { play } from "./play.ts";
+
+const root = resolve(import.meta.dirname, "../..");
+const folder = join(import.meta.dirname, "fixtures");
+const files = readdirSync(folder).filter((name) => name.endsWith(".json"));
+
+/** Those about tasks, which there are none of yet. */
+const NOT_RUN: readonly string[] = [];
+
+test("the transcripts are there, and those about tasks are the ones that are named as not run", () => {
+  assert.ok(files.length >= 22);
+  assert.deepEqual(
+    files.filter((name) => aboutTasks(readFixture(join(folder, name)))),
+    NOT_RUN,
+  );
+});
+
+for (const name of files)
+  if (!NOT_RUN.includes(name))
+    test(`apptheory-v3 answers as ${name}`, async () => {
+      assert.deepEqual(await play(readFixture(join(folder, name)), "apptheory-v3"), []);
+    });
+
+test("strict answers otherwise than transcripts of another dialect, and the runner says in which step", async () => {
+  const wrong = await play(readFixture(join(folder, "sessions-lifecycle-create-delete-reject.json")), "strict");
+  assert.ok(wrong.includes("delete_session: the status is 204, not 202"), wrong.join("\n"));
+});
+
+const fixtures = (...args: readonly string[]): Promise<{ readonly code: unknown; readonly out: string }> =>
+  new Promise((done) => {
+    execFile(process.execPath, ["--conditions=troupe-source", "test/apptheory/run.ts", ...args], { cwd: root }, (error, out) =>
+      done({ code: error?.code ?? 0, out }),
+    );
+  });
+
+test("npm run fixtures plays a directory, a line for each file, and ends by what came out", async () => {
+  const directory = mkdtempSync(join(tmpdir(), "troupe-fixtures-"));
+  try {
+    const sample = "core-tools-list-call.json";
+    cpSync(join(folder, sample), join(directory, sample));
+    const good = await fixtures(directory);
+    assert.deepEqual(good, { code: 0, out: `pass     ${sample}\n1 passed, 0 failed, 0 not run, under apptheory-v3\n` });
+    const text = readFileSync(join(folder, sample), "utf8");
+    writeFileSync(join(directory, "other.json"), text.replaceAll("hello contract", "something else").replace("something else", "another"));
+    writeFileSync(join(directory, "none.json"), "{}");
+    const bad = await fixtures(directory);
+    assert.equal(bad.code, 1);
+    assert.match(bad.out, /FAIL {5}none\.json[\s\S]*FAIL {5}other\.json\n +tools_call: the body is .+\n1 passed, 2 failed/);
+    assert.equal((await fixtures()).code, 2);
+    assert.equal((await fixtures(directory, "nobody's")).code, 2);
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+});

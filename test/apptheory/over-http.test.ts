@@ -1,0 +1,92 @@
+// The profile apptheory over HTTP: what goes over the wire, and what an official client makes of it.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { createGateway } from "../../src/gateway/index.ts";
+import { registry } from "../../src/source/index.ts";
+import { memorySessionStore, memoryStreamStore } from "../../src/store/index.ts";
+import { serveHttp } from "../../src/transport/index.ts";
+
+interface Served extends AsyncDisposable {
+  readonly url: string;
+  /** The tool goes on. */
+  readonly goOn: () => void;
+}
+
+async function serve(): Promise<Served> {
+  const gate = Promise.withResolvers<void>();
+  const gateway = createGateway({
+    profile: "apptheory",
+    info: { name: "test", version: "1" },
+    sessions: memorySessionStore(),
+    streams: memoryStreamStore(),
+    source: registry({
+      tools: {
+        long_task: {
+          async run(_args, { progress }) {
+            progress(1, undefined, "started", { status: "started" });
+            await gate.promise;
+            progress(2, undefined, "done", { status: "done" });
+            return "ok";
+          },
+        },
+      },
+    }),
+  });
+  const http = await serveHttp({ gateway, port: 0 });
+  return {
+    url: http.url,
+    goOn: () => gate.resolve(),
+    async [Symbol.asyncDispose]() {
+      await http.close();
+      await gateway[Symbol.asyncDispose]();
+    },
+  };
+}
+
+test("events of progress and the reply say their names, and come while the tool runs", async () => {
+  await using served = await serve();
+  const response = await fetch(served.url, {
+    method: "POST",
+    headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "long_task" } }),
+  });
+  assert.match(response.headers.get("mcp-session-id") ?? "", /^[0-9a-f]{32}$/);
+  let text = "";
+  const decoder = new TextDecoder();
+  for await (const chunk of response.body ?? []) {
+    text += decoder.decode(chunk, { stream: true });
+    // The tool goes on only once its first event was read here.
+    if (text.includes("started")) served.goOn();
+  }
+  const events = text.replaceAll(/^(?:id|retry): .*\n|^:.*\n\n?/gm, "");
+  assert.equal(
+    events,
+    [
+      'event: progress\ndata: {"status":"started"}\n\n',
+      'event: progress\ndata: {"status":"done"}\n\n',
+      'event: message\ndata: {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"ok"}]}}\n\n',
+    ].join(""),
+  );
+});
+
+test("an official client sees the progress it asked for", async () => {
+  await using served = await serve();
+  const client = new Client({ name: "official", version: "1" });
+  const transport = new StreamableHTTPClientTransport(new URL(served.url));
+  await client.connect(transport);
+  const steps: unknown[] = [];
+  const result = await client.callTool({ name: "long_task" }, undefined, {
+    onprogress({ progress, message }) {
+      steps.push([progress, message]);
+      served.goOn();
+    },
+  });
+  assert.deepEqual(steps, [
+    [1, "started"],
+    [2, "done"],
+  ]);
+  assert.deepEqual(result["content"], [{ type: "text", text: "ok" }]);
+  await client.close();
+});

@@ -1,0 +1,66 @@
+// Plays one transcript against the gateway it asks for, and says where an answer is another than the one it has.
+import { isDeepStrictEqual } from "node:util";
+import type { Json } from "../../src/contract/index.ts";
+import { claimedRevision } from "../../src/gateway/claimed-revision.ts";
+import type { GatewayOptions } from "../../src/gateway/index.ts";
+import type { Expected, Fixture, StepRequest } from "./fixture.ts";
+import { type Got, send } from "./fixture-exchange.ts";
+import { fixtureGateway } from "./fixture-gateway.ts";
+import { RequestStates } from "./request-states.ts";
+
+/** Where the gateway is mounted; what is at other paths is another's to answer. */
+const MOUNT = "/mcp";
+/** The gateway's own to say; all others are a door's. */
+const HEADERS = ["mcp-session-id", "content-type"];
+
+const parsed = (text: string | undefined): Json | undefined => (text === undefined ? undefined : JSON.parse(text));
+
+/** A difference for each thing that is not as the transcript has it, by its step. */
+export async function play(fixture: Fixture, profile: NonNullable<GatewayOptions["profile"]>): Promise<readonly string[]> {
+  const { setup, input, expect } = fixture;
+  await using gateway = await fixtureGateway(setup.mcp, profile);
+  const states = new RequestStates();
+  const wrong: string[] = [];
+  for (const [at, { name, request }] of input.mcp.steps.entries()) {
+    const expected = expect.mcp.steps[at];
+    if (expected === undefined || request.path !== MOUNT) continue;
+    const got = await send(
+      gateway,
+      withBody(request, (text) => states.ours(text)),
+    );
+    wrong.push(...differences(expected, got, states).map((one) => `${name}: ${one}`));
+  }
+  for (const { name, headers, message } of input.mcp.detections) {
+    const shape = expect.mcp.detections.find((one) => one.name === name)?.shape;
+    const params =
+      typeof message === "object" && message !== null && !Array.isArray(message) && "params" in message ? message.params : undefined;
+    const found = claimedRevision(headers["mcp-protocol-version"]?.join(", "), params) ?? "unknown";
+    if (found !== shape) wrong.push(`${name}: ${found}, not ${shape ?? "anything"}`);
+  }
+  return wrong;
+}
+
+const said = (value: unknown): string => (value === undefined ? "absent" : JSON.stringify(value));
+
+function withBody(request: StepRequest, change: (text: string) => string): StepRequest {
+  return request.body === undefined || request.body.encoding === "base64"
+    ? request
+    : { ...request, body: { ...request.body, value: change(request.body.value) } };
+}
+
+function differences(expected: Expected, got: Got, states: RequestStates): readonly string[] {
+  const wrong: string[] = [];
+  const compare = (what: string, is: unknown, should: unknown): void => {
+    if (!isDeepStrictEqual(is, should)) wrong.push(`${what} is ${said(is)}, not ${said(should)}`);
+  };
+  compare("the status", got.status, expected.status);
+  for (const name of HEADERS) compare(name, got.headers[name], expected.headers[name]?.[0]);
+  compare("the body", states.theirs(parsed(got.body), expected.body_json), expected.body_json);
+  compare("the events", got.frames?.map(readable), expected.sse_frames?.map(readable));
+  return wrong;
+}
+
+/** Members of JSON have no order. */
+function readable({ data, ...frame }: { readonly data: string }): unknown {
+  return { ...frame, data: data === "" ? "" : parsed(data) };
+}

@@ -1,0 +1,30 @@
+// A `requestState` is the server's own text and nobody else's to read: what a transcript has stands for what this server gave there.
+import type { Bag, Json } from "../../src/contract/index.ts";
+
+const isBag = (value: Json | undefined): value is Bag => typeof value === "object" && value !== null && !Array.isArray(value);
+
+function stateIn(body: Json | undefined): string | undefined {
+  const result = isBag(body) ? body["result"] : undefined;
+  const state = isBag(result) ? result["requestState"] : undefined;
+  return typeof state === "string" ? state : undefined;
+}
+
+export class RequestStates {
+  readonly #ours = new Map<string, string>();
+
+  /** An answer with the transcript's state in the place of ours, which is remembered. */
+  theirs(body: Json | undefined, expected: Json | undefined): Json | undefined {
+    const [ours, theirs] = [stateIn(body), stateIn(expected)];
+    if (ours === undefined || theirs === undefined || !isBag(body) || !isBag(body["result"])) return body;
+    this.#ours.set(theirs, ours);
+    return { ...body, result: { ...body["result"], requestState: theirs } };
+  }
+
+  /** A request with our state in the place of the transcript's. */
+  ours(text: string): string {
+    let replaced = text;
+    for (const [theirs, ours] of this.#ours)
+      replaced = replaced.replaceAll(`"requestState":${JSON.stringify(theirs)}`, () => `"requestState":${JSON.stringify(ours)}`);
+    return replaced;
+  }
+}

@@ -1,0 +1,42 @@
+// npm run fixtures -- DIR [PROFILE]: plays every transcript of a directory; a line for each, a summary, and 1 where one is not as it should be.
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { aboutTasks, readFixture } from "./fixture.ts";
+import { play } from "./play.ts";
+
+const PROFILES = ["strict", "apptheory", "apptheory-v3"] as const;
+
+async function judged(file: string, profile: (typeof PROFILES)[number]): Promise<readonly string[] | "tasks"> {
+  try {
+    const fixture = readFixture(file);
+    return aboutTasks(fixture) ? "tasks" : await play(fixture, profile);
+  } catch (error) {
+    return [error instanceof Error ? error.message : String(error)];
+  }
+}
+
+const [directory, wanted = "apptheory-v3"] = process.argv.slice(2);
+const profile = PROFILES.find((one) => one === wanted);
+if (directory === undefined || profile === undefined) {
+  console.error(`npm run fixtures -- DIR [${PROFILES.join(" | ")}]`);
+  process.exit(2);
+}
+const count = { passed: 0, failed: 0, tasks: 0 };
+for (const name of readdirSync(directory)
+  .filter((file) => file.endsWith(".json"))
+  .toSorted()) {
+  const verdict = await judged(join(directory, name), profile);
+  if (verdict === "tasks") {
+    count.tasks += 1;
+    console.log(`not run  ${name}  (tasks)`);
+  } else if (verdict.length === 0) {
+    count.passed += 1;
+    console.log(`pass     ${name}`);
+  } else {
+    count.failed += 1;
+    console.log(`FAIL     ${name}`);
+    for (const one of verdict) console.log(`           ${one}`);
+  }
+}
+console.log(`${count.passed} passed, ${count.failed} failed, ${count.tasks} not run, under ${profile}`);
+process.exitCode = count.failed > 0 || count.passed === 0 ? 1 : 0;

@@ -1,5 +1,6 @@
 import type { Bag, Entropy, Json, Log, OfferRef } from "../contract/index.ts";
 import type { HandlerContext } from "../source/index.ts";
+import type { Middleware } from "./middleware.ts";
 import type { OnError } from "./on-error.ts";
 
 /** What a handler is given beside its arguments. */
@@ -18,6 +19,7 @@ export interface Surroundings {
   /** The server's own log. */
   readonly log: Log | undefined;
   readonly onError: OnError | undefined;
+  readonly middleware: readonly Middleware[];
 }
 
 /** `emit` and `progress` count together: what is emitted after a step goes beyond it. */
@@ -33,11 +35,11 @@ export function serverContext(
     requestId,
     emit(data) {
       reached += 1;
-      context.progress(reached, undefined, typeof data === "string" ? data : JSON.stringify(data), data);
+      context.progress(reached, undefined, typeof data === "string" ? data : JSON.stringify(data));
     },
-    progress(done, total, text, emitted) {
+    progress(done, total, text) {
       reached = Math.max(reached, done);
-      context.progress(done, total, text, emitted);
+      context.progress(done, total, text);
     },
     log(level, data, logger) {
       context.log(level, data, logger);

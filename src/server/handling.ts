@@ -1,22 +1,23 @@
 import type { OfferRef } from "../contract/index.ts";
 import { type HandlerContext, isOutcome } from "../source/index.ts";
 import { type ServerContext, serverContext, type Surroundings } from "./context.ts";
+import { around } from "./middleware.ts";
 import type { Run } from "./on-error.ts";
 
 /** A handler as the registry calls it. */
 export function handling<A>(
   offer: OfferRef,
-  around: Surroundings,
+  surroundings: Surroundings,
   handler: (args: A, context: ServerContext) => unknown,
 ): (args: A, context: HandlerContext) => Promise<unknown> {
   return async (args, given) => {
-    const context = serverContext(given, offer, around);
+    const context = serverContext(given, offer, surroundings);
     try {
-      return await handler(args, context);
+      return await around(surroundings.middleware, { offer, args, context }, () => handler(args, context));
     } catch (error) {
       // One that was aborted throws because it was told to.
       if (!isOutcome(error) && !context.signal.aborted)
-        report(around, error, { offer, requestId: context.requestId, viewer: given.viewer });
+        report(surroundings, error, { offer, requestId: context.requestId, viewer: given.viewer });
       throw error;
     }
   };

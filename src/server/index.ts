@@ -16,6 +16,7 @@ export {
   text,
 } from "./content.ts";
 export type { ServerContext } from "./context.ts";
+export type { Handling, Middleware } from "./middleware.ts";
 export type { OnError, Run } from "./on-error.ts";
 export type { Item } from "./item.ts";
 export type { Arguments, OfJsonSchema, Result } from "./json-schema.ts";

@@ -1,5 +1,6 @@
 import type { Bag, Source } from "../contract/index.ts";
 import type { GatewayOptions } from "../gateway/index.ts";
+import type { Middleware } from "./middleware.ts";
 import type { OnError } from "./on-error.ts";
 import type { WebLimits, WebOptions } from "../transport/index.ts";
 
@@ -17,6 +18,8 @@ export interface ServerOptions extends OfGateway, OfWeb {
   readonly instructions?: string;
   /** Served beside the server's own registries: casts of actors, services, other servers' `source`. They stay their owners'. */
   readonly sources?: readonly Source[];
+  /** Around every handler of the registries, the first outermost; not around `sources`. */
+  readonly middleware?: readonly Middleware[];
   /** Hears what handlers threw that was no refusal, with the run's id; the server's `log` has its name already. */
   readonly onError?: OnError;
   /** A handler is aborted after this long. Default 60,000. */

@@ -38,7 +38,19 @@ class Server implements AsyncDisposable {
   #closed: Promise<void> | undefined;
 
   constructor(name: string, version: string, options: ServerOptions) {
-    const { title, description, websiteUrl, icons, instructions, sources = [], handlerMs, onError, webLimits, ...rest } = options;
+    const {
+      title,
+      description,
+      websiteUrl,
+      icons,
+      instructions,
+      sources = [],
+      handlerMs,
+      onError,
+      middleware = [],
+      webLimits,
+      ...rest
+    } = options;
     const { clock, log, entropy = systemEntropy } = options;
     const { path, auth, allowedHosts, allowedOrigins, ready, ...engine } = rest;
     const timed = clock === undefined ? {} : { clock };
@@ -48,7 +60,7 @@ class Server implements AsyncDisposable {
       ...(instructions === undefined ? {} : { instructions }),
       ...(handlerMs === undefined ? {} : { timeoutMs: handlerMs }),
     });
-    const around = { entropy, log, onError };
+    const around = { entropy, log, onError, middleware };
     this.#options = options;
     this.#relist = () => own.relist();
     this.tools = new Tools(own, around);

@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createServer } from "troupe/server";
+import { cached, counted, limited, logged } from "./middleware.ts";
+
+const ana = { principal: "ana", scopes: [] };
+const bo = { principal: "bo", scopes: [] };
+
+test("calls are logged with their time, and counted with their failures", async () => {
+  const counts = new Map<string, number>();
+  const lines: unknown[] = [];
+  let now = 0;
+  await using server = createServer("s", "1", { middleware: [logged(() => now), counted(counts)], onError: () => undefined });
+  server.tools.register({ name: "works" }, () => {
+    now += 5;
+    return "ok";
+  });
+  server.tools.register({ name: "fails" }, () => {
+    throw new Error("no");
+  });
+  await server.source.act(ana, "tools/works", {}, { onLog: (_level, data) => lines.push(data) });
+  await assert.rejects(server.source.act(ana, "tools/fails", {}, {}));
+  assert.deepEqual(Object.fromEntries(counts), { "tools/works": 1, "tools/fails": 1, "tools/fails failed": 1 });
+  assert.equal(lines.length, 1);
+  assert.match(JSON.stringify(lines), /"offer":"tools\/works","requestId":"[^"]+","ms":5/);
+});
+
+test("results are kept a while, for each principal apart", async () => {
+  let now = 0;
+  let runs = 0;
+  await using server = createServer("s", "1", { middleware: [cached(["tools/kept"], 100, () => now)] });
+  server.tools.register({ name: "kept" }, () => (runs += 1));
+  const act = async (viewer: typeof ana) => server.source.act(viewer, "tools/kept", {}, {});
+  assert.deepEqual([await act(ana), await act(ana), await act(bo)], [{ ok: 1 }, { ok: 1 }, { ok: 2 }]);
+  now = 100;
+  assert.deepEqual(await act(ana), { ok: 3 });
+});
+
+test("a principal that calls too often is refused, no other is", async () => {
+  let now = 0;
+  await using server = createServer("s", "1", { middleware: [limited(2, 100, () => now)] });
+  server.tools.register({ name: "t" }, () => "ok");
+  const act = async (viewer: typeof ana) => server.source.act(viewer, "tools/t", {}, {});
+  const refused = { refused: { code: "TOO_OFTEN", message: "That was too often: wait a moment." } };
+  assert.deepEqual([await act(ana), await act(ana), await act(ana), await act(bo)], [{ ok: "ok" }, { ok: "ok" }, refused, { ok: "ok" }]);
+  now = 100;
+  assert.deepEqual(await act(ana), { ok: "ok" });
+});

@@ -49,7 +49,7 @@ export interface GuestOptions {
   readonly checkGranted: (component: Component, grants: Grants) => void;
   /** The environment, of which a manifest shows a part. */
   readonly variables: Readonly<Record<string, string | undefined>>;
-  /** Below it each guest has a directory of its own, where its manifest names none. Absent: there are none. */
+  /** Below it each life of a guest has a directory of its own, where its manifest names none. Absent: there are none. */
   readonly directory?: string;
   readonly http?: HttpLimits;
   /** A child's newest events, as many as can be told at once, oldest first. Absent: its parent cannot ask for them. */

@@ -219,8 +219,8 @@ test("a guest's own manifest names what the guest could read itself, the operato
       },
     };
     await using on = await stage({ child, reader }, { contents, manifests: new ManifestFinder({ directory, contents }) });
-    const manifest = 'name = "r"\n[[handlers]]\ntype = "supervisor"\n[[handlers]]\ntype = "store"\n';
-    const message = await on.guests.prepare({ to: "guest/r", manifest, component: bytesOf("reader") });
+    const granting = 'name = "r"\n[[handlers]]\ntype = "supervisor"\n[[handlers]]\ntype = "store"\n';
+    const message = await on.guests.prepare({ to: "guest/r", manifest: granting, component: bytesOf("reader") });
     assert.ok("ok" in (await on.engine.call(message)));
     const asks = async (given: string): Promise<string> => textOf(await on.request("guest/r", given));
     for (const path of ["secret.json", "./child.wasm", join(directory, "secret.json")]) {

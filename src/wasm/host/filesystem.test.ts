@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
-import { mkdir, mkdtemp, readFile, readlink, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, open, readdir, readFile, readlink, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { execFileSync } from "node:child_process";
 import type { WitValue } from "../wit.ts";
 import { onFiles } from "./filesystem.ts";
+import { WRITING } from "./replace-file.ts";
 
 async function place(): Promise<{ root: string; outside: string } & AsyncDisposable> {
   const top = await mkdtemp(join(tmpdir(), "guest-files-"));
@@ -84,12 +85,38 @@ test("links made while files are written are not followed", async () => {
   assert.equal(await readFile(join(at.outside, "secret"), "utf8"), "secret");
 });
 
+test("a file is replaced as a whole: who reads the former one reads it to its end; its mode stays, and nothing beside it", async () => {
+  await using at = await place();
+  const act = on(at.root);
+  await act("write-file", "file", "before");
+  await chmod(join(at.root, "file"), 0o640);
+  {
+    await using former = await open(join(at.root, "file"));
+    await act("write-file", "file", "after");
+    assert.equal(await former.readFile("utf8"), "before");
+  }
+  assert.equal(await readFile(join(at.root, "file"), "utf8"), "after");
+  assert.equal((await stat(join(at.root, "file"))).mode & 0o777, 0o640);
+  assert.deepEqual(await readdir(at.root), ["file"]);
+});
+
+test("what a write left that was cut off is not shown, and does not hinder the next", async () => {
+  await using at = await place();
+  const act = on(at.root);
+  await act("write-file", "file", "before");
+  await mkdir(join(at.root, `${WRITING}abcdef`));
+  await act("write-file", "file", "after");
+  assert.deepEqual((await act("list-files", "")).result, { ok: ["file"] });
+});
+
 test("sizes are bounded, a pipe is no file, the root stays, and what is granted for reading is not written", async () => {
   await using at = await place();
   const act = on(at.root, true, 10);
   await assert.rejects(act("write-file", "large", "x".repeat(11)), /at most 10 bytes/u);
   await assert.rejects(act("path-exists", "x".repeat(5_000)), /is no path/u);
   await assert.rejects(act("delete-dir", "."), /itself/u);
+  await act("create-dir", "dir");
+  await assert.rejects(act("write-file", "dir", "x"), /is no file/u);
   await assert.rejects(act("delete-file", ""), /itself/u);
   await assert.rejects(act("read-file", "nothing"), { message: '"nothing" is not there (ENOENT).' });
   await writeFile(join(at.root, "large"), "x".repeat(11));

@@ -1,9 +1,11 @@
 /** One directory of a guest's own. Nothing outside it is reached: not by `..`, not by an absolute path, not by a symbolic link. */
 import { constants } from "node:fs";
 import { type FileHandle, lstat, mkdir, open, readdir, realpath, rm, unlink } from "node:fs/promises";
-import { basename, dirname, join, sep } from "node:path";
+import { join } from "node:path";
 import type { WitValue } from "../wit.ts";
 import type { Given } from "./given.ts";
+import { checkedDirectory, inside, outside, type Place, placeOf, segmentsOf } from "./place.ts";
+import { replaceFile, WRITING } from "./replace-file.ts";
 import { ok, text } from "./values.ts";
 
 export interface Directory {
@@ -14,9 +16,8 @@ export interface Directory {
   readonly maxBytes: number;
 }
 
-const { O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
+const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 const MOST_FILES = 10_000;
-const LONGEST_PATH = 4_096;
 
 /** Of errors' codes: what Node itself says names places of the host. */
 const SAID: Readonly<Record<string, string>> = {
@@ -34,23 +35,16 @@ const SAID: Readonly<Record<string, string>> = {
 
 type Act = (place: Place, directory: Directory, args: readonly WitValue[]) => Promise<WitValue>;
 
-/** Where a path leads: `parent` without any symbolic link, and the name in it. */
-interface Place {
-  readonly path: string;
-  readonly parent: string;
-  readonly name: string;
-}
-
 const READS: Readonly<Record<string, Act>> = {
   "read-file": (place, { maxBytes }) =>
-    opened(place, O_RDONLY, async (file) => {
+    opened(place, async (file) => {
       const { size } = await file.stat();
       if (size > maxBytes) throw new Error(`"${place.path}" has ${size} bytes, ${maxBytes} are given at once: keep smaller files.`);
       const { buffer, bytesRead } = await file.read(new Uint8Array(size), 0, size, 0);
       return buffer.subarray(0, bytesRead);
     }),
   "list-files": async (place) => {
-    const names = await readdir(await checkedDirectory(place));
+    const names = (await readdir(await checkedDirectory(place))).filter((name) => !name.startsWith(WRITING));
     if (names.length > MOST_FILES) throw new Error(`"${place.path}" has more than ${MOST_FILES} files: use directories.`);
     return names.toSorted();
   },
@@ -65,14 +59,11 @@ const READS: Readonly<Record<string, Act>> = {
 };
 
 const WRITES: Readonly<Record<string, Act>> = {
-  "write-file": (place, { maxBytes }, args) => {
+  "write-file": async (place, { maxBytes }, args) => {
     const content = Buffer.from(text(args[1]));
     if (content.length > maxBytes) throw new Error(`A file has at most ${maxBytes} bytes: write less.`);
-    return opened(place, O_WRONLY | O_CREAT, async (file) => {
-      await file.truncate(0);
-      await file.writeFile(content);
-      return undefined;
-    });
+    await replaceFile(place, content);
+    return undefined;
   },
   "delete-file": async (place) => {
     await unlink(inside(place));
@@ -112,40 +103,10 @@ export async function onFiles(name: string, args: readonly WitValue[], directory
   }
 }
 
-function segmentsOf(path: string): readonly string[] {
-  if (path.length > LONGEST_PATH || path.includes("\0")) throw new Error("This is no path: write names with / between them.");
-  if (path.startsWith("/") || path.includes("\\")) throw new Error(`"${path}" leaves the guest's directory: paths are relative to it.`);
-  const segments = path.split("/").filter((segment) => segment !== "" && segment !== ".");
-  if (segments.includes("..")) throw new Error(`"${path}" leaves the guest's directory: ".." is not followed.`);
-  return segments;
-}
-
-async function placeOf(root: string, path: string, segments: readonly string[]): Promise<Place> {
-  if (segments.length === 0) return { path, parent: root, name: "." };
-  const whole = join(root, ...segments);
-  const parent = await realpath(dirname(whole));
-  if (parent !== root && !parent.startsWith(root.endsWith(sep) ? root : root + sep)) throw outside(path);
-  return { path, parent, name: basename(whole) };
-}
-
-const outside = (path: string): Error => new Error(`"${path}" leads outside the guest's directory by a symbolic link: it is not followed.`);
-
-/** The root itself is neither made nor deleted. */
-function inside({ path, parent, name }: Place): string {
-  if (name === ".") throw new Error(`"${path}" is the guest's directory itself: name something in it.`);
-  return join(parent, name);
-}
-
-async function checkedDirectory({ path, parent, name }: Place): Promise<string> {
-  const whole = name === "." ? parent : join(parent, name);
-  if ((await lstat(whole)).isSymbolicLink()) throw outside(path);
-  return whole;
-}
-
 /** `O_NOFOLLOW` for the last name, and its parent looked at again: a link made meanwhile is not followed. */
-async function opened<T>(place: Place, flags: number, act: (file: FileHandle) => Promise<T>): Promise<T> {
+async function opened<T>(place: Place, act: (file: FileHandle) => Promise<T>): Promise<T> {
   const whole = inside(place);
-  const file = await open(whole, flags | O_NOFOLLOW | O_NONBLOCK, 0o600);
+  const file = await open(whole, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   try {
     const found = await file.stat();
     if (!found.isFile()) throw new Error(`"${place.path}" is no file.`);

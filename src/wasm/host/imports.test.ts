@@ -7,7 +7,7 @@ import { inspect } from "node:util";
 import { tallyKind } from "../../testing/index.ts";
 import type { ActorId, ContentStore } from "../../contract/index.ts";
 import { memoryContents } from "../../store/index.ts";
-import { ALL, type Asked, bytesOf, type Script, stage, textOf, told } from "../guest/stage.fixture.ts";
+import { ALL, type Asked, bytesOf, manifest, type Script, stage, textOf, told } from "../guest/stage.fixture.ts";
 import type { GuestOptions } from "../guest-options.ts";
 import type { Grants } from "../manifest.ts";
 import type { WitValue } from "../wit.ts";
@@ -227,6 +227,21 @@ test("files: a guest whose manifest names no directory has one of its own, where
     const [own = ""] = await readdir(directory);
     assert.match(own, /^[0-9a-f-]{36}$/u);
     assert.deepEqual(await readdir(join(directory, own)), ["note"]);
+    const lives = join(directory, "lives");
+    await using on = await stage(
+      doing(async (asked) => {
+        assert.deepEqual(ok(await asked.ask("filesystem.list-files", "")), []);
+        await write(asked);
+      }),
+      { directory: lives },
+    );
+    for (const life of ["first", "second"]) {
+      const given = { to: "guest/again", manifest: manifest("actor", { grants }) } as const;
+      assert.ok("ok" in (await on.engine.call(await on.guests.prepare(given))));
+      assert.equal(textOf(await on.request("guest/again", "?")), "done", life);
+      await on.engine.stop("guest/again", "enough");
+    }
+    assert.equal((await readdir(lives)).length, 2);
     await does(async ({ ask }) => assert.match(err(await ask("filesystem.list-files", "")), /no files for guests here/u), grants);
   } finally {
     await rm(directory, { recursive: true });

@@ -35,11 +35,11 @@ export function serverContext(
     requestId,
     emit(data) {
       reached += 1;
-      context.progress(reached, undefined, typeof data === "string" ? data : JSON.stringify(data));
+      context.progress(reached, undefined, typeof data === "string" ? data : JSON.stringify(data), data);
     },
-    progress(done, total, text) {
+    progress(done, total, text, emitted) {
       reached = Math.max(reached, done);
-      context.progress(done, total, text);
+      context.progress(done, total, text, emitted);
     },
     log(level, data, logger) {
       context.log(level, data, logger);

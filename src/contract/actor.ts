@@ -140,6 +140,8 @@ export interface Behaviour<S = unknown> {
    * code is loaded anew. A throw: none of it can be shown.
    */
   surface?(state: S, viewer: Viewer, onFault?: (error: TroupeError) => void): Surface;
+  /** Whether it is fulfilled where the actor has ended, or never began: nothing is refused then, and no dead letter is left. Absent: nothing is. */
+  lapses?(message: Message): boolean;
   /** Arguments and records with what is secret replaced, before anything is written. */
   redact?(message: Message): Json;
 }

@@ -60,7 +60,7 @@ export class Cell extends Commits {
   protected receive(job: Job): void {
     if (job.phase === "over") return;
     const refusal = this.#refusal(job);
-    if (refusal) return job.fail(refusal);
+    if (refusal) return this.#lapses(job) ? job.done(OK_NULL) : job.fail(refusal);
     if (this.status === "live") this.#receive(job, this, false);
     else this.#birth(job);
   }
@@ -92,6 +92,10 @@ export class Cell extends Commits {
     }
     if (message.start !== undefined) return undefined;
     return this.status === "unborn" ? faults.noActor(this.id) : faults.stopped(this.id);
+  }
+
+  #lapses({ message }: Job): boolean {
+    return (this.status === "stopped" || this.status === "unborn") && this.kind.behaviour.lapses?.(message) === true;
   }
 
   /** A send begins no actor once its sender, which would be the parent, has ended that life. */

@@ -43,6 +43,11 @@ export class Cells {
     return this.#host.store !== undefined && (kind === undefined || this.#sleeps(kind));
   }
 
+  /** Whether nothing is refused where there is no such actor. */
+  lapses(message: Message): boolean {
+    return this.#kinds.get(kindOf(message.to))?.behaviour.lapses?.(message) === true;
+  }
+
   /** The arguments without what is secret. */
   shown(message: Message): Json {
     return this.#kinds.get(kindOf(message.to))?.behaviour.redact?.(message) ?? message.args;

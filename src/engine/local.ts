@@ -25,7 +25,7 @@ import {
   Watchers,
 } from "../contract/index.ts";
 import { Alarm } from "./alarm.ts";
-import { faults, innerKey, ownId, stamp, stampFrom } from "../chain/internal.ts";
+import { faults, innerKey, OK_NULL, ownId, stamp, stampFrom } from "../chain/internal.ts";
 import { Cell } from "./cell.ts";
 import { Cells } from "./cells.ts";
 import { damageTo } from "./damage.ts";
@@ -341,8 +341,9 @@ export class LocalEngine implements Engine {
     } catch (error) {
       return job.fail(faults.fromStore(error));
     }
-    if (cell === undefined) job.fail(faults.noActor(job.message.to));
-    else cell.push(job);
+    if (cell !== undefined) cell.push(job);
+    else if (this.#cells.lapses(job.message)) job.done(OK_NULL);
+    else job.fail(faults.noActor(job.message.to));
   }
 
   #began(cell: Cell): void {

@@ -1,6 +1,7 @@
 /** WebAssembly guests as actors. */
 import type { ActorId, Behaviour, Digest, Engine, Outgoing } from "../contract/index.ts";
 import { guestKind } from "./guest/behaviour.ts";
+import { Company } from "./guest/company.ts";
 import { Library } from "./guest/library.ts";
 import { liveIn } from "./guest/live.ts";
 import { prepare, replacement } from "./guest/prepare.ts";
@@ -39,6 +40,7 @@ export function createGuests(options: GuestOptions): Guests {
     library,
     process: options.entropy.uuid(),
     ran: new Ran(options.sandbox),
+    company: new Company(engine),
     engine,
     attached: () => (attached === undefined ? attaching.promise : undefined),
   };
@@ -50,7 +52,9 @@ export function createGuests(options: GuestOptions): Guests {
       attaching.resolve();
       const unwatch = started.watch(`${GUEST}/*`, ({ id, seq, status }) => {
         library.young.kept(id, seq);
-        if (status === "stopped") room.ran.forget(id);
+        if (status !== "stopped") return;
+        room.ran.forget(id);
+        void room.company.ended(id);
       });
       return () => {
         unwatch();

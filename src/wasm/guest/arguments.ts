@@ -25,7 +25,7 @@ export function endIn({ args }: Message): ChannelEnd | undefined {
   if (!isBag(end)) return undefined;
   const { actor, host } = end;
   if (isActorId(actor)) return { actor };
-  return typeof host === "string" ? { host } : undefined;
+  return typeof host === "string" && host !== "" ? { host } : undefined;
 }
 
 const isActorId = (value: unknown): value is ActorId => typeof value === "string" && /^[a-z][a-z0-9-]{0,63}\/.+$/u.test(value);
@@ -47,3 +47,6 @@ export function beginningIn({ start }: Message): Beginning | undefined {
     ...(typeof generation === "number" ? { generation } : {}),
   };
 }
+
+/** Neither an actor's nor a viewer's: of whoever runs this engine. */
+export const isOwn = ({ from, viewer }: Message): boolean => from === undefined && viewer === undefined;

@@ -3,7 +3,7 @@ import type { Turn, Work } from "../../contract/index.ts";
 import type { ChannelEnd, GuestState } from "../guest-state.ts";
 import { base64, isList } from "../host/values.ts";
 import type { WitValue } from "../wit.ts";
-import { bytesIn, endIn, textIn } from "./arguments.ts";
+import { bytesIn, endIn, isOwn, textIn } from "./arguments.ts";
 import type { Entered, Room } from "./room.ts";
 import { runs } from "./run-guest.ts";
 import { type Answer, NULL, refused } from "./visit.ts";
@@ -92,6 +92,13 @@ function openOf({ message, state, self }: Entered): string | undefined {
   return speaks ? channel : undefined;
 }
 
+/** An actor that has ended tells nobody of it: who runs it does. */
+function endedOf({ message, state }: Entered): string | undefined {
+  const channel = textIn(message, "channel");
+  const end = channel !== undefined && Object.hasOwn(state.channels, channel) ? state.channels[channel] : undefined;
+  return isOwn(message) && end !== undefined && "actor" in end && end.actor === textIn(message, "end") ? channel : undefined;
+}
+
 export const channelMessage: Handler = (room, at) => {
   const channel = openOf(at);
   if (channel === undefined) return CLOSED(textIn(at.message, "channel"));
@@ -103,7 +110,7 @@ export const channelMessage: Handler = (room, at) => {
 
 /** Whatever its guest does with it: the channel is closed. */
 export const channelClose: Handler = (room, at) => {
-  const channel = openOf(at);
+  const channel = openOf(at) ?? endedOf(at);
   if (channel === undefined) return CLOSED(textIn(at.message, "channel"));
   const { [channel]: _closed, ...channels } = at.state.channels;
   const state: GuestState = { ...at.state, channels };

@@ -1,6 +1,7 @@
 import type { ActorId, Engine, Message } from "../../contract/index.ts";
 import type { GuestOptions } from "../guest-options.ts";
 import type { GuestState } from "../guest-state.ts";
+import type { Company } from "./company.ts";
 import type { Library } from "./library.ts";
 import type { Ran } from "./ran.ts";
 
@@ -11,6 +12,7 @@ export interface Room {
   /** The `host` of channel ends held here. */
   readonly process: string;
   readonly ran: Ran;
+  readonly company: Company;
   /** Throws while none is attached. */
   readonly engine: () => Engine;
   /** Settles once one is. Undefined: one is. */

@@ -5,6 +5,7 @@ import { CallHost, type Circumstances, type Put } from "../host/call-host.ts";
 import type { GuestState } from "../guest-state.ts";
 import type { GuestCall, GuestHost, GuestOutcome } from "../sandbox.ts";
 import type { Library, Program } from "./library.ts";
+import { cutShort } from "./cut.ts";
 import { prepare } from "./prepare.ts";
 import { recordOf } from "./record.ts";
 import type { Entered, Room } from "./room.ts";
@@ -42,14 +43,21 @@ async function called(room: Room, at: Entered, visit: Visit, { program, state }:
   const circumstances = around(room, at, visit, program, context, put);
   ran.before(at.self, at.life, at.seq);
   try {
+    const gone = await room.company.gone(at, visit.state.channels);
     const outcome = await options.sandbox.run(callOf(circumstances, visit, program, state, () => newHost(circumstances, hosts)));
     const { gathered } = hosts.get(outcome.host) ?? newHost(circumstances, hosts);
     const record = await recordOf(visit, outcome, put);
     const after = await stateAfter(library, visit, outcome, put);
-    if (outcome.end === "ok") ran.after(at.self, at.life, at.seq);
-    return { ...turnOf({ at, visit, program, outcome, gathered, process: room.process }, after), record };
+    // Its turn would be dropped: what was done is not.
+    context.signal.throwIfAborted();
+    if (outcome.end === "ok") {
+      ran.after(at.self, at.life, at.seq);
+      room.company.looked(at);
+    }
+    return { ...turnOf({ at, visit, program, outcome, gathered, process: room.process, gone }, after), record };
   } catch (error) {
     ran.forget(at.self);
+    void cutShort(room, at, visit, [...hosts.values()], error);
     throw error;
   }
 }
@@ -79,6 +87,7 @@ function around(room: Room, at: Entered, visit: Visit, { manifest }: Program, co
     outstanding: visit.request === undefined ? visit.state.outstanding : [...visit.state.outstanding, visit.request],
     manifest,
     asked: new Asked(),
+    cut: room.company.cut,
     put,
     prepare: (start, starter) => prepare(options, library, start, starter),
   };

@@ -154,8 +154,8 @@ export async function stage(
   more: Partial<GuestOptions> & { readonly kinds?: readonly Behaviour[]; readonly store?: Store } = {},
 ): Promise<Stage> {
   const clock = new SimulatedClock();
+  const entropy = more.entropy ?? new SimulatedEntropy();
   const { kinds = [], store = memoryStore({ clock }), ...options } = more;
-  const entropy = new SimulatedEntropy();
   const contents = options.contents ?? memoryContents();
   const sandbox = new ScriptedSandbox(scripts);
   const guests = createGuests({

@@ -11,6 +11,7 @@ import { base64 } from "../host/values.ts";
 import type { GuestOutcome } from "../sandbox.ts";
 import type { Program } from "./library.ts";
 import type { Entered } from "./room.ts";
+import { marked, staleIn, toClose } from "./stale-ends.ts";
 import { failedReply, refused, type Visit } from "./visit.ts";
 
 const SHUTDOWN = "shutdown";
@@ -24,6 +25,8 @@ export interface Ended {
   readonly gathered: Gathered;
   /** The `host` of channel ends in this process. */
   readonly process: string;
+  /** Channels whose other end was an actor that is no more. */
+  readonly gone: ReadonlySet<string>;
 }
 
 export function turnOf(ended: Ended, state: GuestState["state"]): Turn<GuestState> {
@@ -31,9 +34,9 @@ export function turnOf(ended: Ended, state: GuestState["state"]): Turn<GuestStat
   if (outcome.end === "ok") return succeeded(ended, outcome, state);
   if (outcome.end !== "lost") return failed(ended, outcome);
   const reply = failedReply("OUTCOME_UNKNOWN", lost(outcome.message));
-  if (visit.begins) return { state: visit.state, reply, stop: "its start was lost" };
-  // Children that were born meanwhile are the actor's whatever is known of the rest, channels are nobody's: a refusal would not say so.
   const send = closing(gathered, "its opener lost it");
+  if (visit.begins) return { state: visit.state, reply, send, stop: "its start was lost" };
+  // Children that were born meanwhile are the actor's whatever is known of the rest, channels are nobody's: a refusal would not say so.
   if (gathered.born.size + gathered.ended.size + send.length > 0) return { state: withFamily(visit.state, gathered), reply, send };
   return refused("OUTCOME_UNKNOWN", lost(outcome.message));
 }
@@ -51,7 +54,8 @@ function withFamily(state: GuestState, { born, ended }: Gathered): GuestState {
 
 type Ok = Extract<GuestOutcome, { readonly end: "ok" }>;
 
-function succeeded({ at, visit, gathered, process }: Ended, outcome: Ok, state: GuestState["state"]): Turn<GuestState> {
+function succeeded(ended: Ended, outcome: Ok, state: GuestState["state"]): Turn<GuestState> {
+  const { at, visit, gathered } = ended;
   const { reply, change = same } = visit.answer(outcome.back, gathered);
   const channels = Object.entries({ ...visit.state.channels, ...Object.fromEntries(gathered.opened) }).filter(
     ([channel]) => !gathered.closed.has(channel),
@@ -64,7 +68,13 @@ function succeeded({ at, visit, gathered, process }: Ended, outcome: Ok, state: 
   });
   const turn = { state: next, reply, ...answers(gathered, visit) };
   if (gathered.shutdown !== undefined) return leaving(at, turn, gathered, gathered.shutdown.data);
-  return { ...turn, send: [...gathered.sends, ...staleChannels(at, next, process)], emit: gathered.emits };
+  const stale = staleIn(next.channels, ended);
+  return {
+    ...turn,
+    state: marked(next, stale),
+    send: [...gathered.sends, ...stale.map((channel) => toClose(at.self, channel))],
+    emit: gathered.emits,
+  };
 }
 
 const same = (state: GuestState): GuestState => state;
@@ -72,13 +82,6 @@ const same = (state: GuestState): GuestState => state;
 function answers({ answers: given }: Gathered, { request }: Visit): Pick<Turn<GuestState>, "answer"> {
   const later = [...given].filter(([id]) => id !== request);
   return later.length === 0 ? {} : { answer: Object.fromEntries(later) };
-}
-
-/** Ends that another process held: whoever was there is gone, and the guest is told as of any close. */
-function staleChannels({ self }: Entered, { channels }: GuestState, process: string): readonly Outgoing[] {
-  return Object.entries(channels)
-    .filter(([, end]) => "host" in end && end.host !== process)
-    .map(([channel]) => ({ to: self, action: "channel-close", args: { channel, why: "whoever opened it is gone" } }));
 }
 
 type Begun = Turn<GuestState> & { readonly state: GuestState; readonly reply: NonNullable<Turn<GuestState>["reply"]> };

@@ -4,7 +4,7 @@ import type { GuestOptions, GuestStart } from "../guest-options.ts";
 import type { Starter } from "../guest/prepare.ts";
 import type { GuestState } from "../guest-state.ts";
 import type { Manifest } from "../manifest.ts";
-import type { GuestHost } from "../sandbox.ts";
+import type { GuestHost, HostCall } from "../sandbox.ts";
 import type { WitValue } from "../wit.ts";
 import type { ImportName } from "../world/interfaces.ts";
 import type { Asked } from "./asked.ts";
@@ -39,6 +39,8 @@ export interface Circumstances {
   readonly outstanding: readonly string[];
   readonly manifest: Manifest;
   readonly asked: Asked;
+  /** Channels of calls that were cut short: closed, whatever was answered. */
+  readonly cut: ReadonlySet<string>;
   readonly put: Put;
   /** Puts what a guest begins from into the content store. */
   readonly prepare: (start: GuestStart, starter: Starter) => Promise<Outgoing>;
@@ -56,12 +58,43 @@ const BY_NAME: Readonly<Record<string, Readonly<Record<string, Import>>>> = {
 export class CallHost implements GuestHost {
   readonly of: Circumstances;
   readonly gathered = new Gathered();
+  /** What has been done that cannot be undone, or may have been. */
+  readonly lasting: HostCall[] = [];
+  readonly #doing = new Set<Promise<unknown>>();
 
   constructor(of: Circumstances) {
     this.of = of;
   }
 
   async call(name: ImportName, args: readonly WitValue[]): Promise<Given> {
+    const doing = this.#done(name, args);
+    this.#doing.add(doing);
+    try {
+      return await doing;
+    } finally {
+      this.#doing.delete(doing);
+    }
+  }
+
+  /** Settles when nothing is being done any more. */
+  async settled(): Promise<void> {
+    while (this.#doing.size > 0) await Promise.allSettled(this.#doing);
+  }
+
+  async #done(name: ImportName, args: readonly WitValue[]): Promise<Given> {
+    try {
+      const given = await this.#act(name, args);
+      if (given.lasting === true) this.lasting.push({ name, args, result: given.result });
+      return given;
+    } catch (error) {
+      // How far it came is not known.
+      if (this.of.context.signal.aborted && !isHarmless(name))
+        this.lasting.push({ name, args, result: { err: error instanceof Error ? error.message : String(error) } });
+      throw error;
+    }
+  }
+
+  async #act(name: ImportName, args: readonly WitValue[]): Promise<Given> {
     const dot = name.indexOf(".");
     const into = name.slice(0, dot);
     const what = name.slice(dot + 1);
@@ -76,6 +109,9 @@ export class CallHost implements GuestHost {
     return act(this, args);
   }
 }
+
+/** Whoever was asked has it in a chain of its own. */
+const isHarmless = (name: ImportName): boolean => name.startsWith("timing.") || name === "message-server-host.request";
 
 function isGranted(into: string, { grants }: Manifest): boolean {
   if (into === "runtime") return grants.runtime === true;

@@ -11,6 +11,8 @@ export class Gathered {
   /** To requests that were to be answered later, by their ids. */
   readonly answers = new Map<string, Reply>();
   readonly opened = new Map<string, ChannelEnd>();
+  /** Asked for, whatever was answered, if anything was. */
+  readonly tried = { channels: new Map<string, ChannelEnd>(), children: new Set<ActorId>() };
   readonly closed = new Set<string>();
   /** By their UUIDs. */
   readonly born = new Map<string, ActorId>();

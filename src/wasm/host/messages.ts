@@ -65,6 +65,15 @@ function dataOf(value: Json): Uint8Array {
   return new Uint8Array(Buffer.from(typeof data === "string" ? data : "", "base64"));
 }
 
+/** Tried again after it was cut short, a call would else be given those that were closed behind it. */
+function newChannel({ of, gathered }: CallHost): string {
+  const n = gathered.next();
+  for (let again = 0; ; again += 1) {
+    const channel = `ch_${derived(of.message.seed, again === 0 ? "channel" : `channel ${again}`, n).slice(0, 16)}`;
+    if (!of.cut.has(channel)) return channel;
+  }
+}
+
 async function open(host: CallHost, [name, initial]: Parameters<Import>[1]): Promise<Given> {
   const { of, gathered } = host;
   const to = await targetOf(host, text(name));
@@ -72,7 +81,8 @@ async function open(host: CallHost, [name, initial]: Parameters<Import>[1]): Pro
   if (to === of.message.to) throw new Error("An actor opens no channel to itself: keep what you would send in your state.");
   if (Object.keys(of.state.channels).length + gathered.opened.size >= MOST_CHANNELS)
     throw new Error(`An actor has at most ${MOST_CHANNELS} channels: close some.`);
-  const channel = `ch_${derived(of.message.seed, "channel", gathered.next()).slice(0, 16)}`;
+  const channel = newChannel(host);
+  gathered.tried.channels.set(channel, { actor: to });
   const args = { channel, data: base64(bytes(initial)), end: { actor: of.message.to } };
   try {
     const value = guestReplyOf(await ask(host, { to, action: "channel-open", args }));

@@ -36,6 +36,7 @@ async function begin(host: CallHost, manifest: string, state: Uint8Array | undef
     ...(resume ? { resume: true as const } : {}),
   };
   const message = await of.prepare(start, starter(host));
+  gathered.tried.children.add(to);
   try {
     const uid = uidIn(guestReplyOf(await of.context.call(message)));
     gathered.born.set(uid, to);

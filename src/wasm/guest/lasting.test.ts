@@ -224,4 +224,8 @@ test("a collection leaves what a turn names that is being kept, and takes what t
   assert.equal(await on.own(id), "third");
   assert.deepEqual(await on.contents.collect(on.guests.live()), { kept: 4, dropped: 1, bytes: 6 });
   assert.equal(await on.contents.has(second ?? ""), false);
+  const { state: third } = await on.state(id);
+  await on.engine.stop(id, "enough");
+  await on.contents.collect(on.guests.live());
+  assert.equal(await on.contents.has(third ?? ""), false, "nor is it young once its event is there");
 });

@@ -149,3 +149,22 @@ test("greet: a prompt with a required argument", async () => {
     messages: [{ role: "user", content: { type: "text", text: "hello Ana" } }],
   });
 });
+
+test("a server speaks the dialect it is told to: who comes without a session is given one", async () => {
+  for (const [profile, status] of [
+    ["strict", 400],
+    ["apptheory", 200],
+  ] as const) {
+    await using server = createServer("my-mcp-server", "dev", { profile });
+    server.tools.register({ name: "t" }, () => "t");
+    const answer = await server.fetch(
+      new Request("http://localhost/mcp", {
+        method: "POST",
+        headers: { accept: "application/json, text/event-stream", "content-type": "application/json" },
+        body: '{"jsonrpc":"2.0","id":1,"method":"tools/list"}',
+      }),
+    );
+    assert.equal(answer.status, status);
+    assert.equal(answer.headers.has("mcp-session-id"), status === 200);
+  }
+});

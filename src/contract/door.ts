@@ -95,6 +95,8 @@ export interface SocketMount {
 export interface Gateway extends AsyncDisposable {
   connect(channel: Channel, caller: Caller): Connection;
   exchange(exchange: Exchange): Answer | Promise<Answer>;
+  /** Its POSTs need accept one of the two media types of answers only. Absent: both. */
+  readonly acceptsEither?: boolean;
   /** No new work; settles when what runs has ended or `graceMs` passed. */
   drain(graceMs: number): Promise<void>;
 }

@@ -26,6 +26,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   return {
     connect: (channel: Channel, caller: Caller): Connection => new StreamConnection(core, channel, caller),
     exchange: (request: Exchange): Answer | Promise<Answer> => exchange(core, legacy, sourceFor, request),
+    acceptsEither: settings.profile.acceptsEither,
     drain,
     async [Symbol.asyncDispose]() {
       await drain(0);

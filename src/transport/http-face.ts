@@ -12,7 +12,7 @@ import { type Framing, HttpExchange } from "./http-exchange.ts";
 import type { HttpGuard } from "./http-guard.ts";
 import { pathOf, refuseHead } from "./http-head.ts";
 import { HeaderList } from "./http-headers.ts";
-import { accepts, isJson } from "./http-media.ts";
+import { accepts, acceptsReply, isJson } from "./http-media.ts";
 import type { HttpLimits } from "./http-options.ts";
 import type { Route, Routes } from "./http-routes.ts";
 import { lineStream } from "./line-stream.ts";
@@ -137,7 +137,7 @@ export class HttpFace {
     const post = request.method === "POST";
     if (route.mcp && request.method !== "DELETE") {
       const admits = accepts(headers.get("accept"));
-      if (post && !(admits.json && admits.events)) {
+      if (post && !acceptsReply(admits, route)) {
         return this.#refuse(request, response, refusal("NOT_ACCEPTABLE", "Send Accept: application/json, text/event-stream."));
       }
       if (!post && !admits.events) return this.#refuse(request, response, refusal("NOT_ACCEPTABLE", "Send Accept: text/event-stream."));

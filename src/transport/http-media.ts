@@ -1,3 +1,5 @@
+import type { Gateway } from "../contract/index.ts";
+
 /** What an `Accept` header admits. */
 export interface Admits {
   readonly json: boolean;
@@ -41,6 +43,11 @@ const readAccept = remember((text): Admits => {
 
 /** No `Accept` header admits everything (RFC 9110, 12.5.1). */
 export const accepts = (header: string | undefined): Admits => (header === undefined ? EVERYTHING : readAccept(header));
+
+/** Whether a POST accepts what it may be answered by: both media types, or one where the gateway says that this is enough. */
+export function acceptsReply({ json, events }: Admits, { acceptsEither }: Pick<Gateway, "acceptsEither">): boolean {
+  return acceptsEither === true ? json || events : json && events;
+}
 
 /** JSON in UTF-8, the only charset JSON has between systems (RFC 8259, 8.1). */
 export const isJson: (contentType: string) => boolean = remember((text) => {

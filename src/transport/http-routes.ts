@@ -10,6 +10,8 @@ export interface Route {
   /** Bodies must be JSON, and clients must read JSON and events. */
   readonly mcp: boolean;
   readonly posture: "meta" | undefined;
+  /** Of MCP: a POST need accept one media type only. */
+  readonly acceptsEither?: boolean;
   answer(exchange: HttpExchange): Answer | Promise<Answer>;
 }
 
@@ -55,6 +57,7 @@ export function routes({ gateway, path, doors, auth, resource, closing }: RouteO
     guarded: true,
     mcp: true,
     posture,
+    acceptsEither: gateway.acceptsEither === true,
     answer: (exchange) => gateway.exchange(exchange),
   });
   place(path, mcp(undefined));

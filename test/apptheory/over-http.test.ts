@@ -49,7 +49,7 @@ test("events of progress and the reply say their names, and come while the tool 
   await using served = await serve();
   const response = await fetch(served.url, {
     method: "POST",
-    headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
+    headers: { "content-type": "application/json", accept: "text/event-stream" },
     body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "long_task" } }),
   });
   assert.match(response.headers.get("mcp-session-id") ?? "", /^[0-9a-f]{32}$/);
@@ -69,6 +69,20 @@ test("events of progress and the reply say their names, and come while the tool 
       'event: message\ndata: {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"ok"}]}}\n\n',
     ].join(""),
   );
+});
+
+test("what accepts JSON only gets JSON, and what accepts neither nothing", async () => {
+  await using served = await serve();
+  served.goOn();
+  const post = async (accept: string): Promise<Response> =>
+    fetch(served.url, {
+      method: "POST",
+      headers: { "content-type": "application/json", accept },
+      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "long_task", _meta: { progressToken: 1 } } }),
+    });
+  const answer = await post("application/json");
+  assert.deepEqual(await answer.json(), { jsonrpc: "2.0", id: 1, result: { content: [{ type: "text", text: "ok" }] } });
+  assert.equal((await post("text/html")).status, 406);
 });
 
 test("an official client sees the progress it asked for", async () => {

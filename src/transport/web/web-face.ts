@@ -5,7 +5,7 @@ import { type Authenticator, type ChallengeContext, metadataUrlOf, refuseToken, 
 import { originHeaders, preflight } from "../http-cors.ts";
 import type { HttpGuard } from "../http-guard.ts";
 import { pathOf, refuseHead } from "../http-head.ts";
-import { accepts, isJson } from "../http-media.ts";
+import { accepts, acceptsReply, isJson } from "../http-media.ts";
 import type { OpenStreams } from "../open-streams.ts";
 import type { Arrival, Body } from "./arrival.ts";
 import { responseOf, textOf } from "./web-answer.ts";
@@ -93,7 +93,7 @@ export class WebFace {
       this.#options.log?.("notice", { event: "request-refused", door: "web", why: verdict.refused });
       return refuse(refuseToken(verdict, challenge));
     }
-    const media = refuseMedia(arrival);
+    const media = refuseMedia(arrival, this.#options.gateway);
     if (media !== undefined) return refuse(media);
     const body = method === "POST" ? await this.#read(arrival) : undefined;
     if (body !== undefined && "status" in body) return refuse(body);
@@ -202,11 +202,11 @@ export class WebFace {
   }
 }
 
-function refuseMedia({ method, headers }: Arrival): Answer | undefined {
+function refuseMedia({ method, headers }: Arrival, gateway: Gateway): Answer | undefined {
   if (method === "DELETE") return undefined;
   const admits = accepts(headers.get("accept"));
   if (method === "GET") return admits.events ? undefined : refusal("NOT_ACCEPTABLE", "Send Accept: text/event-stream.");
-  if (!(admits.json && admits.events)) return refusal("NOT_ACCEPTABLE", "Send Accept: application/json, text/event-stream.");
+  if (!acceptsReply(admits, gateway)) return refusal("NOT_ACCEPTABLE", "Send Accept: application/json, text/event-stream.");
   return isJson(headers.get("content-type") ?? "") ? undefined : refusal("MEDIA_TYPE", "Send Content-Type: application/json.");
 }
 

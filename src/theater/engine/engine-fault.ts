@@ -1,4 +1,4 @@
-import { type Reply, TroupeError } from "../../contract/index.ts";
+import { EngineError, type Reply, TroupeError } from "../../contract/index.ts";
 import { ManifestError, WasmError } from "../../wasm/index.ts";
 import { StageError, type StageCode } from "../stage.ts";
 
@@ -37,6 +37,9 @@ function stageError(error: unknown, onFault: ((error: unknown) => void) | undefi
   if (error instanceof StageError) return error;
   if (error instanceof ManifestError || error instanceof WasmError)
     return new StageError("InvalidRequest", error.message, { cause: error });
+  // A store that failed beneath a guest's work, which is told by its own name.
+  if (error instanceof EngineError && error.code === "CRASHED" && error.cause instanceof TroupeError)
+    return stageError(error.cause, onFault);
   if (error instanceof TroupeError) return new StageError(codeFor(error.code), SAID[error.code] ?? error.message, { cause: error });
   onFault?.(error);
   return new StageError("InternalError", "This failed for a reason of the server's own: its log says which.", { cause: error });

@@ -17,7 +17,7 @@ test("a chain of calls that wait for each other may be longer than the stack: wh
       (_, { to }) =>
       async (context) => {
         context.signal.addEventListener("abort", () => (aborted += 1), { once: true });
-        await null;
+        await Promise.resolve();
         deepest = Number(to.slice(5));
         const next: ActorId = `link/${deepest + 1}`;
         if (deepest < LENGTH) await context.call({ to: next, action: "wait", args: null, start: null });

@@ -48,7 +48,7 @@ for (const [word, code, why] of [
     await using on = await stage({ counter });
     const id = await on.start("counter", {}, "3");
     const reply = await on.engine.call(say(id, "send", word));
-    assert.deepEqual(reply, { ok: { failed: { code, message: `${why} It is paused: restart it.` } } });
+    assert.deepEqual(reply, { ok: { failed: { code, message: `${why} It is paused.` } } });
     const state = await on.state(id);
     assert.deepEqual([state.status, state.failed, await on.own(id)], ["paused", { seq: 2, message: why }, "3"]);
     const record = readBody((await on.events(id))[1] ?? assert.fail())?.record;

@@ -126,7 +126,7 @@ function failed({ at, visit, program, gathered }: Ended, outcome: Failure): Turn
   const told = toParent(state.parent, at, message);
   if (program.manifest.onError === "restart") return { state, reply: failedReply(code, message), send: [...closed, ...told] };
   const pauses = Object.values(state.children).map((to): Outgoing => ({ to, action: "pause", args: {} }));
-  return { state: paused, reply: failedReply(code, `${message} It is paused: restart it.`), send: [...closed, ...told, ...pauses] };
+  return { state: paused, reply: failedReply(code, `${message} It is paused.`), send: [...closed, ...told, ...pauses] };
 }
 
 /** Ends of channels that this call opened and does not keep. */

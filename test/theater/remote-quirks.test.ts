@@ -55,7 +55,7 @@ describe("a stage over Theater servers of several years", () => {
     await using mock = await startNewMock();
     await using stage = remoteStage({ port: mock.port });
     await assert.rejects(stage.start({ manifest, component: bytes("x") }), refused("InvalidRequest", /name that place in the manifest/u));
-    await assert.rejects(stage.start({ manifest, name: "x" }), refused("InvalidRequest", /in the manifest/u));
+    await assert.rejects(stage.start({ manifest, name: "x" }), refused("InvalidRequest", /keep the id/u));
     assert.deepEqual(mock.heard, []);
   });
 

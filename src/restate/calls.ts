@@ -21,6 +21,7 @@ import type { StopInput, TurnInput } from "./inputs.ts";
 import type { Ingress } from "./ingress.ts";
 import type { Laters } from "./laters.ts";
 import type { Names } from "./names.ts";
+import { passed, pauses } from "./pauses.ts";
 import { errorFrom, isOutcome, type Outcome } from "./outcome.ts";
 import { strange } from "./patient-ingress.ts";
 
@@ -29,6 +30,8 @@ export interface CallsHost {
   readonly ingress: Ingress;
   /** By which actors live. */
   readonly clock: Clock;
+  /** By which the network is asked again. */
+  readonly patience: Clock;
   /** This node, where there are others. */
   node(): string | undefined;
   seal(message: Message, input: TurnInput): unknown;
@@ -136,9 +139,21 @@ export class Calls {
     const { ingress, names } = this.#host;
     const input: StopInput = { message, reason, above: [] };
     const ending = ingress.invoke({ ...names.actor(message.to, "stop"), input, idempotencyKey: message.id });
-    const aborting = this.abort(message.to);
-    await this.#ended(message.to, ending);
-    await aborting;
+    await Promise.all([this.#ended(message.to, ending), this.#abortUntil(ending, message.to)]);
+  }
+
+  /** Work that has only just begun is not known yet, and whoever waits behind it would wait for all of it: asked again until then. */
+  async #abortUntil(ended: Promise<unknown>, id: ActorId): Promise<void> {
+    let over = false;
+    const settled = ended.then(
+      () => (over = true),
+      () => (over = true),
+    );
+    for (const ms of pauses()) {
+      await this.abort(id);
+      await Promise.race([settled, passed(this.#host.patience, ms)]);
+      if (over) return;
+    }
   }
 
   /** Whatever work the actor is at. */

@@ -92,6 +92,7 @@ export class Node implements NodeHost {
       names: this.names,
       ingress: this.ingress,
       clock,
+      patience,
       node: () => this.#peers?.self,
       seal: (message, input) => this.sealerFor(kindOf(message.to)).seal(input),
       shown: (message) => this.kinds.shown(message),

@@ -55,6 +55,7 @@ export class RestateOperator {
       names,
       ingress,
       clock,
+      patience,
       node: () => undefined,
       seal: (_message, input) => sealer.seal(input),
       shown: ({ args }) => args,

@@ -19,13 +19,20 @@ function fill(): readonly object[] {
 }
 
 test("where no memory can be had, idle instances make room", async () => {
-  await using sandbox = createSandbox({ workers: 1 });
-  const guests = Array.from({ length: 100 }, (_, n) => `g${n}`);
-  for (const guest of guests) await sandbox.run(echo(guest));
+  await using sandbox = createSandbox({ workers: 1, instances: 10_000 });
+  const guests = 100;
+  for (let n = 0; n < guests; n += 1) assert.equal(said(await sandbox.run(echo(`g${n}`))), `g${n}`);
   const taken = fill();
-  for (const guest of ["x", "y", "z"]) assert.equal(said(await sandbox.run(echo(guest))), guest);
+  assert.ok(taken.length > 1_000);
+  // Those that a collection gives back meanwhile are had first.
+  let more = 0;
+  while (sandbox.measures.instances === guests + more && more < 2_000) {
+    more += 1;
+    assert.equal(said(await sandbox.run(echo(`m${more}`))), `m${more}`);
+  }
   const { instances, started } = sandbox.measures;
-  assert.deepEqual([started, instances < 100, taken.length > 1_000], [1, true, true]);
+  assert.equal(started, 1);
+  assert.ok(instances < guests + more, `${instances} instances are kept`);
 });
 
 test("where there is none to make, a call is given up with a sentence, and nobody is harmed", async () => {

@@ -1,4 +1,5 @@
 import { parentPort, workerData } from "node:worker_threads";
+import { hearFrom } from "./linger.ts";
 import { Meter } from "./meter.ts";
 import type { FromWorker, Start, ToWorker } from "./protocol.ts";
 import { Recorder } from "./recorder.ts";
@@ -9,4 +10,4 @@ if (port === null) throw new Error("This file is what a sandbox's worker runs: c
 const start: Start = workerData;
 const post = (message: FromWorker, transfer: readonly ArrayBuffer[]): void => port.postMessage(message, transfer);
 const room = new Room(new Meter(start.meter), new Recorder(start.recorder), post);
-port.on("message", (message: ToWorker) => room.hear(message));
+hearFrom(port, (message: ToWorker) => room.hear(message));

@@ -33,7 +33,12 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Ways into a folder beside its index.ts, and who may take them: what no public subpath shall lead to. */
-const sideDoors: Readonly<Record<string, readonly string[]>> = { "chain/internal.ts": ["engine", "restate"] };
+const sideDoors: Readonly<Record<string, readonly string[]>> = {
+  "chain/internal.ts": ["engine", "restate"],
+  "transport/address.ts": ["theater"],
+  "transport/listen.ts": ["theater"],
+  "transport/unix-socket.ts": ["theater"],
+};
 
 /** The composition roots: nobody imports them. */
 const roots = new Set(["cli", "index.ts"]);

@@ -1,10 +1,13 @@
-import { createServer } from "node:net";
+import { createServer, type Server } from "node:net";
 import { systemClock, systemEntropy } from "../../contract/index.ts";
+import { authority, isLoopback } from "../../transport/address.ts";
+import { listenAt } from "../../transport/listen.ts";
+import { listenAtPath } from "../../transport/unix-socket.ts";
 import { Channels } from "./channels.ts";
 import { Connection } from "./connection.ts";
 import type { House } from "./house.ts";
 import { THEATER_LIMITS } from "./limits.ts";
-import { isLoopback, listenAt, listenAtPath, refuseOpenDoor } from "./listen.ts";
+import { refuseOpenDoor } from "./open-door.ts";
 import type { TheaterDoor, TheaterOptions } from "./options.ts";
 import { Subscriptions } from "./subscriptions.ts";
 
@@ -45,7 +48,7 @@ export async function serveTheater(options: TheaterOptions): Promise<TheaterDoor
     socket.once("close", () => open.delete(connection));
   });
 
-  const at = path === undefined ? await listenAt(server, host, port) : await listenAtPath(server, path);
+  const at = path === undefined ? await atPort(server, host, port) : { url: `unix:${await listenAtPath(server, path)}`, port: 0 };
   server.on("error", (error) => log?.("error", { event: "listen-failed", door: "theater", name: error.name }));
   if (path === undefined && !isLoopback(host)) log?.("warning", { event: "open-door", door: "theater", url: at.url });
   log?.("info", { event: "listening", door: "theater", url: at.url });
@@ -63,4 +66,9 @@ export async function serveTheater(options: TheaterOptions): Promise<TheaterDoor
     undoGrace();
   };
   return { ...at, close, [Symbol.asyncDispose]: () => close() };
+}
+
+async function atPort(server: Server, host: string, wanted: number): Promise<{ readonly url: string; readonly port: number }> {
+  const port = await listenAt(server, host, wanted);
+  return { url: `tcp://${authority(host, port)}`, port };
 }

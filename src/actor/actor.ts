@@ -2,6 +2,7 @@ import {
   type ActorId,
   type Catalogue,
   DEFAULT_POLICY,
+  isBag,
   type Json,
   type Message,
   type Outgoing,
@@ -15,7 +16,7 @@ import { freezeDeep } from "./draft.ts";
 import { checkWords } from "./known-words.ts";
 import { actorId, checkKind, checkMessageName, keyOf } from "./names.ts";
 import { compilePrompt, compileResource, compileTool, doesOf } from "./offers.ts";
-import { isBag, plain } from "./plain.ts";
+import { plain } from "./plain.ts";
 import type { Act, AnyDefinition, AnyMessage } from "./plan.ts";
 import { seeded } from "./random.ts";
 import { receive, view } from "./receive.ts";

@@ -1,9 +1,9 @@
-import { type Bag, type Json, type Offer, type OfferRef, TroupeError } from "../contract/index.ts";
+import { type Bag, isBag, type Json, type Offer, type OfferRef, TroupeError } from "../contract/index.ts";
 import type { PromptArgument } from "./definition.ts";
 import { freezeDeep } from "./draft.ts";
 import { checkOfferName } from "./names.ts";
 import type { Act, AnyPrompt, AnyResource, AnyTool } from "./plan.ts";
-import { isBag, plain } from "./plain.ts";
+import { plain } from "./plain.ts";
 import { asObjectSchema, type Check, compileCheck, toJsonSchema } from "./schema.ts";
 import { variablesOf } from "./uri-template.ts";
 

@@ -23,11 +23,6 @@ export function plain(value: unknown, where: string, code: Mistake = "BAD_TURN")
   return copy;
 }
 
-/** An object, not a list. */
-export function isBag(value: Json | undefined): value is Bag {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 const NOT_JSON = Symbol("not JSON");
 
 function copied(value: unknown, depth: number): Json | typeof NOT_JSON {

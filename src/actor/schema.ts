@@ -1,7 +1,7 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
-import { type Bag, type Json, TroupeError } from "../contract/index.ts";
+import { type Bag, isBag, type Json, TroupeError } from "../contract/index.ts";
 import { jsonSchemaCheck } from "./json-schema.ts";
-import { isBag, plain } from "./plain.ts";
+import { plain } from "./plain.ts";
 
 /** Where a value does not fit (`a.0.b`, "" for the value itself) and what was expected there. */
 export interface Issue {

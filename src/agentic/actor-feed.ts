@@ -1,7 +1,17 @@
-import type { ActorId, Bag, Behaviour, Json, Offer, Reply, Snapshot, Surface, Viewer } from "../contract/index.ts";
+import {
+  type ActorId,
+  type Bag,
+  type Behaviour,
+  isBag,
+  type Json,
+  type Offer,
+  type Reply,
+  type Snapshot,
+  type Surface,
+  type Viewer,
+} from "../contract/index.ts";
 import { listed, sameJson } from "../source/index.ts";
 import type { Observe } from "./agentic-service.ts";
-import { isBag } from "./plain-json.ts";
 import type { ActorRef, ShownAction, ShownActor, ShownState } from "./to-agentic-service.ts";
 
 /** What an actor shows at a time. */

@@ -1,8 +1,18 @@
-import { type Bag, type CallOptions, type Clock, CONTENT, EngineError, type Json, type OfferRef, type Reply } from "../contract/index.ts";
+import {
+  type Bag,
+  type CallOptions,
+  type Clock,
+  CONTENT,
+  EngineError,
+  isBag,
+  type Json,
+  type OfferRef,
+  type Reply,
+} from "../contract/index.ts";
 import type { Action, AgenticService } from "./agentic-service.ts";
 import type { ActionOptions } from "./options.ts";
 import type { Signature } from "./parameters.ts";
-import { isBag, toPlain } from "./plain-json.ts";
+import { toPlain } from "./plain-json.ts";
 
 /** An action that is available now. */
 export interface Callable {

@@ -1,6 +1,5 @@
-import type { Bag, Json } from "../contract/index.ts";
+import { type Bag, isBag, type Json } from "../contract/index.ts";
 import type { Action } from "./agentic-service.ts";
-import { isBag } from "./plain-json.ts";
 import { toJSONSchema, translated } from "./to-json-schema.ts";
 
 /** How a tool's arguments, which are always one object, become what an action takes. */

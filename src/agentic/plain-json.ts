@@ -1,4 +1,4 @@
-import { type Bag, EngineError, type Json } from "../contract/index.ts";
+import { EngineError, type Json } from "../contract/index.ts";
 import { bytesOf, toBase64 } from "./base64.ts";
 
 const MAX_DEPTH = 64;
@@ -94,8 +94,4 @@ function isColumn(value: object): value is Column {
 
 function* columnItems(column: Column): Generator {
   for (let i = 0; i < column.capacity; i += 1) yield column.get(i);
-}
-
-export function isBag(value: unknown): value is Bag {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -3,6 +3,7 @@ import {
   type CallOptions,
   type Clock,
   EngineError,
+  isBag,
   type Json,
   type Offer,
   type OfferRef,
@@ -21,7 +22,6 @@ import { type Callable, callAction, type CallSettings } from "./call-action.ts";
 import type { AgenticServiceOptions } from "./options.ts";
 import { GET_STATE, keysIn, LIST_LINKS, linksResource, pageTemplate } from "./own-offers.ts";
 import { type Signature, signatureOf } from "./parameters.ts";
-import { isBag } from "./plain-json.ts";
 import { type Met, ServiceGraph } from "./service-graph.ts";
 import { Revisions, type StateCell } from "./state-cell.ts";
 import { contentOf, pageOf, stateReply } from "./state-content.ts";

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { Json } from "../contract/index.ts";
+import { isBag, type Json } from "../contract/index.ts";
 import { SimulatedClock } from "../testing/index.ts";
 import { fromAgenticService } from "./index.ts";
-import { isBag } from "./plain-json.ts";
 import { act, action, okOf, Puppet, toolNames, viewer } from "./service.fixture.ts";
 
 const told = async (reply: ReturnType<typeof act>): Promise<Readonly<Record<string, Json>>> => {

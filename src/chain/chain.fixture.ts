@@ -1,4 +1,4 @@
-import type { ActorId, Behaviour, ChainEvent, Json, Message, Reply, Turn } from "../contract/index.ts";
+import { type ActorId, type Behaviour, type ChainEvent, isBag, type Json, type Message, type Reply, type Turn } from "../contract/index.ts";
 import { DEFAULT_POLICY } from "../contract/index.ts";
 import { entryOf } from "./entry.ts";
 import { extraOf, kindFrom } from "./kind.ts";
@@ -10,9 +10,6 @@ export interface Counter {
   readonly log: readonly string[];
   readonly asked?: string;
 }
-
-const isBag = (value: Json): value is { readonly [key: string]: Json } =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Counts, logs, sends, asks back, answers later, works, and has a secret. `more` makes it another program. */
 export const counter = (more = 0, version = 1): Behaviour<Counter> => ({

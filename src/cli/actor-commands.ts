@@ -1,7 +1,7 @@
 import type { Command } from "commander";
-import { type Bag, type Json, StoreError } from "../contract/index.ts";
+import { type Bag, isBag, type Json, StoreError } from "../contract/index.ts";
 import { actorId } from "./actor-id.ts";
-import { isBag, textOr } from "./bag.ts";
+import { textOr } from "./text-or.ts";
 import { CommandError, EXIT, notFound, usage } from "./exit-code.ts";
 import { NAME_SECRET, type Place, placed, type Writing } from "./cluster-place.ts";
 import { moduleOption } from "./options.ts";

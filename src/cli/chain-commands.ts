@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import type { Json, Receipt } from "../contract/index.ts";
+import { isBag, type Json, type Receipt } from "../contract/index.ts";
 import { actorId } from "./actor-id.ts";
-import { isBag, textOr } from "./bag.ts";
+import { textOr } from "./text-or.ts";
 import { usage } from "./exit-code.ts";
 import { type Place, placed, type Writing } from "./cluster-place.ts";
 import { moduleOption, wholeNumber } from "./options.ts";

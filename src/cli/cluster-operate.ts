@@ -1,7 +1,7 @@
 import { type Bag, type Json, StoreError } from "../contract/index.ts";
 import type { RestateOperator, TransferOptions } from "../restate/index.ts";
 import { actorId } from "./actor-id.ts";
-import { textOr } from "./bag.ts";
+import { textOr } from "./text-or.ts";
 import { NAME_SECRET } from "./cluster-place.ts";
 import { openOperator } from "./cluster-reader.ts";
 import { inCommandWords } from "./command-words.ts";

@@ -2,8 +2,8 @@ import { createServer, connect, type Server, type Socket } from "node:net";
 import { createInterface } from "node:readline";
 import { lstatSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import type { Json } from "../contract/index.ts";
-import { isBag, textOr } from "./bag.ts";
+import { isBag, type Json } from "../contract/index.ts";
+import { textOr } from "./text-or.ts";
 import { CommandError, describeFailure, EXIT, type ExitCode } from "./exit-code.ts";
 import { byShortPath } from "./socket-path.ts";
 

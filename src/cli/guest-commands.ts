@@ -1,5 +1,5 @@
+import { isBag } from "../contract/index.ts";
 import type { Command } from "commander";
-import { isBag } from "./bag.ts";
 import { CommandError, EXIT } from "./exit-code.ts";
 import { common, type Common } from "./options.ts";
 import { counted, output, short, visible } from "./output.ts";

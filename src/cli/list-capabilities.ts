@@ -1,7 +1,7 @@
-import { type Bag, type Json, TroupeError } from "../contract/index.ts";
+import { type Bag, isBag, type Json, TroupeError } from "../contract/index.ts";
 import { errorIn } from "../packet/client-reply.ts";
 import { Capabilities, capability } from "../packet/index.ts";
-import { isBag, textOr } from "./bag.ts";
+import { textOr } from "./text-or.ts";
 import { CommandError, EXIT } from "./exit-code.ts";
 import { type Output, table } from "./output.ts";
 import { openClient, packetFailure, type PacketPlace } from "./packet-place.ts";

@@ -1,5 +1,5 @@
-import type { Bag, Log } from "../contract/index.ts";
-import { isBag, textOr } from "./bag.ts";
+import { type Bag, isBag, type Log } from "../contract/index.ts";
+import { textOr } from "./text-or.ts";
 import { oneLine, paintError } from "./output.ts";
 
 export const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;

@@ -4,7 +4,7 @@ import { checkpoint, fork } from "./chain-operations.ts";
 import type { ControlHandler } from "./control.ts";
 import { notFound, usage } from "./exit-code.ts";
 import { actorId } from "./actor-id.ts";
-import { textOr } from "./bag.ts";
+import { textOr } from "./text-or.ts";
 import { inCommandWords } from "./command-words.ts";
 import { signingKeyIn } from "./signing-key.ts";
 

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { exportLine, readBody, readHeader } from "../chain/index.ts";
-import type { ChainEvent } from "../contract/index.ts";
+import { type ChainEvent, isBag } from "../contract/index.ts";
 import { actorId } from "./actor-id.ts";
-import { isBag } from "./bag.ts";
 import { notFound } from "./exit-code.ts";
 import type { Place } from "./cluster-place.ts";
 import { oneLine, paint, printLine, short } from "./output.ts";

@@ -1,7 +1,6 @@
 import { createReadStream } from "node:fs";
-import type { Bag, Json } from "../contract/index.ts";
+import { type Bag, isBag, type Json } from "../contract/index.ts";
 import { errorIn } from "../packet/client-reply.ts";
-import { isBag } from "./bag.ts";
 import { CommandError, usage } from "./exit-code.ts";
 import { type Output, visible } from "./output.ts";
 import { openClient, packetFailure, type PacketPlace } from "./packet-place.ts";

@@ -1,9 +1,8 @@
 import { createHmac } from "node:crypto";
-import { type Behaviour, type Engine, type Log, type Source, systemClock } from "../contract/index.ts";
+import { type Behaviour, type Engine, isBag, type Log, type Source, systemClock } from "../contract/index.ts";
 import { createGateway } from "../gateway/index.ts";
 import { cast, dotted, merge, prefix, strict } from "../source/index.ts";
 import { type HttpDoor, serveHttp, serveStdio, serveTcp, type StdioDoor, type TcpDoor } from "../transport/index.ts";
-import { isBag } from "./bag.ts";
 import { authOf } from "./auth.ts";
 import type { EngineAddress } from "./cluster/engine-address.ts";
 import { faultFields } from "./fault-fields.ts";

@@ -1,6 +1,5 @@
 import { Verifier, type Verdict, type VerifyOptions } from "../chain/index.ts";
-import { type ActorId, type ChainEvent, type Store, StoreError } from "../contract/index.ts";
-import { isBag } from "./bag.ts";
+import { type ActorId, type ChainEvent, isBag, type Store, StoreError } from "../contract/index.ts";
 
 const PAGE = 1_000;
 

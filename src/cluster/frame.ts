@@ -1,10 +1,8 @@
 import { isUtf8 } from "node:buffer";
-import type { Bag, Json } from "../contract/index.ts";
+import { type Bag, isBag, type Json } from "../contract/index.ts";
 
 const MESSAGE_DEPTH = 64;
 const TOPIC_LENGTH = 256;
-
-const isBag = (value: unknown): value is Bag => typeof value === "object" && value !== null && !Array.isArray(value);
 
 function deeperThan(value: unknown, max: number): boolean {
   if (typeof value !== "object" || value === null) return false;

@@ -31,8 +31,11 @@ export interface Channel {
 
 /** A client on one ordered stream both ways: stdio, TCP, an in-memory pair. */
 export interface Connection {
-  /** One frame as it came: a line without its line end. Malformed input is answered, never thrown. */
-  receive(frame: Uint8Array | string): void;
+  /**
+   * One frame as it came: a line without its line end. Malformed input is answered, never thrown. `caller`: who sent it, where
+   * each frame comes with a token of its own; of the connection's principal. Default: the connection's.
+   */
+  receive(frame: Uint8Array | string, caller?: Caller): void;
   /** The client's side has ended. Settles when what runs for it has ended too. */
   close(): Promise<void>;
 }

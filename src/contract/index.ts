@@ -9,7 +9,7 @@ export { BLOB, CONTENT, type Content } from "./content.ts";
 export type * from "./door.ts";
 export type * from "./engine.ts";
 export * from "./errors.ts";
-export type * from "./json.ts";
+export * from "./json.ts";
 export type * from "./peers.ts";
 export * from "./session.ts";
 export type * from "./source.ts";

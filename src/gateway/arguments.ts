@@ -1,7 +1,6 @@
 import type { ErrorObject, Options, ValidateFunction } from "ajv/dist/2020.js";
-import type { Bag, Offer } from "../contract/index.ts";
+import { type Bag, isBag, type Offer } from "../contract/index.ts";
 import { loadAjv, loadAjvDraft7 } from "../platform/index.ts";
-import { isBag } from "./json.ts";
 
 /** What is wrong with a tool's arguments, by path and expectation; undefined: nothing. */
 export type Complaint = string | undefined;

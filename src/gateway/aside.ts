@@ -1,5 +1,4 @@
-import type { Bag, Json, Log, LogLevel, Progress } from "../contract/index.ts";
-import { isBag } from "./json.ts";
+import { type Bag, isBag, type Json, type Log, type LogLevel, type Progress } from "../contract/index.ts";
 import { has, type Revision } from "./revision.ts";
 
 /** Where messages that precede a reply go: the connection, or the reply's own event stream. */

@@ -1,5 +1,4 @@
-import type { Json } from "../contract/index.ts";
-import { isBag } from "./json.ts";
+import { isBag, type Json } from "../contract/index.ts";
 import { VERSION_META } from "./modern/envelope.ts";
 import { isLegacyRevision, isModernRevision, type Revision } from "./revision.ts";
 

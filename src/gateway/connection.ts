@@ -58,12 +58,12 @@ export class StreamConnection implements Connection {
     core.connections.add(this.#abandon);
   }
 
-  receive(frame: Uint8Array | string): void {
+  receive(frame: Uint8Array | string, caller: Caller = this.#caller): void {
     if (frame.length === 0 || this.#channel.gone.aborted) return;
     const incoming = decode(frame, this.#core.settings.limits);
-    if (incoming.kind === "batch") return this.#batch(incoming.items);
+    if (incoming.kind === "batch") return this.#batch(incoming.items, caller);
     // What is known at once is sent at once: nothing that came later can overtake it.
-    const reply = this.#one(incoming);
+    const reply = this.#one(incoming, caller);
     if (reply instanceof Promise) this.#run(async () => this.#send(await reply));
     else this.#send(reply);
   }
@@ -103,7 +103,7 @@ export class StreamConnection implements Connection {
     if (text !== undefined) this.#channel.send(text);
   }
 
-  #batch(items: readonly Json[]): void {
+  #batch(items: readonly Json[], caller: Caller): void {
     const session = this.#session;
     const { batch: most } = this.#core.settings.limits;
     if (session === undefined || !batchesIn(this.#core.settings.profile, session.revision))
@@ -113,7 +113,7 @@ export class StreamConnection implements Connection {
     if (items.length === 0 || items.length > most)
       return this.#send(this.#fault(null, new Fault("INVALID_REQUEST", `A batch has 1 to ${most} messages.`), "legacy"));
     this.#run(async () => {
-      const texts = await Promise.all(items.map(async (item) => this.#one(classify(item))));
+      const texts = await Promise.all(items.map(async (item) => this.#one(classify(item), caller)));
       const replies = texts.filter((text) => text !== undefined);
       if (replies.length > 0) this.#channel.send(`[${replies.join(",")}]`);
     });
@@ -124,15 +124,15 @@ export class StreamConnection implements Connection {
   }
 
   /** The reply to one message, if it has one. */
-  #one(incoming: Incoming): Promise<string | undefined> | string | undefined {
-    if (incoming.kind === "request") return this.#request(incoming);
+  #one(incoming: Incoming, caller: Caller): Promise<string | undefined> | string | undefined {
+    if (incoming.kind === "request") return this.#request(incoming, caller);
     if (incoming.kind === "malformed") return this.#fault(incoming.id, incoming.fault, this.#modern ? "modern" : "legacy");
-    if (incoming.kind === "notification") this.#notification(incoming);
+    if (incoming.kind === "notification") this.#notification(incoming, caller);
     else this.#session?.requests.answered(incoming);
     return undefined;
   }
 
-  #notification(notification: Notification): void {
+  #notification(notification: Notification, caller: Caller): void {
     const session = this.#session;
     if (session === undefined) {
       if (notification.method === "notifications/cancelled") this.#cancel(notification.params["requestId"]);
@@ -140,7 +140,7 @@ export class StreamConnection implements Connection {
     }
     if (notification.method === "notifications/initialized" && !session.ready && !this.#closed) {
       session.ready = true;
-      session.started = session.listen(this.#channel, this.#caller).catch((error: unknown) => {
+      session.started = session.listen(this.#channel, caller).catch((error: unknown) => {
         this.#core.settings.log("error", { event: "listen-failed", ...inLog(error) });
       });
     }
@@ -154,10 +154,10 @@ export class StreamConnection implements Connection {
     open?.listen?.cancel();
   }
 
-  #request(request: Request): Promise<string | undefined> | string | undefined {
-    if (this.#session !== undefined) return this.#legacy(this.#session, request);
-    if (this.#modern || request.method === "server/discover" || isModernParams(request.params)) return this.#enveloped(request);
-    if (request.method === "initialize") return this.#initialize(request);
+  #request(request: Request, caller: Caller): Promise<string | undefined> | string | undefined {
+    if (this.#session !== undefined) return this.#legacy(this.#session, request, caller);
+    if (this.#modern || request.method === "server/discover" || isModernParams(request.params)) return this.#enveloped(request, caller);
+    if (request.method === "initialize") return this.#initialize(request, caller);
     if (request.method === "ping") return wholeText(legacyReply(request.id, { members: "" }));
     return this.#fault(
       request.id,
@@ -170,18 +170,18 @@ export class StreamConnection implements Connection {
   }
 
   // Nothing waits in here: no other message can come between initialize and its reply (C8).
-  #initialize(request: Request): string {
+  #initialize(request: Request, caller: Caller): string {
     try {
       this.#core.admit();
-      this.#core.limit(this.#caller);
-      const row = newSession(this.#core, request, this.#caller, undefined);
+      this.#core.limit(caller);
+      const row = newSession(this.#core, request, caller, undefined);
       const session = new Session(row, this.#core.settings, this.#core.settings.source, {
         ready: false,
         kept: false,
         closing: this.#core.work.closing,
       });
       this.#session = session;
-      const found = offeredTo(this.#core.settings, session.source, session.viewerFor(this.#caller));
+      const found = offeredTo(this.#core.settings, session.source, session.viewerFor(caller));
       const members = initializeMembers(this.#core, session.revision, found instanceof Promise ? EVERYTHING : found);
       return wholeText(legacyReply(request.id, { members }));
     } catch (error) {
@@ -189,11 +189,11 @@ export class StreamConnection implements Connection {
     }
   }
 
-  async #legacy(session: Session, request: Request): Promise<string | undefined> {
+  async #legacy(session: Session, request: Request, caller: Caller): Promise<string | undefined> {
     const send = (message: Bag): void => this.#channel.send(JSON.stringify(message));
     const aside: LegacyAside = { tell: (method, params) => this.#tell(method, params), ask: send };
     const answered = await performLegacy(this.#core, session, request, {
-      caller: this.#caller,
+      caller,
       aside,
       idempotencyKey: undefined,
       ordered: true,
@@ -207,7 +207,7 @@ export class StreamConnection implements Connection {
     if (this.#channel.ready) this.#channel.send(notificationText(method, params));
   }
 
-  async #enveloped(request: Request): Promise<string | undefined> {
+  async #enveloped(request: Request, caller: Caller): Promise<string | undefined> {
     const { id } = request;
     const { inFlight } = this.#core.settings.limits;
     if (this.#open.get(id) !== undefined)
@@ -218,12 +218,12 @@ export class StreamConnection implements Connection {
     this.#open.add(open);
     try {
       if (open.listens) {
-        await this.#listen(request, open);
+        await this.#listen(request, caller, open);
         return undefined;
       }
       const aside: Aside = { tell: (method, params) => this.#tell(method, params) };
       const reply = await performModern(this.#core, request, {
-        caller: this.#caller,
+        caller,
         source: this.#core.settings.source,
         aside,
         signal: open,
@@ -239,14 +239,14 @@ export class StreamConnection implements Connection {
     }
   }
 
-  async #listen(request: Request, open: Open): Promise<void> {
+  async #listen(request: Request, caller: Caller, open: Open): Promise<void> {
     openRequest(this.#core, request, undefined);
     const { listensPerConnection: most } = this.#core.settings.limits;
     if (this.#open.all().filter((one) => one.listens).length > most)
       throw new Fault("BUSY", `A connection may have ${most} listen requests; cancel one first.`);
     const made = await listen(this.#core, {
       request,
-      caller: this.#caller,
+      caller,
       source: this.#core.settings.source,
       open: () => this.#channel,
       ended: () => this.#open.delete(open),

@@ -1,5 +1,5 @@
-import { BLOB, CONTENT, type Bag, type Json } from "../contract/index.ts";
-import { isArray, isBag } from "./json.ts";
+import { type Bag, BLOB, CONTENT, isBag, type Json } from "../contract/index.ts";
+import { isArray } from "./json.ts";
 import { has, type Revision } from "./revision.ts";
 
 const TEXT_HEAD = '"content":[{"type":"text","text":';

@@ -1,5 +1,5 @@
-import type { Bag, Json } from "../contract/index.ts";
-import { isArray, isBag } from "./json.ts";
+import { type Bag, isBag, type Json } from "../contract/index.ts";
+import { isArray } from "./json.ts";
 import { has, type Feature, type Revision } from "./revision.ts";
 
 /** The four lists as the wire names them. */

@@ -1,7 +1,7 @@
-import type { Bag } from "../contract/index.ts";
+import { type Bag, isBag } from "../contract/index.ts";
 import { CALL_ID_META } from "./call.ts";
 import { Fault } from "./errors.ts";
-import { isBag, textIn } from "./json.ts";
+import { textIn } from "./json.ts";
 import { EXTENSION } from "./questions.ts";
 
 const MAX_EXTENSIONS = 64;

@@ -1,7 +1,7 @@
 import { textOf } from "../platform/index.ts";
-import type { Bag, Json } from "../contract/index.ts";
+import { type Bag, isBag, type Json } from "../contract/index.ts";
 import { Fault, type Sayings, wireError } from "./errors.ts";
-import { deeperThan, EMPTY, isArray, isBag } from "./json.ts";
+import { deeperThan, EMPTY, isArray } from "./json.ts";
 import type { Limits } from "./options.ts";
 import type { Era } from "./revision.ts";
 

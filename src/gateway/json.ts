@@ -1,10 +1,6 @@
-import type { Bag, Json } from "../contract/index.ts";
+import { type Bag, isBag, type Json } from "../contract/index.ts";
 
 export const EMPTY: Bag = Object.freeze({});
-
-export function isBag(value: unknown): value is Bag {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 /** That member's text, where it is text of 1 to `max` characters. */
 export function textIn(bag: Bag | undefined, key: string, max: number): string | undefined {

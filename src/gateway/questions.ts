@@ -1,6 +1,6 @@
-import type { Bag, Json } from "../contract/index.ts";
+import { type Bag, isBag, type Json } from "../contract/index.ts";
 import { Fault } from "./errors.ts";
-import { isArray, isBag } from "./json.ts";
+import { isArray } from "./json.ts";
 import { has, type Revision } from "./revision.ts";
 
 /** What a client may be asked in the middle of a call. */

@@ -1,7 +1,6 @@
 import type { RunContext } from "../actor/index.ts";
-import { type Behaviour, TroupeError, type Message } from "../contract/index.ts";
+import { type Behaviour, isBag, type Message, TroupeError } from "../contract/index.ts";
 import type { KeptDraft } from "./kept-state.ts";
-import { isBag } from "./packet-json.ts";
 import type { Timeout } from "./timeout.ts";
 
 export interface TimersOptions {

@@ -1,8 +1,8 @@
+import { isBag } from "../contract/index.ts";
 import type { Carrier, Outbound } from "./client-carrier.ts";
 import { codeOf, givenUp, PacketClientError, reasonFor } from "./client-error.ts";
 import { BadLine, ClientLines } from "./client-lines.ts";
 import { PacketError } from "./packet-error.ts";
-import { isBag } from "./packet-json.ts";
 import type { ReplyPacket } from "./packet.ts";
 import { readReply } from "./read-reply.ts";
 

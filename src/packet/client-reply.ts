@@ -1,5 +1,5 @@
+import { isBag } from "../contract/index.ts";
 import { ERROR_TYPES, PacketError } from "./packet-error.ts";
-import { isBag } from "./packet-json.ts";
 import type { ReplyPacket } from "./packet.ts";
 
 /** What a `capability_error` says. A type this version does not know is `execution_failed`, and itself in `details.type`. */

@@ -5,11 +5,10 @@ import { join } from "node:path";
 import { LocalEngine } from "troupe/engine";
 import { sqliteStore } from "troupe/store";
 import { SimulatedClock, SimulatedEntropy } from "troupe/testing";
-import type { Bag, Behaviour, Caller, Json, Viewer } from "../contract/index.ts";
+import { type Bag, type Behaviour, type Caller, isBag, type Json, type Viewer } from "../contract/index.ts";
 import { Capabilities } from "./capabilities.ts";
 import type { Capability } from "./capability.ts";
 import type { Emitted } from "./effect.ts";
-import { isBag } from "./packet-json.ts";
 import { PacketFlow, type PacketFlowOptions, type PacketSession } from "./packet-flow.ts";
 import type { ReplyPacket } from "./packet.ts";
 

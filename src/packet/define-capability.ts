@@ -1,8 +1,7 @@
-import { TroupeError, type Bag, type Json } from "../contract/index.ts";
+import { type Bag, isBag, type Json, TroupeError } from "../contract/index.ts";
 import type { Capability, Executes, ExecutionContext, OfferedTool, Offers } from "./capability.ts";
 import { fieldSchema } from "./field-schema.ts";
 import { nearest } from "./nearest.ts";
-import { isBag } from "./packet-json.ts";
 import type { Effect } from "./effect.ts";
 
 /** What every capability says of itself. */

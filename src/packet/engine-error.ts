@@ -1,5 +1,4 @@
-import { type Bag, EngineError, type Json, type Reply, StoreError } from "../contract/index.ts";
-import { isBag } from "./packet-json.ts";
+import { type Bag, EngineError, isBag, type Json, type Reply, StoreError } from "../contract/index.ts";
 import { ERROR_TYPES, PacketError, type PacketErrorType } from "./packet-error.ts";
 
 const TYPES: Readonly<Record<string, PacketErrorType>> = {

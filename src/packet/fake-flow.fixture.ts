@@ -1,6 +1,5 @@
 // A system of capabilities that knows none: what a packet's payload says under `do` happens.
-import type { Caller, Json } from "../contract/index.ts";
-import { isBag } from "./packet-json.ts";
+import { type Caller, isBag, type Json } from "../contract/index.ts";
 import { PacketError } from "./packet-error.ts";
 import type { PacketFlow, PacketSession, Reception } from "./packet-flow.ts";
 import { readPacket } from "./read-packet.ts";

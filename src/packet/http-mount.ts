@@ -1,7 +1,6 @@
-import type { Answer, Bag, DoorRequest, HttpMount, Json } from "../contract/index.ts";
+import { type Answer, type Bag, type DoorRequest, type HttpMount, isBag, type Json } from "../contract/index.ts";
 import type { PacketErrorType } from "./packet-error.ts";
 import type { PacketFlow, PacketSession } from "./packet-flow.ts";
-import { isBag } from "./packet-json.ts";
 import { linesOf, runLines } from "./packet-lines.ts";
 import type { ReplyPacket } from "./packet.ts";
 import { refusalOf } from "./refused-frame.ts";

@@ -1,5 +1,4 @@
-import type { Json } from "../contract/index.ts";
-import { isBag } from "./packet-json.ts";
+import { isBag, type Json } from "../contract/index.ts";
 import type { ActorTimes } from "./timeout.ts";
 
 /** What an actor of a capability keeps: the author's state, and what the spec calls its metadata. */

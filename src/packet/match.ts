@@ -1,6 +1,5 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import { TroupeError, type Bag, type Json } from "../contract/index.ts";
-import { isBag } from "./packet-json.ts";
+import { type Bag, isBag, type Json, TroupeError } from "../contract/index.ts";
 import { sameJson } from "../source/index.ts";
 
 /** What a payload must be like: parts of it, or a schema. */

@@ -1,5 +1,5 @@
-import type { Bag, Json } from "../contract/index.ts";
-import { isBag, memberOf } from "./packet-json.ts";
+import { type Bag, isBag, type Json } from "../contract/index.ts";
+import { memberOf } from "./packet-json.ts";
 
 export type RpcId = string | number;
 

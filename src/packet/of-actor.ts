@@ -1,9 +1,9 @@
-import type { Bag, Behaviour, Json, Snapshot, Viewer } from "../contract/index.ts";
+import { type Bag, type Behaviour, isBag, type Json, type Snapshot, type Viewer } from "../contract/index.ts";
 import type { Acts, Capability, Routed } from "./capability.ts";
 import { described } from "./define-capability.ts";
 import type { Effect } from "./effect.ts";
 import { resultOf } from "./engine-error.ts";
-import { isBag, memberOf } from "./packet-json.ts";
+import { memberOf } from "./packet-json.ts";
 
 export interface OfActorOptions {
   /** Default: the kind's name. */

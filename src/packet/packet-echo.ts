@@ -1,6 +1,6 @@
-import type { Json } from "../contract/index.ts";
+import { isBag, type Json } from "../contract/index.ts";
 import { utf8Length } from "../platform/index.ts";
-import { isBag, memberOf } from "./packet-json.ts";
+import { memberOf } from "./packet-json.ts";
 import { CONTEXT_BYTES, ID_BYTES, INTENT_BYTES } from "./packet-limits.ts";
 import { isSound } from "./packet-text.ts";
 import type { PacketContext, RequestPacket } from "./packet.ts";

@@ -1,6 +1,6 @@
-import type { Bag, Json } from "../contract/index.ts";
+import { type Bag, isBag, type Json } from "../contract/index.ts";
 import { CONTEXT_TEXTS, fitsContext, isContext, isText } from "./packet-echo.ts";
-import { isBag, memberOf } from "./packet-json.ts";
+import { memberOf } from "./packet-json.ts";
 import { CONTEXT_BYTES, ID_BYTES, INTENT_BYTES, STATE_TIMEOUT_MS } from "./packet-limits.ts";
 import type { PacketIssue } from "./packet-text.ts";
 import type { ActorOptions, PacketContext, Persistence, RequestPacket, RequestType } from "./packet.ts";

@@ -1,9 +1,5 @@
 import type { Bag, Json } from "../contract/index.ts";
 
-export function isBag(value: unknown): value is Bag {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 export function isList(value: Json | undefined): value is readonly Json[] {
   return Array.isArray(value);
 }

@@ -1,6 +1,5 @@
 import type { RunContext, WorkContext } from "../actor/index.ts";
-import type { ActorId, Bag, Log, Message, Progress, Viewer } from "../contract/index.ts";
-import { isBag } from "./packet-json.ts";
+import { type ActorId, type Bag, isBag, type Log, type Message, type Progress, type Viewer } from "../contract/index.ts";
 import type { ForeignServer } from "./capability.ts";
 import type { KeptDraft } from "./kept-state.ts";
 import type { PacketContext } from "./packet.ts";

@@ -3,9 +3,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { createServer as createTcpServer, type Socket } from "node:net";
 import type { AddressInfo } from "node:net";
 import { type WebSocket, WebSocketServer } from "ws";
-import type { Json } from "../contract/index.ts";
+import { isBag, type Json } from "../contract/index.ts";
 import { PACKET_PROTOCOL } from "./doors.ts";
-import { isBag } from "./packet-json.ts";
 
 /** What a client has sent, and how to answer it. */
 export interface Heard {

@@ -1,9 +1,9 @@
-import type { Bag, Caller, Json } from "../contract/index.ts";
+import { type Bag, type Caller, isBag, type Json } from "../contract/index.ts";
 import { guestOf, viewerOf } from "./viewer-of.ts";
 import type { McpTunnel } from "./mcp-tunnel.ts";
 import { PacketError } from "./packet-error.ts";
 import type { PacketSession, Reception } from "./packet-flow.ts";
-import { isBag, memberOf } from "./packet-json.ts";
+import { memberOf } from "./packet-json.ts";
 import type { RequestPacket, ReplyPacket } from "./packet.ts";
 import { readPacket } from "./read-packet.ts";
 import { errorTo, heartbeatTo, progressOf, responseTo } from "./reply.ts";

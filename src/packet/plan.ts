@@ -1,6 +1,5 @@
-import type { Bag } from "../contract/index.ts";
+import { type Bag, isBag } from "../contract/index.ts";
 import type { Capability } from "./capability.ts";
-import { isBag } from "./packet-json.ts";
 import { PacketError } from "./packet-error.ts";
 import type { Ran, RunOptions } from "./running.ts";
 

@@ -1,6 +1,5 @@
-import type { Json } from "../contract/index.ts";
+import { isBag, type Json } from "../contract/index.ts";
 import { isContext } from "./packet-echo.ts";
-import { isBag } from "./packet-json.ts";
 import { PACKET_VERSION, REPLY_TYPES, type ReplyPacket } from "./packet.ts";
 
 /** What a server sent, as the packet it is. Undefined: it is none. Fields that version 1.0 does not name are dropped. */

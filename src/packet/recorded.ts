@@ -1,9 +1,9 @@
-import type { Clock, Json } from "../contract/index.ts";
+import { type Clock, isBag, type Json } from "../contract/index.ts";
 import type { ForeignResult, ForeignServer } from "./capability.ts";
 import type { ForeignCaller } from "./foreign-options.ts";
 import type { ForeignServers } from "./foreign-servers.ts";
 import { PacketError } from "./packet-error.ts";
-import { isBag, isList } from "./packet-json.ts";
+import { isList } from "./packet-json.ts";
 import { reasonOf } from "./reason-of.ts";
 
 /** Of arguments and of a result, as JSON: what is more is left out of the record. */

@@ -1,7 +1,7 @@
-import { type Bag, type Json, TroupeError } from "../contract/index.ts";
+import { type Bag, isBag, type Json, TroupeError } from "../contract/index.ts";
 import type { PacketEcho } from "./packet-echo.ts";
 import type { PacketError } from "./packet-error.ts";
-import { isBag, memberOf } from "./packet-json.ts";
+import { memberOf } from "./packet-json.ts";
 import { PACKET_VERSION, type ReplyPacket, type ReplyType } from "./packet.ts";
 
 /** What a reply tells beside its request's own fields. */

@@ -1,4 +1,4 @@
-import { isBag } from "./packet-json.ts";
+import { isBag } from "../contract/index.ts";
 
 /** The fields of those names that a value does not have: absent and null are the same. */
 export function missing(names: readonly string[], value: unknown): string[] {

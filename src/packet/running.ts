@@ -4,6 +4,7 @@ import {
   type CancelSignal,
   type Clock,
   type Entropy,
+  isBag,
   type Json,
   type Log,
   type Progress,
@@ -13,7 +14,7 @@ import {
 import { checkJson } from "../source/index.ts";
 import { refusalOf } from "./engine-error.ts";
 import type { Actors } from "./actors.ts";
-import { isBag, jsonCopy } from "./packet-json.ts";
+import { jsonCopy } from "./packet-json.ts";
 import type { Capabilities } from "./capabilities.ts";
 import type { Capability, ExecutionContext } from "./capability.ts";
 import type { Emitted } from "./effect.ts";

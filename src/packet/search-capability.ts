@@ -1,9 +1,9 @@
 import { actorId, keyOf } from "../actor/index.ts";
-import type { ActorId, Bag, Engine, Json } from "../contract/index.ts";
+import { type ActorId, type Bag, type Engine, isBag, type Json } from "../contract/index.ts";
 import type { Acts, Capability, ExecutionContext } from "./capability.ts";
 import { capability } from "./define-capability.ts";
 import { PacketError } from "./packet-error.ts";
-import { isBag, memberOf } from "./packet-json.ts";
+import { memberOf } from "./packet-json.ts";
 import { searchIndex, type Search, type SearchKind } from "./search/index.ts";
 
 /** How long a search waits for what was said just now. */

@@ -2,6 +2,7 @@ import {
   type CallOptions,
   type Catalogue,
   type Engine,
+  isBag,
   type Json,
   type Log,
   type OfferRef,
@@ -15,7 +16,6 @@ import { ActorWatch, type WatchedKind } from "./actor-watch.ts";
 import type { Actors } from "./actors.ts";
 import type { Capability } from "./capability.ts";
 import { PacketError } from "./packet-error.ts";
-import { isBag } from "./packet-json.ts";
 import { actorUri, type Expose, makeToolBook, type ToolBook } from "./tool-book.ts";
 import { type Calling, callTool } from "./tool-call.ts";
 import { NOTHING_THERE } from "./tool-reply.ts";

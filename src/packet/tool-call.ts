@@ -1,10 +1,10 @@
-import type { Bag, CallOptions, Reply, Viewer } from "../contract/index.ts";
+import { type Bag, type CallOptions, isBag, type Reply, type Viewer } from "../contract/index.ts";
 import { checkJson } from "../source/index.ts";
 import type { Capabilities } from "./capabilities.ts";
 import type { Capability, OfferedTool } from "./capability.ts";
 import { AnswersNeeded } from "./engine-error.ts";
 import { PacketError } from "./packet-error.ts";
-import { isBag, isList, memberOf } from "./packet-json.ts";
+import { isList, memberOf } from "./packet-json.ts";
 import { missing } from "./required.ts";
 import { lackOf, type Ran, type RunOptions } from "./running.ts";
 import type { BookedTool } from "./tool-book.ts";

@@ -1,7 +1,7 @@
-import type { Bag, Caller, Channel, Connection, Gateway, Json } from "../contract/index.ts";
+import { type Bag, type Caller, type Channel, type Connection, type Gateway, isBag, type Json } from "../contract/index.ts";
 import { isId, type RpcId } from "./mcp-message.ts";
 import { PacketError } from "./packet-error.ts";
-import { isBag, memberOf } from "./packet-json.ts";
+import { memberOf } from "./packet-json.ts";
 
 interface Waiting {
   readonly resolve: (response: Bag) => void;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import type { Bag, Json } from "../contract/index.ts";
+import { isBag, type Json } from "../contract/index.ts";
 import { INDEX, PAGE_BYTES, readPage, readPages } from "./map-page.ts";
 import { BetweenWrites, MapText } from "./map-text.fixture.ts";
 import { PagedMap } from "./paged-map.ts";
@@ -55,8 +55,6 @@ const step = anyStep.map((one) => ({
   ...one,
   [fc.toStringMethod]: () => JSON.stringify(one).replaceAll(/(.)\1{99,}/gu, (run, unit) => `${unit}*${run.length}`),
 }));
-
-const isBag = (of: Json | undefined): of is Bag => typeof of === "object" && of !== null && !Array.isArray(of);
 
 const atOf = (of: Json | undefined): number | undefined => {
   const at: unknown = Object(of)["at"];

@@ -2,8 +2,7 @@
  * A small ordered map kept in pages, from text to JSON, in the order of UTF-16 code units. What an operation writes is
  * bounded whatever the map holds: every write is replicated, and every read may be a round trip.
  */
-import { EngineError, type Bag, type Json } from "../contract/index.ts";
-import { isObject } from "./is-object.ts";
+import { type Bag, EngineError, isBag, type Json } from "../contract/index.ts";
 import { fieldOf, leastOf, placeIn, type Entry } from "./map-page.ts";
 import { LIST_ENTRIES, PagedReader } from "./paged-reader.ts";
 import { PagesDraft, type PageWrites } from "./pages-draft.ts";
@@ -146,5 +145,3 @@ async function set(draft: PagesDraft, entry: Entry): Promise<void> {
   draft.lower(at, (field) => fieldOf(entry, field));
   await draft.split(at);
 }
-
-const isBag = (value: Json | undefined): value is Bag => isObject(value) && !Array.isArray(value);

@@ -1,5 +1,13 @@
-import { changedSession, EngineError, StoreError, type Bag, type Json, type SessionRow, type SessionStore } from "../contract/index.ts";
-import { isObject } from "./is-object.ts";
+import {
+  type Bag,
+  changedSession,
+  EngineError,
+  isBag,
+  type Json,
+  type SessionRow,
+  type SessionStore,
+  StoreError,
+} from "../contract/index.ts";
 import type { MapClient } from "./map-client.ts";
 import { MAP_KEY_LENGTH } from "./map-object.ts";
 
@@ -67,7 +75,6 @@ export function asked(): { <T>(run: () => Promise<T>): Promise<T>; close(): void
 
 const bagOf = (row: SessionRow): Bag => ({ ...row });
 
-const isBag = (value: unknown): value is Bag => isObject(value) && !Array.isArray(value);
 const areTexts = (value: unknown): value is readonly string[] => Array.isArray(value) && value.every((text) => typeof text === "string");
 
 function rowOf(value: Json | undefined): SessionRow | undefined {

@@ -1,8 +1,4 @@
-import type { Json } from "../contract/index.ts";
-
-function isBag(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
+import { isBag, type Json } from "../contract/index.ts";
 
 /** Equal as JSON: the order of an object's keys means nothing. */
 export function sameJson(a: unknown, b: unknown): boolean {

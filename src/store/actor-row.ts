@@ -1,7 +1,7 @@
 import { crc32 } from "node:zlib";
 import type { SQLOutputValue } from "node:sqlite";
-import type { Json, Row, SetWake, Status } from "../contract/index.ts";
-import { actorId, damaged, int, isBag, maybeText, parsed, text } from "./column.ts";
+import { isBag, type Json, type Row, type SetWake, type Status } from "../contract/index.ts";
+import { actorId, damaged, int, maybeText, parsed, text } from "./column.ts";
 
 type Columns = Record<string, SQLOutputValue>;
 

@@ -1,4 +1,4 @@
-import { StoreError, type ActorId, type Bag, type Json } from "../contract/index.ts";
+import { StoreError, type ActorId, type Json } from "../contract/index.ts";
 
 /** `data.seq` is the event that cannot be read, where it is one. */
 export const damaged = (what: string, cause?: unknown, data?: { readonly seq: number }): StoreError =>
@@ -34,8 +34,6 @@ export function parsed(value: unknown): Json {
     throw damaged("a row is not what was written", error);
   }
 }
-
-export const isBag = (value: Json | undefined): value is Bag => typeof value === "object" && value !== null && !Array.isArray(value);
 
 export const actorId = (kind: unknown, key: unknown): ActorId => `${text(kind)}/${text(key)}`;
 

@@ -6,8 +6,8 @@
 import type { DatabaseSync } from "node:sqlite";
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
-import { changedSession, StoreError, type Json, type SessionRow, type SessionStore, type StreamStore } from "../contract/index.ts";
-import { damaged, int, isBag, parsed, text } from "./column.ts";
+import { changedSession, isBag, type Json, type SessionRow, type SessionStore, StoreError, type StreamStore } from "../contract/index.ts";
+import { damaged, int, parsed, text } from "./column.ts";
 import { migrate } from "./migrate.ts";
 import { openDatabase } from "./open-database.ts";
 import { storeFault } from "./sqlite-error.ts";

@@ -1,8 +1,9 @@
 import {
-  DEFAULT_POLICY,
   type ActorId,
   type Bag,
   type Behaviour,
+  DEFAULT_POLICY,
+  isBag,
   type Json,
   type Message,
   type Outgoing,
@@ -26,7 +27,6 @@ export interface Hooks {
 }
 
 const text = (value: Json | undefined): string => (typeof value === "string" ? value : JSON.stringify(value ?? null));
-const isBag = (value: Json | undefined): value is Bag => typeof value === "object" && value !== null && !Array.isArray(value);
 const isId = (value: string): value is ActorId => value.includes("/");
 const bag = (value: Json | undefined): Bag => (isBag(value) ? value : {});
 const count = (value: Json | undefined): number => (typeof value === "number" ? value : 1);

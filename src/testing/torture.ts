@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import {
-  DEFAULT_POLICY,
   type ActorId,
-  type Bag,
   type Behaviour,
   type ChainEvent,
   type Clock,
+  DEFAULT_POLICY,
   type Engine,
   type Entropy,
+  isBag,
   type Json,
   type Outgoing,
   type Reply,
@@ -26,7 +26,6 @@ export interface Account {
 
 const ACCOUNTS: readonly ActorId[] = ["account/a", "account/b", "account/c", "account/d"];
 
-const isBag = (value: unknown): value is Bag => typeof value === "object" && value !== null && !Array.isArray(value);
 const numberOf = (value: Json | undefined): number => (typeof value === "number" ? value : 0);
 const textOf = (value: Json | undefined): string => (typeof value === "string" ? value : "");
 const accountOf = (value: Json | undefined): ActorId => ACCOUNTS.find((id) => id === value) ?? "account/a";

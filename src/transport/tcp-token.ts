@@ -1,4 +1,4 @@
-import type { Bag, Json } from "../contract/index.ts";
+import { type Bag, isBag, type Json } from "../contract/index.ts";
 
 /** Where the token is: `params._meta["troupe/authorization"]` of a request, `metadata["troupe/authorization"]` of a packet, as in the HTTP header. */
 export const AUTHORIZATION_KEY = "troupe/authorization";
@@ -10,8 +10,6 @@ export interface FirstRequest {
   /** The same message without the token. */
   readonly frame: string;
 }
-
-const isBag = (value: unknown): value is Bag => typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Takes the token out of a message, so that nothing behind the door ever holds it. Undefined: this is not a JSON object, or one too deep to write again. */
 export function takeToken(line: Uint8Array): FirstRequest | undefined {

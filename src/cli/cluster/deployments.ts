@@ -1,4 +1,5 @@
-import { isBag, textOr } from "../bag.ts";
+import { isBag } from "../../contract/index.ts";
+import { textOr } from "../text-or.ts";
 import { CommandError, EXIT, notFound } from "../exit-code.ts";
 import { type AdminAnswer, bags, type RestateAdmin, toldBy, unexpected } from "./restate-admin.ts";
 

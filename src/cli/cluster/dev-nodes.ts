@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { textOr } from "../bag.ts";
+import { textOr } from "../text-or.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
 import type { DevClusterOptions } from "./dev-options.ts";
 import { DevNode } from "./dev-node.ts";

@@ -1,8 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { TroupeError } from "../../contract/index.ts";
+import { isBag, TroupeError } from "../../contract/index.ts";
 import type { HostPort } from "../address.ts";
-import { isBag } from "../bag.ts";
 import { type Balancer, startBalancer } from "./balancer.ts";
 
 const FILE = "cluster.json";

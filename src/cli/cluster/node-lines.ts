@@ -1,5 +1,4 @@
-import { type Bag, systemClock } from "../../contract/index.ts";
-import { isBag } from "../bag.ts";
+import { type Bag, isBag, systemClock } from "../../contract/index.ts";
 import { serverLog, type ServerLogLevel } from "../log.ts";
 import { visible } from "../output.ts";
 

@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
-import type { Bag, Clock } from "../../contract/index.ts";
-import { isBag } from "../bag.ts";
+import { type Bag, type Clock, isBag } from "../../contract/index.ts";
 import type { HostPort } from "../address.ts";
 import { endChild, hasEnded } from "./end-child.ts";
 import { endWithProcess } from "./end-with-process.ts";

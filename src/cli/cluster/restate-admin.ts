@@ -1,5 +1,5 @@
-import { type Bag, type Clock, type Json, systemClock } from "../../contract/index.ts";
-import { isBag, textOr } from "../bag.ts";
+import { type Bag, type Clock, isBag, type Json, systemClock } from "../../contract/index.ts";
+import { textOr } from "../text-or.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
 import { boundedText } from "./bounded-text.ts";
 

@@ -1,7 +1,6 @@
 import type { ChildProcess } from "node:child_process";
 import { createInterface } from "node:readline";
-import type { Bag } from "../../contract/index.ts";
-import { isBag } from "../bag.ts";
+import { type Bag, isBag } from "../../contract/index.ts";
 
 export interface RestatePorts {
   readonly ingress: number;

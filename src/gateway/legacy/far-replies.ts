@@ -1,6 +1,6 @@
-import type { Channel, Json, Peers } from "../../contract/index.ts";
+import { type Channel, isBag, type Json, type Peers } from "../../contract/index.ts";
 import { inLog } from "../errors.ts";
-import { isBag, textIn } from "../json.ts";
+import { textIn } from "../json.ts";
 import type { Settings } from "../options.ts";
 import { FarWay } from "./far-way.ts";
 import { Following } from "./following.ts";

@@ -1,8 +1,8 @@
-import type { Bag, Json, Peers } from "../../contract/index.ts";
+import { type Bag, isBag, type Json, type Peers } from "../../contract/index.ts";
 import type { Entry, Lists } from "../../source/index.ts";
 import { fingerprintOf } from "../audience.ts";
 import { Fault } from "../errors.ts";
-import { bagIn, isBag, textIn } from "../json.ts";
+import { bagIn, textIn } from "../json.ts";
 import { classify, type Notification, type Response } from "../json-rpc.ts";
 import type { Settings } from "../options.ts";
 import { FarReplies, FOLLOW, REPLY } from "./far-replies.ts";

@@ -1,8 +1,8 @@
-import type { Bag } from "../../contract/index.ts";
+import { type Bag, isBag } from "../../contract/index.ts";
 import { type Call, type Members, type Refusal, REFUSED_META } from "../call.ts";
 import { toolError } from "../content.ts";
 import { Fault } from "../errors.ts";
-import { isBag, textIn } from "../json.ts";
+import { textIn } from "../json.ts";
 import { EXTENSION } from "../questions.ts";
 import { eraOf } from "../revision.ts";
 

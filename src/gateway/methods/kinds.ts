@@ -1,9 +1,9 @@
-import { TroupeError, type Bag, type Json } from "../../contract/index.ts";
+import { type Bag, isBag, type Json, TroupeError } from "../../contract/index.ts";
 import { complaintAbout } from "../arguments.ts";
 import { type Call, type Members, type Refusal, REFUSED_META } from "../call.ts";
 import { promptMembers, resourceMembers, toolError, toolMembers } from "../content.ts";
 import { failureData, Fault, faultOf } from "../errors.ts";
-import { EMPTY, isArray, isBag, textIn } from "../json.ts";
+import { EMPTY, isArray, textIn } from "../json.ts";
 import { MAX_URI, type OfferIndex, type Target } from "../offers.ts";
 
 /** What the three acting methods differ in. */

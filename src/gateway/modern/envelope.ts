@@ -1,8 +1,7 @@
-import type { Bag, LogLevel } from "../../contract/index.ts";
+import { type Bag, isBag, type LogLevel } from "../../contract/index.ts";
 import { isLogLevel } from "../aside.ts";
 import { canOf } from "../envelope.ts";
 import { Fault } from "../errors.ts";
-import { isBag } from "../json.ts";
 import { isModernRevision, MODERN_REVISIONS, type ModernRevision, type Revision } from "../revision.ts";
 
 export const VERSION_META = "io.modelcontextprotocol/protocolVersion";

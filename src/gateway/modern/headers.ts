@@ -1,7 +1,6 @@
 import { fromBase64, textOf } from "../../platform/index.ts";
-import type { Bag, Exchange, Json, Offer } from "../../contract/index.ts";
+import { type Bag, type Exchange, isBag, type Json, type Offer } from "../../contract/index.ts";
 import { Fault, type Reason } from "../errors.ts";
-import { isBag } from "../json.ts";
 import type { Request } from "../json-rpc.ts";
 
 type Header = Exchange["header"];

@@ -1,8 +1,8 @@
 import { base64urlOf, fromBase64, hmacSha256, sameBytes, sha256Base64url, textOf, utf8Of } from "../../platform/index.ts";
-import type { Bag, Json } from "../../contract/index.ts";
+import { type Bag, isBag, type Json } from "../../contract/index.ts";
 import type { Call } from "../call.ts";
 import { Fault } from "../errors.ts";
-import { canonical, EMPTY, isBag } from "../json.ts";
+import { canonical, EMPTY } from "../json.ts";
 import type { Settings } from "../options.ts";
 import { type AskMethod, isAskMethod } from "../questions.ts";
 

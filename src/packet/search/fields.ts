@@ -1,5 +1,5 @@
-import { type Json, type Policy, REDACTED, TroupeError } from "../../contract/index.ts";
-import { isBag, isList } from "../packet-json.ts";
+import { isBag, type Json, type Policy, REDACTED, TroupeError } from "../../contract/index.ts";
+import { isList } from "../packet-json.ts";
 import { clean, cut, joined, type Marked } from "./text.ts";
 
 /** A kind of actor whose texts are searchable. */

@@ -1,5 +1,4 @@
-import { type ChainEvent, type Json, TroupeError } from "../../contract/index.ts";
-import { isBag } from "../packet-json.ts";
+import { type ChainEvent, isBag, type Json, TroupeError } from "../../contract/index.ts";
 import type { SearchKind } from "./fields.ts";
 
 /** What of an event matters here. */

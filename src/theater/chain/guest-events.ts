@@ -1,11 +1,11 @@
-import type { Body, ContentStore, Header, Json } from "../../contract/index.ts";
+import { type Body, type ContentStore, type Header, isBag, type Json } from "../../contract/index.ts";
 import type { WitValue } from "../../wasm/index.ts";
 import { type Printable, printJson } from "../wire/index.ts";
 import { hostEvents } from "./host/index.ts";
 import { KeptValues } from "./kept-values.ts";
 import type { Unlinked } from "./link.ts";
 import { STATE_BYTES } from "./told-lengths.ts";
-import { isBag, printWit } from "./values.ts";
+import { printWit } from "./values.ts";
 import { noted, updated, wasmCall, wasmError, wasmResult } from "./wasm-events.ts";
 
 type Get = ContentStore["get"];

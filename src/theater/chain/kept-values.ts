@@ -1,7 +1,6 @@
-import type { ContentStore, Json } from "../../contract/index.ts";
+import { type ContentStore, isBag, type Json } from "../../contract/index.ts";
 import { ContentGone, unkept, type WitValue } from "../../wasm/index.ts";
 import { EVENT_BYTES, VALUE_BYTES } from "./told-lengths.ts";
-import { isBag } from "./values.ts";
 
 type Bag = { readonly [key: string]: Json };
 const isList = (value: Json | undefined): value is readonly Json[] => Array.isArray(value);

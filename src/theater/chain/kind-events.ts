@@ -1,8 +1,7 @@
 import { sha256 } from "../../chain/index.ts";
-import type { Body, Header, Json } from "../../contract/index.ts";
+import { type Body, type Header, isBag, type Json } from "../../contract/index.ts";
 import { STATE_BYTES, VALUE_BYTES } from "./told-lengths.ts";
 import type { Unlinked } from "./link.ts";
-import { isBag } from "./values.ts";
 import { wasmCall, wasmError, wasmResult } from "./wasm-events.ts";
 
 interface Part {

@@ -1,5 +1,5 @@
 import { readBody, readHeader } from "../../chain/index.ts";
-import type { Body, ChainEvent, ContentStore, Header, Json } from "../../contract/index.ts";
+import { type Body, type ChainEvent, type ContentStore, type Header, isBag, type Json } from "../../contract/index.ts";
 import { GUEST } from "../../wasm/index.ts";
 import type { TheaterEvent } from "../theater-stage.ts";
 import { guestEvents } from "./guest-events.ts";
@@ -7,7 +7,6 @@ import { kindEvents } from "./kind-events.ts";
 import { link, type Unlinked } from "./link.ts";
 import { Pace } from "./pace.ts";
 import { stateAfter } from "./told-state.ts";
-import { isBag } from "./values.ts";
 import { loaded, noted } from "./wasm-events.ts";
 
 /** What an event takes besides its bytes, as if it were bytes. */

@@ -1,4 +1,3 @@
-import type { Json } from "../../contract/index.ts";
 import type { WitValue } from "../../wasm/index.ts";
 import type { Printable } from "../wire/index.ts";
 
@@ -26,6 +25,3 @@ export const count = (value: WitValue): number | bigint => (typeof value === "nu
 export const items = (value: WitValue): readonly WitValue[] => (isList(value) ? value : []);
 export const field = (value: WitValue, name: string): WitValue =>
   typeof value === "object" && !(value instanceof Uint8Array) && !isList(value) && Object.hasOwn(value, name) ? value[name] : undefined;
-
-export const isBag = (value: Json | undefined): value is { readonly [key: string]: Json } =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

@@ -1,9 +1,7 @@
-import type { Body, ContentStore, Json } from "../../contract/index.ts";
+import { type Body, type ContentStore, isBag, type Json } from "../../contract/index.ts";
 import { unkept } from "../../wasm/index.ts";
 import type { ActorEnd, TheaterEvent } from "../theater-stage.ts";
 
-type Bag = { readonly [key: string]: Json };
-const isBag = (value: unknown): value is Bag => typeof value === "object" && value !== null && !Array.isArray(value);
 const isList = (value: Json | undefined): value is readonly Json[] => Array.isArray(value);
 
 /** A call that failed, which a parent is told of like an end. */

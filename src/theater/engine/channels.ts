@@ -1,4 +1,4 @@
-import type { ActorId, Change, Engine, Entropy, Json } from "../../contract/index.ts";
+import { type ActorId, type Change, type Engine, type Entropy, isBag, type Json } from "../../contract/index.ts";
 import type { ChannelPeer, StageChannel } from "../stage.ts";
 import { StageError } from "../stage.ts";
 import { staged, valueOf } from "./engine-fault.ts";
@@ -102,5 +102,3 @@ export class Channels {
 const ended = (id: string): StageError => new StageError("ChannelClosed", `The channel ${id} has ended: open another.`);
 
 const fieldsOf = (value: unknown): Readonly<Record<string, Json | undefined>> => (isBag(value) ? value : {});
-const isBag = (value: unknown): value is Readonly<Record<string, Json>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

@@ -1,4 +1,4 @@
-import type { Json } from "../../contract/index.ts";
+import { isBag, type Json } from "../../contract/index.ts";
 import { type StageCode, StageError } from "../stage.ts";
 
 /** A guest that computed too long has failed like any other, and what it did is known: `Timeout` would say that it is not. */
@@ -7,9 +7,6 @@ const CODES: Readonly<Partial<Record<string, StageCode>>> = {
   ActorNotRunning: "ActorNotRunning",
   OUTCOME_UNKNOWN: "CommunicationError",
 };
-
-const isBag = (value: unknown): value is Readonly<Record<string, Json>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** What a guest's actor replied. A call that failed leaves an event, so its actor cannot refuse: it says so in its reply. */
 export function guestAnswer(value: unknown): Readonly<Record<string, Json>> {

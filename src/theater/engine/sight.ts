@@ -1,4 +1,4 @@
-import type { ContentStore, Snapshot } from "../../contract/index.ts";
+import { type ContentStore, isBag, type Snapshot } from "../../contract/index.ts";
 import { GUEST, type GuestState } from "../../wasm/index.ts";
 import type { StageActor, StageDetails, StageStatus } from "../stage.ts";
 
@@ -7,9 +7,6 @@ export function guestIn({ id, state }: Pick<Snapshot, "id" | "state">): GuestSta
   if (!id.startsWith(`${GUEST}/`) || !isBag(state)) return undefined;
   return isGuest(state) ? state : undefined;
 }
-
-const isBag = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 const isGuest = (state: Readonly<Record<string, unknown>>): state is Readonly<Record<string, unknown>> & GuestState =>
   typeof state["name"] === "string" && typeof state["manifest"] === "string" && typeof state["status"] === "string";

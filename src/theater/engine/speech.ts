@@ -1,4 +1,4 @@
-import type { Json } from "../../contract/index.ts";
+import { isBag, type Json } from "../../contract/index.ts";
 import { StageError } from "../stage.ts";
 
 /** What an actor that is no guest is told. */
@@ -25,6 +25,3 @@ export function said(data: Uint8Array): Said {
 }
 
 export const bytesOf = (value: unknown): Uint8Array => new TextEncoder().encode(JSON.stringify(value ?? null));
-
-const isBag = (value: unknown): value is Readonly<Record<string, Json>> & { readonly action?: Json } =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

@@ -1,11 +1,9 @@
-import type { Bag, Json } from "../../contract/index.ts";
+import { type Bag, isBag, type Json } from "../../contract/index.ts";
 import { bytesIn } from "./base64.ts";
 import { InvalidArgument } from "./invalid.ts";
 
 // An id is 36 characters, a name a few more: what is longer is nobody's.
 const ID_LENGTH = 1_024;
-
-export const isBag = (value: unknown): value is Bag => typeof value === "object" && value !== null && !Array.isArray(value);
 
 // Own members only: a client may name an argument `constructor`.
 const given = (args: Bag, name: string): Json | undefined => (Object.hasOwn(args, name) ? args[name] : undefined);

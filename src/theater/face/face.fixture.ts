@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Bag, CallOptions, Json, OfferRef, Reply, Source, Viewer } from "../../contract/index.ts";
+import { type Bag, type CallOptions, isBag, type Json, type OfferRef, type Reply, type Source, type Viewer } from "../../contract/index.ts";
 import { SimulatedClock } from "../../testing/index.ts";
 import { theaterFace } from "./face.ts";
 import type { FaceLimits, FaceOptions } from "./options.ts";
@@ -54,8 +54,6 @@ export function faced(limits: Partial<FaceLimits> = {}, more: Partial<FaceOption
   };
   return made;
 }
-
-const isBag = (value: Json): value is Bag => typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** A text that is one. */
 export function textIn(value: unknown): string {

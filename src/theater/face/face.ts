@@ -2,6 +2,7 @@ import {
   type Bag,
   type CallOptions,
   type Catalogue,
+  isBag,
   type Json,
   type OfferRef,
   type Reply,
@@ -10,7 +11,6 @@ import {
   systemClock,
   type Viewer,
 } from "../../contract/index.ts";
-import { isBag } from "./arguments.ts";
 import { actorTools } from "./actor-tools.ts";
 import { Bells } from "./bell.ts";
 import { channelTools, receiveTools } from "./channel-tools.ts";

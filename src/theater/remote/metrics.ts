@@ -1,9 +1,8 @@
-import type { Bag, Json } from "../../contract/index.ts";
+import { isBag, type Json } from "../../contract/index.ts";
 import type { StageMetrics } from "../stage.ts";
 
 const NANOSECONDS = 1_000_000;
 
-const isBag = (value: Json | undefined): value is Bag => typeof value === "object" && value !== null && !Array.isArray(value);
 const field = (json: Json | undefined, name: string): Json | undefined =>
   isBag(json) && Object.hasOwn(json, name) ? json[name] : undefined;
 

@@ -1,10 +1,6 @@
-import type { ActorId, Json, Message } from "../../contract/index.ts";
+import { type ActorId, isBag, type Json, type Message } from "../../contract/index.ts";
 import type { Beginning } from "../guest-options.ts";
 import type { ChannelEnd } from "../guest-state.ts";
-
-type Bag = { readonly [key: string]: Json };
-
-export const isBag = (json: Json | undefined): json is Bag => typeof json === "object" && json !== null && !Array.isArray(json);
 
 /** Of a message's arguments: undefined where they are no text, or not there. */
 export function textIn({ args }: Message, name: string): string | undefined {

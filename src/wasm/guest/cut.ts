@@ -4,11 +4,11 @@
  * C3: its turn is dropped, and all it gathered. What it did meanwhile lasts all the same, so a message of its own tells the
  * actor, which leaves an event with the record and takes the children that were born. Channels are closed at their other ends.
  */
-import type { ActorId, Json } from "../../contract/index.ts";
+import { type ActorId, isBag, type Json } from "../../contract/index.ts";
 import type { CallHost } from "../host/call-host.ts";
 import type { GuestState } from "../guest-state.ts";
 import { lives } from "../host/target.ts";
-import { isBag, isOwn } from "./arguments.ts";
+import { isOwn } from "./arguments.ts";
 import type { Handler } from "./conversation.ts";
 import { isGuestState } from "./is-guest-state.ts";
 import { recordOf } from "./record.ts";

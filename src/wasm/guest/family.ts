@@ -1,7 +1,7 @@
 /** What becomes of children, as `supervisor-handlers` has it. */
-import type { ActorId } from "../../contract/index.ts";
+import { type ActorId, isBag } from "../../contract/index.ts";
 import type { GuestState } from "../guest-state.ts";
-import { bytesIn, isBag, textIn } from "./arguments.ts";
+import { bytesIn, textIn } from "./arguments.ts";
 import type { Handler } from "./conversation.ts";
 import type { Entered } from "./room.ts";
 import { runs } from "./run-guest.ts";

@@ -1,7 +1,6 @@
-import type { ContentStore, Json } from "../../contract/index.ts";
+import { type ContentStore, isBag, type Json } from "../../contract/index.ts";
 import { unkeptText } from "../kept.ts";
 import { EXPORTS, type ExportName } from "../world/interfaces.ts";
-import { isBag } from "./arguments.ts";
 
 /** What an event keeps of a guest's call. */
 export interface GuestRecord {

@@ -1,9 +1,18 @@
 /** Guests' calls run again from their chain. */
 import { apply, readBody, readHeader } from "../../chain/index.ts";
-import type { ActorId, Body, ChainEvent, ContentStore, Digest, Json, Message } from "../../contract/index.ts";
+import {
+  type ActorId,
+  type Body,
+  type ChainEvent,
+  type ContentStore,
+  type Digest,
+  isBag,
+  type Json,
+  type Message,
+} from "../../contract/index.ts";
 import type { GuestState } from "../guest-state.ts";
 import { ContentGone, unkept } from "../kept.ts";
-import { beginningIn, isBag } from "./arguments.ts";
+import { beginningIn } from "./arguments.ts";
 import { type Again, differences, type Ended, type GuestMismatch } from "./differences.ts";
 import { isGuestState } from "./is-guest-state.ts";
 import type { Program } from "./library.ts";

@@ -1,4 +1,4 @@
-import type { Json } from "../../contract/index.ts";
+import { isBag, type Json } from "../../contract/index.ts";
 
 const DEEPEST = 64;
 
@@ -18,9 +18,6 @@ function parsed(bytes: Uint8Array): Json | undefined {
     return undefined;
   }
 }
-
-const isBag = (json: Json | undefined): json is { readonly [key: string]: Json } =>
-  typeof json === "object" && json !== null && !Array.isArray(json);
 
 /** What the engine takes: neither too deep, nor with half a character in it. */
 function isPlain(json: Json, deeper: number): boolean {

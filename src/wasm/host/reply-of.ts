@@ -1,4 +1,4 @@
-import type { Json, Reply } from "../../contract/index.ts";
+import { isBag, type Json, type Reply } from "../../contract/index.ts";
 
 /** What was answered. Throws why nothing was. */
 export function replyOf(reply: Reply): Json {
@@ -14,6 +14,3 @@ export function guestReplyOf(reply: Reply): Json {
   const { code, message } = answer["failed"];
   throw new Error(`${typeof code === "string" ? code : "ActorError"}: ${typeof message === "string" ? message : "it failed"}`);
 }
-
-const isBag = (json: Json | undefined): json is { readonly [key: string]: Json } =>
-  typeof json === "object" && json !== null && !Array.isArray(json);

@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import { type MessagePort, receiveMessageOnPort } from "node:worker_threads";
 import { performance } from "node:perf_hooks";
+import type { ToWorker } from "./protocol.ts";
 
 /** To wake a thread takes as long: whoever asks again at once need not wait for that. */
 const LINGER_MS = 0.1;
@@ -9,7 +10,7 @@ const LINGER_MS = 0.1;
  * Hears each message in order, and looks a moment for the next before the thread sleeps. On one processor that moment
  * would be the sender's.
  */
-export function hearFrom<T>(port: MessagePort, hear: (message: T) => void): void {
+export function hearFrom(port: MessagePort, hear: (message: ToWorker) => void): void {
   let looking = false;
   const look = async (): Promise<void> => {
     looking = true;
@@ -24,7 +25,7 @@ export function hearFrom<T>(port: MessagePort, hear: (message: T) => void): void
     looking = false;
   };
   const lingers = availableParallelism() > 1;
-  port.on("message", (message: T) => {
+  port.on("message", (message: ToWorker) => {
     hear(message);
     if (lingers && !looking) void look();
   });

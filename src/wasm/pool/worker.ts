@@ -1,7 +1,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { hearFrom } from "./linger.ts";
 import { Meter } from "./meter.ts";
-import type { FromWorker, Start, ToWorker } from "./protocol.ts";
+import type { FromWorker, Start } from "./protocol.ts";
 import { Recorder } from "./recorder.ts";
 import { Room } from "./room.ts";
 
@@ -10,4 +10,4 @@ if (port === null) throw new Error("This file is what a sandbox's worker runs: c
 const start: Start = workerData;
 const post = (message: FromWorker, transfer: readonly ArrayBuffer[]): void => port.postMessage(message, transfer);
 const room = new Room(new Meter(start.meter), new Recorder(start.recorder), post);
-hearFrom(port, (message: ToWorker) => room.hear(message));
+hearFrom(port, (message) => room.hear(message));

@@ -12,6 +12,8 @@ export interface Content {
   readonly structured?: Json;
   /** Said to the client as it is; absent, nothing is. */
   readonly isError?: boolean;
+  /** `_meta` of the result. */
+  readonly meta?: Bag;
 }
 
 /** A resource's bytes, written by `blob()`. */

@@ -26,8 +26,8 @@ export interface CallOptions {
 
 /** What the gateway serves: a cast of actors, a registry, an AgenticService, a remote Theater; and merge and prefix of these. */
 export interface Source {
-  /** Text for the client's model, part of the initialize and discover results. */
-  readonly instructions?: string;
+  /** Text for the client's model, part of the initialize and discover results. Asked each time: some sources learn theirs. */
+  readonly instructions?: string | undefined;
   surface(viewer: Viewer): Surface | Promise<Surface>;
   /**
    * The catalogue that `surface` would have now, where it is known without looking at any state: a call then finds its

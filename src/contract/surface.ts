@@ -29,6 +29,11 @@ export interface Offer {
   readonly readOnly: boolean;
   /** A tool whose source checks the arguments and says what is wrong with them. Absent: the gateway does, by `inputSchema`. */
   readonly checksArguments?: boolean;
+  /**
+   * A template of any level, whose source is given what each expression stands for as the URI has it, still encoded, by the
+   * expression's own text (`+path`, `?q,page`). Absent: level 1, decoded.
+   */
+  readonly rawVariables?: boolean;
 }
 
 /** What a viewer may do and see now. Pure. */

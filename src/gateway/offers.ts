@@ -46,7 +46,8 @@ function build(catalogue: Catalogue): OfferIndex {
     const target: Target = { offer, ref: `resources/${offer.name}`, args: NO_ARGS };
     const { uri, uriTemplate } = offer.definition;
     if (typeof uri === "string" && !fixed.has(uri)) fixed.set(uri, target);
-    if (typeof uriTemplate === "string") templates.push({ text: uriTemplate, target, ...patternOf(uriTemplate) });
+    if (typeof uriTemplate === "string")
+      templates.push({ text: uriTemplate, target, ...patternOf(uriTemplate, offer.rawVariables === true) });
   }
   return {
     tools: byName("tools", catalogue.tools),
@@ -68,15 +69,26 @@ function byName(list: "tools" | "prompts", offers: readonly Offer[]): ReadonlyMa
   return new Map(offers.map((offer) => [offer.name, { offer, ref: `${list}/${offer.name}`, args: NO_ARGS }]));
 }
 
+// RFC 6570 §3.2: what an expression may stand for, by its operator. All of a query is optional.
+const RAW: Readonly<Record<string, string>> = {
+  "+": "(.+)",
+  "#": "(#.*)",
+  ".": "(\\.[^/?#]+)",
+  "/": "((?:/[^/?#]*)+)",
+  ";": "(;[^/?#]+)",
+  "?": "(\\?[^#]*|)",
+  "&": "(&[^#]*|)",
+};
+
 // RFC 6570 level 1: `{name}` stands for percent-encoded text, so never for a slash.
-function patternOf(uriTemplate: string): { readonly pattern: RegExp; readonly names: readonly string[] } {
+function patternOf(uriTemplate: string, raw: boolean): { readonly pattern: RegExp; readonly names: readonly string[] } {
   const names: string[] = [];
   const source = uriTemplate
     .split(/(\{[^{}]+\})/)
     .map((part) => {
       if (!/^\{[^{}]+\}$/.test(part)) return part.replaceAll(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`);
       names.push(part.slice(1, -1));
-      return "([^/?#]+)";
+      return raw ? (RAW[part[1] ?? ""] ?? "([^/?#]+)") : "([^/?#]+)";
     })
     .join("");
   return { pattern: new RegExp(`^${source}$`, "u"), names };
@@ -85,6 +97,7 @@ function patternOf(uriTemplate: string): { readonly pattern: RegExp; readonly na
 function match(template: Template, uri: string): Bag | undefined {
   const found = template.pattern.exec(uri);
   if (found === null) return undefined;
+  if (template.target.offer.rawVariables === true) return Object.fromEntries(template.names.map((name, at) => [name, found[at + 1] ?? ""]));
   try {
     return Object.fromEntries(template.names.map((name, at) => [name, decodeURIComponent(found[at + 1] ?? "")]));
   } catch {

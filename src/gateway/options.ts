@@ -107,7 +107,7 @@ export interface GatewayOptions {
 export interface Settings {
   readonly source: Source;
   readonly info: ServerInfo;
-  readonly instructions: string | undefined;
+  readonly instructions: () => string | undefined;
   readonly sessions: SessionStore;
   readonly streams: StreamStore;
   readonly peers: Peers | undefined;
@@ -150,11 +150,13 @@ export function settle(options: GatewayOptions): Settings {
   if (options.peers !== undefined && options.requestStateKey === undefined)
     throw new TroupeError("DOOR_OPTION", "Several nodes need one requestStateKey: give all of them the same.");
   const profile = PROFILES[options.profile ?? "strict"];
-  const said = [options.instructions, options.source.instructions].filter((text) => text !== undefined && text !== "");
   return {
     source: options.source,
     info: options.info,
-    instructions: said.length === 0 ? undefined : said.join("\n\n"),
+    instructions() {
+      const said = [options.instructions, options.source.instructions].filter((text) => text !== undefined && text !== "");
+      return said.length === 0 ? undefined : said.join("\n\n");
+    },
     sessions: options.sessions ?? noSessions,
     streams: options.streams ?? noStreams,
     peers: options.peers,

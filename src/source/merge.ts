@@ -35,15 +35,17 @@ interface Joined {
 }
 
 class Merged implements Source {
-  readonly instructions?: string;
   readonly #sources: readonly Source[];
   readonly #catalogues: Joined[] = [];
   readonly #surfaces = new WeakMap<Surface, { readonly parts: readonly Surface[]; readonly surface: Surface }[]>();
 
   constructor(sources: readonly Source[]) {
     this.#sources = sources;
-    const texts = sources.flatMap(({ instructions }) => (instructions === undefined || instructions === "" ? [] : [instructions]));
-    if (texts.length > 0) this.instructions = texts.join("\n\n");
+  }
+
+  get instructions(): string | undefined {
+    const texts = this.#sources.flatMap(({ instructions }) => (instructions === undefined || instructions === "" ? [] : [instructions]));
+    return texts.length === 0 ? undefined : texts.join("\n\n");
   }
 
   async surface(viewer: Viewer): Promise<Surface> {

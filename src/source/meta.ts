@@ -49,7 +49,6 @@ const ACT: Offer = {
 };
 
 class Meta implements Source {
-  readonly instructions?: string;
   readonly #source: Source;
   readonly #catalogues = new WeakMap<Catalogue, Catalogue>();
   readonly #surfaces = new WeakMap<Surface, Surface>();
@@ -57,8 +56,11 @@ class Meta implements Source {
 
   constructor(source: Source) {
     this.#source = source;
-    if (source.instructions !== undefined) this.instructions = source.instructions;
     if (source.complete !== undefined) this.complete = (...asked) => source.complete?.(...asked) ?? Promise.resolve([]);
+  }
+
+  get instructions(): string | undefined {
+    return this.#source.instructions;
   }
 
   async surface(viewer: Viewer): Promise<Surface> {

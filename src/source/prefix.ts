@@ -17,7 +17,6 @@ export function prefix(name: string, source: Source, names: Names = dotted): Sou
 }
 
 class Prefixed implements Source {
-  readonly instructions?: string;
   readonly #name: string;
   readonly #source: Source;
   readonly #names: Names;
@@ -29,12 +28,15 @@ class Prefixed implements Source {
     this.#name = name;
     this.#source = source;
     this.#names = names;
-    if (source.instructions !== undefined) this.instructions = source.instructions;
     if (source.complete === undefined) return;
     this.complete = async (viewer, ref, argument, value, others: Bag) => {
       const inner = this.#inside(ref);
       return inner === undefined ? [] : ((await source.complete?.(viewer, inner, argument, value, others)) ?? []);
     };
+  }
+
+  get instructions(): string | undefined {
+    return this.#source.instructions;
   }
 
   async surface(viewer: Viewer): Promise<Surface> {

@@ -51,7 +51,8 @@ function bounded(bag: Bag | undefined): Bag {
 
 /** The members of the initialize result. */
 export function initializeMembers({ settings }: Core, revision: LegacyRevision, offered: Offered): string {
-  const { info, instructions } = settings;
+  const { info } = settings;
+  const instructions = settings.instructions();
   const result = {
     protocolVersion: revision,
     capabilities: capabilitiesOf(settings, revision, offered),

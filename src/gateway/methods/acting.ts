@@ -1,4 +1,4 @@
-import type { Bag, CallOptions, Receipt, Reply, Surface } from "../../contract/index.ts";
+import { type Bag, type CallOptions, CONTENT, isBag, type Json, type Receipt, type Reply, type Surface } from "../../contract/index.ts";
 import { type Call, type Members, type Method, type Outcome, RECEIPT_META, type Refusal, SCOPES } from "../call.ts";
 import { Fault } from "../errors.ts";
 import { bagIn, isArray } from "../json.ts";
@@ -67,13 +67,21 @@ class Acting {
 
   #encode(call: Call, target: Target, reply: Reply): Outcome {
     const kind = this.#kind;
-    if ("ok" in reply) return { members: kind.encode(call, target, reply.ok) };
+    if ("ok" in reply) {
+      const meta = metaIn(reply.ok);
+      return { members: kind.encode(call, target, reply.ok), ...(meta === undefined ? undefined : { meta }) };
+    }
     if ("needs" in reply) return reply;
     if (reply.refused.code === CANNOT_ASK && eraOf(call.revision) === "modern") return cannotAsk(call, [capabilityIn(reply.refused)]);
     if (reply.refused.code === "UNKNOWN") throw kind.unknown(call, target);
     if (reply.refused.code === "INVALID_PARAMS") throw invalidParams(reply.refused);
     return kind.refuse(reply.refused);
   }
+}
+
+/** What an author's content says of itself beside its blocks. */
+function metaIn(value: Json): Bag | undefined {
+  return isBag(value) && isArray(value[CONTENT]) ? bagIn(value, "meta") : undefined;
 }
 
 function invalidParams({ message, data }: Refusal): Fault {

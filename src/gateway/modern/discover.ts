@@ -5,7 +5,8 @@ import { LATEST_MODERN } from "../revision.ts";
 
 /** The members of the discover result. */
 export function discoverMembers(settings: Settings, source: Source, viewer: Viewer): string | Promise<string> {
-  const { instructions, profile } = settings;
+  const { profile } = settings;
+  const instructions = settings.instructions();
   const told = (offered: Offered): string =>
     JSON.stringify({
       supportedVersions: profile.supported,

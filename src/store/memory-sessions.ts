@@ -1,10 +1,38 @@
-import { changedSession, StoreError, type Json, type SessionRow, type SessionStore, type StreamStore } from "../contract/index.ts";
-import { eventId, readEventId, STREAM_BOUNDS, type StreamBounds } from "./stream-bounds.ts";
+import {
+  changedSession,
+  eventId,
+  type Json,
+  readEventId,
+  type SessionRow,
+  type SessionStore,
+  StoreError,
+  STREAM_BOUNDS,
+  type StreamBounds,
+  type StreamStore,
+} from "../contract/index.ts";
+
+/** How much one process holds. */
+export interface MemoryBounds {
+  /** Sessions; of more, the one seen (written to, for streams) longest ago goes. Default 100,000. */
+  readonly sessions?: number;
+}
+
+const MOST_SESSIONS = 100_000;
 
 const closed = (): StoreError => new StoreError("STORE_CLOSED", "The session store is closed. Open it again.");
 
+/** A map's order is that of the last setting: the first is the one set longest ago. */
+function setBounded<T>(map: Map<string, T>, key: string, value: T, most: number): void {
+  map.delete(key);
+  map.set(key, value);
+  for (const oldest of map.keys()) {
+    if (map.size <= most) break;
+    map.delete(oldest);
+  }
+}
+
 /** Sessions of one process: gone with it. */
-export function memorySessionStore(): SessionStore {
+export function memorySessionStore({ sessions: most = MOST_SESSIONS }: MemoryBounds = {}): SessionStore {
   const rows = new Map<string, SessionRow>();
   let open = true;
   const all = (): Map<string, SessionRow> => {
@@ -13,7 +41,7 @@ export function memorySessionStore(): SessionStore {
   };
   return {
     async put(row) {
-      all().set(row.id, row);
+      setBounded(all(), row.id, row, most);
     },
     async get(id) {
       return all().get(id);
@@ -27,7 +55,7 @@ export function memorySessionStore(): SessionStore {
     },
     async touch(id, seenAt) {
       const row = all().get(id);
-      if (row && row.seenAt < seenAt) rows.set(id, { ...row, seenAt });
+      if (row && row.seenAt < seenAt) setBounded(rows, id, { ...row, seenAt }, most);
     },
     async delete(id) {
       all().delete(id);
@@ -50,8 +78,11 @@ interface Stream {
   readonly texts: { readonly n: number; readonly text: string }[];
 }
 
-/** What may be asked for again, as compact text, bounded per stream and session. */
-export function memoryStreamStore(bounds: Partial<StreamBounds> = {}): StreamStore {
+/** What may be asked for again, as compact text, bounded per stream and session, and in sessions. */
+export function memoryStreamStore({
+  sessions: mostSessions = MOST_SESSIONS,
+  ...bounds
+}: Partial<StreamBounds> & MemoryBounds = {}): StreamStore {
   const most: StreamBounds = { ...STREAM_BOUNDS, ...bounds };
   const sessions = new Map<string, Map<string, Stream>>();
   let open = true;
@@ -62,15 +93,9 @@ export function memoryStreamStore(bounds: Partial<StreamBounds> = {}): StreamSto
     async append(session, name, message) {
       check();
       const streams = sessions.get(session) ?? new Map<string, Stream>();
-      sessions.set(session, streams);
+      setBounded(sessions, session, streams, mostSessions);
       const stream = streams.get(name) ?? { last: 0, bytes: 0, texts: [] };
-      // Set again, so that the map's order is that of the last writing.
-      streams.delete(name);
-      streams.set(name, stream);
-      for (const oldest of streams.keys()) {
-        if (streams.size <= most.streams) break;
-        streams.delete(oldest);
-      }
+      setBounded(streams, name, stream, most.streams);
       stream.last += 1;
       const text = JSON.stringify(message);
       stream.texts.push({ n: stream.last, text });

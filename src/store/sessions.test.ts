@@ -55,3 +55,19 @@ test("a file that is no session store is refused in words", async () => {
   assert.throws(() => sqliteSessionStores({ path }), { name: "StoreError", code: "STORE_CORRUPT" });
   assert.throws(() => sqliteSessionStores({ path: join(path, "below") }), { name: "StoreError", code: "STORE_IO" });
 });
+
+test("memory holds a bounded number of sessions, and of sessions with streams: the one seen longest ago goes", async () => {
+  const session = (id: string) => ({ id, protocol: "p", client: {}, capabilities: {}, subscriptions: [], createdAt: 1, seenAt: 1 });
+  await using sessions = memorySessionStore({ sessions: 2 });
+  for (const id of ["a", "b"]) await sessions.put(session(id));
+  await sessions.touch("a", 2);
+  await sessions.put(session("c"));
+  assert.equal(await sessions.get("b"), undefined);
+  assert.deepEqual([(await sessions.get("a"))?.id, (await sessions.get("c"))?.id], ["a", "c"]);
+  await using streams = memoryStreamStore({ sessions: 2 });
+  const [a, b] = [await streams.append("a", "x", 1), await streams.append("b", "x", 1)];
+  await streams.append("a", "x", 2);
+  await streams.append("c", "x", 1);
+  assert.equal(await streams.after("b", b), undefined);
+  assert.equal((await streams.after("a", a))?.messages.length, 1);
+});

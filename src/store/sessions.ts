@@ -6,12 +6,23 @@
 import type { DatabaseSync } from "node:sqlite";
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
-import { changedSession, isBag, type Json, type SessionRow, type SessionStore, StoreError, type StreamStore } from "../contract/index.ts";
+import {
+  changedSession,
+  eventId,
+  isBag,
+  type Json,
+  readEventId,
+  type SessionRow,
+  type SessionStore,
+  StoreError,
+  STREAM_BOUNDS,
+  type StreamBounds,
+  type StreamStore,
+} from "../contract/index.ts";
 import { damaged, int, parsed, text } from "./column.ts";
 import { migrate } from "./migrate.ts";
 import { openDatabase } from "./open-database.ts";
 import { storeFault } from "./sqlite-error.ts";
-import { eventId, readEventId, STREAM_BOUNDS, type StreamBounds } from "./stream-bounds.ts";
 
 /** "TrpS" */
 const APPLICATION = 0x54_72_70_53;

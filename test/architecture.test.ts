@@ -28,7 +28,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   theater: ["contract", "chain", "platform", "source", "transport", "wasm"],
   agentic: ["contract", "source"],
   embed: ["contract", "source", "gateway", "agentic"],
-  testing: ["contract", "source", "gateway", "engine", "store"],
+  testing: ["contract", "source", "gateway", "engine", "store", "agentic"],
   "packet-testing": ["contract", "packet", "engine", "gateway", "testing"],
 };
 

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { actor } from "troupe";
 import { agenticServices, fromAgenticService } from "troupe/agentic";
 import { createGateway } from "troupe/gateway";
-import { createServer } from "troupe/server";
+import { createServer, type ServerOptions } from "troupe/server";
 import { registry } from "troupe/source";
 import {
   assertError,
@@ -28,6 +28,12 @@ const counter = actor("counter", {
   state: z.object({ n: z.int().default(0) }),
   tools: { add: { describe: "Adds one.", run: ({ state }) => `${(state.n += 1)}` } },
 });
+
+const makeGreeter = (options: ServerOptions = {}) => {
+  const own = createServer("greeter", "1.0.0", options);
+  own.tools.register({ name: "greet", description: "Says hello." }, () => "Hello.");
+  return own;
+};
 
 /** Lines without their indentation. */
 const lines = (text: string): readonly string[] =>
@@ -84,7 +90,8 @@ test("what the guide names for those who come from AppTheory is there", async ()
   const [, table = ""] = page.split("## Coming from AppTheory");
   await using server = await testServer([counter]);
   const client = server.client();
-  const there = (name: string): boolean => name in testing || name in server || name in client || name in server.clock;
+  const there = (name: string): boolean =>
+    name in testing || name in server || name in client || name in server.clock || name in server.ids;
   const camel = (name: string): string => name.charAt(0).toLowerCase() + name.slice(1);
   const theirs = Array.from(table.matchAll(/`((?:Assert|Initialize|List|Call|Read|Get)\w*)`/g), ([, name = ""]) => camel(name));
   const ours = Array.from(table.matchAll(/`(?:server\.clock)?(?:server\.)?([a-z]\w+)(?:\(\w*\))?`/g), ([, name = ""]) => name);
@@ -117,12 +124,11 @@ test("the guide's transcript", async () => {
 test("the guide's server: the same in every run, its own ids too", async () => {
   const ids: (string | undefined)[] = [];
   for (const _run of [1, 2]) {
-    await using greeter = await testServer((wires) => {
-      const own = createServer("greeter", "1.0.0", wires);
-      own.tools.register({ name: "greet", description: "Says hello." }, () => "Hello.");
-      return own;
-    });
-    assertToolResult(await greeter.client().callTool("greet"), "Hello.");
+    await using greeter = await testServer(makeGreeter);
+    greeter.ids.queue("first-session");
+    const visitor = greeter.client();
+    assertToolResult(await visitor.callTool("greet"), "Hello.");
+    assert.equal(visitor.sessionId, "first-session");
     const client = greeter.client();
     await client.initialize();
     ids.push(client.sessionId);
@@ -136,7 +142,7 @@ test("each way to a test server", async () => {
   const info = { name: "own", version: "1.0.0" };
   const service = agenticServices({});
   await using gateway = createGateway({ source, info });
-  for (const served of [source, gateway, fromAgenticService(service)]) {
+  for (const served of [source, gateway, service, fromAgenticService(service)]) {
     await using server = await testServer(served);
     assert.ok((await server.client({ era: "modern" }).initialize())["capabilities"]);
   }

@@ -42,7 +42,9 @@ export async function send(gateway: Gateway, { method, headers, body }: StepRequ
   });
   gone.abort();
   const text = textOf(answer);
-  if (head !== undefined) return { status: 200, headers: head, body: text, frames };
+  // What answers a request whose stream is open is the stream's last event.
+  if (head !== undefined && text !== undefined) frames.push({ event: "message", data: text });
+  if (head !== undefined) return { status: 200, headers: head, body: undefined, frames };
   return {
     status: answer.status,
     headers: { ...(text === undefined ? undefined : JSON_HEAD), ...answer.headers },

@@ -1,3 +1,4 @@
+import { type AgenticService, fromAgenticService, isAgenticService } from "../../agentic/index.ts";
 import type { Behaviour, Clock, Engine, Entropy, Gateway, SessionStore, Source, StreamStore } from "../../contract/index.ts";
 import { LocalEngine } from "../../engine/index.ts";
 import { createGateway, type GatewayOptions } from "../../gateway/index.ts";
@@ -7,6 +8,7 @@ import { SimulatedClock, SimulatedEntropy } from "../simulated-clock.ts";
 import type { TestClientOptions } from "./call-options.ts";
 import { TestClient } from "./client.ts";
 import type { Exchanging } from "./http-call.ts";
+import { TestIds } from "./test-ids.ts";
 
 /** What makes a server the same in every run: give it these. */
 export interface Wires {
@@ -24,12 +26,13 @@ export type Holding = { readonly gateway: Exchanging } & Partial<AsyncDisposable
 const GRACE_MS = 60_000;
 
 /**
- * Kinds of actors, for which an engine in memory is made; a source; a function that makes a server of these wires; or a
- * server as it is, with whatever clock and ids it has.
+ * Kinds of actors, for which an engine in memory is made; a source; an AgenticService; a function that makes a server of these
+ * wires, as `createServer` takes them among its options; or a server as it is, with whatever clock and ids it has.
  */
 export type Served =
   | readonly Behaviour[]
   | Source
+  | AgenticService
   | Exchanging
   | Holding
   | ((wires: Wires) => Exchanging | Holding | Promise<Exchanging | Holding>);
@@ -45,7 +48,10 @@ export interface TestServerOptions extends Partial<Omit<GatewayOptions, "source"
 export interface TestServer extends AsyncDisposable {
   readonly exchange: Gateway["exchange"];
   readonly clock: SimulatedClock;
+  /** Randomness of the actors. */
   readonly entropy: SimulatedEntropy;
+  /** By which the server names its sessions and requests: `server.ids.queue("a", "b")`. */
+  readonly ids: TestIds;
   /** Of the actors, where kinds are served. */
   readonly engine: Engine | undefined;
   /** What broke inside, in order: a client is never told what it was. */
@@ -58,13 +64,16 @@ export async function testServer(served: Served, options: TestServerOptions = {}
   const { seed, now, ...gatewayOptions } = options;
   const clock = new SimulatedClock(now);
   const entropy = new SimulatedEntropy(seed);
+  // Of their own, so that what a test queues or resets never names an actor's message.
+  const ids = new TestIds((seed ?? 1) + 1);
   const faults: unknown[] = [];
   await using building = new AsyncDisposableStack();
   const sessions = options.sessions ?? building.use(memorySessionStore());
   const streams = options.streams ?? building.use(memoryStreamStore());
-  const wires: Wires = { clock, entropy, sessions, streams, rateLimit: false };
+  const wires: Wires = { clock, entropy: ids, sessions, streams, rateLimit: false };
   const over = (source: Source): Exchanging =>
     building.use(createGateway({ info: { name: "test-server", version: "1.0.0" }, ...wires, ...gatewayOptions, source }));
+  const told = (error: unknown): void => void faults.push(error);
   let engine: LocalEngine | undefined;
   const make = async (): Promise<Exchanging> => {
     if (typeof served === "function") {
@@ -72,9 +81,9 @@ export async function testServer(served: Served, options: TestServerOptions = {}
       building.defer(async () => void (await Promise.all([own[Symbol.asyncDispose]?.(), clock.advance(GRACE_MS)])));
       return exchanging(own);
     }
+    if (isAgenticService(served)) return over(building.use(fromAgenticService(served, { clock, onFault: told })));
     if (!isKinds(served)) return "exchange" in served || "gateway" in served ? exchanging(served) : over(served);
     const store = building.use(memoryStore({ clock }));
-    const told = (error: unknown): void => void faults.push(error);
     engine = building.use(await LocalEngine.start({ kinds: served, clock, entropy, store, onFault: told }));
     const secret = Uint8Array.from(Buffer.from(entropy.hex(32), "hex"));
     return over(cast({ engine, kinds: served, clock, entropy, handles: { secret }, onFault: told }));
@@ -85,6 +94,7 @@ export async function testServer(served: Served, options: TestServerOptions = {}
   return {
     clock,
     entropy,
+    ids,
     engine,
     faults,
     exchange: (exchange) => made.exchange(exchange),

@@ -1,6 +1,6 @@
-import { isDeepStrictEqual } from "node:util";
 import type { Frame } from "../client/frames.ts";
 import { parsed } from "../client/message.ts";
+import { sameMessage } from "./same-message.ts";
 import type { SameNames } from "./same-names.ts";
 import type { TranscriptAnswer } from "./transcript.ts";
 
@@ -16,6 +16,8 @@ export interface Difference {
 
 interface Judging {
   readonly names: SameNames;
+  /** As it was recorded: event ids are its own. */
+  readonly session: string;
   readonly ignore: readonly string[];
 }
 
@@ -29,27 +31,27 @@ export function differences(step: string, expected: TranscriptAnswer, actual: Tr
     if (was !== undefined && !judging.ignore.includes(name.toLowerCase()) && !sameHeader(name, was, is, judging.names))
       told(`header ${name}`, was, is);
   }
-  if (!isDeepStrictEqual(expected.body_json, actual.body_json)) told("body", expected.body_json, actual.body_json);
+  if (!sameMessage(expected.body_json, actual.body_json, judging.names)) told("body", expected.body_json, actual.body_json);
   const [were, are] = [expected.sse_frames, actual.sse_frames];
   if (were?.length !== are?.length) told("frames", were, are);
   else
     for (const [at, was] of (were ?? []).entries()) {
       const is = are?.[at];
-      if (is === undefined || !sameFrame(was, is, judging.names)) told(`frame ${at + 1}`, was, is);
+      if (is === undefined || !sameFrame(was, is, judging)) told(`frame ${at + 1}`, was, is);
     }
   return found;
 }
 
 function sameHeader(name: string, was: string, is: string | undefined, names: SameNames): boolean {
   if (is === undefined) return false;
-  if (name.toLowerCase() === "mcp-session-id") return names.match(was, is);
+  if (name.toLowerCase() === "mcp-session-id") return names.match("session", was, is);
   if (name.toLowerCase() === "content-type") return was.split(";")[0] === is.split(";")[0];
   return was === is;
 }
 
-function sameFrame(was: Frame, is: Frame, names: SameNames): boolean {
+function sameFrame(was: Frame, is: Frame, { names, session }: Judging): boolean {
   if ((was.event ?? "message") !== (is.event ?? "message") || (was.id === undefined) !== (is.id === undefined)) return false;
-  if (was.id !== undefined && is.id !== undefined && !names.match(was.id, is.id)) return false;
+  if (was.id !== undefined && is.id !== undefined && !names.match(`event of ${session}`, was.id, is.id)) return false;
   const [before, now] = [parsed(was.data), parsed(is.data)];
-  return before === undefined || now === undefined ? was.data === is.data : isDeepStrictEqual(before, now);
+  return before === undefined || now === undefined ? was.data === is.data : sameMessage(before, now, names);
 }

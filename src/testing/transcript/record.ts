@@ -1,16 +1,19 @@
-import type { Bag } from "../../contract/index.ts";
+import { type Bag, isBag } from "../../contract/index.ts";
 import type { TestClientOptions } from "../client/call-options.ts";
 import { TestClient } from "../client/client.ts";
+import type { Frame } from "../client/frames.ts";
 import type { Exchanging, HttpAnswer, HttpCall, HttpRequest } from "../client/http-call.ts";
-import { isBag, parsed } from "../client/message.ts";
+import { parsed } from "../client/message.ts";
 import { settle } from "../simulated-clock.ts";
-import type { Transcript, TranscriptAnswer, TranscriptRequest } from "./transcript.ts";
+import { CountedEvents } from "./counted-events.ts";
+import { setupSeen } from "./setup.ts";
+import type { Transcript, TranscriptAnswer, TranscriptRequest, TranscriptStep } from "./transcript.ts";
 
 export interface RecordOptions {
   /** Default: the name. */
   readonly id?: string;
   readonly name: string;
-  /** Kept as it is, for whoever replays it: what the server has to be. */
+  /** What the server has to be, for whoever replays it. `server` (name, version) and `id_sequence` (sessions) are filled in unless given. */
   readonly setup?: Bag;
   /** Of the client that is recorded; it listens only if told to. */
   readonly client?: TestClientOptions;
@@ -30,19 +33,27 @@ export async function recordTranscript(
   await using client = new TestClient(served, { listen: false, ...how, onCall });
   await run(client);
   await settle();
-  const answers = await Promise.all(calls.map(answered));
+  const events = new CountedEvents();
+  const steps: TranscriptStep[] = [];
+  const answers: TranscriptAnswer[] = [];
+  for (const [at, call] of calls.entries()) {
+    const { request } = call;
+    const session = request.headers["mcp-session-id"] ?? (await call.answer).headers["mcp-session-id"] ?? "";
+    steps.push({ name: nameOf(request, at), request: written(request, (last) => events.of(session, last)) });
+    answers.push(await answered(call, (frame) => events.frame(session, frame)));
+  }
   return {
     id,
     tier: "mcp",
     name,
-    setup: { mcp: setup },
-    input: { mcp: { steps: calls.map(({ request }, at) => ({ name: nameOf(request, at), request: written(request) })) } },
+    setup: { mcp: { ...setupSeen(answers), ...setup } },
+    input: { mcp: { steps } },
     expect: { mcp: { steps: answers } },
   };
 }
 
 /** What came of a call, as a transcript has it. */
-export async function answered({ answer, frames }: HttpCall): Promise<TranscriptAnswer> {
+export async function answered({ answer, frames }: HttpCall, frame = (one: Frame): Frame => one): Promise<TranscriptAnswer> {
   const { status, headers, body, streamed }: HttpAnswer = await answer;
   const json = parsed(body);
   return {
@@ -50,7 +61,7 @@ export async function answered({ answer, frames }: HttpCall): Promise<Transcript
     headers: lists(headers),
     cookies: [],
     is_base64: false,
-    ...(streamed ? { sse_frames: [...frames.all] } : json === undefined ? undefined : { body_json: json }),
+    ...(streamed ? { sse_frames: frames.all.map(frame) } : json === undefined ? undefined : { body_json: json }),
   };
 }
 
@@ -60,8 +71,10 @@ function nameOf({ verb, body }: HttpRequest, at: number): string {
   return `${at + 1}_${(typeof method === "string" ? method : verb.toLowerCase()).replaceAll("/", "_")}`;
 }
 
-function written({ verb, headers, body = "" }: HttpRequest): TranscriptRequest {
-  return { method: verb, path: "/mcp", headers: lists(headers), body: { encoding: "utf8", value: body }, is_base64: false };
+function written({ verb, headers, body = "" }: HttpRequest, eventId: (id: string) => string): TranscriptRequest {
+  const last = headers["last-event-id"];
+  const said = last === undefined ? headers : { ...headers, "last-event-id": eventId(last) };
+  return { method: verb, path: "/mcp", headers: lists(said), body: { encoding: "utf8", value: body }, is_base64: false };
 }
 
 const lists = (headers: Readonly<Record<string, string>>): Readonly<Record<string, readonly string[]>> =>

@@ -3,6 +3,7 @@ import { type Exchanging, HttpCall } from "../client/http-call.ts";
 import { settle } from "../simulated-clock.ts";
 import { type Difference, differences } from "./differences.ts";
 import { answered } from "./record.ts";
+import { renamed } from "./same-message.ts";
 import { SameNames } from "./same-names.ts";
 import type { Transcript, TranscriptRequest, TranscriptStep } from "./transcript.ts";
 
@@ -18,8 +19,9 @@ const ROUNDS = 50;
 const TRANSPORTS_OWN = ["x-request-id", "connection", "cache-control"];
 
 /**
- * Says it all again, and tells what came back differently: nothing, if the list is empty. Session and event ids may be others
- * than recorded, if they are so throughout. Throws where a step goes anywhere but to `/mcp`, or by another verb than POST, GET, DELETE.
+ * Says it all again, and tells what came back differently: nothing, if the list is empty. Ids of sessions, events and questions
+ * and request states may be others than recorded, if they are so throughout. Steps to another path than `/mcp` are whoever's the
+ * server is mounted in, and are left out. Throws where a step has another verb than POST, GET, DELETE.
  */
 export async function replayTranscript(
   served: Exchanging,
@@ -32,10 +34,12 @@ export async function replayTranscript(
   const { steps } = transcript.input.mcp;
   const compare = async (call: HttpCall, at: number): Promise<void> => {
     const [step, expected] = [steps[at], transcript.expect.mcp.steps[at]];
-    if (step !== undefined && expected !== undefined)
-      found.push(...differences(step.name, expected, await answered(call), { names, ignore }));
+    if (step === undefined || expected === undefined) return;
+    const session = sessionIn(step.request.headers) ?? sessionIn(expected.headers) ?? "";
+    found.push(...differences(step.name, expected, await answered(call), { names, session, ignore }));
   };
   for (const [at, step] of steps.entries()) {
+    if (step.request.path !== "/mcp") continue;
     const call = send(served, step, caller, names);
     const over = await Promise.race([call.done.then(() => true), settle(ROUNDS).then(() => false)]);
     if (over) await compare(call, at);
@@ -53,23 +57,26 @@ export async function replayTranscript(
 function send(served: Exchanging, { name, request }: TranscriptStep, caller: Caller, names: SameNames): HttpCall {
   const { method, body } = request;
   if (!isVerb(method)) throw new Error(`${name} is a ${method}, which no MCP endpoint takes: replay POST, GET and DELETE.`);
-  if (request.path !== "/mcp") throw new Error(`${name} goes to ${request.path}: replay what goes to /mcp.`);
   const headers = headersOf(request, names);
-  const sent = { verb: method, headers, ...(body.value === "" ? undefined : { body: body.value }) };
+  const sent = { verb: method, headers, ...(body === undefined || body.value === "" ? undefined : { body: renamed(body.value, names) }) };
   return new HttpCall(served, sent, caller, () => undefined);
 }
 
 const isVerb = (method: string): method is Exchange["verb"] => ["POST", "GET", "DELETE"].includes(method);
 
-const CHOSEN = new Set(["mcp-session-id", "last-event-id"]);
+const sessionIn = (headers: TranscriptRequest["headers"]): string | undefined => headers["mcp-session-id"]?.[0];
 
-// A header sent twice is one that is not there, as a transport hands it on.
-function headersOf({ headers }: TranscriptRequest, names: SameNames): Readonly<Record<string, string>> {
+function headersOf(request: TranscriptRequest, names: SameNames): Readonly<Record<string, string>> {
+  const session = sessionIn(request.headers);
+  const called = (name: string, value: string): string => {
+    if (name === "mcp-session-id") return names.of("session", value);
+    return name === "last-event-id" ? names.of(`event of ${session ?? ""}`, value) : value;
+  };
   return Object.fromEntries(
-    Object.entries(headers).flatMap(([given, values]) => {
+    Object.entries(request.headers).flatMap(([given, values]) => {
       const name = given.toLowerCase();
-      const [value] = values;
-      return value === undefined || values.length > 1 ? [] : [[name, CHOSEN.has(name) ? names.of(value) : value]];
+      // A header sent twice reaches a server as a list.
+      return values.length === 0 ? [] : [[name, values.map((value) => called(name, value)).join(", ")]];
     }),
   );
 }

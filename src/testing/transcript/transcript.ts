@@ -1,6 +1,6 @@
-import type { Bag, Json } from "../../contract/index.ts";
+import { type Bag, isBag, type Json } from "../../contract/index.ts";
 import type { Frame } from "../client/frames.ts";
-import { isBag, isBags } from "../client/message.ts";
+import { isBags } from "../client/message.ts";
 
 type Headers = Readonly<Record<string, readonly string[]>>;
 
@@ -8,8 +8,8 @@ export interface TranscriptRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: Headers;
-  readonly body: { readonly encoding: "utf8"; readonly value: string };
-  readonly is_base64: false;
+  readonly body?: { readonly encoding: "utf8"; readonly value: string };
+  readonly is_base64?: false;
 }
 
 export interface TranscriptStep {
@@ -21,8 +21,8 @@ export interface TranscriptStep {
 export interface TranscriptAnswer {
   readonly status: number;
   readonly headers: Headers;
-  readonly cookies: readonly [];
-  readonly is_base64: false;
+  readonly cookies?: readonly [];
+  readonly is_base64?: false;
   readonly body_json?: Json;
   readonly sse_frames?: readonly Frame[];
 }
@@ -70,9 +70,7 @@ function isStep({ name, request }: Bag): boolean {
     typeof method === "string" &&
     typeof path === "string" &&
     isHeaders(headers) &&
-    isBag(body) &&
-    typeof body["value"] === "string" &&
-    body["encoding"] === "utf8"
+    (body === undefined || (isBag(body) && typeof body["value"] === "string" && body["encoding"] === "utf8"))
   );
 }
 

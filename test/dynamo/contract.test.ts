@@ -1,0 +1,28 @@
+// The contract of session stores holds on DynamoDB.
+import { after } from "node:test";
+import { dynamoSessionStores } from "troupe/dynamo";
+import { sessionSuite, SimulatedClock, streamSuite } from "troupe/testing";
+import { startDynamo } from "./tables.ts";
+
+const dynamo = await startDynamo();
+after(() => dynamo[Symbol.asyncDispose]());
+
+// A place is opened at once: its tables are made ahead, one pair for each test that asks.
+const pairs = await Promise.all(Array.from({ length: 16 }, () => dynamo.tables()));
+const place = () => {
+  const tables = pairs.pop() ?? { client: dynamo.client };
+  return { ...tables, clock: new SimulatedClock(1_000) };
+};
+
+sessionSuite("the DynamoDB session store", {
+  durable: true,
+  place() {
+    const options = place();
+    return { open: () => dynamoSessionStores({ ...options, sweep: true }).sessions, [Symbol.dispose]: () => undefined };
+  },
+});
+
+streamSuite("the DynamoDB stream store", () => {
+  const options = place();
+  return { open: (bounds) => dynamoSessionStores({ ...options, bounds }).streams, [Symbol.dispose]: () => undefined };
+});

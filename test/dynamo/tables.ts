@@ -1,0 +1,43 @@
+// DynamoDB on this machine: in memory, on a free loopback port, with credentials that are none.
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import dynalite from "dynalite";
+import { createSessionTables, type DynamoSessionOptions } from "troupe/dynamo";
+
+export interface Dynamo extends AsyncDisposable {
+  readonly endpoint: string;
+  readonly client: DynamoDBClient;
+  /** Fresh tables of their own. */
+  tables(): Promise<Required<Pick<DynamoSessionOptions, "client" | "table" | "streamTable">>>;
+}
+
+export const NOBODY = { accessKeyId: "nobody", secretAccessKey: "nothing" };
+
+export async function startDynamo(): Promise<Dynamo> {
+  const server = dynalite({ createTableMs: 0, updateTableMs: 0 });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  assert.ok(typeof address === "object" && address !== null);
+  const endpoint = `http://127.0.0.1:${address.port}`;
+  const client = new DynamoDBClient({ endpoint, region: "local", credentials: NOBODY });
+  let made = 0;
+  return {
+    endpoint,
+    client,
+    async tables() {
+      made += 1;
+      const tables = { client, table: `sessions-${made}`, streamTable: `streams-${made}` };
+      await createSessionTables(tables);
+      return tables;
+    },
+    async [Symbol.asyncDispose]() {
+      client.destroy();
+      server.closeAllConnections();
+      await new Promise((resolve) => {
+        server.close(resolve);
+      });
+    },
+  };
+}

@@ -1,9 +1,16 @@
 // The official clients, v1 and v2, over every transport and era, behind one small face.
 import { connect as connectSocket } from "node:net";
 import { join } from "node:path";
-import { Client as ClientV2, ReadBuffer, serializeMessage, StreamableHTTPClientTransport as HttpV2 } from "@modelcontextprotocol/client";
+import {
+  Client as ClientV2,
+  ReadBuffer,
+  serializeMessage,
+  SSEClientTransport as SseV2,
+  StreamableHTTPClientTransport as HttpV2,
+} from "@modelcontextprotocol/client";
 import { StdioClientTransport as StdioV2 } from "@modelcontextprotocol/client/stdio";
 import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
+import { SSEClientTransport as SseV1 } from "@modelcontextprotocol/sdk/client/sse.js";
 import { StdioClientTransport as StdioV1 } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport as HttpV1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { Transport as TransportV1 } from "@modelcontextprotocol/sdk/shared/transport.js";
@@ -196,6 +203,7 @@ export type Which = (typeof CLIENTS)[number];
 /** Where a server is met, or what starts one on standard input and output. */
 export type Way =
   | { readonly http: string }
+  | { readonly sse: string }
   | { readonly tcp: string }
   | { readonly stdio: string; readonly data: string; readonly more?: readonly string[] };
 
@@ -207,7 +215,7 @@ const stdioCommand = (module: string, data: string, more: readonly string[]) => 
 });
 
 const wayName = (way: Way): string =>
-  "http" in way ? "HTTP" : "tcp" in way ? (way.tcp.startsWith("unix:") ? "a Unix socket" : "TCP") : "stdio";
+  "http" in way ? "HTTP" : "sse" in way ? "HTTP+SSE" : "tcp" in way ? (way.tcp.startsWith("unix:") ? "a Unix socket" : "TCP") : "stdio";
 
 const requestInit = ({ headers, fetch }: Manner) => ({
   ...(headers === undefined ? {} : { requestInit: { headers: { ...headers } } }),
@@ -216,12 +224,14 @@ const requestInit = ({ headers, fetch }: Manner) => ({
 
 const transportV1 = (way: Way, manner: Manner) => {
   if ("http" in way) return new HttpV1(new URL(way.http), requestInit(manner));
+  if ("sse" in way) return new SseV1(new URL(way.sse), requestInit(manner));
   if ("tcp" in way) return new SocketTransport(way.tcp);
   return new StdioV1(stdioCommand(way.stdio, way.data, way.more ?? []));
 };
 
 const transportV2 = (way: Way, manner: Manner) => {
   if ("http" in way) return new HttpV2(new URL(way.http), requestInit(manner));
+  if ("sse" in way) return new SseV2(new URL(way.sse), requestInit(manner));
   if ("tcp" in way) return new SocketTransport(way.tcp);
   return new StdioV2(stdioCommand(way.stdio, way.data, way.more ?? []));
 };

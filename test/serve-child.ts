@@ -9,6 +9,7 @@ export const root = resolve(import.meta.dirname, "..");
 export interface Ready {
   readonly http?: string;
   readonly meta?: string;
+  readonly sse?: string;
   readonly tcp?: string;
   readonly data?: string;
   /** Over HTTP; the other is over TCP. */
@@ -32,7 +33,7 @@ const readReady = (line: string): Ready => {
   if (typeof parsed !== "object" || parsed === null) throw new Error(`not a ready line: ${line}`);
   const fields: Readonly<Record<string, unknown>> = { ...parsed };
   return Object.fromEntries(
-    ["http", "meta", "tcp", "data", "packets", "packetsTcp"].flatMap((name) =>
+    ["http", "meta", "sse", "tcp", "data", "packets", "packetsTcp"].flatMap((name) =>
       text(fields[name]) === undefined ? [] : [[name, text(fields[name])]],
     ),
   );

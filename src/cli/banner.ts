@@ -29,6 +29,7 @@ export const banner = (facts: BannerFacts, paint: Painter): string => {
   if (addresses.http !== undefined) {
     row("HTTP", paint("cyan", addresses.http));
     row("", `${addresses.meta} for clients that never ask for the list again`);
+    if (addresses.sse !== undefined) row("", `${addresses.sse} for clients that know HTTP+SSE only`);
   }
   if (addresses.tcp !== undefined) row("TCP", paint("cyan", addresses.tcp));
   if (addresses.packets !== undefined) row("Packets", paint("cyan", addresses.packets));

@@ -8,6 +8,8 @@ export interface ServeOptions {
   readonly http?: HostPort;
   readonly tcp?: HostPort | { readonly path: string };
   readonly stdio?: boolean;
+  /** The deprecated HTTP+SSE transport beside MCP's HTTP. */
+  readonly sse?: boolean;
   readonly data: string;
   readonly engine?: EngineAddress;
   readonly node?: HostPort;
@@ -103,6 +105,7 @@ export const addServeOptions = (command: Command, modules = "<module...>"): Comm
       "Streamable HTTP at [host:]port (default when no other door is named: 127.0.0.1:3000); port 0 picks a free one",
       (text: string) => parseHostPort(text, "--http"),
     )
+    .option("--sse", "beside MCP's HTTP, at /sse: the deprecated HTTP+SSE transport, for clients of 2024-11-05")
     .option("--stdio", "MCP on standard input and output; ends with the input")
     .option("--tcp <address>", "newline-delimited JSON at [host:]port or the path of a Unix socket", (text: string) =>
       parseTcp(text, "--tcp"),

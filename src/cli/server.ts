@@ -20,6 +20,8 @@ import { type KindCount, SERVE_THEM_TOO } from "./unserved.ts";
 export interface Addresses {
   readonly http?: string;
   readonly meta?: string;
+  /** The deprecated HTTP+SSE transport. */
+  readonly sse?: string;
   readonly tcp?: string;
   readonly stdio?: true;
   /** Over HTTP; a WebSocket may be opened there too. */
@@ -190,6 +192,7 @@ export const startServer = async (
     const doorLog = options.json === true ? forLog(log) : withoutAddresses(forLog(log));
     const common = { gateway, log: doorLog, insecure: options.insecure ?? false, ...(auth === undefined ? {} : { auth }) };
     const wantsHttp = options.http ?? (hasOtherDoor(options) ? undefined : { host: "127.0.0.1", port: 3000 });
+    if (options.sse === true && wantsHttp === undefined) throw usage("--sse is beside MCP's HTTP: give --http, too.");
     let http: HttpDoor | undefined;
     let tcp: TcpDoor | undefined;
     let stdio: StdioDoor | undefined;
@@ -197,6 +200,7 @@ export const startServer = async (
       const door = await serveHttp({
         ...common,
         ...wantsHttp,
+        sse: options.sse ?? false,
         ...(options.allowHost === undefined ? {} : { allowedHosts: options.allowHost }),
         ...(options.allowOrigin === undefined ? {} : { allowedOrigins: options.allowOrigin }),
         doors: [...(packetDoor === undefined ? [] : [packetDoor.http]), ...(theaterMount === undefined ? [] : [theaterMount])],
@@ -235,6 +239,7 @@ export const startServer = async (
     return {
       addresses: {
         ...(http === undefined ? {} : { http: http.url, meta: `${http.url}/meta` }),
+        ...(http === undefined || options.sse !== true ? {} : { sse: new URL("/sse", http.url).href }),
         ...(tcp === undefined ? {} : { tcp: tcp.url }),
         ...(stdio === undefined ? {} : { stdio: true as const }),
         ...(http === undefined || packetDoor === undefined ? {} : { packets: new URL(packetDoor.http.path, http.url).href }),

@@ -29,11 +29,11 @@ export interface Doors {
 /** The doors that were asked for. */
 export type Listening<L extends ListenOptions> = { readonly [K in keyof L & keyof Doors]: Doors[K] };
 
-type Common = Pick<ServerOptions, "path" | "auth" | "allowedHosts" | "allowedOrigins" | "clock" | "log">;
+type Common = Pick<ServerOptions, "path" | "auth" | "allowedHosts" | "allowedOrigins" | "sse" | "clock" | "entropy" | "log">;
 
 /** All of them, or none: where one cannot be opened, those before it are closed. */
 export async function openDoors(wanted: ListenOptions, gateway: Gateway, server: Common, ready: () => boolean): Promise<Partial<Doors>> {
-  const { path, auth, allowedHosts, allowedOrigins, clock, log } = server;
+  const { path, auth, allowedHosts, allowedOrigins, sse, clock, entropy, log } = server;
   const every = { gateway, ...(clock === undefined ? {} : { clock }), ...(log === undefined ? {} : { log }) };
   const guarded = { ...every, ...(auth === undefined ? {} : { auth }) };
   const opened: { -readonly [K in keyof Doors]?: Doors[K] } = {};
@@ -45,6 +45,8 @@ export async function openDoors(wanted: ListenOptions, gateway: Gateway, server:
         ...(path === undefined ? {} : { path }),
         ...(allowedHosts === undefined ? {} : { allowedHosts }),
         ...(allowedOrigins === undefined ? {} : { allowedOrigins }),
+        ...(sse === undefined ? {} : { sse }),
+        ...(entropy === undefined ? {} : { entropy }),
         ...given,
         doors: [readiness(ready), ...(given.doors ?? [])],
       });

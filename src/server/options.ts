@@ -5,7 +5,7 @@ import type { OnError } from "./on-error.ts";
 import type { WebLimits, WebOptions } from "../transport/index.ts";
 
 type OfGateway = Omit<GatewayOptions, "source" | "info" | "instructions">;
-type OfWeb = Pick<WebOptions, "path" | "auth" | "allowedHosts" | "allowedOrigins" | "ready">;
+type OfWeb = Pick<WebOptions, "path" | "auth" | "allowedHosts" | "allowedOrigins" | "sse" | "ready">;
 
 /** Beside its name and version. What is not named here is the gateway's and the mounts' own. */
 export interface ServerOptions extends OfGateway, OfWeb {

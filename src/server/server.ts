@@ -52,7 +52,7 @@ class Server implements AsyncDisposable {
       ...rest
     } = options;
     const { clock, log, entropy = systemEntropy } = options;
-    const { path, auth, allowedHosts, allowedOrigins, ready, ...engine } = rest;
+    const { path, auth, allowedHosts, allowedOrigins, sse, ready, ...engine } = rest;
     const timed = clock === undefined ? {} : { clock };
     const own = registry({
       name,
@@ -92,6 +92,8 @@ class Server implements AsyncDisposable {
       ...(auth === undefined ? {} : { auth }),
       ...(allowedHosts === undefined ? {} : { allowedHosts }),
       ...(allowedOrigins === undefined ? {} : { allowedOrigins }),
+      ...(sse === undefined ? {} : { sse }),
+      entropy,
       ...(ready === undefined ? {} : { ready }),
       ...(webLimits === undefined ? {} : { limits: webLimits }),
     });

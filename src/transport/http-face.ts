@@ -137,7 +137,7 @@ export class HttpFace {
     const post = request.method === "POST";
     if (route.mcp && request.method !== "DELETE") {
       const admits = accepts(headers.get("accept"));
-      if (post && !acceptsReply(admits, route)) {
+      if (post && route.bodiless !== true && !acceptsReply(admits, route)) {
         return this.#refuse(request, response, refusal("NOT_ACCEPTABLE", "Send Accept: application/json, text/event-stream."));
       }
       if (!post && !admits.events) return this.#refuse(request, response, refusal("NOT_ACCEPTABLE", "Send Accept: text/event-stream."));

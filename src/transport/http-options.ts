@@ -1,4 +1,4 @@
-import type { Clock, Gateway, HttpMount, Log, SocketMount } from "../contract/index.ts";
+import type { Clock, Entropy, Gateway, HttpMount, Log, SocketMount } from "../contract/index.ts";
 import type { Authenticator } from "./auth/index.ts";
 
 export interface HttpLimits {
@@ -62,11 +62,15 @@ export interface HttpOptions {
   readonly allowedOrigins?: readonly string[];
   /** Beyond loopback without authentication, knowingly. */
   readonly insecure?: boolean;
+  /** The deprecated HTTP+SSE transport of 2024-11-05 too, at `/sse` and below the endpoint's path. Default false. */
+  readonly sse?: boolean;
   readonly limits?: Partial<HttpLimits>;
   readonly doors?: readonly HttpMount[];
   /** WebSockets, by the same rules and within the same limits. */
   readonly upgrades?: readonly SocketMount[];
   readonly clock?: Clock;
+  /** Of the ids in addresses that `sse` gives. */
+  readonly entropy?: Entropy;
   readonly log?: Log;
 }
 

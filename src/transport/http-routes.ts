@@ -1,6 +1,7 @@
 import { TroupeError, type Answer, type Gateway, type HttpMount } from "../contract/index.ts";
 import { type Authenticator, metadataUrlOf } from "./auth/index.ts";
 import type { HttpExchange } from "./http-exchange.ts";
+import type { HttpSse } from "./http-sse.ts";
 
 /** What is at a path. */
 export interface Route {
@@ -12,6 +13,8 @@ export interface Route {
   readonly posture: "meta" | undefined;
   /** Of MCP: a POST need accept one media type only. */
   readonly acceptsEither?: boolean;
+  /** Of MCP: the answer to a POST has no body, whatever its client accepts. */
+  readonly bodiless?: boolean;
   answer(exchange: HttpExchange): Answer | Promise<Answer>;
 }
 
@@ -27,7 +30,11 @@ export interface RouteOptions {
   /** The resource tokens are made for. */
   readonly resource: string;
   readonly closing: () => boolean;
+  readonly sse: HttpSse | undefined;
 }
+
+/** Where the deprecated transport is. */
+export const ssePaths = (path: string): readonly string[] => [`${path}/sse`, "/sse"];
 
 const JSON_CACHE = { "cache-control": "public, max-age=300" };
 
@@ -46,7 +53,7 @@ export function checkPath(path: string, what: string): void {
 }
 
 /** Where a request goes: the MCP endpoint and its variant, the well-known documents, then the doors mounted beside it. */
-export function routes({ gateway, path, doors, auth, resource, closing }: RouteOptions): Routes {
+export function routes({ gateway, path, doors, auth, resource, closing, sse }: RouteOptions): Routes {
   const exact = new Map<string, Route>();
   const place = (at: string, route: Route): void => {
     if (exact.has(at)) throw new TroupeError("DOOR_OPTION", `Two doors want ${at}: mount one of them elsewhere.`);
@@ -62,6 +69,16 @@ export function routes({ gateway, path, doors, auth, resource, closing }: RouteO
   });
   place(path, mcp(undefined));
   place(`${path}/meta`, mcp("meta"));
+  if (sse !== undefined)
+    for (const at of ssePaths(path))
+      place(at, {
+        verbs: ["GET", "POST"],
+        guarded: true,
+        mcp: true,
+        posture: undefined,
+        bodiless: true,
+        answer: (one) => sse.answer(one, one),
+      });
   place(
     "/healthz",
     page(() => (closing() ? { status: 503, body: '{"status":"closing"}' } : { status: 200, body: '{"status":"ok"}' })),

@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
 import { Socket } from "node:net";
-import { systemClock, TroupeError } from "../contract/index.ts";
+import { systemClock, systemEntropy, TroupeError } from "../contract/index.ts";
 import { type FaultKind, refusal } from "../gateway/index.ts";
 import { authority, isLoopback } from "./address.ts";
 import { type ChallengeContext, metadataUrlOf } from "./auth/index.ts";
@@ -9,6 +9,7 @@ import { BodyRequest } from "./http-body.ts";
 import { HttpFace } from "./http-face.ts";
 import { httpGuard } from "./http-guard.ts";
 import { HTTP_LIMITS, type HttpDoor, type HttpOptions } from "./http-options.ts";
+import { HttpSse } from "./http-sse.ts";
 import { checkPath, type Routes, routes } from "./http-routes.ts";
 import { listenAt, refuseOpenDoor } from "./listen.ts";
 import { OpenStreams } from "./open-streams.ts";
@@ -38,6 +39,7 @@ function unreadable(code: string | undefined): string {
  */
 export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
   const { gateway, host = "127.0.0.1", port = 0, path = "/mcp", auth, doors = [], upgrades = [], clock = systemClock, log } = options;
+  const sse = options.sse === true ? new HttpSse(gateway, options.entropy ?? systemEntropy) : undefined;
   const limits = { ...HTTP_LIMITS, ...options.limits };
   refuseOpenDoor("HTTP", host, auth !== undefined, options.insecure ?? false);
   checkPath(path, "the endpoint's path");
@@ -85,7 +87,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
   let sockets: WebSocketDoor;
   try {
     sockets = new WebSocketDoor({ upgrades, guard, streams, auth, resource, challenge, limits, clock, log });
-    table = routes({ gateway, path, doors, auth, resource, closing: () => face.closing });
+    table = routes({ gateway, path, doors, auth, resource, closing: () => face.closing, sse });
   } catch (error) {
     server.close();
     throw error;
@@ -155,7 +157,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
   let closed: Promise<void> | undefined;
   const shut = async (graceMs: number): Promise<void> => {
     const ended = new Promise<void>((done) => server.close(() => done()));
-    const idle = Promise.all([face.drain(), sockets.drain()]);
+    const idle = Promise.all([face.drain(), sockets.drain(), sse?.drain()]);
     server.closeIdleConnections();
     for (const socket of silent) socket.destroy();
     const { promise: late, resolve: giveUp } = Promise.withResolvers<void>();

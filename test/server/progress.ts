@@ -1,6 +1,7 @@
 // The official clients as a streaming tool needs them: what it tells, as it comes.
-import { Client as ClientV2, StreamableHTTPClientTransport as HttpV2 } from "@modelcontextprotocol/client";
+import { Client as ClientV2, SSEClientTransport as SseV2, StreamableHTTPClientTransport as HttpV2 } from "@modelcontextprotocol/client";
 import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
+import { SSEClientTransport as SseV1 } from "@modelcontextprotocol/sdk/client/sse.js";
 import { StreamableHTTPClientTransport as HttpV1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { INFO, MODERN, type Which } from "../clients.ts";
 
@@ -11,11 +12,13 @@ export interface Caller {
   close(): Promise<void>;
 }
 
+/** Where the URL ends in `/sse`, by the deprecated transport. */
 export async function callerOf({ sdk, era }: Which, url: string, fetch?: Fetch): Promise<Caller> {
   const by = fetch === undefined ? {} : { fetch };
+  const old = url.endsWith("/sse");
   if (sdk === "v1") {
     const client = new ClientV1(INFO, { capabilities: {} });
-    await client.connect(new HttpV1(new URL(url), by));
+    await client.connect(old ? new SseV1(new URL(url), by) : new HttpV1(new URL(url), by));
     return {
       call: async (name, onStep, signal) =>
         (
@@ -31,7 +34,7 @@ export async function callerOf({ sdk, era }: Which, url: string, fetch?: Fetch):
     capabilities: {},
     versionNegotiation: { mode: era === "legacy" ? "legacy" : { pin: MODERN } },
   });
-  await client.connect(new HttpV2(new URL(url), by));
+  await client.connect(old ? new SseV2(new URL(url), by) : new HttpV2(new URL(url), by));
   return {
     call: async (name, onStep, signal) =>
       (

@@ -9,6 +9,8 @@ export interface Arrival {
   readonly method: string;
   /** Path and query. */
   readonly url: string;
+  /** The path as its client wrote it. Absent where a router may have taken a prefix away. */
+  readonly asked?: string;
   readonly headers: HeaderList;
   readonly peer?: string;
   /** The client, or its server, has given the request up. */

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Cancellation } from "../../contract/index.ts";
 import { HeaderList } from "../http-headers.ts";
+import { pathOf } from "../http-head.ts";
 import { type Arrival, type Body, joined } from "./arrival.ts";
 
 /** `parsed`: the body as a framework has read it already. Default: what it left in `request.body`. */
@@ -15,11 +16,17 @@ export function nodeArrival(request: IncomingMessage, response: ServerResponse, 
   return {
     method: request.method ?? "GET",
     url: request.url ?? "/",
+    asked: pathOf(original(request) ?? request.url ?? "/"),
     headers: new HeaderList(request.rawHeaders),
     ...(peer === undefined ? {} : { peer }),
     gone,
     read: async (limit, late) => (given === undefined ? readMessage(request, limit, late) : bodyOf(given, limit)),
   };
+}
+
+/** What Express keeps when it takes a prefix away. */
+function original(request: IncomingMessage): string | undefined {
+  return "originalUrl" in request && typeof request.originalUrl === "string" ? request.originalUrl : undefined;
 }
 
 function left(request: IncomingMessage): unknown {

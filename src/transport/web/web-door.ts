@@ -1,6 +1,7 @@
-import { systemClock, TroupeError } from "../../contract/index.ts";
+import { systemClock, systemEntropy, TroupeError } from "../../contract/index.ts";
 import { httpGuard } from "../http-guard.ts";
 import { HTTP_LIMITS } from "../http-options.ts";
+import { HttpSse } from "../http-sse.ts";
 import { checkPath } from "../http-routes.ts";
 import { OpenStreams } from "../open-streams.ts";
 import { arrivalOf } from "./arrival.ts";
@@ -22,10 +23,10 @@ export function webDoor(options: WebOptions): WebDoor {
       throw new TroupeError("DOOR_OPTION", `"${origin}" is not an origin: give scheme and host, https://app.example.`);
   const limits = { ...HTTP_LIMITS, ...options.limits };
   const streams = new OpenStreams(limits, clock);
+  const sse = options.sse === true ? new HttpSse(gateway, options.entropy ?? systemEntropy) : undefined;
   let closing = false;
   const face = new WebFace({
-    gateway,
-    route: webRoutes({ path, auth, ready, closing: () => closing }),
+    route: webRoutes({ gateway, sse, path, auth, ready, closing: () => closing }),
     path,
     guard: httpGuard({
       host: "127.0.0.1",
@@ -45,7 +46,7 @@ export function webDoor(options: WebOptions): WebDoor {
     closing = true;
     const { promise: late, resolve: giveUp } = Promise.withResolvers<void>();
     const undo = clock.after(graceMs, giveUp);
-    await Promise.race([face.idle(), late]);
+    await Promise.race([Promise.all([face.idle(), sse?.drain()]), late]);
     undo();
     streams.endAll();
   };

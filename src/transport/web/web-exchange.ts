@@ -1,4 +1,6 @@
 import { Cancellation, type Caller, type Channel, type Exchange } from "../../contract/index.ts";
+import { pathOf } from "../http-head.ts";
+import type { Asked } from "../http-sse.ts";
 import type { Arrival } from "./arrival.ts";
 
 export interface WebExchangeParts {
@@ -40,6 +42,12 @@ export class WebExchange implements Exchange {
 
   header(name: string): string | undefined {
     return this.#parts.checked && name === "authorization" ? undefined : this.#parts.arrival.headers.get(name);
+  }
+
+  get asked(): Asked {
+    const { url, asked } = this.#parts.arrival;
+    const query = url.slice(pathOf(url).length + 1);
+    return asked === undefined ? { query } : { path: asked, query };
   }
 
   get opened(): Channel | undefined {

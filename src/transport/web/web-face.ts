@@ -1,4 +1,4 @@
-import type { Answer, Caller, Channel, Clock, Gateway, Log } from "../../contract/index.ts";
+import type { Answer, Caller, Channel, Clock, Log } from "../../contract/index.ts";
 import { refusal } from "../../gateway/index.ts";
 import { isLoopback } from "../address.ts";
 import { type Authenticator, type ChallengeContext, metadataUrlOf, refuseToken, type Verdict } from "../auth/index.ts";
@@ -11,16 +11,14 @@ import type { Arrival, Body } from "./arrival.ts";
 import { responseOf, textOf } from "./web-answer.ts";
 import { WebExchange } from "./web-exchange.ts";
 import type { WebLimits } from "./web-options.ts";
-import type { WebRoute } from "./web-routes.ts";
+import type { WebEndpoint, WebRoute } from "./web-routes.ts";
 import { WebStream } from "./web-stream.ts";
 
-const VERBS = ["POST", "GET", "DELETE"];
 const PAGE_VERBS = ["GET", "HEAD"];
 const DEAD: Channel = { send() {}, ready: false, onReady: () => () => {}, gone: AbortSignal.abort(), close() {} };
 const EVENTS = { "content-type": "text/event-stream", "cache-control": "no-cache, no-transform", "x-accel-buffering": "no" };
 
 export interface WebFaceOptions {
-  readonly gateway: Gateway;
   readonly route: (path: string, resource: string) => WebRoute | undefined;
   readonly path: string;
   readonly guard: HttpGuard;
@@ -38,7 +36,7 @@ type Verified = Exclude<Verdict, { refused: unknown }>;
 /** What is known of a request once its head was looked at. */
 interface Admitted {
   readonly arrival: Arrival;
-  readonly posture: "meta" | undefined;
+  readonly route: WebEndpoint;
   readonly challenge: ChallengeContext;
   /** Of every answer. */
   readonly also: Readonly<Record<string, string>>;
@@ -75,7 +73,7 @@ export class WebFace {
     const resource = auth?.resource ?? `http://${headers.get("host") ?? ""}${this.#options.path}`;
     const route = this.#options.route(pathOf(arrival.url), resource);
     if (route === undefined) return refuse(refusal("PATH", `There is nothing at this path: MCP is at ${this.#options.path}.`));
-    const verbs = "page" in route ? PAGE_VERBS : VERBS;
+    const verbs = "page" in route ? PAGE_VERBS : route.verbs;
     if (method === "OPTIONS") {
       const asks = guard.cors(origin) && headers.get("access-control-request-method") !== undefined;
       return refuse(asks ? preflight(headers, verbs) : { status: 204, headers: { allow: [...verbs, "OPTIONS"].join(", ") } });
@@ -93,11 +91,11 @@ export class WebFace {
       this.#options.log?.("notice", { event: "request-refused", door: "web", why: verdict.refused });
       return refuse(refuseToken(verdict, challenge));
     }
-    const media = refuseMedia(arrival, this.#options.gateway);
+    const media = refuseMedia(arrival, route);
     if (media !== undefined) return refuse(media);
     const body = method === "POST" ? await this.#read(arrival) : undefined;
     if (body !== undefined && "status" in body) return refuse(body);
-    return this.#dispatch({ arrival, posture: route.posture, challenge, also }, verdict, body);
+    return this.#dispatch({ arrival, route, challenge, also }, verdict, body);
   }
 
   async #verdict({ headers }: Arrival, resource: string, known: Caller | undefined): Promise<Verdict> {
@@ -127,14 +125,14 @@ export class WebFace {
   }
 
   #dispatch(admitted: Admitted, verified: Verified, body: Uint8Array | undefined): Promise<Response> {
-    const { arrival, posture, challenge, also } = admitted;
+    const { arrival, route, challenge, also } = admitted;
     const { promise, resolve } = Promise.withResolvers<Response>();
     const caller: Caller = arrival.peer === undefined ? verified.caller : { ...verified.caller, peer: arrival.peer };
     const exchange = new WebExchange({
       arrival,
       caller,
       body,
-      posture,
+      posture: route.posture,
       checked: this.#options.auth !== undefined,
       open: (opening, headers) => this.#open(opening, verified, (response) => resolve(response), { ...headers, ...also }),
     });
@@ -142,7 +140,7 @@ export class WebFace {
     // A handler's first steps are no part of `handle`: it must not throw where it is called.
     const run = async (): Promise<void> => {
       try {
-        const answer = await this.#options.gateway.exchange(exchange);
+        const answer = await route.answer(exchange);
         const { opened } = exchange;
         if (opened === undefined) return resolve(responseOf(withMetadata(answer, challenge), also, false));
         if (answer.body !== undefined) opened.send(textOf(answer.body));
@@ -202,11 +200,12 @@ export class WebFace {
   }
 }
 
-function refuseMedia({ method, headers }: Arrival, gateway: Gateway): Answer | undefined {
+function refuseMedia({ method, headers }: Arrival, route: WebEndpoint): Answer | undefined {
   if (method === "DELETE") return undefined;
   const admits = accepts(headers.get("accept"));
   if (method === "GET") return admits.events ? undefined : refusal("NOT_ACCEPTABLE", "Send Accept: text/event-stream.");
-  if (!acceptsReply(admits, gateway)) return refusal("NOT_ACCEPTABLE", "Send Accept: application/json, text/event-stream.");
+  if (!route.bodiless && !acceptsReply(admits, route))
+    return refusal("NOT_ACCEPTABLE", "Send Accept: application/json, text/event-stream.");
   return isJson(headers.get("content-type") ?? "") ? undefined : refusal("MEDIA_TYPE", "Send Content-Type: application/json.");
 }
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Caller, Clock, Gateway, Log } from "../../contract/index.ts";
+import type { Caller, Clock, Entropy, Gateway, Log } from "../../contract/index.ts";
 import type { Authenticator } from "../auth/index.ts";
 import type { HttpLimits } from "../http-options.ts";
 
@@ -19,10 +19,14 @@ export interface WebOptions {
   readonly allowedHosts?: readonly string[];
   /** Web origins whose pages may call and read answers (`*` for any). Without it there is no CORS. */
   readonly allowedOrigins?: readonly string[];
+  /** The deprecated HTTP+SSE transport of 2024-11-05 too, at `/sse` and below the endpoint's path. Default false. */
+  readonly sse?: boolean;
   /** False: `/readyz` answers 503. Default: true until closed. */
   readonly ready?: () => boolean;
   readonly limits?: Partial<WebLimits>;
   readonly clock?: Clock;
+  /** Of the ids in addresses that `sse` gives. */
+  readonly entropy?: Entropy;
   readonly log?: Log;
 }
 

@@ -1,10 +1,25 @@
-import type { Answer } from "../../contract/index.ts";
+import type { Answer, Gateway } from "../../contract/index.ts";
 import { type Authenticator, metadataUrlOf } from "../auth/index.ts";
+import { ssePaths } from "../http-routes.ts";
+import type { HttpSse } from "../http-sse.ts";
+import type { WebExchange } from "./web-exchange.ts";
 
 /** What is at a path of an application. */
-export type WebRoute = { readonly posture: "meta" | undefined } | { readonly page: () => Answer };
+export type WebRoute = WebEndpoint | { readonly page: () => Answer };
+
+export interface WebEndpoint {
+  readonly verbs: readonly string[];
+  readonly posture: "meta" | undefined;
+  /** A POST need accept one media type only. */
+  readonly acceptsEither: boolean;
+  /** The answer to a POST has no body, whatever its client accepts. */
+  readonly bodiless: boolean;
+  answer(exchange: WebExchange): Answer | Promise<Answer>;
+}
 
 export interface WebRouteOptions {
+  readonly gateway: Gateway;
+  readonly sse: HttpSse | undefined;
   readonly path: string;
   readonly auth: Authenticator | undefined;
   /** Takes no work: closing, or the application says so. */
@@ -16,15 +31,39 @@ const state = (ok: boolean, word: string): Answer =>
   ok ? { status: 200, body: '{"status":"ok"}' } : { status: 503, body: `{"status":"${word}"}` };
 
 /** The endpoint, its variant, and the pages beside it. `resource` is what tokens are made for. */
-export function webRoutes({ path, auth, ready, closing }: WebRouteOptions): (at: string, resource: string) => WebRoute | undefined {
+export function webRoutes({
+  gateway,
+  sse,
+  path,
+  auth,
+  ready,
+  closing,
+}: WebRouteOptions): (at: string, resource: string) => WebRoute | undefined {
+  const mcp = (posture: "meta" | undefined): WebEndpoint => ({
+    verbs: ["POST", "GET", "DELETE"],
+    posture,
+    acceptsEither: gateway.acceptsEither === true,
+    bodiless: false,
+    answer: (exchange) => gateway.exchange(exchange),
+  });
   const fixed = new Map<string, WebRoute>([
-    [path, { posture: undefined }],
-    [`${path}/meta`, { posture: "meta" }],
-    ["/", { posture: undefined }],
-    ["/meta", { posture: "meta" }],
+    [path, mcp(undefined)],
+    [`${path}/meta`, mcp("meta")],
+    ["/", mcp(undefined)],
+    ["/meta", mcp("meta")],
     ["/healthz", { page: () => state(!closing(), "closing") }],
     ["/readyz", { page: () => state(!closing() && ready(), closing() ? "closing" : "not ready") }],
   ]);
+  if (sse !== undefined)
+    for (const at of ssePaths(path))
+      if (!fixed.has(at))
+        fixed.set(at, {
+          verbs: ["GET", "POST"],
+          posture: undefined,
+          acceptsEither: false,
+          bodiless: true,
+          answer: (exchange) => sse.answer(exchange, exchange.asked),
+        });
   const root = "/.well-known/oauth-protected-resource";
   return (at, resource) => {
     const known = fixed.get(at);

@@ -1,0 +1,269 @@
+// What the door of HTTP+SSE lets in, holds and ends, on the wire: by a listener of its own, and inside an application.
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer as createHttp } from "node:http";
+import { describe, test } from "node:test";
+import { createServer, type Server } from "troupe/server";
+import type { ServerOptions } from "troupe/server";
+import { authenticator, hashApiKey, HTTP_LIMITS } from "troupe/transport";
+import { SimulatedClock, until } from "../../src/testing/index.ts";
+import { type EventReader, eventReader } from "./event-reader.ts";
+
+type Send = (path: string, init?: RequestInit) => Promise<Response>;
+
+interface Place extends AsyncDisposable {
+  readonly send: Send;
+}
+
+const PLACES: Readonly<Record<string, (server: Server) => Promise<Place>>> = {
+  async "a listener"(server) {
+    const { http } = await server.listen({ http: true });
+    return { send: (path, init) => fetch(new URL(path, http.url), init), [Symbol.asyncDispose]: async () => undefined };
+  },
+  async fetch(server) {
+    return {
+      send: (path, init) => server.fetch(new Request(new URL(path, "http://localhost"), init)),
+      [Symbol.asyncDispose]: async () => undefined,
+    };
+  },
+  async "node:http"(server) {
+    const http = createHttp((request, response) => void server.node(request, response));
+    http.listen(0, "127.0.0.1");
+    await once(http, "listening");
+    const address = http.address();
+    assert.ok(typeof address === "object" && address !== null);
+    return {
+      send: (path, init) => fetch(`http://127.0.0.1:${address.port}${path}`, init),
+      async [Symbol.asyncDispose]() {
+        http.closeAllConnections();
+        await new Promise((resolve) => {
+          http.close(resolve);
+        });
+      },
+    };
+  },
+};
+
+const INITIALIZE = { protocolVersion: "2024-11-05", capabilities: {}, clientInfo: { name: "t", version: "1" } };
+
+interface Pair {
+  readonly events: EventReader;
+  readonly endpoint: string;
+  post(message: object, headers?: Readonly<Record<string, string>>): Promise<Response>;
+}
+
+/** A stream, and where to POST. */
+async function pairOf(send: Send, headers: Readonly<Record<string, string>> = {}, path = "/sse"): Promise<Pair> {
+  const response = await send(path, { headers: { accept: "text/event-stream", ...headers } });
+  assert.equal(response.status, 200);
+  const events = eventReader(response);
+  const first = await events.next();
+  assert.equal(first?.event, "endpoint");
+  const url = new URL(first?.data ?? "", new URL(path, "http://localhost"));
+  const endpoint = url.pathname + url.search;
+  return {
+    events,
+    endpoint,
+    post: (message, more = headers) =>
+      send(endpoint, { method: "POST", headers: { "content-type": "application/json", ...more }, body: JSON.stringify(message) }),
+  };
+}
+
+async function begun(send: Send, headers: Readonly<Record<string, string>> = {}): Promise<Pair> {
+  const pair = await pairOf(send, headers);
+  const answer = await pair.post({ jsonrpc: "2.0", id: 0, method: "initialize", params: INITIALIZE });
+  assert.deepEqual([answer.status, await answer.text()], [202, ""]);
+  const said = await pair.events.next();
+  assert.equal(said?.event, "message");
+  assert.match(said?.data ?? "", /"protocolVersion":"2024-11-05"/);
+  await pair.post({ jsonrpc: "2.0", method: "notifications/initialized" });
+  return pair;
+}
+
+const call = (id: number, name: string, meta: object = {}) => ({
+  jsonrpc: "2.0",
+  id,
+  method: "tools/call",
+  params: { name, arguments: {}, _meta: meta },
+});
+const text = (id: number, said: string) => ({ jsonrpc: "2.0", id, result: { content: [{ type: "text", text: said }] } });
+
+const auth = () =>
+  authenticator({
+    keys: [
+      { name: "ana", sha256: hashApiKey("ana-key") },
+      { name: "ana", sha256: hashApiKey("ana-admin"), scopes: ["admin"] },
+      { name: "bob", sha256: hashApiKey("bob-key") },
+    ],
+  });
+const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
+
+for (const [name, place] of Object.entries(PLACES))
+  describe(`HTTP+SSE by ${name}`, () => {
+    const served = (options: ServerOptions = {}): Server => createServer("s", "1", { sse: true, ...options });
+
+    test("is not there unless it is asked for", async () => {
+      await using server = createServer("s", "1");
+      await using at = await place(server);
+      for (const path of ["/sse", "/mcp/sse"]) assert.equal((await at.send(path)).status, 404);
+    });
+
+    test("says the address first, takes each POST with 202, and answers on the stream", async () => {
+      await using server = served();
+      server.tools.register({ name: "two" }, () => "2\n2");
+      await using at = await place(server);
+      const pair = await begun(at.send);
+      assert.equal((await pair.post(call(1, "two"))).status, 202);
+      assert.deepEqual(await pair.events.json(), text(1, "2\n2"));
+      // A client of then knows nothing of what is accepted now.
+      const answer = await at.send(pair.endpoint, {
+        method: "POST",
+        headers: { "content-type": "application/json", accept: "text/plain" },
+        body: JSON.stringify(call(2, "two")),
+      });
+      assert.equal(answer.status, 202);
+      assert.deepEqual(await pair.events.json(), text(2, "2\n2"));
+      await pair.post({ jsonrpc: "2.0", id: 3, method: "nothing" });
+      assert.match((await pair.events.next())?.data ?? "", /"id":3,"error":\{"code":-32601/);
+      await pair.events.cancel();
+    });
+
+    test("keeps what else the stream's address asked for in the POSTs'", async () => {
+      await using server = served();
+      await using at = await place(server);
+      const pair = await pairOf(at.send, {}, "/mcp/sse?tenant=a%20b&sessionId=mine");
+      const url = new URL(pair.endpoint, "http://localhost");
+      assert.deepEqual([url.pathname, url.searchParams.get("tenant")], ["/mcp/sse", "a b"]);
+      assert.deepEqual([url.searchParams.getAll("sessionId").length, url.searchParams.get("sessionId") === "mine"], [1, false]);
+      await pair.events.cancel();
+    });
+
+    test("refuses what is for no stream, or is no message", async () => {
+      await using server = served();
+      await using at = await place(server);
+      const pair = await begun(at.send);
+      const post = async (path: string, init: RequestInit = {}): Promise<number> =>
+        (await at.send(path, { method: "POST", headers: { "content-type": "application/json" }, body: "{}", ...init })).status;
+      assert.deepEqual(
+        [
+          await post("/sse"),
+          await post(`/sse?sessionId=${"0".repeat(32)}`),
+          await post(pair.endpoint, { body: "" }),
+          await post(pair.endpoint, { headers: { "content-type": "text/plain" } }),
+          await post(pair.endpoint, { body: " ".repeat(HTTP_LIMITS.bodyBytes + 1) }),
+          (await at.send("/sse", { headers: { accept: "application/json" } })).status,
+          (await at.send(pair.endpoint, { method: "DELETE" })).status,
+        ],
+        [400, 404, 400, 415, 413, 406, 405],
+      );
+      // What is no JSON-RPC is answered where messages are.
+      assert.equal(await post(pair.endpoint, { body: "nonsense" }), 202);
+      assert.match((await pair.events.next())?.data ?? "", /"id":null,"error":\{"code":-32700/);
+      await pair.events.cancel();
+    });
+
+    test("binds the session to its principal, and lets each POST do what its own token allows", async () => {
+      await using server = served({ auth: await auth() });
+      server.tools.register({ name: "who" }, (_args, { viewer }) => viewer.principal ?? "nobody");
+      server.tools.register({ name: "wipe", scopes: ["admin"] }, () => "wiped");
+      await using at = await place(server);
+      assert.equal((await at.send("/sse", { headers: { accept: "text/event-stream" } })).status, 401);
+      const pair = await begun(at.send, bearer("ana-key"));
+      assert.deepEqual(
+        [(await pair.post(call(1, "who"), {})).status, (await pair.post(call(1, "who"), bearer("bob-key"))).status],
+        [401, 404],
+      );
+      await pair.post(call(2, "wipe"));
+      assert.match((await pair.events.next())?.data ?? "", /"id":2,"error":\{"code":-31403/);
+      await pair.post(call(3, "wipe"), bearer("ana-admin"));
+      assert.deepEqual(await pair.events.json(), text(3, "wiped"));
+      await pair.post(call(4, "wipe"));
+      assert.match((await pair.events.next())?.data ?? "", /"id":4,"error":\{"code":-31403/);
+      await pair.post(call(5, "who"));
+      assert.deepEqual(await pair.events.json(), text(5, "ana"));
+      await pair.events.cancel();
+    });
+
+    test("ends with its stream", async () => {
+      await using server = served();
+      await using at = await place(server);
+      const pair = await begun(at.send);
+      await pair.events.cancel();
+      await until("its session is over", async () => (await pair.post({ jsonrpc: "2.0", id: 1, method: "ping" })).status === 404);
+    });
+
+    test("lets pages of allowed origins ask, listen and post, refusals too, and refuses others", async () => {
+      await using server = served({ allowedOrigins: ["https://app.example"] });
+      await using at = await place(server);
+      const origin = { origin: "https://app.example" };
+      const asked = await at.send("/sse", { method: "OPTIONS", headers: { ...origin, "access-control-request-method": "POST" } });
+      assert.deepEqual(
+        [asked.status, asked.headers.get("access-control-allow-origin"), asked.headers.get("access-control-allow-methods")],
+        [204, "https://app.example", "GET, POST"],
+      );
+      const stream = await at.send("/sse", { headers: { accept: "text/event-stream", ...origin } });
+      const unknown = await at.send("/sse?sessionId=0", {
+        method: "POST",
+        headers: { "content-type": "application/json", ...origin },
+        body: "{}",
+      });
+      for (const [response, status] of [
+        [stream, 200],
+        [unknown, 404],
+      ] as const)
+        assert.deepEqual([response.status, response.headers.get("access-control-allow-origin")], [status, "https://app.example"]);
+      await stream.body?.cancel();
+      const foreign = await at.send("/sse", { headers: { accept: "text/event-stream", origin: "https://evil.example" } });
+      assert.deepEqual([foreign.status, foreign.headers.get("access-control-allow-origin")], [403, null]);
+    });
+
+    test("is kept alive by comments", async () => {
+      const clock = new SimulatedClock();
+      await using server = served({ clock });
+      await using at = await place(server);
+      const { events } = await pairOf(at.send);
+      const next = events.next();
+      for (let slice = 0; slice < 40; slice += 1) await clock.advance(HTTP_LIMITS.keepAliveMs / 32);
+      await server.close({ graceMs: 0 });
+      assert.equal(await next, undefined);
+      assert.match(events.text, /\n\n: keep-alive\n\n/);
+    });
+
+    test("closing, ends an idle stream at once, and one on which a call runs with its reply", async () => {
+      const go = Promise.withResolvers<void>();
+      const began = Promise.withResolvers<void>();
+      await using server = served();
+      server.tools.register({ name: "slow" }, async () => {
+        began.resolve();
+        await go.promise;
+        return "done";
+      });
+      await using at = await place(server);
+      const [idle, busy] = [await begun(at.send), await begun(at.send)];
+      await busy.post(call(1, "slow"));
+      await began.promise;
+      const closed = server.close();
+      assert.deepEqual(await idle.events.rest(), []);
+      go.resolve();
+      assert.deepEqual(
+        (await busy.events.rest()).map(({ data }): unknown => JSON.parse(data)),
+        [text(1, "done")],
+      );
+      await closed;
+    });
+
+    test("closing, waits no longer than its grace", async () => {
+      const began = Promise.withResolvers<void>();
+      const server = served();
+      server.tools.register({ name: "stuck" }, () => {
+        began.resolve();
+        return new Promise(() => undefined);
+      });
+      await using at = await place(server);
+      const pair = await begun(at.send);
+      await pair.post(call(1, "stuck"));
+      await began.promise;
+      await server.close({ graceMs: 1 });
+      assert.deepEqual(await pair.events.rest(), []);
+    });
+  });

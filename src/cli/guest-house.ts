@@ -1,17 +1,7 @@
 import { join, resolve } from "node:path";
-import { type Engine, type Json, systemClock, systemEntropy } from "../contract/index.ts";
+import type { Engine, Json } from "../contract/index.ts";
 import { memoryContents, sqliteContents } from "../store/index.ts";
-import {
-  checkGranted,
-  createComponentReader,
-  createGuests,
-  createSandbox,
-  GUEST_LIMITS,
-  type Guests,
-  ManifestFinder,
-  MOST_GUEST_LIMITS,
-  type Sandbox,
-} from "../wasm/index.ts";
+import { createGuests, type Guests } from "../wasm/index.ts";
 import { ChainTails } from "../theater/index.ts";
 import { actorId } from "./actor-id.ts";
 import { notFound, usage } from "./exit-code.ts";
@@ -21,25 +11,15 @@ import { LateContents } from "./late-contents.ts";
 export class GuestHouse implements AsyncDisposable {
   readonly contents = new LateContents();
   readonly guests: Guests;
-  readonly #sandbox: Sandbox;
   #detach: (() => void) | undefined;
   #engine: Engine | undefined;
   #tails: ChainTails | undefined;
 
   /** `manifests`: below which manifests may be named by a path. */
   constructor(data: string, manifests?: string) {
-    this.#sandbox = createSandbox();
     this.guests = createGuests({
-      sandbox: this.#sandbox,
       contents: this.contents,
-      clock: systemClock,
-      entropy: systemEntropy,
-      persistence: "disk",
-      limits: GUEST_LIMITS,
-      most: MOST_GUEST_LIMITS,
-      manifests: new ManifestFinder({ contents: this.contents, ...(manifests === undefined ? {} : { directory: manifests }) }),
-      readComponent: createComponentReader({ contents: this.contents, clock: systemClock }),
-      checkGranted,
+      ...(manifests === undefined ? {} : { manifests }),
       variables: process.env,
       directory: join(resolve(data), "guests"),
       childEvents: async (id) => (await this.#tails?.newest(id)) ?? [],
@@ -75,7 +55,7 @@ export class GuestHouse implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.leave();
-    await this.#sandbox[Symbol.asyncDispose]();
+    await this.guests[Symbol.asyncDispose]();
     await this.contents[Symbol.asyncDispose]();
   }
 }

@@ -4,7 +4,6 @@ import { defaultRate, systemClock, TokenBuckets } from "../contract/index.ts";
 import {
   Capabilities,
   capabilityOf,
-  capabilitySource,
   type Config,
   type ForeignServers,
   foreignServers,
@@ -130,16 +129,7 @@ export class Packets implements AsyncDisposable {
     });
     if (declared.length + actors.length === 0) return undefined;
     const { expose_capabilities: expose, auto_generate_tools: generate, tool_timeout: toolTimeoutMs } = config.mcp;
-    this.#source = capabilitySource({
-      capabilities: flow.capabilities,
-      run: (id, payload, options) => flow.running.run(id, payload, options),
-      actors: flow.actors,
-      engine,
-      expose,
-      generate,
-      toolTimeoutMs,
-      log,
-    });
+    this.#source = flow.source({ expose, generate, toolTimeoutMs, log });
     return this.#source;
   }
 

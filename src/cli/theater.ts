@@ -1,15 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import {
-  type DoorRequest,
-  type Engine,
-  type Gateway,
-  type HttpMount,
-  type Json,
-  type Log,
-  systemClock,
-  systemEntropy,
-} from "../contract/index.ts";
+import { type DoorRequest, type Engine, type Gateway, type HttpMount, type Json, type Log, systemClock } from "../contract/index.ts";
 import { createGateway, refusal } from "../gateway/index.ts";
 import { memorySessionStore, memoryStreamStore, mendedSessionStores } from "../store/index.ts";
 import { EngineStage, saveChains, serveTheater, THEATER_INFO, type TheaterDoor, theaterFace } from "../theater/index.ts";
@@ -76,8 +67,8 @@ export class Theater implements AsyncDisposable {
     this.#house.open(engine, data);
     const kinds = parts.flatMap((part) => part.cast);
     const onFault = (error: unknown): void => this.#log("error", { event: "stage-fault", ...faultFields(error, false) });
-    const { contents, guests } = this.#house;
-    const stage = new EngineStage({ engine, guests, contents, kinds, entropy: systemEntropy, onFault });
+    const { guests } = this.#house;
+    const stage = new EngineStage({ engine, guests, kinds, onFault });
     this.#stage = stage;
     if (data !== undefined) this.#saving = saveChains({ engine, stage, directory: join(data, "theater"), onFault });
     if (this.#options.theater === true) {

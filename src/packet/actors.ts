@@ -8,6 +8,8 @@ import {
   EngineError,
   type ActorId,
   type Bag,
+  type Behaviour,
+  Cancellation,
   type CancelSignal,
   type Clock,
   type Engine,
@@ -19,10 +21,11 @@ import {
   type Snapshot,
   type Viewer,
 } from "../contract/index.ts";
+import { Acting } from "../source/index.ts";
 import { isAnothers, livesFor, notFound, plain, standsFor, stateOf } from "./actor-sight.ts";
 import { Births } from "./births.ts";
 import type { Capabilities } from "./capabilities.ts";
-import type { ActorRef, ActorState, Acts, Routed } from "./capability.ts";
+import type { ActorRef, ActorState, Acts, Linked, Routed } from "./capability.ts";
 import { packetErrorOf, resultOf } from "./engine-error.ts";
 import { PacketError } from "./packet-error.ts";
 import type { ActorOptions, PacketContext } from "./packet.ts";
@@ -68,6 +71,7 @@ export interface Replied {
 export class Actors {
   readonly #options: ActorsOptions;
   readonly #births: Births;
+  #met: { readonly kinds: readonly Behaviour[]; readonly acting: Acting } | undefined;
 
   constructor(options: ActorsOptions) {
     this.#options = options;
@@ -103,9 +107,12 @@ export class Actors {
   async requestFromActor(capabilityId: string, actor_id: string, payload: Bag, sending: Sending): Promise<Replied> {
     const does = this.#acts(capabilityId);
     const id = this.#id(capabilityId, does, actor_id, sending.viewer);
-    const routed = this.#route(capabilityId, does, actor_id, payload);
     const timeout_ms = Math.min(sending.timeoutMs ?? Number.POSITIVE_INFINITY, this.#options.replyMs);
     try {
+      const linked = does.linked?.(payload);
+      if (linked !== undefined && this.#acting().mayOffer(id, linked.ref))
+        return await this.#throughLinks(capabilityId, does, actor_id, id, linked, { ...sending, timeoutMs: timeout_ms });
+      const routed = this.#route(capabilityId, does, actor_id, payload);
       if (routed.reads) {
         const snapshot = await this.#snapshot(capabilityId, does, actor_id, id, sending);
         const result = does.read(routed, snapshot, payload, sending.context ?? {}, sending.viewer);
@@ -193,6 +200,50 @@ export class Actors {
       // Apart from what is asked for: sent again under its key, it is the same call within another trace (C4).
       ...(trace_id === undefined ? {} : { trace: { trace_id } }),
     };
+  }
+
+  /** Whose tool it is the links say as they are now; to whoever asked it is this actor's. */
+  async #throughLinks(
+    capabilityId: string,
+    does: Acts,
+    actor_id: string,
+    id: ActorId,
+    { ref, args }: Linked,
+    { viewer, key, onProgress, onLog, answers, can, ...sending }: Sending & { readonly timeoutMs: number },
+  ): Promise<Replied> {
+    await this.#snapshot(capabilityId, does, actor_id, id, { viewer, ...sending });
+    const { trace_id } = sending.context ?? {};
+    const trace = trace_id === undefined ? undefined : { trace_id };
+    const leaving = new Cancellation();
+    const leave = (): void => leaving.abort();
+    const undo = this.#options.clock.after(sending.timeoutMs, leave);
+    sending.signal?.addEventListener("abort", leave);
+    if (sending.signal?.aborted === true) leave();
+    try {
+      const reply = await this.#acting().act(id, viewer, ref, args, { signal: leaving, key, onProgress, onLog, answers, can, trace });
+      const snapshot = await this.#options.engine.read(id);
+      return { result: resultOf(reply), message_count: snapshot === undefined ? 0 : does.known(snapshot).metadata.message_count };
+    } catch (error) {
+      if (!leaving.aborted || sending.signal?.aborted === true) throw error;
+      throw new PacketError(
+        "actor_timeout",
+        `${capabilityId} did not answer within ${sending.timeoutMs} ms.`,
+        { actor_id, timeout_ms: sending.timeoutMs },
+        { cause: error },
+      );
+    } finally {
+      undo();
+      sending.signal?.removeEventListener("abort", leave);
+    }
+  }
+
+  /** Of the kinds there are now. */
+  #acting(): Acting {
+    const { engine, clock, capabilities } = this.#options;
+    const kinds = capabilities.kinds;
+    if (this.#met === undefined || kinds.length !== this.#met.kinds.length || kinds.some((kind, at) => kind !== this.#met?.kinds[at]))
+      this.#met = { kinds, acting: new Acting({ engine, clock, kinds }) };
+    return this.#met.acting;
   }
 
   /** The common call finds its actor there, and nothing is asked before it. */

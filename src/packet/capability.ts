@@ -1,4 +1,4 @@
-import type { ActorId, Bag, Behaviour, Clock, Json, Log, Policy, Progress, Snapshot, Viewer } from "../contract/index.ts";
+import type { ActorId, Bag, Behaviour, Clock, Json, Log, OfferRef, Policy, Progress, Snapshot, Viewer } from "../contract/index.ts";
 import type { Effect } from "./effect.ts";
 import type { Kept } from "./kept-state.ts";
 import type { PacketContext, Persistence } from "./packet.ts";
@@ -41,6 +41,8 @@ export interface Acts {
   readonly search: readonly string[];
   /** Which message a payload is: the first pattern in source order that it matches. Undefined: `no_handler`. */
   route(payload: Bag): Routed | undefined;
+  /** A tool that is not the actor's own, but may be one that its links lead to. */
+  readonly linked?: (payload: Bag) => Linked | undefined;
   /** The author's state, and the spec's metadata, of what is durable. */
   known(snapshot: Snapshot): Kept<Json>;
   /** A read, for what `route` said reads. */
@@ -68,6 +70,12 @@ export interface Routed {
   readonly args?: Json;
   /** A pure read: no mailbox, no event, not counted. */
   readonly reads: boolean;
+}
+
+/** An offer, by the name it has where the actor stands. */
+export interface Linked {
+  readonly ref: OfferRef;
+  readonly args: Json;
 }
 
 /** Several tools and no state. */

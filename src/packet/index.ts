@@ -52,7 +52,7 @@ export { REPLY_PACKET_SCHEMA, REQUEST_PACKET_SCHEMA } from "./packet-schema.ts";
 export { readPacket, RefusedPacket } from "./read-packet.ts";
 export { ERROR_TYPES, PacketError, type PacketErrorType } from "./packet-error.ts";
 export { type ChainPlan, type ChainRan, planChain, runChain, type Step } from "./plan.ts";
-export { PacketFlow, type PacketFlowOptions, type PacketSession, type Reception } from "./packet-flow.ts";
+export { type FlowSourceOptions, PacketFlow, type PacketFlowOptions, type PacketSession, type Reception } from "./packet-flow.ts";
 export {
   type ActorOptions,
   PACKET_VERSION,

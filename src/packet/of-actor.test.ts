@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "troupe/testing";
 import * as z from "zod";
-import { actor } from "../actor/index.ts";
+import { actor, actorId } from "../actor/index.ts";
 import counter from "../../examples/counter/index.ts";
 import { cast } from "../source/index.ts";
 import { as, errorOf, typeOf, world, type World } from "./core.fixture.ts";
@@ -85,4 +85,54 @@ void test("create_if_missing is heeded, and what ended begins anew", async () =>
   await on.actors.terminateActor("counter", "main", "enough", as("ada"));
   await until("it has ended", async () => (await on.engine.read("counter/main")) === undefined);
   assert.deepEqual((await on.say("counter", "main", { tool: "add" })).payload, { result: 1 });
+});
+
+void test("what its links offer is asked for as what it offers itself, and goes to whom they lead now", async () => {
+  await using on = await world([capabilityOf(walker), capabilityOf(place)]);
+  const say = (payload: object, who = "ada") =>
+    on.send({ type: "capability_request", capability_id: "walker", payload: { ...payload } }, as(who));
+  assert.deepEqual((await say({ tool: "ring" })).payload, { result: "hall rings for walker/ada" });
+  await say({ tool: "go", to: "yard" });
+  const rung = await say({ tool: "ring" });
+  assert.deepEqual([rung.payload, rung.actor_id], [{ result: "yard rings for walker/ada" }, "ada"]);
+  assert.deepEqual((await say({ tool: "rung" })).payload, { result: 1 });
+  assert.equal(errorOf(await say({ tool: "rest" }))?.message, "There is no bench here.");
+  assert.equal(typeOf(await say({ tool: "fly" }, "bob")), "no_handler");
+  assert.equal(await on.engine.read("walker/bob"), undefined, "what nobody ever offers begins nobody");
+});
+
+const place = actor("place", {
+  describe: "A place",
+  persistence: "memory",
+  per: "link",
+  begins: true,
+  state: z.object({ rung: z.number().default(0) }),
+  tools: {
+    ring: {
+      describe: "Rings",
+      run({ state, key, viewer }) {
+        state.rung += 1;
+        return `${key} rings for ${viewer.self ?? "nobody"}`;
+      },
+    },
+    rung: { describe: "How often", view: ({ rung }) => rung },
+    rest: { describe: "Rests", when: () => "There is no bench here.", run: () => "Ah." },
+  },
+});
+
+const walker = actor("walker", {
+  describe: "Walks",
+  persistence: "memory",
+  per: "user",
+  state: z.object({ at: z.string().default("hall") }),
+  links: { "": { kinds: ["place"], to: ({ at }) => actorId("place", at) } },
+  tools: {
+    go: {
+      describe: "Goes",
+      input: z.object({ to: z.string() }),
+      run({ state, args }) {
+        state.at = args.to;
+      },
+    },
+  },
 });

@@ -17,8 +17,8 @@ export interface OfActorOptions {
 type Described = Behaviour & { readonly describe?: string };
 
 /**
- * An actor as it is, as a capability: `{ "tool": "add", … }` is a call of its tool, with the other fields as arguments. The same
- * actors, the same mailboxes: who is `shared`, or `per: "user"`, is the actor that MCP clients meet. Throws `BAD_NAME`.
+ * An actor as it is, as a capability: `{ "tool": "add", … }` is a call of its tool, or of one that its links lead to, with the other fields as
+ * arguments. The same actors, the same mailboxes: who is `shared`, or `per: "user"`, is the actor that MCP clients meet. Throws `BAD_NAME`.
  */
 export function capabilityOf(kind: Described, options: OfActorOptions = {}): Capability {
   const { id = kind.kind } = options;
@@ -37,6 +37,11 @@ export function capabilityOf(kind: Described, options: OfActorOptions = {}): Cap
       const offer = typeof name === "string" ? tools.get(name) : undefined;
       return offer && { action: offer.action, args: argumentsIn(payload), reads: offer.readOnly };
     },
+    linked(payload) {
+      const name = memberOf(payload, "tool");
+      if (typeof name !== "string" || name === "" || tools.has(name) || !hasLinks(kind)) return undefined;
+      return { ref: `tools/${name}`, args: argumentsIn(payload) };
+    },
     known: ({ state, createdAt, lastMessageAt, messageCount }: Snapshot) => ({
       state,
       metadata: { created_at: createdAt, last_message_at: lastMessageAt, message_count: messageCount },
@@ -48,6 +53,8 @@ export function capabilityOf(kind: Described, options: OfActorOptions = {}): Cap
   };
   return Object.freeze({ ...about, does });
 }
+
+const hasLinks = ({ catalogue }: Behaviour): boolean => catalogue?.links === undefined || Object.keys(catalogue.links).length > 0;
 
 /** Which actor stands for a viewer, by the rule of casts. */
 function keyFor({ per }: Behaviour, { principal }: Viewer): string | undefined {

@@ -1,4 +1,13 @@
-import { type Caller, type Clock, type Engine, type Entropy, type Gateway, systemClock, systemEntropy } from "../contract/index.ts";
+import {
+  type Caller,
+  type Clock,
+  type Engine,
+  type Entropy,
+  type Gateway,
+  type Source,
+  systemClock,
+  systemEntropy,
+} from "../contract/index.ts";
 import { Actors } from "./actors.ts";
 import type { Capabilities } from "./capabilities.ts";
 import type { Emitted } from "./effect.ts";
@@ -8,6 +17,7 @@ import type { ReplyPacket } from "./packet.ts";
 import { PacketError } from "./packet-error.ts";
 import { Running } from "./running.ts";
 import { noServers, type Servers } from "./servers.ts";
+import { capabilitySource, type CapabilitySourceOptions } from "./source.ts";
 
 export interface PacketFlowOptions {
   readonly capabilities: Capabilities;
@@ -35,6 +45,8 @@ export interface PacketFlowOptions {
     about: { readonly type: string; readonly capability_id?: string; readonly trace_id?: string },
   ) => void;
 }
+
+export type FlowSourceOptions = Omit<CapabilitySourceOptions, "capabilities" | "actors" | "run" | "engine">;
 
 /** Who a session is for. */
 export interface Reception {
@@ -88,6 +100,13 @@ export class PacketFlow implements AsyncDisposable {
       emitted: (emitted) => this.#emitted(emitted),
       fault: (error, about) => options.onFault?.(error, { type: "capability", ...about }),
     });
+  }
+
+  /** As MCP has them: for a gateway, beside other sources. Dispose of it before the flow. */
+  source(options: FlowSourceOptions = {}): Source & Disposable {
+    const { capabilities, actors, running } = this;
+    const run: CapabilitySourceOptions["run"] = (id, payload, how) => running.run(id, payload, how);
+    return capabilitySource({ ...options, capabilities, actors, run, engine: this.#options.engine });
   }
 
   /** From here on `mcp_request` goes through that gateway. */

@@ -441,13 +441,13 @@ test("nothing of the engine is watched once nobody listens, or the source is dis
   });
   const told: (OfferRef | undefined)[] = [];
   const undos = [
-    source.watch(viewer, (ref) => void told.push(ref), { ref: "resources/actors", args: {} }),
-    source.watch(viewer, (ref) => void told.push(ref), { ref: "resources/actor", args: { capability: "chat_room", id: "a b" } }),
+    source.watch(viewer, (ref) => void told.push(ref), { ref: "resources/capability_actors", args: {} }),
+    source.watch(viewer, (ref) => void told.push(ref), { ref: "resources/capability_actor", args: { capability: "chat_room", id: "a b" } }),
   ];
   assert.deepEqual([...watched], ["chat-room/*", "chat-room/a%20b"]);
   for (const undo of undos) undo();
   assert.equal(watched.size, 0);
-  source.watch(viewer, (ref) => void told.push(ref), { ref: "resources/actors", args: {} });
+  source.watch(viewer, (ref) => void told.push(ref), { ref: "resources/capability_actors", args: {} });
   source.watch(viewer, (ref) => void told.push(ref));
   source[Symbol.dispose]();
   capabilities.register(numbers);
@@ -488,7 +488,7 @@ test("run is given the viewer, its trace and what the call came with; a caller w
   assert.deepEqual(reply, { ok: { [CONTENT]: [{ type: "text", text: "null" }], isError: false } });
   const context = { user_id: "ann", trace_id: "0af7651916cd43dd8448eb211c80319c" };
   assert.deepEqual(given, [["numbers", { x: 1 }, { viewer, context, timeoutMs: 5, key: "k" }]]);
-  const nobody = await source.act({ scopes: [] }, "resources/actor", { capability: "chat_room", id: "a" }, {});
+  const nobody = await source.act({ scopes: [] }, "resources/capability_actor", { capability: "chat_room", id: "a" }, {});
   assert.equal(Object(Object(nobody)["refused"])["code"], "UNKNOWN");
 });
 

@@ -77,18 +77,20 @@ class CapabilitySource implements Source, Disposable {
       return booked === undefined ? NOTHING_THERE : callTool(this.#options, booked, viewer, isBag(args) ? args : {}, options);
     }
     if (ref === "resources/capabilities") return { ok: this.#book.listing };
-    if (ref === "resources/actors") return { ok: await this.#actors(viewer) };
-    return ref === "resources/actor" ? this.#actor(viewer, args) : NOTHING_THERE;
+    if (ref === "resources/capability_actors") return { ok: await this.#actors(viewer) };
+    return ref === "resources/capability_actor" ? this.#actor(viewer, args) : NOTHING_THERE;
   }
 
   watch(viewer: Viewer, dirty: (ref?: OfferRef) => void, only?: { readonly ref: OfferRef; readonly args: Json }): () => void {
-    if (only?.ref === "resources/actors") return this.#watch.list(viewer, () => dirty("resources/actors"));
-    if (only?.ref === "resources/actor") {
+    if (only?.ref === "resources/capability_actors") return this.#watch.list(viewer, () => dirty("resources/capability_actors"));
+    if (only?.ref === "resources/capability_actor") {
       const named = this.#named(only.args);
       if (named === undefined) return () => undefined;
       const { capability, actor_id } = named;
       const { behaviour, shared } = capability.does;
-      return this.#watch.one(`${behaviour.kind}/${encodeURIComponent(actor_id)}`, shared, viewer, () => dirty("resources/actor"));
+      return this.#watch.one(`${behaviour.kind}/${encodeURIComponent(actor_id)}`, shared, viewer, () =>
+        dirty("resources/capability_actor"),
+      );
     }
     if (only !== undefined && only.ref !== "resources/capabilities") return () => undefined;
     const own = (ref?: OfferRef): void => {

@@ -30,8 +30,8 @@ const RESOURCES: readonly Offer[] = [
     uri: "packetflow://capabilities",
     description: "What can be asked for: each capability, what it needs and what it gives.",
   }),
-  resource("actors", { uri: "packetflow://actors", description: "The caller's actors that live now." }),
-  resource("actor", {
+  resource("capability_actors", { uri: "packetflow://actors", description: "The caller's actors that live now." }),
+  resource("capability_actor", {
     uriTemplate: "packetflow://actor/{capability}/{id}",
     description: "One of them: its state, and how long it has been at it.",
   }),

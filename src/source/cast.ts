@@ -20,7 +20,7 @@ import {
 } from "../contract/index.ts";
 import { Acts } from "./acts.ts";
 import { CastWatch } from "./cast-watch.ts";
-import { Closures, offNow, ownChoices, rootsOf } from "./closure.ts";
+import { Closures, offNow, ownChoices, rootsOf, selfAsRoot } from "./closure.ts";
 import { Handles } from "./handles.ts";
 import { dotted, type Names } from "./names.ts";
 import { makePlan, type Place, type Plan, type Planned, rootOf } from "./plan.ts";
@@ -33,6 +33,8 @@ export interface CastOptions {
   readonly engine: Engine;
   /** All kinds a viewer may meet: roots (`per` other than "link") and whatever they link to. */
   readonly kinds: readonly Behaviour[];
+  /** Of this kind alone are its roots, whatever its `per`, and a viewer acts as the one that its `self` names. For doors that reach actors by their ids. */
+  readonly as?: string;
   /** Default `dynamic`. Under `gated` lists never change, so no viewer is told that one did. */
   readonly posture?: Posture;
   /** Default `dotted`. */
@@ -94,11 +96,12 @@ class Cast implements Source {
     this.#handles = new Handles({ engine, clock, entropy, expireMs, ...(handles.secret === undefined ? {} : { secret: handles.secret }) });
     const flagFirst = (key: string, receipt: Receipt): Promise<unknown> | undefined => this.#flagFirst(key, receipt);
     this.#acts = new Acts({ engine, clock, sights: this.#sights, handles: this.#handles, flagFirst, ...fault });
-    const perUser = kinds.some(({ per }) => per === "user");
+    const { as } = options;
+    const perUser = as === undefined && kinds.some(({ per }) => per === "user");
     const planFor = (known: boolean): Meeting => {
-      const plan = makePlan({ kinds: this.#kinds, names, expireMs, known });
+      const plan = makePlan({ kinds: this.#kinds, names, expireMs, known, ...(as === undefined ? {} : { as }) });
       const closures = new Closures(plan, { kinds: this.#kinds, names, sights: this.#sights, ...fault });
-      return { plan, closures, roots: perUser ? undefined : rootsOf(plan, { scopes: [] }) };
+      return { plan, closures, roots: perUser || as !== undefined ? undefined : rootsOf(plan, { scopes: [] }) };
     };
     this.#known = planFor(true);
     // Without a kind per user, everybody meets the same catalogue: one object, so that one list serves all.
@@ -170,6 +173,7 @@ class Cast implements Source {
 
   #rootsOf(viewer: Viewer): ReadonlyMap<Place, ActorId> {
     const { plan, roots } = this.#for(viewer);
+    if (this.#options.as !== undefined) return selfAsRoot(plan, viewer);
     return roots ?? rootsOf(plan, viewer);
   }
 

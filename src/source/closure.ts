@@ -166,6 +166,11 @@ export function rootsOf(plan: Plan, viewer: Viewer): ReadonlyMap<Place, ActorId>
   return roots;
 }
 
+/** The one actor that the viewer acts as, where it is of the plan's kind. */
+export function selfAsRoot({ roots: [place] }: Plan, { self }: Viewer): ReadonlyMap<Place, ActorId> {
+  return new Map(place !== undefined && self !== undefined && kindOf(self) === place.behaviour.kind ? [[place, self]] : []);
+}
+
 function placesOf(place: Place): readonly Place[] {
   return [place, ...place.children.flatMap(placesOf)];
 }

@@ -1,3 +1,4 @@
+export { Acting } from "./acting.ts";
 export { cast, type CastOptions } from "./cast.ts";
 export { merge } from "./merge.ts";
 export { meta } from "./meta.ts";

@@ -58,6 +58,8 @@ export interface PlanOptions {
   readonly expireMs: number;
   /** For viewers with a principal, or for those without. */
   readonly known: boolean;
+  /** The kind of the only root, whatever its `per`. */
+  readonly as?: string;
 }
 
 export const MAX_DEPTH = 8;
@@ -253,8 +255,9 @@ export function makePlan(options: PlanOptions): Plan {
   const roots: Place[] = [];
   for (const behaviour of options.kinds.values()) {
     const { per } = behaviour;
-    if (per === undefined || per === "link") continue;
-    const handled = per === "handle" || (per === "user" && !options.known);
+    const isRoot = options.as === undefined ? per !== undefined && per !== "link" : behaviour.kind === options.as;
+    if (!isRoot) continue;
+    const handled = options.as === undefined && (per === "handle" || (per === "user" && !options.known));
     if (handled && behaviour.catalogue === undefined) {
       if (per === "user") continue;
       throw new TroupeError(

@@ -56,6 +56,13 @@ export interface GuestOptions {
   readonly childEvents?: (id: ActorId) => Promise<readonly ChildEvent[]>;
 }
 
+/** What whoever runs guests has to say. */
+export interface GuestHouseOptions extends Partial<Omit<GuestOptions, "contents" | "manifests">> {
+  readonly contents: ContentStore;
+  /** The folder below which manifests are named by their paths, or how they are found otherwise. Default: by text and `store:` alone. */
+  readonly manifests?: Manifests | string;
+}
+
 /** What a guest begins from. */
 export interface GuestStart {
   readonly to: ActorId;

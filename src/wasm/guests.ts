@@ -1,5 +1,14 @@
 /** WebAssembly guests as actors. */
-import type { ActorId, Behaviour, Digest, Engine, Outgoing } from "../contract/index.ts";
+import {
+  type ActorId,
+  type Behaviour,
+  type ContentStore,
+  type Digest,
+  type Engine,
+  type Outgoing,
+  systemClock,
+  systemEntropy,
+} from "../contract/index.ts";
 import { guestKind } from "./guest/behaviour.ts";
 import { Company } from "./guest/company.ts";
 import { Library } from "./guest/library.ts";
@@ -8,10 +17,17 @@ import { prepare, replacement } from "./guest/prepare.ts";
 import { Ran } from "./guest/ran.ts";
 import { reexecuteGuest, type GuestReexecution } from "./guest/reexecute.ts";
 import type { Room } from "./guest/room.ts";
-import type { GuestOptions, GuestStart } from "./guest-options.ts";
+import { GUEST_LIMITS, MOST_GUEST_LIMITS } from "./guest-limits.ts";
+import type { GuestHouseOptions, GuestOptions, GuestStart } from "./guest-options.ts";
 import { GUEST, type GuestState } from "./guest-state.ts";
+import { createComponentReader } from "./jco/index.ts";
+import { ManifestFinder } from "./manifest/index.ts";
+import { createSandbox } from "./pool/index.ts";
+import { checkGranted } from "./world/grants.ts";
 
-export interface Guests {
+export interface Guests extends AsyncDisposable {
+  /** What they are made of, and are left as. */
+  readonly contents: ContentStore;
   readonly kind: Behaviour<GuestState>;
   /** The `host` of channels that somebody outside holds by this process. */
   readonly host: string;
@@ -27,7 +43,29 @@ export interface Guests {
   live(): AsyncIterable<Digest>;
 }
 
-export function createGuests(options: GuestOptions): Guests {
+/**
+ * Guests as a kind of actor for an engine: `{ kinds: [guests.kind, …] }`, then `guests.attach(engine)`. Kept on disk, in a sandbox of
+ * their own, and shown nothing of the environment, unless said otherwise. Dispose of it after the engine.
+ */
+export function createGuests({ contents, manifests, sandbox: given, ...more }: GuestHouseOptions): Guests {
+  const sandbox = given ?? createSandbox();
+  const options: GuestOptions = {
+    clock: systemClock,
+    entropy: systemEntropy,
+    persistence: "disk",
+    limits: GUEST_LIMITS,
+    most: more.limits === undefined ? MOST_GUEST_LIMITS : {},
+    readComponent: createComponentReader({ contents, clock: more.clock ?? systemClock }),
+    checkGranted,
+    variables: {},
+    ...more,
+    contents,
+    sandbox,
+    manifests:
+      typeof manifests === "object"
+        ? manifests
+        : new ManifestFinder({ contents, ...(manifests === undefined ? {} : { directory: manifests }) }),
+  };
   let attached: Engine | undefined;
   let attaching = Promise.withResolvers<void>();
   const engine = (): Engine => {
@@ -67,5 +105,9 @@ export function createGuests(options: GuestOptions): Guests {
     component: (reference, guest) => replacement(options, library, reference, guest),
     reexecute: (id) => reexecuteGuest(room, id),
     live: () => liveIn(room),
+    contents,
+    async [Symbol.asyncDispose]() {
+      if (given === undefined) await sandbox[Symbol.asyncDispose]();
+    },
   };
 }

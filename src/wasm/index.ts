@@ -1,6 +1,6 @@
 export type { Component, CoreExport } from "./component.ts";
 export { GUEST_LIMITS, MOST_GUEST_LIMITS } from "./guest-limits.ts";
-export type { Beginning, ChildEvent, GuestOptions, GuestStart, Manifests } from "./guest-options.ts";
+export type { Beginning, ChildEvent, GuestHouseOptions, GuestOptions, GuestStart, Manifests } from "./guest-options.ts";
 export { type ChannelEnd, GUEST, type GuestState } from "./guest-state.ts";
 export { createGuests, type Guests } from "./guests.ts";
 export { type ComponentReaderOptions, createComponentReader } from "./jco/index.ts";

@@ -10,10 +10,28 @@ import { EngineStage } from "./engine-stage.ts";
 
 const root = resolve(import.meta.dirname, "../../..");
 const guests = join(root, "test/wasm/guests");
+const hall = actor("hall", {
+  describe: "A hall.",
+  per: "link",
+  begins: true,
+  state: z.object({ heard: z.number().default(0) }),
+  tools: {
+    call: {
+      describe: "Call into it.",
+      when: ({ heard }) => heard < 1 || "It echoes still.",
+      run({ state, viewer }) {
+        state.heard += 1;
+        return `It echoes for ${viewer.self ?? "nobody"}.`;
+      },
+    },
+  },
+});
+
 const door = actor("door", {
   describe: "A door.",
   per: "handle",
   state: z.object({ open: z.boolean().default(false) }),
+  links: { "": { kinds: ["hall"], to: ({ open }) => (open ? "hall/main" : undefined) } },
   tools: {
     push: {
       describe: "Push it.",
@@ -45,9 +63,9 @@ export async function openStage() {
     checkGranted,
     variables: {},
   });
-  const engine = await LocalEngine.start({ kinds: [house.kind, door], store });
+  const engine = await LocalEngine.start({ kinds: [house.kind, door, hall], store });
   const detach = house.attach(engine);
-  const stage = new EngineStage({ engine, guests: house, contents, kinds: [door], entropy: systemEntropy });
+  const stage = new EngineStage({ engine, guests: house, kinds: [door, hall] });
   return {
     engine,
     stage,

@@ -45,6 +45,18 @@ describe("our engine as a stage", () => {
     await assert.rejects(on.stage.start({ manifest: "kind:window" }), { code: "InvalidRequest", message: /door/ });
   });
 
+  it("what an actor's links offer is requested of it, and it is its own act", async () => {
+    await using on = await openStage();
+    const { id } = await on.stage.start({ manifest: "kind:door", name: "front" });
+    const call = bytes('{"action":"tools/call"}');
+    await assert.rejects(on.stage.request(id, call, never), { code: "InvalidRequest" });
+    await on.stage.request(id, bytes('{"action":"tools/push"}'), never);
+    assert.equal(text(await on.stage.request(id, call, never)), '"It echoes for door/front."');
+    assert.equal(text(await on.stage.state("hall/main")), '{"heard":1}');
+    await assert.rejects(on.stage.request(id, call, never), { code: "ActorError", message: "It echoes still." });
+    assert.equal(text(await on.stage.state("door/front")), '{"open":true}');
+  });
+
   it("a guest that traps is paused: its last state stays, its failed event is told, and a restart resumes", async () => {
     await using on = await openStage();
     const { stage } = on;

@@ -7,9 +7,13 @@ import {
   type Engine,
   type Entropy,
   type Json,
+  type OfferRef,
+  type Reply,
   type Snapshot,
+  systemEntropy,
 } from "../../contract/index.ts";
 import { readHeader } from "../../chain/index.ts";
+import { Acting } from "../../source/index.ts";
 import { GUEST, type Guests } from "../../wasm/index.ts";
 import type { ChannelPeer, EventQuery, StageActor, StageChange, StageChannel, StageDetails, StageEvent, StageStart } from "../stage.ts";
 import { StageError } from "../stage.ts";
@@ -21,35 +25,39 @@ import { Chains } from "./chains.ts";
 import { staged, valueOf } from "./engine-fault.ts";
 import { guestAnswer } from "./guest-answer.ts";
 import { actorOf, detailsOf, guestIn } from "./sight.ts";
-import { bytesOf, said } from "./speech.ts";
+import { bytesOf, said, type Said } from "./speech.ts";
 
 export interface EngineStageOptions {
   readonly engine: Engine;
   /** Absent: no guests are started here. */
   readonly guests?: Guests;
-  readonly contents: ContentStore;
+  /** Default: the guests' own; where there are none, nothing. */
+  readonly contents?: Pick<ContentStore, "get">;
   /** Those that `kind:<name>` starts. */
-  readonly kinds: readonly Pick<Behaviour, "kind" | "per">[];
-  readonly entropy: Entropy;
+  readonly kinds: readonly Behaviour[];
+  readonly entropy?: Entropy;
   /** What a listener threw. */
   readonly onFault?: (error: unknown) => void;
 }
 
+const NO_CONTENTS: Pick<ContentStore, "get"> = { get: async () => undefined };
 const KIND = "kind:";
 /** All actors of all kinds. */
 const ALL = "*/*";
 
 /** Our own engine as a stage: guests and all other actors. */
 export class EngineStage implements TheaterStage {
-  readonly #options: EngineStageOptions;
+  readonly #options: EngineStageOptions & Required<Pick<EngineStageOptions, "contents" | "entropy">>;
   readonly #engine: Engine;
+  readonly #acting: Acting;
   readonly #channels: Channels;
   readonly #chains: Chains;
 
   constructor(options: EngineStageOptions) {
-    const { engine, contents, entropy, guests } = options;
-    this.#options = options;
+    const { engine, guests, kinds, contents = guests?.contents ?? NO_CONTENTS, entropy = systemEntropy } = options;
+    this.#options = { ...options, contents, entropy };
     this.#engine = engine;
+    this.#acting = new Acting({ engine, kinds });
     this.#channels = new Channels(engine, entropy, guests?.host ?? entropy.uuid());
     this.#chains = new Chains(engine, contents);
   }
@@ -122,8 +130,10 @@ export class EngineStage implements TheaterStage {
     return this.#staged(async () => {
       const actor = await this.#playing(id);
       const isGuest = guestIn(actor) !== undefined;
-      const message = isGuest ? { action: "request", args: { data: base64(data) } } : said(data);
-      const reply = await this.#engine.call({ to: actor.id, ...message }, { signal }).catch((error: unknown) => {
+      const asked = isGuest
+        ? this.#engine.call({ to: actor.id, action: "request", args: { data: base64(data) } }, { signal })
+        : this.#ask(actor, said(data), signal);
+      const reply = await asked.catch((error: unknown) => {
         throw isRestart(error, signal)
           ? new StageError(
               "ActorError",
@@ -199,6 +209,15 @@ export class EngineStage implements TheaterStage {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#chains.close();
     await this.#channels.closeAll();
+  }
+
+  /** What an actor's links offer is asked for as what it offers itself: by the tool's name, and it goes to whom they lead now. */
+  #ask(actor: Snapshot, { action, args }: Said, signal: AbortSignal): Promise<Reply> {
+    const own = this.#options.kinds.find(({ kind }) => actor.id.startsWith(`${kind}/`));
+    if (!isTool(action) || own?.catalogue === undefined || own.catalogue.tools.some((offer) => offer.action === action))
+      return this.#engine.call({ to: actor.id, action, args }, { signal });
+    const viewer = { scopes: [], ...(actor.owner === undefined ? {} : { principal: actor.owner }) };
+    return this.#acting.act(actor.id, viewer, action, args, { signal });
   }
 
   #staged<T>(run: () => Promise<T>): Promise<T> {
@@ -302,6 +321,8 @@ function jsonOf(bytes: Uint8Array): Json {
     throw new StageError("InvalidRequest", "The initial state of an actor that is no guest is JSON text.", { cause: error });
   }
 }
+
+const isTool = (action: string): action is OfferRef => action.startsWith("tools/");
 
 /** A restart cancels what runs, though nobody who asked has left. */
 const isRestart = (error: unknown, signal: AbortSignal): boolean =>

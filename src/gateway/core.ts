@@ -36,6 +36,7 @@ export function createCore(settings: Settings): Core {
     ...Object.entries(listMethods(new Pages(settings.pageSize))),
     ["completion/complete", complete],
   ]);
+  for (const method of settings.profile.withholds) methods.delete(method);
   const takeToken = rateLimiter(settings.rateLimit, settings.clock);
   const limit = (caller: Caller, viewer?: Viewer): void => takeToken(viewer?.principal ?? caller.principal ?? caller.peer ?? "", caller);
 

@@ -14,12 +14,26 @@ export type Reason =
   | "header-conflict"
   | "header-malformed"
   | "header-name"
+  | "header-method"
   | "header-version"
   | "listen-accept"
   | "sessionless"
   | "client-response"
   | "batch-empty"
-  | "batch-element";
+  | "batch-element"
+  | "batch-revision"
+  | "jsonrpc-missing"
+  | "jsonrpc-other"
+  | "method-empty"
+  | "id-null"
+  | "response-shape"
+  | "message-shape"
+  | "params-shape"
+  | "session-version"
+  | "session-other-version"
+  | "event-unknown"
+  | "task-argument"
+  | "input-required";
 
 interface Extra {
   readonly data?: Json;
@@ -105,6 +119,8 @@ interface Saying {
   readonly plain?: boolean;
   /** Over HTTP the body is `{"error": …}` and no JSON-RPC. */
   readonly bare?: boolean;
+  /** Its id is null, even where the message's could be read. */
+  readonly anonymous?: boolean;
 }
 
 /** Fault, or reason, → what a profile has otherwise. */
@@ -116,6 +132,7 @@ export interface WireError {
   readonly status: number;
   readonly message: string;
   readonly bare: boolean;
+  readonly anonymous: boolean;
   readonly data?: Json;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -129,6 +146,7 @@ export function wireError(fault: Fault, era: Era, sayings: Sayings): WireError {
     status: saying?.status ?? status,
     message: saying?.say?.replace("{}", () => about ?? message) ?? message,
     bare: saying?.bare === true,
+    anonymous: saying?.anonymous === true,
     ...(fault.data === undefined || saying?.plain === true ? undefined : { data: fault.data }),
     ...(fault.headers === undefined ? undefined : { headers: fault.headers }),
   };

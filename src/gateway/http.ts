@@ -71,7 +71,7 @@ function isModern(profile: Profile, request: Exchange, incoming: Incoming | Batc
   if (version !== undefined && isModernRevision(version)) return true;
   if (incoming.kind === "batch" || incoming.kind === "response" || incoming.kind === "malformed") return false;
   const legacyVersion = version !== undefined && isLegacyRevision(version);
-  if (incoming.method === "server/discover") return !(profile.discoversInSessions && legacyVersion);
+  if (incoming.method === "server/discover") return !profile.discoversInSessions || isModernParams(incoming.params);
   if (isModernParams(incoming.params))
     return !(profile.versionsFirst && version === undefined && claimedRevision(version, incoming.params) !== LATEST_MODERN);
   return version !== undefined && !legacyVersion && incoming.method !== "initialize" && request.header("mcp-session-id") === undefined;
@@ -125,6 +125,7 @@ function takes(accept: string, type: string, subtype: string): boolean {
   return accept
     .toLowerCase()
     .split(",")
+    .filter((range) => !/;\s*q\s*=\s*"?0(?:\.0*)?"?\s*(?:;|$)/.test(range))
     .map((range) => range.split(";")[0]?.trim())
     .some((range) => range === "*/*" || range === `${type}/*` || range === `${type}/${subtype}`);
 }

@@ -1,7 +1,7 @@
 import { textOf } from "../platform/index.ts";
 import { type Bag, isBag, type Json } from "../contract/index.ts";
-import { Fault, type Sayings, wireError } from "./errors.ts";
-import { deeperThan, EMPTY, isArray } from "./json.ts";
+import { Fault, type Reason, type Sayings, wireError } from "./errors.ts";
+import { deeperThan, EMPTY, isArray, textIn } from "./json.ts";
 import type { Limits } from "./options.ts";
 import type { Era } from "./revision.ts";
 
@@ -46,10 +46,11 @@ const malformed = (
   kind: "PARSE" | "INVALID_REQUEST" | "PARAMS" | "TOO_LARGE",
   message: string,
   id: RequestId | null = null,
+  more?: { readonly reason: Reason; readonly about?: string },
 ): Malformed => ({
   kind: "malformed",
   id,
-  fault: new Fault(kind, message),
+  fault: new Fault(kind, message, more),
 });
 
 /** One frame, or the body of one POST. Never throws: what cannot be read comes back as `malformed`. */
@@ -71,17 +72,19 @@ export function decode(frame: Uint8Array | string, limits: Limits): Incoming | B
 export function classify(value: Json): Incoming {
   if (!isBag(value)) return malformed("INVALID_REQUEST", "A message is a JSON object.");
   const id = readId(value["id"]);
-  if (value["jsonrpc"] !== "2.0") return malformed("INVALID_REQUEST", 'A message says "jsonrpc": "2.0".', id ?? null);
   const { method } = value;
+  if (value["jsonrpc"] !== "2.0") return malformed("INVALID_REQUEST", 'A message says "jsonrpc": "2.0".', id ?? null, versionless(value));
   if (method === undefined) return response(value, id);
   if (typeof method !== "string" || method === "" || method.length > 256)
-    return malformed("INVALID_REQUEST", "A method is text of 1 to 256 characters.", id ?? null);
+    return malformed("INVALID_REQUEST", "A method is text of 1 to 256 characters.", id ?? null, { reason: "method-empty" });
   if ("id" in value && id === undefined)
-    return malformed("INVALID_REQUEST", "An id is text of at most 256 characters or a whole number, not null.");
+    return malformed("INVALID_REQUEST", "An id is text of at most 256 characters or a whole number, not null.", null, {
+      reason: "id-null",
+    });
   const params = value["params"] ?? EMPTY;
   if (!isBag(params)) {
     if (id === undefined) return { kind: "notification", method, params: EMPTY };
-    return malformed("PARAMS", "The params are an object.", id);
+    return malformed("PARAMS", "The params are an object.", id, { reason: "params-shape" });
   }
   return id === undefined ? { kind: "notification", method, params } : { kind: "request", id, method, params };
 }
@@ -89,10 +92,21 @@ export function classify(value: Json): Incoming {
 function response(value: Bag, id: RequestId | undefined): Incoming {
   const { result, error } = value;
   if (id === undefined || (result === undefined) === (error === undefined))
-    return malformed("INVALID_REQUEST", "A message has a method, or an id and either a result or an error.", id ?? null);
+    return malformed("INVALID_REQUEST", "A message has a method, or an id and either a result or an error.", id ?? null, shapeless(value));
   return result === undefined
     ? { kind: "response", id, ...(error === undefined ? undefined : { error }) }
     : { kind: "response", id, result };
+}
+
+const shapeless = (value: Bag): { readonly reason: Reason } => ({
+  reason: "result" in value || "error" in value ? "response-shape" : "message-shape",
+});
+
+function versionless(value: Bag): { readonly reason: Reason; readonly about?: string } {
+  if (value["method"] === undefined) return shapeless(value);
+  return value["jsonrpc"] === undefined
+    ? { reason: "jsonrpc-missing" }
+    : { reason: "jsonrpc-other", about: textIn(value, "jsonrpc", 64) ?? "" };
 }
 
 function readId(id: Json | undefined): RequestId | undefined {
@@ -101,8 +115,12 @@ function readId(id: Json | undefined): RequestId | undefined {
 }
 
 export function errorText(id: RequestId | null, fault: Fault, era: Era, sayings: Sayings): string {
-  const { code, message, data } = wireError(fault, era, sayings);
-  return JSON.stringify({ jsonrpc: "2.0", id, error: { code, message, ...(data === undefined ? undefined : { data }) } });
+  const { code, message, data, anonymous } = wireError(fault, era, sayings);
+  return JSON.stringify({
+    jsonrpc: "2.0",
+    id: anonymous ? null : id,
+    error: { code, message, ...(data === undefined ? undefined : { data }) },
+  });
 }
 
 export function notificationText(method: string, params?: Bag): string {

@@ -19,16 +19,22 @@ export interface Profile {
   readonly capabilities: "all" | "tools" | "some";
   /** Which answers carry `Mcp-Session-Id`: of initialize; and event streams; all. */
   readonly sessionOn: "initialize" | "streams" | "all";
-  /** initialize may leave its protocolVersion out. */
+  /** initialize may leave its protocolVersion out, and name a session that has no part in it. */
   readonly anyInitialize: boolean;
   /** `Accept` may name one of the two media types only. */
   readonly acceptsEither: boolean;
-  /** Where batches are: in the revision that has them, or in all; there one bad element is the batch's own fault. */
+  /** Where batches are: in the revision that has them, or in all. */
   readonly batches: "revision" | "all";
+  /** One bad element is the batch's own fault, and its requests run one after the other. */
+  readonly wholeBatches: boolean;
   /** A tool call whose client takes event streams is answered by one, whether or not something comes before its reply. */
   readonly streamsCalls: boolean;
   /** Progress is an `event: progress` too, asked for or not, and events of messages say their name. */
   readonly progressEvents: boolean;
+  /** The first step a tool tells makes an event stream of its reply, asked for or not, where the client takes one. */
+  readonly streamsSteps: boolean;
+  /** A `Last-Event-ID` nobody knows is refused, where otherwise a new stream begins. */
+  readonly refusesEvents: boolean;
   /** A standalone stream begins with an event to resume from, where the revision has it. */
   readonly primesStandalone: boolean;
   /** What a handler throws or refuses is an error with its message, also of a tool. */
@@ -37,6 +43,12 @@ export interface Profile {
   readonly endStatus: number;
   /** An unknown revision is refused before anything else, and one of a session's is no envelope. */
   readonly versionsFirst: boolean;
+  /** Requests of a session name its own revision or none. */
+  readonly sameVersion: boolean;
+  /** Methods there are none of, however they are asked for. */
+  readonly withholds: readonly string[];
+  /** Of 2026-07-28: a name that is missing is the routing's fault and not the method's. */
+  readonly namesFirst: boolean;
   /** A header sent twice with one value counts once. */
   readonly joinsHeaders: boolean;
   /** A `requestState` of somebody else is as if it were not there. */
@@ -61,12 +73,18 @@ const STRICT: Profile = {
   anyInitialize: false,
   acceptsEither: false,
   batches: "revision",
+  wholeBatches: false,
   streamsCalls: false,
   progressEvents: false,
+  streamsSteps: false,
+  refusesEvents: false,
   primesStandalone: true,
   handlerErrors: false,
   endStatus: 204,
   versionsFirst: false,
+  sameVersion: false,
+  withholds: [],
+  namesFirst: false,
   joinsHeaders: false,
   ignoresStates: false,
   keepsNothing: false,
@@ -88,6 +106,7 @@ export const PROFILES: Readonly<Record<ProfileName, Profile>> = {
     anyInitialize: true,
     acceptsEither: true,
     batches: "all",
+    wholeBatches: true,
     streamsCalls: true,
     progressEvents: true,
     handlerErrors: true,
@@ -99,10 +118,17 @@ export const PROFILES: Readonly<Record<ProfileName, Profile>> = {
     supported: ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26"],
     capabilities: "some",
     sessionOn: "streams",
+    anyInitialize: true,
+    wholeBatches: true,
+    streamsSteps: true,
+    refusesEvents: true,
     primesStandalone: false,
     handlerErrors: true,
     endStatus: 202,
     versionsFirst: true,
+    sameVersion: true,
+    withholds: ["completion/complete", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"],
+    namesFirst: true,
     joinsHeaders: true,
     ignoresStates: true,
     keepsNothing: true,

@@ -11,6 +11,8 @@ export interface Got {
   readonly frames: readonly Frame[] | undefined;
 }
 
+const VERBS = ["POST", "GET", "DELETE"] as const;
+const MEDIA: ReadonlySet<string> = new Set(["accept", "content-type"]);
 const JSON_HEAD = { "content-type": "application/json" };
 const EVENTS_HEAD = { "content-type": "text/event-stream" };
 
@@ -28,10 +30,13 @@ export async function send(gateway: Gateway, { method, headers, body }: StepRequ
     onReady: () => () => undefined,
     close: () => undefined,
   };
+  const verb = VERBS.find((one) => one === method);
+  if (verb === undefined) return { status: 405, headers: JSON_HEAD, body: '{"error":"method not allowed"}', frames: undefined };
+  const sent = new Map(Object.entries(headers).map(([name, values]) => [name.toLowerCase(), values.join(", ")]));
   const answer = await gateway.exchange({
-    verb: method,
-    // A header sent twice is a list, as `Headers` has it.
-    header: (name) => headers[name]?.join(", "),
+    verb,
+    // A header sent twice is a list, as `Headers` has it. A door knows that media types are wanting; the gateway is told by an empty one.
+    header: (name) => sent.get(name) ?? (MEDIA.has(name) ? "" : undefined),
     ...(body === undefined || body.value === "" ? undefined : { body: bytesOf(body) }),
     caller: { scopes: [] },
     stream(more = {}) {

@@ -1,6 +1,7 @@
 // The registry a transcript's setup asks for.
 import { CONTENT, type Json } from "../../src/contract/index.ts";
 import { registry, type Registry, type RegistryPrompt, type RegistryResource, type RegistryTool } from "../../src/source/index.ts";
+import { refuse } from "../../src/actor/index.ts";
 import type { Setup } from "./fixture.ts";
 import { PROMPTS, TOOLS } from "./handlers.ts";
 
@@ -14,17 +15,17 @@ const described = ({ title, description }: Said): { readonly title?: string; rea
   ...(description === undefined ? undefined : { describe: description }),
 });
 
-function named<H>(handlers: Readonly<Record<string, H>>, name: string): H {
-  const found = handlers[name];
-  if (found === undefined) throw new Error(`This runner has no handler ${name}.`);
-  return found;
-}
+/** The rest of a transcript can be played without it. */
+const unknown = (name: string) => (): never => {
+  throw new Error(`This runner has no handler ${name}.`);
+};
 
 const toolOf = (one: Setup["tools"][number]): RegistryTool => ({
   ...described(one),
   ...(one.input_schema === undefined ? undefined : { input: one.input_schema }),
   ...(one.output_schema === undefined ? undefined : { output: one.output_schema }),
-  run: named(TOOLS, one.handler),
+  ...(one.annotations === undefined ? undefined : { annotations: one.annotations }),
+  run: TOOLS[one.handler] ?? unknown(one.handler),
 });
 
 const resourceOf = (one: Setup["resources"][number]): RegistryResource => ({
@@ -49,7 +50,8 @@ const templateOf = (one: Setup["resource_templates"][number]): RegistryResource 
   ...described(one),
   uri: one.uri_template,
   ...(one.mime_type === undefined ? undefined : { mimeType: one.mime_type }),
-  read: () => null,
+  // Templates are listed there, and read by nobody.
+  read: () => refuse("It is listed only.", { code: "UNKNOWN" }),
 });
 
 const promptOf = (one: Setup["prompts"][number]): RegistryPrompt => ({
@@ -64,7 +66,7 @@ const promptOf = (one: Setup["prompts"][number]): RegistryPrompt => ({
           ...(required === undefined ? undefined : { required }),
         })),
       }),
-  get: named(PROMPTS, one.handler),
+  get: PROMPTS[one.handler] ?? unknown(one.handler),
 });
 
 function byName<D extends { readonly name: string }, M>(list: readonly D[], make: (one: D) => M): Readonly<Record<string, M>> {

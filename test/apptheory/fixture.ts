@@ -3,113 +3,123 @@ import { readFileSync } from "node:fs";
 import * as z from "zod";
 import type { Json } from "../../src/contract/index.ts";
 
-const headers = z.record(z.string(), z.array(z.string())).default({});
+/** Writers of other languages have null for what there is not. */
+const list = <T extends z.ZodType>(one: T) => z.preprocess((value) => value ?? [], z.array(one));
+const maybe = <T extends z.ZodType>(one: T) => z.preprocess((value) => value ?? undefined, one.optional());
+const text = maybe(z.string());
+
+const headers = z.preprocess(
+  (value) => value ?? {},
+  z.record(
+    z.string(),
+    z.preprocess((one) => (typeof one === "string" ? [one] : one), z.array(z.string())),
+  ),
+);
 const json: z.ZodType<Json> = z.json();
 const bag = z.record(z.string(), json);
 
 const tool = z.object({
   name: z.string(),
-  title: z.string().optional(),
-  description: z.string().optional(),
-  input_schema: bag.optional(),
-  output_schema: bag.optional(),
-  handler: z.string(),
+  title: text,
+  description: text,
+  input_schema: maybe(bag),
+  output_schema: maybe(bag),
+  annotations: maybe(bag),
+  handler: z.string().default("none"),
 });
+
+const content = z.object({ uri: z.string(), mime_type: text, text, blob: text });
 
 const resource = z.object({
   uri: z.string(),
   name: z.string(),
-  title: z.string().optional(),
-  description: z.string().optional(),
-  mime_type: z.string().optional(),
-  size: z.number().optional(),
-  contents: z
-    .array(z.object({ uri: z.string(), mime_type: z.string().optional(), text: z.string().optional(), blob: z.string().optional() }))
-    .default([]),
+  title: text,
+  description: text,
+  mime_type: text,
+  size: maybe(z.number()),
+  contents: list(content),
 });
 
 const template = z.object({
   uri_template: z.string(),
   name: z.string(),
-  title: z.string().optional(),
-  description: z.string().optional(),
-  mime_type: z.string().optional(),
+  title: text,
+  description: text,
+  mime_type: text,
 });
 
 const prompt = z.object({
   name: z.string(),
-  title: z.string().optional(),
-  description: z.string().optional(),
-  arguments: z
-    .array(
-      z.object({
-        name: z.string(),
-        title: z.string().optional(),
-        description: z.string().optional(),
-        required: z.boolean().optional(),
-      }),
-    )
-    .optional(),
-  handler: z.string(),
+  title: text,
+  description: text,
+  arguments: maybe(z.array(z.object({ name: z.string(), title: text, description: text, required: maybe(z.boolean()) }))),
+  handler: z.string().default("none"),
 });
 
-const hint = z.object({ ttl_ms: z.number().optional(), cache_scope: z.enum(["public", "private"]).optional() });
+const hint = z.object({ ttl_ms: maybe(z.number()), cache_scope: maybe(z.enum(["public", "private"])) });
 
-const seed = z.object({ id: z.string(), expires_unix_ms: z.number().optional(), data: z.record(z.string(), z.string()).default({}) });
+const seed = z.object({
+  id: z.string(),
+  expires_unix_ms: maybe(z.number()),
+  data: z.preprocess((value) => value ?? {}, z.record(z.string(), z.string())),
+});
 
-const setup = z.object({
+const settings = z.object({
   server: z.object({
     name: z.string(),
     version: z.string(),
-    cacheable_results: z.record(z.string(), hint).default({}),
-    extension_capabilities: bag.default({}),
+    cacheable_results: z.preprocess((value) => value ?? {}, z.record(z.string(), hint)),
+    extension_capabilities: z.preprocess((value) => value ?? {}, bag),
   }),
-  id_sequence: z.array(z.string()).default([]),
-  tools: z.array(tool).default([]),
-  resources: z.array(resource).default([]),
-  resource_templates: z.array(template).default([]),
-  prompts: z.array(prompt).default([]),
-  session_store: z.object({ seed: z.array(seed).default([]) }).default({ seed: [] }),
+  id_sequence: list(z.string()),
+  tools: list(tool),
+  resources: list(resource),
+  resource_templates: list(template),
+  prompts: list(prompt),
+  session_store: z.preprocess((value) => (typeof value === "object" ? (value ?? {}) : {}), z.object({ seed: list(seed) })),
+  task_runtime: maybe(z.object({ enabled: maybe(z.boolean()) })),
 });
 
-const request = z.object({
-  method: z.enum(["POST", "GET", "DELETE"]),
-  path: z.string(),
-  headers,
-  body: z.object({ encoding: z.string().optional(), value: z.string() }).optional(),
-});
+const body = z.object({ encoding: text, value: z.string().default("") });
 
-const frame = z.object({ id: z.string().optional(), event: z.string().optional(), data: z.string() });
+const request = z.object({ method: z.string(), path: z.string(), headers, body: maybe(body) });
 
-const answer = z.object({ status: z.number(), headers, body_json: json.optional(), sse_frames: z.array(frame).optional() });
+const frame = z.object({ id: text, event: text, data: z.string().default("") });
+
+const answer = z.object({ status: z.number(), headers, body_json: json.optional(), body: maybe(body), sse_frames: maybe(z.array(frame)) });
 
 const detection = z.object({ name: z.string(), headers, message: json });
 
-const fixture = z.object({
-  id: z.string(),
-  name: z.string(),
-  setup: z.object({ mcp: setup }),
-  input: z.object({
-    mcp: z.object({ steps: z.array(z.object({ name: z.string(), request })), detections: z.array(detection).default([]) }),
-  }),
-  expect: z.object({
-    mcp: z.object({ steps: z.array(answer), detections: z.array(z.object({ name: z.string(), shape: z.string() })).default([]) }),
-  }),
-});
+const fixture = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    setup: z.object({ mcp: settings }),
+    input: z.object({ mcp: z.object({ steps: list(z.object({ name: z.string(), request })), detections: list(detection) }) }),
+    expect: z.object({ mcp: z.object({ steps: list(answer), detections: list(z.object({ name: z.string(), shape: z.string() })) }) }),
+  })
+  .refine(({ input, expect }) => input.mcp.steps.length === expect.mcp.steps.length, "It has other steps than answers.")
+  .refine(({ input }) => input.mcp.steps.length + input.mcp.detections.length > 0, "It has no step.");
 
 export type Fixture = z.infer<typeof fixture>;
-export type Setup = z.infer<typeof setup>;
+export type Setup = z.infer<typeof settings>;
 export type StepRequest = z.infer<typeof request>;
 export type Frame = z.infer<typeof frame>;
 export type Expected = z.infer<typeof answer>;
 
-/** Throws where the file is no transcript. */
-export function readFixture(file: string): Fixture {
-  return fixture.parse(JSON.parse(readFileSync(file, "utf8")));
+/** Throws where the file is no transcript, and says in which member. */
+export const readFixture = (file: string): Fixture => fixtureOf(JSON.parse(readFileSync(file, "utf8")));
+
+export function fixtureOf(written: unknown): Fixture {
+  const read = fixture.safeParse(written);
+  if (read.success) return read.data;
+  const why = read.error.issues.slice(0, 3).map(({ path, message }) => `${path.join(".") || "the file"}: ${message}`);
+  throw new Error(`This is no transcript: ${why.join("; ")}`);
 }
 
-/** Whether it expects tasks to be there: they are not. */
-export function aboutTasks({ expect }: Fixture): boolean {
+/** Whether it expects tasks to be there: they are not. A setup may have them, and the transcript show that they are refused. */
+export function aboutTasks({ setup, expect }: Fixture): boolean {
+  if (setup.mcp.task_runtime?.enabled !== true) return false;
   return expect.mcp.steps.some(({ body_json, sse_frames }) =>
     [body_json ?? null, ...(sse_frames ?? []).map(({ data }) => data)].some((part) =>
       /"(?:task|tasks|taskId)\\?":/.test(typeof part === "string" ? part : JSON.stringify(part)),

@@ -1,7 +1,7 @@
 // Transcripts of another server, played against this one.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
@@ -54,6 +54,22 @@ test("npm run fixtures plays a directory, a line for each file, and ends by what
     const bad = await fixtures(directory);
     assert.equal(bad.code, 1);
     assert.match(bad.out, /FAIL {5}none\.json[\s\S]*FAIL {5}other\.json\n +tools_call: the body is .+\n1 passed, 2 failed/);
+    rmSync(directory, { recursive: true });
+    mkdirSync(directory);
+    const tasks = JSON.parse(text);
+    tasks.setup.mcp.task_runtime = { enabled: true };
+    tasks.expect.mcp.steps[0].body_json.result.capabilities.tasks = {};
+    writeFileSync(join(directory, "tasks.json"), JSON.stringify(tasks));
+    assert.deepEqual(await fixtures(directory), {
+      code: 0,
+      out: "not run  tasks.json  (tasks)\n0 passed, 0 failed, 1 not run, under apptheory-v3\n",
+    });
+    writeFileSync(join(directory, "broken.json"), "{");
+    assert.match((await fixtures(directory)).out, /^FAIL {5}broken\.json\n +.*JSON.*\nnot run/);
+    rmSync(directory, { recursive: true });
+    assert.equal((await fixtures(directory)).code, 2);
+    mkdirSync(directory);
+    assert.deepEqual(await fixtures(directory), { code: 1, out: "0 passed, 0 failed, 0 not run, under apptheory-v3\n" });
     assert.equal((await fixtures()).code, 2);
     assert.equal((await fixtures(directory, "nobody's")).code, 2);
   } finally {

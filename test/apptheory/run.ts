@@ -6,6 +6,17 @@ import { play } from "./play.ts";
 
 const PROFILES = ["strict", "apptheory", "apptheory-v3"] as const;
 
+function filesIn(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory)
+      .filter((file) => file.endsWith(".json"))
+      .toSorted();
+  } catch (error) {
+    console.error(`${directory} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+    return process.exit(2);
+  }
+}
+
 async function judged(file: string, profile: (typeof PROFILES)[number]): Promise<readonly string[] | "tasks"> {
   try {
     const fixture = readFixture(file);
@@ -22,9 +33,9 @@ if (directory === undefined || profile === undefined) {
   process.exit(2);
 }
 const count = { passed: 0, failed: 0, tasks: 0 };
-for (const name of readdirSync(directory)
-  .filter((file) => file.endsWith(".json"))
-  .toSorted()) {
+const files = filesIn(directory);
+if (files.length === 0) console.error(`There is no transcript in ${directory}: they are files that end in .json.`);
+for (const name of files) {
   const verdict = await judged(join(directory, name), profile);
   if (verdict === "tasks") {
     count.tasks += 1;
@@ -39,4 +50,5 @@ for (const name of readdirSync(directory)
   }
 }
 console.log(`${count.passed} passed, ${count.failed} failed, ${count.tasks} not run, under ${profile}`);
-process.exitCode = count.failed > 0 || count.passed === 0 ? 1 : 0;
+// Where nothing but tasks is asked for, nothing has failed.
+process.exitCode = count.failed > 0 || files.length === 0 ? 1 : 0;

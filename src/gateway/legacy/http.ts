@@ -1,8 +1,10 @@
 import type { Answer, Channel, Exchange, Json, Source } from "../../contract/index.ts";
-import type { Core } from "../core.ts";
+import { type Core, viewerOf } from "../core.ts";
 import { Fault, faultOf } from "../errors.ts";
 import { faultAnswer } from "../fault-answer.ts";
 import { type Batch, classify, errorText, type Incoming, type Notification, type Request, type Response } from "../json-rpc.ts";
+import { discoverMembers } from "../modern/discover.ts";
+import { serverMeta } from "../modern/server-meta.ts";
 import { offeredTo } from "../offered.ts";
 import { batchesIn } from "../profile.ts";
 import { legacyReply, pieces, wholeText } from "../reply.ts";
@@ -13,7 +15,7 @@ import { Newcomers, SESSION, sessionName, sessionRequired, sessionUnknown } from
 import { OpenStream } from "./open-stream.ts";
 import { answeredText, type Answered, type LegacyAside, noticed, performLegacy } from "./perform.ts";
 import { finish, PostAside, streamHeaders } from "./post-aside.ts";
-import { notOfSize, refuseWhole } from "./batch-faults.ts";
+import { inTurn, notOfSize, refuseWhole } from "./batch-faults.ts";
 import type { Session } from "./session.ts";
 import { Sessions } from "./sessions.ts";
 
@@ -26,16 +28,21 @@ export class LegacyHttp {
   readonly #core: Core;
   readonly sessions: Sessions;
   readonly #newcomers: Newcomers;
+  readonly #sourceFor: (posture: string | undefined) => Source;
 
   constructor(core: Core, sourceFor: (posture: string | undefined) => Source) {
     this.#core = core;
+    this.#sourceFor = sourceFor;
     this.sessions = new Sessions(core, sourceFor);
     this.#newcomers = new Newcomers(core, this.sessions);
   }
 
   post(exchange: Exchange, incoming: Incoming | Batch, version: string | undefined): Answer | Promise<Answer> {
     if (incoming.kind === "request" && incoming.method === "initialize") return this.#initialize(exchange, incoming);
-    const { unknownSession } = this.#core.settings;
+    const { unknownSession, profile } = this.#core.settings;
+    if (profile.discoversInSessions && incoming.kind === "request" && incoming.method === "server/discover") {
+      if (exchange.header(SESSION) === undefined) return this.#discover(exchange, incoming);
+    }
     const session = unknownSession === "reject" ? this.#session(exchange, version) : this.#arrived(unknownSession, exchange, version);
     if (session instanceof Promise) return session.then((found) => this.#named(found, exchange, incoming));
     return this.#named(session, exchange, incoming);
@@ -43,7 +50,7 @@ export class LegacyHttp {
 
   /** The session of a request, which begins here if there is none. */
   async #arrived(how: "reissue" | "adopt", exchange: Exchange, version: string | undefined): Promise<Session> {
-    return usable(await this.#newcomers.arrived(how, exchange, version), version);
+    return this.#usable(await this.#newcomers.arrived(how, exchange, version), version);
   }
 
   /** Whose answer it is, where the profile says so in each. */
@@ -91,7 +98,10 @@ export class LegacyHttp {
       throw new Fault("NOT_ACCEPTABLE", "The client must accept text/event-stream.", { reason: "listen-accept" });
     this.#core.limit(exchange.caller, session.viewerFor(exchange.caller));
     const last = exchange.header("last-event-id");
-    const missed = last === undefined ? undefined : await this.#core.settings.streams.after(session.row.id, last);
+    const { streams, profile } = this.#core.settings;
+    const missed = last === undefined ? undefined : await streams.after(session.row.id, last);
+    if (missed === undefined && last !== undefined && profile.refusesEvents)
+      throw new Fault("SESSION_UNKNOWN", "There is no such event; ask without Last-Event-ID.", { reason: "event-unknown" });
     if (missed !== undefined && missed.stream !== STANDALONE && last !== undefined)
       return this.#resume(session, exchange, missed.stream, last);
     return this.#standalone(session, exchange, last !== undefined);
@@ -103,9 +113,16 @@ export class LegacyHttp {
     return { status: this.#core.settings.profile.endStatus };
   }
 
+  /** Before there is a session. */
+  async #discover(exchange: Exchange, { id }: Request): Promise<Answer> {
+    this.#core.limit(exchange.caller);
+    const members = await discoverMembers(this.#core.settings, this.#sourceFor(exchange.posture), viewerOf(exchange.caller, undefined));
+    return { status: 200, body: wholeText(legacyReply(id, { members, meta: serverMeta(this.#core) })) };
+  }
+
   async #initialize(exchange: Exchange, request: Request): Promise<Answer> {
     const { settings } = this.#core;
-    if (exchange.header(SESSION) !== undefined && settings.unknownSession === "reject")
+    if (exchange.header(SESSION) !== undefined && settings.unknownSession === "reject" && !settings.profile.anyInitialize)
       throw new Fault("INVALID_REQUEST", "initialize begins a session of its own; leave the Mcp-Session-Id header out.");
     try {
       this.#core.limit(exchange.caller);
@@ -127,7 +144,14 @@ export class LegacyHttp {
     const id = exchange.header(SESSION);
     if (id === undefined) throw sessionRequired();
     const found = this.#newcomers.known(id, exchange);
-    return found instanceof Promise ? found.then((one) => usable(one, version)) : usable(found, version);
+    return found instanceof Promise ? found.then((one) => this.#usable(one, version)) : this.#usable(found, version);
+  }
+
+  #usable(session: Session | undefined, version: string | undefined): Session {
+    const found = usable(session, version);
+    if (version !== undefined && version !== found.revision && this.#core.settings.profile.sameVersion)
+      throw new Fault("VERSION", `This session speaks ${found.revision}.`, { reason: "session-other-version" });
+    return found;
   }
 
   #request(session: Session, exchange: Exchange, request: Request): Answer | Promise<Answer> {
@@ -153,12 +177,13 @@ export class LegacyHttp {
     const { profile, limits } = this.#core.settings;
     const { batch: most } = limits;
     if (!batchesIn(profile, session.revision))
-      throw new Fault("INVALID_REQUEST", "Batches are part of 2025-03-26 only; send messages one by one.");
+      throw new Fault("INVALID_REQUEST", "Batches are part of 2025-03-26 only; send messages one by one.", { reason: "batch-revision" });
     if (items.length === 0 || items.length > most) throw notOfSize(items.length, most);
     const incoming = items.map(classify);
-    if (profile.batches === "all") refuseWhole(incoming);
+    if (profile.wholeBatches) refuseWhole(incoming, profile.faults);
     const aside = new PostAside(this.#core, session, exchange);
-    const replies = await Promise.all(incoming.map((one) => this.#inBatch(session, exchange, aside, one)));
+    const run = (one: Incoming): Promise<string | undefined> => this.#inBatch(session, exchange, aside, one);
+    const replies = profile.wholeBatches ? await inTurn(incoming, run) : await Promise.all(incoming.map(run));
     const texts = replies.filter((text) => text !== undefined);
     if (aside.stream !== undefined) {
       for (const text of texts) aside.stream.send(JSON.parse(text));
@@ -248,6 +273,6 @@ export class LegacyHttp {
 function usable(session: Session | undefined, version: string | undefined): Session {
   if (session === undefined) throw sessionUnknown();
   if (version !== undefined && !isLegacyRevision(version))
-    throw new Fault("VERSION", `Unsupported MCP-Protocol-Version; this session speaks ${session.revision}.`);
+    throw new Fault("VERSION", `Unsupported MCP-Protocol-Version; this session speaks ${session.revision}.`, { reason: "session-version" });
   return session;
 }

@@ -48,6 +48,7 @@ export class Newcomers {
 
   /** Of initialize. A client that comes with a name of its session keeps it, where one may come with one. */
   async begin(row: SessionRow, exchange: Exchange): Promise<Session> {
+    if (this.#core.settings.unknownSession === "reject") return this.#sessions.add(row);
     const id = exchange.header(SESSION);
     const own = id === undefined ? undefined : await this.known(id, exchange);
     if (own !== undefined) {

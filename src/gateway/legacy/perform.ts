@@ -10,6 +10,7 @@ import { errorText, type Notification, type Request } from "../json-rpc.ts";
 import { cannotAsk } from "../methods/cannot-ask.ts";
 import { MAX_URI } from "../offers.ts";
 import { checkAnswer, questionsOf, shapeQuestion } from "../questions.ts";
+import { offeredTo } from "../offered.ts";
 import { legacyReply, type ReplyText } from "../reply.ts";
 import { discoverMembers } from "../modern/discover.ts";
 import { serverMeta } from "../modern/server-meta.ts";
@@ -17,6 +18,7 @@ import { Running } from "../running.ts";
 import { subscribable } from "../subscribable.ts";
 import type { Lists } from "../../source/index.ts";
 import { NoAnswer } from "./client-requests.ts";
+import { initializeMembers } from "./initialize.ts";
 import type { Session } from "./session.ts";
 
 /** The way out for one request: messages before its reply, also requests to the client. */
@@ -85,8 +87,11 @@ function resultOf(core: Core, session: Session, request: Request, asking: Asking
   const own = OWN_METHODS.get(request.method);
   if (own !== undefined) {
     core.limit(asking.caller, session.viewerFor(asking.caller));
+    if (core.settings.profile.withholds.includes(request.method)) throw new Fault("METHOD", `Method not found: ${request.method}`);
     return own(core, session, request, asking.caller);
   }
+  if (core.settings.profile.refusesTasks && "task" in request.params)
+    throw new Fault("METHOD", "Method not found: there are no tasks here.", { reason: "task-argument" });
   if (asking.ordered && session.started !== undefined) {
     return session.started.then(() => {
       session.started = undefined;
@@ -136,7 +141,7 @@ async function withAnswers(core: Core, session: Session, call: Call, asking: Ask
   for (let round = 0; round < core.settings.limits.rounds; round += 1) {
     const questions = questionsOf(needs);
     const missing = [...new Set([...questions.values()].map((question) => question.needs))].filter((one) => !session.can.includes(one));
-    if (missing.length > 0) return cannotAsk(call, missing);
+    if (missing.length > 0) return notAsked(core, call, missing);
     try {
       for (const [key, question] of questions) {
         const params = shapeQuestion(question, session.revision, () => core.settings.entropy.uuid());
@@ -156,6 +161,11 @@ async function withAnswers(core: Core, session: Session, call: Call, asking: Ask
   );
 }
 
+function notAsked(core: Core, call: Call, missing: readonly string[]): Members {
+  if (!core.settings.profile.handlerErrors) return cannotAsk(call, missing);
+  throw new Fault("INVALID_REQUEST", `This needs a client that can be asked (${missing.join(", ")}).`, { reason: "input-required" });
+}
+
 function unanswered(call: Call, error: unknown): Members {
   if (!(error instanceof NoAnswer) && !(error instanceof Fault)) throw error;
   if (call.method === "tools/call") return { members: toolError(`${error.message} Nothing was applied.`) };
@@ -170,7 +180,11 @@ const NOTHING: Members = { members: "" };
 const OWN_METHODS: ReadonlyMap<string, OwnMethod> = new Map(
   Object.entries<OwnMethod>({
     ping: () => NOTHING,
-    initialize: () => {
+    async initialize(core, session, request, caller) {
+      if (core.settings.profile.batches === "all")
+        return {
+          members: initializeMembers(core, session.revision, await offeredTo(core.settings, session.source, session.viewerFor(caller))),
+        };
       throw new Fault("INVALID_REQUEST", "This session is initialized already.");
     },
     async "server/discover"(core, session, request, caller) {

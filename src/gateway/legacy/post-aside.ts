@@ -21,14 +21,16 @@ export class PostAside implements LegacyAside {
   readonly #session: Session;
   readonly #exchange: Exchange;
   stream: ResumableStream | undefined;
-  /** Where the profile has events of progress, whoever asked for it. */
+  /** Where a profile makes something of progress, whoever asked for it. */
   readonly event: ((name: string, data: Json) => void) | undefined;
 
   constructor(core: Core, session: Session, exchange: Exchange) {
     this.#core = core;
     this.#session = session;
     this.#exchange = exchange;
-    if (core.settings.profile.progressEvents) this.event = (name, data) => this.stream?.event(name, data);
+    const { profile } = core.settings;
+    if (profile.progressEvents) this.event = (name, data) => this.stream?.event(name, data);
+    else if (profile.streamsSteps) this.event = () => this.begin();
   }
 
   tell(method: string, params: Bag): void {

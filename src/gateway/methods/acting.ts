@@ -61,7 +61,7 @@ class Acting {
     const options: CallOptions = { key, answers, can, trace, signal, onProgress, onLog, onReceipt };
     return call.source.act(call.viewer, target.ref, this.#kind.args(call, target), options).then(
       (reply) => withReceipt(this.#encode(call, target, reply), receipt),
-      (error: unknown) => this.#kind.fail(error),
+      (error: unknown) => this.#kind.fail(error, target),
     );
   }
 

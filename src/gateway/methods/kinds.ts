@@ -20,7 +20,7 @@ export interface Kind {
   /** A domain refusal but `UNKNOWN`. */
   refuse(refusal: Refusal): Members;
   /** The engine could not: an outcome its caller can read, or a throw. */
-  fail(error: unknown): Members;
+  fail(error: unknown, target: Target): Members;
 }
 
 function nameIn(call: Call): string {
@@ -36,7 +36,7 @@ function nameIn(call: Call): string {
 function argumentsIn(call: Call): Bag {
   const args = call.params["arguments"];
   if (args === undefined || args === null) return EMPTY;
-  if (!isBag(args)) throw new Fault("PARAMS", "The arguments are an object.");
+  if (!isBag(args)) throw new Fault("PARAMS", "The arguments are an object.", { reason: "params-shape" });
   return args;
 }
 

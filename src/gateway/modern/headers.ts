@@ -15,16 +15,17 @@ const mismatch = (message: string, reason?: Reason, about?: string): Fault =>
 const wrong = (given: string, message: string, reason: Reason, about: string): Fault =>
   given.includes(",") ? mismatch(message, "header-conflict", about) : mismatch(message, reason, about);
 
-/** `Mcp-Method` and `Mcp-Name` say what the body says. Throws `HEADERS`. */
-export function checkStandardHeaders(header: Header, request: Request): void {
+/** `Mcp-Method` and `Mcp-Name` say what the body says; `mustName`: the body has a name for it. Throws `HEADERS`. */
+export function checkStandardHeaders(header: Header, request: Request, mustName: boolean): void {
   const method = header("mcp-method")?.trim();
   if (method === undefined) throw mismatch("the Mcp-Method header is missing.", "header-missing", "Mcp-Method");
-  if (method !== request.method) throw wrong(method, "Mcp-Method does not match the body's method.", "header-name", "Mcp-Method");
+  if (method !== request.method) throw wrong(method, "Mcp-Method does not match the body's method.", "header-method", "Mcp-Method");
   const named = NAMED.get(request.method);
   if (named === undefined) return;
   const inBody = request.params[named];
   const inHeader = header("mcp-name")?.trim();
   if (inHeader === undefined) {
+    if (mustName && (typeof inBody !== "string" || inBody === "")) throw mismatch(`params.${named} is missing.`, "routed-name", named);
     // Without a name in the body there is nothing to mirror; the method says what it misses.
     if (typeof inBody === "string")
       throw mismatch(`the Mcp-Name header is missing; it repeats params.${named}.`, "header-missing", "Mcp-Name");

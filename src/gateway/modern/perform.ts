@@ -31,7 +31,7 @@ export function openRequest({ settings }: Core, request: Request, header: Exchan
   const claimed = claimedVersion(request.params);
   if (header !== undefined && claimed !== undefined) checkVersionHeader(header, claimed);
   const envelope = openEnvelope(request.params, settings.profile.supported);
-  if (header !== undefined) checkStandardHeaders(header, request);
+  if (header !== undefined) checkStandardHeaders(header, request, settings.profile.namesFirst);
   return envelope;
 }
 

@@ -1,0 +1,178 @@
+import {
+  type Bag,
+  type CallOptions,
+  type Catalogue,
+  EngineError,
+  type Json,
+  type OfferRef,
+  type Reply,
+  type Source,
+  type Surface,
+  systemClock,
+  systemEntropy,
+  type Viewer,
+} from "../contract/index.ts";
+import { faultOf } from "./failures.ts";
+import { MountedServer } from "./mounted-server.ts";
+import type { McpServerOptions } from "./options.ts";
+import type { SdkServer } from "./sdk-server.ts";
+
+/** The server a viewer meets. Asked once for each principal with the same scopes, and again after it was idle for long. */
+export type SdkServerFor = (viewer: Viewer) => SdkServer | Promise<SdkServer>;
+
+interface Met {
+  readonly mounted: Promise<MountedServer>;
+  /** Where it is there already: lists then cost nothing. */
+  ready: MountedServer | undefined;
+  /** Calls that run and listeners. */
+  users: number;
+  undoIdle: (() => void) | undefined;
+}
+
+const NOBODY: Viewer = { scopes: [] };
+
+/** For each viewer a server of its own; those without a principal share one. */
+export class MountedServers implements Source, AsyncDisposable {
+  readonly ready: Promise<void>;
+  readonly #make: SdkServerFor;
+  readonly #options: McpServerOptions;
+  /** The idlest first. */
+  readonly #met = new Map<string, Met>();
+  readonly #closing = new Set<Promise<void>>();
+  #instructions: string | undefined;
+  #closed = false;
+
+  constructor(make: SdkServerFor, options: McpServerOptions) {
+    this.#make = make;
+    this.#options = options;
+    this.#instructions = options.instructions;
+    this.ready = options.instructions === undefined ? this.#learn() : Promise.resolve();
+    this.ready.catch((error: unknown) => options.onFault?.(error));
+  }
+
+  get instructions(): string | undefined {
+    return this.#instructions;
+  }
+
+  surface(viewer: Viewer): Promise<Surface> {
+    return this.#use(viewer, (mounted) => mounted.surface());
+  }
+
+  catalogue(viewer: Viewer): Catalogue | undefined {
+    return this.#met.get(keyOf(viewer))?.ready?.catalogue();
+  }
+
+  act(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Promise<Reply> {
+    return this.#use(viewer, (mounted) => mounted.act(viewer, ref, args, options));
+  }
+
+  complete(viewer: Viewer, ref: OfferRef, argument: string, value: string, others: Bag): Promise<readonly string[]> {
+    return this.#use(viewer, (mounted) => mounted.complete(viewer, ref, argument, value, others));
+  }
+
+  watch(viewer: Viewer, dirty: (ref?: OfferRef) => void, only?: { readonly ref: OfferRef; readonly args: Json }): () => void {
+    const heard: { undo?: () => void; over: boolean } = { over: false };
+    const listen = this.#use(viewer, async (mounted) => {
+      if (heard.over) return;
+      const over = Promise.withResolvers<void>();
+      const undo = mounted.watch(viewer, dirty, only);
+      heard.undo = () => {
+        undo();
+        over.resolve();
+      };
+      await over.promise;
+    });
+    // Whoever asks for the surface hears of it.
+    listen.catch(() => undefined);
+    return () => {
+      heard.over = true;
+      heard.undo?.();
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed = true;
+    for (const key of this.#met.keys()) this.#release(key);
+    await Promise.all(this.#closing);
+  }
+
+  async #learn(): Promise<void> {
+    await this.#use(NOBODY, async (mounted) => {
+      await mounted.ready;
+      this.#instructions = mounted.instructions;
+    });
+  }
+
+  async #use<T>(viewer: Viewer, run: (mounted: MountedServer) => Promise<T>): Promise<T> {
+    const key = keyOf(viewer);
+    const met = this.#meet(key, viewer);
+    met.users += 1;
+    met.undoIdle?.();
+    met.undoIdle = undefined;
+    try {
+      const mounted = await met.mounted.catch((error: unknown) => {
+        throw faultOf(error, "Making this viewer's server");
+      });
+      return await run(mounted);
+    } finally {
+      met.users -= 1;
+      if (met.users === 0) this.#leave(key, met);
+    }
+  }
+
+  #meet(key: string, viewer: Viewer): Met {
+    if (this.#closed) throw new EngineError("DRAINING", "The server behind this has been closed.");
+    let met = this.#met.get(key);
+    // One that closed of its own accord is not asked again.
+    if (met?.ready?.closed === true) {
+      this.#release(key);
+      met = undefined;
+    }
+    if (met === undefined) {
+      this.#makeRoom();
+      met = { mounted: this.#open(viewer), ready: undefined, users: 0, undoIdle: undefined };
+      const made = met;
+      made.mounted.then(
+        (mounted) => (made.ready = mounted),
+        // The next to ask tries again.
+        () => this.#met.get(key) === made && this.#met.delete(key),
+      );
+    }
+    this.#met.delete(key);
+    this.#met.set(key, met);
+    return met;
+  }
+
+  #makeRoom(): void {
+    const { maxServers = 1_000 } = this.#options;
+    if (this.#met.size < maxServers) return;
+    const idlest = [...this.#met].find(([, { users }]) => users === 0);
+    if (idlest === undefined) throw new EngineError("MAILBOX_FULL", `All ${maxServers} servers are in use: call again later.`);
+    this.#release(idlest[0]);
+  }
+
+  async #open(viewer: Viewer): Promise<MountedServer> {
+    const server = await this.#make(viewer);
+    return new MountedServer(server, this.#options, viewer, (this.#options.entropy ?? systemEntropy).uuid());
+  }
+
+  #leave(key: string, met: Met): void {
+    if (this.#met.get(key) !== met) return;
+    const { clock = systemClock, idleMs = 1_800_000 } = this.#options;
+    met.undoIdle = clock.after(idleMs, () => this.#release(key));
+  }
+
+  #release(key: string): void {
+    const met = this.#met.get(key);
+    if (met === undefined) return;
+    this.#met.delete(key);
+    met.undoIdle?.();
+    const close = async (): Promise<void> => (await met.mounted)[Symbol.asyncDispose]();
+    const closing = close()
+      .catch((error: unknown) => this.#options.onFault?.(error))
+      .finally(() => this.#closing.delete(closing));
+    this.#closing.add(closing);
+  }
+}
+
+const keyOf = ({ principal, scopes }: Viewer): string => (principal === undefined ? "" : JSON.stringify([principal, ...scopes.toSorted()]));

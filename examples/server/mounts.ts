@@ -1,5 +1,6 @@
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer } from "node:http";
 import express from "express";
+import fastify from "fastify";
 import { Hono } from "hono";
 import type { Server } from "troupe/server";
 
@@ -26,9 +27,13 @@ export function withExpress(server: Server) {
   return app;
 }
 
-/** What a Fastify route does: it has parsed the body, and lets go of the reply. */
-export function withParsed(server: Server, raw: { request: IncomingMessage; response: ServerResponse }, body: unknown): Promise<void> {
-  return server.node(raw.request, raw.response, body);
+export function withFastify(server: Server) {
+  const app = fastify();
+  app.all("/mcp", (request, reply) => {
+    reply.hijack();
+    void server.node(request.raw, reply.raw, request.body);
+  });
+  return app;
 }
 
 /** An application that knows its user. */

@@ -4,13 +4,14 @@ declare module "express" {
 
   type Handler = (request: IncomingMessage, response: ServerResponse, next: () => void) => unknown;
 
-  interface App {
+  export interface App {
     (request: IncomingMessage, response: ServerResponse): void;
-    use(handler: Handler): void;
-    use(path: string, handler: Handler): void;
-    all(path: string, handler: Handler): void;
+    use(handler: Handler): App;
+    use(path: string, ...handlers: Handler[]): App;
+    all(path: string, handler: Handler): App;
+    set(name: string, value: unknown): App;
   }
 
-  const express: { (): App; json(): Handler };
+  const express: { (): App; json(): Handler; Router(): App };
   export default express;
 }

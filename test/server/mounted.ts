@@ -1,0 +1,88 @@
+// A server inside applications as people write them; each as an address, and what fetches from it.
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer as createHttp, type RequestListener } from "node:http";
+import express, { type App } from "express";
+import { Hono } from "hono";
+import { cors } from "hono/cors";
+import type { Server } from "troupe/server";
+import { underHono, withExpress, withFastify, withHono, withNode } from "../../examples/server/mounts.ts";
+
+type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
+
+export interface Mounted extends AsyncDisposable {
+  readonly url: string;
+  /** Where there is no socket. */
+  readonly fetch?: Fetch;
+}
+
+export async function listening(handler: RequestListener, path = "/mcp"): Promise<Mounted> {
+  const http = createHttp(handler);
+  http.listen(0, "127.0.0.1");
+  await once(http, "listening");
+  const address = http.address();
+  assert.ok(typeof address === "object" && address !== null);
+  return {
+    url: `http://127.0.0.1:${address.port}${path}`,
+    async [Symbol.asyncDispose]() {
+      http.closeAllConnections();
+      await new Promise((resolve) => {
+        http.close(resolve);
+      });
+    },
+  };
+}
+
+export const inProcess = (fetch: (request: Request) => Response | Promise<Response>, path = "/mcp"): Mounted => ({
+  url: `http://localhost${path}`,
+  fetch: async (url, init) => fetch(new Request(url, init)),
+  async [Symbol.asyncDispose]() {},
+});
+
+async function fastifyListening(server: Server): Promise<Mounted> {
+  const app = withFastify(server);
+  const address = await app.listen({ port: 0, host: "127.0.0.1" });
+  return {
+    url: `${address}/mcp`,
+    async [Symbol.asyncDispose]() {
+      app.server.closeAllConnections();
+      await app.close();
+    },
+  };
+}
+
+const expressRaw = (server: Server): App => express().all("/mcp", server.node);
+
+// Under this name Express does not print what it answers.
+const quiet = (app: App): App => app.set("env", "test");
+
+const expressUnderPrefix = (server: Server): App =>
+  quiet(express()).use("/api/v1", express.Router().use("/mcp", express.json(), server.node));
+
+function honoWithCors(server: Server): Hono {
+  const app = new Hono();
+  app.use("*", cors({ origin: "https://app.example", exposeHeaders: ["Mcp-Session-Id"] }));
+  app.mount("/api", server.fetch);
+  return app;
+}
+
+/** What a Node server carries. */
+export const ON_NODE: Readonly<Record<string, (server: Server) => Promise<Mounted>>> = {
+  "node:http": (server) => listening((request, response) => void server.node(request, response)),
+  "the guide's node:http": async (server) => {
+    const http = withNode(server);
+    return listening((request, response) => void http.emit("request", request, response));
+  },
+  Express: (server) => listening(expressRaw(server)),
+  "Express after express.json(), under a prefix it takes away": (server) => listening(quiet(withExpress(server))),
+  "Express, in a router of its own": (server) => listening(expressUnderPrefix(server), "/api/v1/mcp"),
+  Fastify: fastifyListening,
+};
+
+export const MOUNTS: Readonly<Record<string, (server: Server) => Mounted | Promise<Mounted>>> = {
+  "bare fetch": (server) => inProcess(server.fetch),
+  Hono: (server) => inProcess((request) => withHono(server).fetch(request)),
+  "Hono, under a prefix it takes away": (server) => inProcess((request) => underHono(server).fetch(request), "/tools/mcp"),
+  "Hono, behind its own CORS": (server) => inProcess((request) => honoWithCors(server).fetch(request), "/api/mcp"),
+  ...ON_NODE,
+};

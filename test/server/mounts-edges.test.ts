@@ -1,0 +1,135 @@
+// What goes wrong between a client and a server inside an application: bodies too large, clients that leave, what follows an error.
+import assert from "node:assert/strict";
+import { Agent, request as httpRequest } from "node:http";
+import { text as textOf } from "node:stream/consumers";
+import { describe, test } from "node:test";
+import { Hono } from "hono";
+import { createServer } from "troupe/server";
+import { CLIENTS } from "../clients.ts";
+import { inProcess, listening, MOUNTS, ON_NODE } from "./mounted.ts";
+import { callerOf } from "./progress.ts";
+
+const HEADERS = { "content-type": "application/json", accept: "application/json, text/event-stream" };
+const INITIALIZE = JSON.stringify({
+  jsonrpc: "2.0",
+  id: 1,
+  method: "initialize",
+  params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "t", version: "1" } },
+});
+
+for (const [name, mount] of Object.entries(MOUNTS))
+  describe(`mounted with ${name}, when things go wrong`, () => {
+    test("a body that is too large is refused, and the next one is read", async () => {
+      await using server = createServer("s", "1", { webLimits: { bodyBytes: 2_000 } });
+      await using mounted = await mount(server);
+      const send = mounted.fetch ?? fetch;
+      const large = await send(mounted.url, { method: "POST", headers: HEADERS, body: `{"x":"${"x".repeat(1_500_000)}"}` });
+      assert.equal(large.status, 413);
+      await large.text();
+      const answer = await send(mounted.url, { method: "POST", headers: HEADERS, body: INITIALIZE });
+      assert.match(await answer.text(), /"serverInfo"/);
+    });
+
+    for (const which of CLIENTS)
+      test(
+        `the official client ${which.sdk}, ${which.era}, leaves in the middle of a call, which hears of it`,
+        { timeout: 20_000 },
+        async () => {
+          await using server = createServer("s", "1");
+          const begun = Promise.withResolvers<void>();
+          const aborted = Promise.withResolvers<void>();
+          server.tools.register({ name: "wait" }, (_args, { signal, emit }) => {
+            signal.addEventListener("abort", () => aborted.resolve());
+            emit("begun");
+            return new Promise(() => undefined);
+          });
+          server.tools.register({ name: "quick" }, () => "quick");
+          await using mounted = await mount(server);
+          const caller = await callerOf(which, mounted.url, mounted.fetch);
+          const gone = new AbortController();
+          const call = caller.call("wait", () => begun.resolve(), gone.signal);
+          await begun.promise;
+          gone.abort();
+          await assert.rejects(call);
+          await aborted.promise;
+          // Nothing is stuck: the same client goes on.
+          assert.deepEqual(await caller.call("quick", () => undefined), [{ type: "text", text: "quick" }]);
+          await caller.close();
+        },
+      );
+  });
+
+interface Answered {
+  readonly status: number | undefined;
+  readonly body: string;
+  readonly port: number | undefined;
+}
+
+/** Over the agent's one connection; `port` is this side's, and tells whether it is the same one. */
+function ask(agent: Agent, url: string, headers: Readonly<Record<string, string>>, body: string): Promise<Answered> {
+  return new Promise((resolve, reject) => {
+    const request = httpRequest(
+      url,
+      { method: "POST", agent, headers: { ...headers, "content-length": Buffer.byteLength(body) } },
+      (response) => {
+        const port = response.socket.localPort;
+        textOf(response).then((text) => resolve({ status: response.statusCode, body: text, port }), reject);
+      },
+    );
+    request.on("error", reject);
+    request.end(body);
+  });
+}
+
+for (const [name, mount] of Object.entries(ON_NODE))
+  test(`a connection goes on after errors, mounted with ${name}`, async () => {
+    await using server = createServer("s", "1");
+    await using mounted = await mount(server);
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    try {
+      // A body that is no JSON is the framework's own to refuse, and some end the connection with that.
+      assert.equal((await ask(agent, mounted.url, HEADERS, "{")).status, 400);
+      const { port } = await ask(agent, mounted.url, HEADERS, INITIALIZE);
+      const wrong: readonly (readonly [Readonly<Record<string, string>>, string, number])[] = [
+        [{ ...HEADERS, accept: "text/html" }, INITIALIZE, 406],
+        [{ ...HEADERS, "mcp-session-id": "nobody's" }, '{"jsonrpc":"2.0","id":1,"method":"ping"}', 404],
+        [HEADERS, '{"jsonrpc":"2.0","id":1,"method":"ping"}', 400],
+        [{ ...HEADERS, origin: "https://evil.example" }, INITIALIZE, 403],
+      ];
+      for (const [headers, body, status] of wrong) {
+        const answer = await ask(agent, mounted.url, headers, body);
+        assert.deepEqual([answer.status, answer.port], [status, port], `${status} ${answer.body}`);
+      }
+      const last = await ask(agent, mounted.url, HEADERS, INITIALIZE);
+      assert.deepEqual([last.status, last.port], [200, port]);
+    } finally {
+      agent.destroy();
+    }
+  });
+
+test("a body somebody else has read is asked for, and taken where it is handed on", async () => {
+  await using server = createServer("s", "1");
+  const app = new Hono();
+  app.post("/mcp", async (context) => {
+    const body = await context.req.json();
+    const asked = new URL(context.req.url).searchParams.has("again");
+    return server.fetch(
+      asked ? new Request(context.req.raw.url, { method: "POST", headers: HEADERS, body: JSON.stringify(body) }) : context.req.raw,
+    );
+  });
+  const { fetch: send = fetch } = inProcess((request) => app.fetch(request));
+  const refused = await send("http://localhost/mcp", { method: "POST", headers: HEADERS, body: INITIALIZE });
+  assert.equal(refused.status, 400);
+  assert.match(await refused.text(), /hand the request on as it came, or its body as it was parsed/);
+  const taken = await send("http://localhost/mcp?again", { method: "POST", headers: HEADERS, body: INITIALIZE });
+  assert.match(await taken.text(), /"serverInfo"/);
+
+  await using mounted = await listening((request, response) => {
+    void textOf(request).then((body) => server.node(request, response, request.url === "/mcp?parsed" ? JSON.parse(body) : undefined));
+  });
+  const lost = await fetch(mounted.url, { method: "POST", headers: HEADERS, body: INITIALIZE });
+  assert.equal(lost.status, 400);
+  assert.match(await lost.text(), /hand the request on as it came/);
+  const given = await fetch(`${mounted.url}?parsed`, { method: "POST", headers: HEADERS, body: INITIALIZE });
+  assert.match(await given.text(), /"serverInfo"/);
+});

@@ -1,0 +1,97 @@
+// One process, one engine, one history: a dungeon that is played over MCP, by packets, as a service and on Theater's stage.
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { actorId } from "troupe";
+import { fromAgenticService, toAgenticService } from "troupe/agentic";
+import { LocalEngine } from "troupe/engine";
+import { Capabilities, capabilityOf, PacketFlow, packetDoors } from "troupe/packet";
+import { createServer } from "troupe/server";
+import { cast, prefix } from "troupe/source";
+import { sqliteContents, sqliteStore } from "troupe/store";
+import { EngineStage, serveTheater, theaterFace } from "troupe/theater";
+import { type ApiKey, authenticator, hashApiKey, serveTcp } from "troupe/transport";
+import { createGuests } from "troupe/wasm";
+import { kinds, signposts, walk } from "./served.ts";
+
+// What `troupe serve examples/all` finds.
+export { kinds as default, signposts, walk };
+
+const OPERATOR = "troupe:operate";
+const GUESTS = fileURLToPath(new URL("../wasm", import.meta.url));
+
+export interface Options {
+  /** Where everything is kept. */
+  readonly data: string;
+  /** Who may come in; operators have the scope `troupe:operate`. */
+  readonly keys: readonly ApiKey[];
+  /** Default: free ones. */
+  readonly ports?: { readonly http: number; readonly packets: number; readonly theater: number };
+}
+
+/** Starts all of it. */
+export async function start({ data, keys, ports }: Options) {
+  mkdirSync(data, { recursive: true });
+  await using opened = new AsyncDisposableStack();
+
+  // The actors, and where they are kept.
+  const contents = opened.use(sqliteContents(join(data, "content.db")));
+  const store = opened.use(sqliteStore({ directory: data }));
+  const guests = opened.use(createGuests({ contents, manifests: GUESTS }));
+  const engine = opened.use(await LocalEngine.start({ kinds: [...kinds, guests.kind], store }));
+  opened.defer(guests.attach(engine));
+
+  // Five views of them.
+  const play = cast({ engine, kinds });
+  const flow = opened.use(new PacketFlow({ engine, capabilities: new Capabilities([...kinds.map((kind) => capabilityOf(kind)), walk]) }));
+  const hero = opened.use(
+    fromAgenticService(
+      (viewer) => toAgenticService({ engine, kinds, id: actorId("player", viewer.principal ?? "nobody"), viewer, start: null }),
+      { name: "player" },
+    ),
+  );
+  const stage = opened.use(new EngineStage({ engine, kinds, guests }));
+  const theater = opened.use(theaterFace({ stage, requireScope: OPERATOR }));
+
+  // One server.
+  const auth = await authenticator({ keys });
+  const sources = [play, opened.use(flow.source()), prefix("hero", hero), theater, signposts];
+  const server = opened.use(createServer("all", "1.0.0", { auth, sources }));
+  flow.tunnelTo(server.gateway);
+
+  // The doors.
+  const packets = packetDoors(flow);
+  const { http } = await server.listen({ http: { port: ports?.http ?? 0, doors: [packets.http], upgrades: [packets.webSocket] } });
+  const packetsTcp = opened.use(await serveTcp({ ...packets.tcp, auth, port: ports?.packets ?? 0 }));
+  // Whoever reaches it is an operator: it listens on this machine alone.
+  const theaterTcp = opened.use(await serveTheater({ stage, port: ports?.theater ?? 0 }));
+
+  const all = opened.move();
+  return {
+    stage,
+    urls: { mcp: http.url, packets: new URL("/packets", http.url).href, packetsTcp: packetsTcp.url, theater: theaterTcp.url },
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
+  };
+}
+
+/** The guest is an actor like any other: it is there after a restart. */
+async function inviteCounter({ stage }: Awaited<ReturnType<typeof start>>): Promise<void> {
+  const there = await stage.list(1_000);
+  if (there.every(({ name }) => name !== "counter")) await stage.start({ manifest: "counter/counter.toml", name: "counter" });
+}
+
+/** `node examples/all/index.ts [data]`: with the keys of `TROUPE_KEY_ADA`, who operates it too, and `TROUPE_KEY_BOB`. */
+export async function main(data = "data/all"): Promise<void> {
+  const { TROUPE_KEY_ADA: ada, TROUPE_KEY_BOB: bob } = process.env;
+  if (ada === undefined || bob === undefined) throw new Error("Set TROUPE_KEY_ADA and TROUPE_KEY_BOB, 32 random digits each.");
+  const keys = [
+    { name: "ada", sha256: hashApiKey(ada), scopes: [OPERATOR] },
+    { name: "bob", sha256: hashApiKey(bob) },
+  ];
+  const running = await start({ data, keys });
+  await inviteCounter(running);
+  console.log(JSON.stringify(running.urls));
+  process.once("SIGTERM", () => void running[Symbol.asyncDispose]());
+}
+
+if (import.meta.main) await main(process.argv[2]);

@@ -1,0 +1,53 @@
+// The program of examples/all in a process of its own, as a user starts it, and the ways to ada in it.
+import { join } from "node:path";
+import { packetClient, type PacketClient } from "../../src/packet/index.ts";
+import { remoteStage, type Stage } from "../../src/theater/index.ts";
+import { runningScript, type Running } from "../cli/run.ts";
+import { connect, type Player, type Which } from "../clients.ts";
+import { root } from "../serve-child.ts";
+import { isBag } from "../wire.ts";
+
+const KEYS = { ada: "a".repeat(32), bob: "b".repeat(32) } as const;
+type Who = keyof typeof KEYS;
+
+export interface Whole extends AsyncDisposable {
+  readonly running: Running;
+  enter(who: Who, which: Which): Promise<Player>;
+  /** Over HTTP or TCP. */
+  packets(who: Who, door: "packets" | "packetsTcp"): PacketClient;
+  stage(): Stage;
+}
+
+/** Settles when it says where its doors are. */
+export async function startWhole(data: string): Promise<Whole> {
+  const running = runningScript({
+    args: ["--conditions=troupe-source", join(root, "examples/all/index.ts"), data],
+    env: { TROUPE_KEY_ADA: KEYS.ada, TROUPE_KEY_BOB: KEYS.bob },
+  });
+  await running.said(/\{"mcp".*\}/);
+  const urls: unknown = JSON.parse(running.out().trim());
+  const at = (door: string): string => {
+    if (!isBag(urls)) throw new Error(running.out());
+    return String(urls[door]);
+  };
+  return {
+    running,
+    enter: (who, which) => connect({ http: at("mcp") }, which, { headers: { authorization: `Bearer ${KEYS[who]}` } }),
+    packets: (who, door) => packetClient(at(door), { token: KEYS[who] }),
+    stage() {
+      const { hostname: host, port } = new URL(at("theater"));
+      return remoteStage({ host, port: Number(port) });
+    },
+    [Symbol.asyncDispose]: () => running[Symbol.asyncDispose](),
+  };
+}
+
+/** By dots into JSON: `state.room`, `children.0.id`. */
+export const within = (value: unknown, path: string): unknown =>
+  path.split(".").reduce((at, name) => (typeof at === "object" && at !== null ? Reflect.get(at, name) : undefined), value);
+
+/** Messages at Theater's door are bytes. */
+export const asked = (tool: string, args: object = {}): Uint8Array =>
+  new TextEncoder().encode(JSON.stringify({ action: `tools/${tool}`, args }));
+
+export const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString("base64");

@@ -1,48 +1,12 @@
 // What the door of HTTP+SSE lets in, holds and ends, on the wire: by a listener of its own, and inside an application.
 import assert from "node:assert/strict";
-import { once } from "node:events";
-import { createServer as createHttp } from "node:http";
 import { describe, test } from "node:test";
 import { createServer, type Server } from "troupe/server";
 import type { ServerOptions } from "troupe/server";
 import { authenticator, hashApiKey, HTTP_LIMITS } from "troupe/transport";
 import { SimulatedClock, until } from "../../src/testing/index.ts";
 import { type EventReader, eventReader } from "./event-reader.ts";
-
-type Send = (path: string, init?: RequestInit) => Promise<Response>;
-
-interface Place extends AsyncDisposable {
-  readonly send: Send;
-}
-
-const PLACES: Readonly<Record<string, (server: Server) => Promise<Place>>> = {
-  async "a listener"(server) {
-    const { http } = await server.listen({ http: true });
-    return { send: (path, init) => fetch(new URL(path, http.url), init), [Symbol.asyncDispose]: async () => undefined };
-  },
-  async fetch(server) {
-    return {
-      send: (path, init) => server.fetch(new Request(new URL(path, "http://localhost"), init)),
-      [Symbol.asyncDispose]: async () => undefined,
-    };
-  },
-  async "node:http"(server) {
-    const http = createHttp((request, response) => void server.node(request, response));
-    http.listen(0, "127.0.0.1");
-    await once(http, "listening");
-    const address = http.address();
-    assert.ok(typeof address === "object" && address !== null);
-    return {
-      send: (path, init) => fetch(`http://127.0.0.1:${address.port}${path}`, init),
-      async [Symbol.asyncDispose]() {
-        http.closeAllConnections();
-        await new Promise((resolve) => {
-          http.close(resolve);
-        });
-      },
-    };
-  },
-};
+import { PLACES, type Send } from "./places.ts";
 
 const INITIALIZE = { protocolVersion: "2024-11-05", capabilities: {}, clientInfo: { name: "t", version: "1" } };
 

@@ -6,6 +6,9 @@ import { FarWay } from "./far-way.ts";
 /** How long a client waits before it asks for a broken stream again. */
 export const RETRY_MS = 1_000;
 
+// In characters: as much as a socket takes in before its client counts as slow.
+const MOST_WAITING = 65_536;
+
 /** What a stream goes out by. */
 export type Way = Pick<Channel, "ready" | "send" | "close">;
 
@@ -31,6 +34,8 @@ export class ResumableStream {
   /** Its last message has been. */
   #over = false;
   #tail: Promise<void> = Promise.resolve();
+  /** Of what is on its way to the store. */
+  #waiting = 0;
 
   constructor(options: EventStreamOptions, channel: Channel) {
     this.#options = options;
@@ -47,9 +52,9 @@ export class ResumableStream {
     return this.#options.name;
   }
 
-  /** False while the client does not read or is away: what may be lost is not sent. */
+  /** False while the client does not read or is away, or much has to be kept first: what may be lost is not sent. */
   get ready(): boolean {
-    return this.#channel?.ready === true;
+    return this.#channel?.ready === true && this.#waiting < MOST_WAITING;
   }
 
   send(message: Json): void {
@@ -58,8 +63,10 @@ export class ResumableStream {
 
   /** An event of its own, for whoever reads it now: it is not kept, and dropped while the client does not read. */
   event(name: string, data: Json): void {
-    void this.#after(async () => {
-      if (this.ready) this.#channel?.send(typeof data === "string" ? data : JSON.stringify(data), undefined, undefined, name);
+    if (!this.ready) return;
+    const text = typeof data === "string" ? data : JSON.stringify(data);
+    void this.#afterText(text, async () => {
+      if (this.#channel?.ready === true) this.#channel.send(text, undefined, undefined, name);
     });
   }
 
@@ -86,8 +93,8 @@ export class ResumableStream {
 
   #append(message: Json): void {
     const { settings, session, name } = this.#options;
-    void this.#after(async () => {
-      const text = message === null ? "" : JSON.stringify(message);
+    const text = message === null ? "" : JSON.stringify(message);
+    void this.#afterText(text, async () => {
       const event = this.#options.named === true && message !== null ? "message" : undefined;
       if (this.#abandoned) return this.#channel?.send(text, undefined, undefined, event);
       try {
@@ -99,6 +106,15 @@ export class ResumableStream {
         if (message !== null) this.#channel?.send(text, undefined, undefined, event);
       }
     });
+  }
+
+  #afterText({ length }: string, step: () => Promise<void>): Promise<void> {
+    this.#waiting += length;
+    return this.#after(() =>
+      step().finally(() => {
+        this.#waiting -= length;
+      }),
+    );
   }
 
   /** One that fails is its caller's to hear of; those behind it go on. */

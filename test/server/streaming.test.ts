@@ -1,0 +1,253 @@
+// Tools that tell while they run: what is on the wire and when, and what becomes of them where their client leaves.
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { createServer, type Server, type ServerOptions } from "troupe/server";
+import { memorySessionStore, memoryStreamStore } from "troupe/store";
+import { network } from "../../src/gateway/peers.fixture.ts";
+import { until } from "../../src/testing/index.ts";
+import { CLIENTS } from "../clients.ts";
+import { eventReader } from "../transport/event-reader.ts";
+import { PLACES, type Send } from "../transport/places.ts";
+import { post, rawSocket } from "../transport/raw-socket.ts";
+import { type HandCaller, legacyCaller, modernCaller, resumedCaller } from "./callers.ts";
+import { callerOf } from "./progress.ts";
+
+interface LongTask {
+  readonly server: Server;
+  /** The tool goes on. */
+  readonly go: () => void;
+  /** The tool has ended, one way or the other. */
+  readonly ended: Promise<unknown>;
+  /** Its caller has left. */
+  readonly aborted: () => boolean;
+}
+
+/** A server whose one tool tells that it has started, waits, and tells that it is done. */
+function longTask(options: ServerOptions = {}): LongTask {
+  const gate = Promise.withResolvers<void>();
+  const end = Promise.withResolvers<void>();
+  let left = false;
+  const server = createServer("s", "1", options);
+  server.tools.register({ name: "long_task" }, async (_args, { emit, signal }) => {
+    signal.addEventListener("abort", () => {
+      left = true;
+      gate.resolve();
+    });
+    emit({ status: "started" });
+    await gate.promise;
+    emit({ status: "done" });
+    end.resolve();
+    return "ok";
+  });
+  return { server, go: () => gate.resolve(), ended: end.promise, aborted: () => left };
+}
+
+const step = (n: number, status: string) => ({
+  jsonrpc: "2.0",
+  method: "notifications/progress",
+  params: { progressToken: "p", progress: n, message: JSON.stringify({ status }) },
+});
+const reply = (id: number) => ({ jsonrpc: "2.0", id, result: { content: [{ type: "text", text: "ok" }] } });
+
+const ERAS: Readonly<Record<string, (send: Send) => Promise<Pick<HandCaller, "call">>>> = {
+  "the legacy era": (send) => legacyCaller(send),
+  "2026-07-28": async (send) => modernCaller(send),
+};
+
+for (const [name, place] of Object.entries(PLACES))
+  describe(`a tool that tells while it runs, by ${name}`, () => {
+    for (const [era, caller] of Object.entries(ERAS))
+      test(`is heard in ${era} by who asked for it, before it goes on`, async () => {
+        const { server, go } = longTask();
+        await using own = server;
+        await using at = await place(own);
+        const events = eventReader(await (await caller(at.send)).call(1, "long_task", { token: "p" }));
+        let first = await events.next();
+        // What primes a stream says nothing.
+        if (first?.data === "") first = await events.next();
+        assert.deepEqual(JSON.parse(first?.data ?? ""), step(1, "started"));
+        go();
+        assert.deepEqual(await events.json(), step(2, "done"));
+        assert.match(JSON.stringify(await events.json()), /"id":1,"result":\{.*"content":\[\{"type":"text","text":"ok"\}\]/);
+        assert.equal(await events.next(), undefined);
+      });
+
+    test("is heard in neither era by who did not", async () => {
+      for (const caller of Object.values(ERAS)) {
+        const { server, go } = longTask();
+        await using own = server;
+        await using at = await place(own);
+        go();
+        const answer = await (await caller(at.send)).call(1, "long_task");
+        assert.equal(answer.headers.get("content-type"), "application/json");
+        assert.match(await answer.text(), /^\{"jsonrpc":"2.0","id":1,"result":\{.*"text":"ok"/);
+      }
+    });
+
+    for (const [how, token] of [
+      ["with a progress token", "p"],
+      ["without one", undefined],
+    ] as const)
+      test(`says events of progress and the message by their names in the profile apptheory, ${how}`, async () => {
+        const { server, go } = longTask({ profile: "apptheory" });
+        await using own = server;
+        await using at = await place(own);
+        const caller = await legacyCaller(at.send);
+        const events = eventReader(await caller.call(1, "long_task", token === undefined ? {} : { token }));
+        const seen: unknown[] = [];
+        for (let event = await events.next(); event !== undefined; event = await events.next()) {
+          go();
+          if (event.data !== "") seen.push([event.event, JSON.parse(event.data)]);
+        }
+        const told = (n: number, status: string): unknown[] => (token === undefined ? [] : [["message", step(n, status)]]);
+        assert.deepEqual(seen, [
+          ["progress", { status: "started" }],
+          ...told(1, "started"),
+          ["progress", { status: "done" }],
+          ...told(2, "done"),
+          ["message", reply(1)],
+        ]);
+      });
+
+    test("runs on in the legacy era when its client leaves, who comes back for the reply", async () => {
+      const { server, go, ended, aborted } = longTask();
+      await using own = server;
+      await using at = await place(own);
+      const caller = await legacyCaller(at.send);
+      const gone = new AbortController();
+      const events = eventReader(await caller.call(1, "long_task", { token: "p", signal: gone.signal }));
+      let last = "";
+      for (let event = await events.next(); event !== undefined; event = await events.next()) {
+        last = event.id ?? "";
+        if (event.data !== "") break;
+      }
+      gone.abort();
+      await events.cancel().catch(() => undefined);
+      // It is asked for while the tool runs, and what is told from then on comes too.
+      const back = eventReader(await caller.get(last));
+      go();
+      const rest = (await back.rest()).filter(({ data }) => data !== "").map(({ data }): unknown => JSON.parse(data));
+      assert.deepEqual(rest.at(-1), reply(1));
+      await ended;
+      assert.equal(aborted(), false);
+    });
+
+    test("is aborted in 2026-07-28 when its client leaves", async () => {
+      const { server, ended, aborted } = longTask();
+      await using own = server;
+      await using at = await place(own);
+      const gone = new AbortController();
+      const events = eventReader(await modernCaller(at.send).call(1, "long_task", { token: "p", signal: gone.signal }));
+      assert.deepEqual(await events.json(), step(1, "started"));
+      gone.abort();
+      await events.cancel().catch(() => undefined);
+      await ended;
+      assert.equal(aborted(), true);
+    });
+  });
+
+describe("a tool that tells while it runs, by a listener", () => {
+  for (const which of CLIENTS)
+    test(`is heard by the official client ${which.sdk}, ${which.era}, before it goes on`, { timeout: 20_000 }, async () => {
+      const { server, go } = longTask();
+      await using own = server;
+      const { http } = await own.listen({ http: true });
+      const caller = await callerOf(which, http.url);
+      const steps: (string | undefined)[] = [];
+      const result = await caller.call("long_task", (said) => {
+        steps.push(said);
+        go();
+      });
+      assert.deepEqual([steps, result], [['{"status":"started"}', '{"status":"done"}'], [{ type: "text", text: "ok" }]]);
+      await caller.close();
+    });
+
+  test("aborts with the official client v2 of 2026-07-28, and with no older one", { timeout: 20_000 }, async () => {
+    for (const which of CLIENTS) {
+      const { server, go, ended, aborted } = longTask();
+      await using own = server;
+      const { http } = await own.listen({ http: true });
+      const caller = await callerOf(which, http.url);
+      const started = Promise.withResolvers<void>();
+      const answer = caller.call("long_task", () => started.resolve()).catch(() => undefined);
+      await started.promise;
+      // Not cancelled, which every client may say, but gone.
+      await caller.close();
+      if (which.era === "legacy") go();
+      await Promise.all([ended, answer]);
+      assert.equal(aborted(), which.era === "modern", `${which.sdk}, ${which.era}`);
+    }
+  });
+
+  test("has its first step on the wire, byte for byte, before it goes on", async () => {
+    const { server, go } = longTask({ profile: "apptheory" });
+    await using own = server;
+    const { http } = await own.listen({ http: true });
+    await using client = await rawSocket(http.port);
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "long_task" } });
+    client.write(post(body, { accept: "text/event-stream" }));
+    const started = await client.until('event: progress\ndata: {"status":"started"}\n\n');
+    assert.match(started, /^HTTP\/1\.1 200 OK\r\n/);
+    assert.doesNotMatch(started, /done/);
+    go();
+    await client.until(
+      /event: message\n(?:id: .*\n)?data: \{"jsonrpc":"2\.0","id":1,"result":\{"content":\[\{"type":"text","text":"ok"\}\]\}\}\n\n\r\n0\r\n\r\n$/,
+    );
+  });
+});
+
+describe("a reply that breaks off, asked for at a second server with the same stores", () => {
+  const KEY = { requestStateKey: new Uint8Array(32) };
+  const send =
+    (server: Server): Send =>
+    (path, init) =>
+      server.fetch(new Request(new URL(path, "http://localhost"), init));
+
+  /** The last event that a client saw which leaves once the tool has told that it started. */
+  const broken = async (caller: HandCaller): Promise<string> => {
+    const gone = new AbortController();
+    const events = eventReader(await caller.call(1, "long_task", { token: "p", signal: gone.signal }));
+    let last = "";
+    for (let event = await events.next(); event !== undefined; event = await events.next()) {
+      last = event.id ?? "";
+      if (event.data !== "") break;
+    }
+    gone.abort();
+    return last;
+  };
+
+  test("is there when the tool has ended, though the servers tell each other nothing", async () => {
+    const stores = { sessions: memorySessionStore(), streams: memoryStreamStore() };
+    const first = longTask(stores);
+    await using one = first.server;
+    await using other = createServer("s", "1", stores);
+    const caller = await legacyCaller(send(one));
+    const last = await broken(caller);
+    first.go();
+    await first.ended;
+    const moved = resumedCaller(send(other), caller.session);
+    const rest: unknown[] = [];
+    // Until then what there is ends without a reply, and the client asks again.
+    await until("the reply is kept", async () => {
+      const events = await eventReader(await moved.get(last)).rest();
+      rest.push(...events.filter(({ data }) => data !== "").map(({ data }): unknown => JSON.parse(data)));
+      return rest.length > 0;
+    });
+    assert.deepEqual(rest, [reply(1)]);
+  });
+
+  test("comes there while the tool runs, step by step, where they are peers", async () => {
+    const net = network();
+    const stores = { sessions: memorySessionStore(), streams: memoryStreamStore(), ...KEY };
+    const first = longTask({ ...stores, peers: net.join("a") });
+    await using one = first.server;
+    await using other = createServer("s", "1", { ...stores, peers: net.join("b") });
+    const caller = await legacyCaller(send(one));
+    const last = await broken(caller);
+    const rest = eventReader(await resumedCaller(send(other), caller.session).get(last)).rest();
+    await until("the other server has asked for the rest", () => net.passed.some(({ topic }) => topic === "session/follow"));
+    first.go();
+    const said = (await rest).filter(({ data }) => data !== "").map(({ data }): unknown => JSON.parse(data));
+    assert.deepEqual(said.at(-1), reply(1));
+  });
+});

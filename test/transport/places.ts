@@ -1,0 +1,45 @@
+// A server by a listener of its own, and inside an application.
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer as createHttp } from "node:http";
+import type { Server } from "troupe/server";
+import type { HttpLimits } from "troupe/transport";
+
+export type Send = (path: string, init?: RequestInit) => Promise<Response>;
+
+export interface Place extends AsyncDisposable {
+  readonly send: Send;
+  /** Absent in this process. */
+  readonly port?: number;
+}
+
+/** The ways a server takes requests over HTTP. */
+export const PLACES: Readonly<Record<string, (server: Server, limits?: Partial<HttpLimits>) => Promise<Place>>> = {
+  async "a listener"(server, limits = {}) {
+    const { http } = await server.listen({ http: { limits } });
+    return { port: http.port, send: (path, init) => fetch(new URL(path, http.url), init), [Symbol.asyncDispose]: async () => undefined };
+  },
+  async fetch(server) {
+    return {
+      send: (path, init) => server.fetch(new Request(new URL(path, "http://localhost"), init)),
+      [Symbol.asyncDispose]: async () => undefined,
+    };
+  },
+  async "node:http"(server) {
+    const http = createHttp((request, response) => void server.node(request, response));
+    http.listen(0, "127.0.0.1");
+    await once(http, "listening");
+    const address = http.address();
+    assert.ok(typeof address === "object" && address !== null);
+    return {
+      port: address.port,
+      send: (path, init) => fetch(`http://127.0.0.1:${address.port}${path}`, init),
+      async [Symbol.asyncDispose]() {
+        http.closeAllConnections();
+        await new Promise((resolve) => {
+          http.close(resolve);
+        });
+      },
+    };
+  },
+};

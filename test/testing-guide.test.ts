@@ -8,6 +8,7 @@ import { agenticServices, fromAgenticService } from "troupe/agentic";
 import { createGateway } from "troupe/gateway";
 import { createServer, type ServerOptions } from "troupe/server";
 import { registry } from "troupe/source";
+import { memorySessionStore, memoryStreamStore } from "troupe/store";
 import {
   assertError,
   assertHasTools,
@@ -17,6 +18,8 @@ import {
   readTranscript,
   recordTranscript,
   replayTranscript,
+  sessionSuite,
+  streamSuite,
   testServer,
 } from "troupe/testing";
 import * as testing from "troupe/testing";
@@ -159,3 +162,9 @@ test("the guide's notifications", async () => {
   await guest.notifications.first("notifications/tools/list_changed");
   assertHasTools(await guest.listTools(), "knock", "enter");
 });
+
+sessionSuite("my session store", {
+  durable: false,
+  place: () => ({ open: () => memorySessionStore(), [Symbol.dispose]: () => undefined }),
+});
+streamSuite("my stream store", () => ({ open: (bounds) => memoryStreamStore(bounds), [Symbol.dispose]: () => undefined }));

@@ -14,6 +14,7 @@ import {
   TroupeError,
 } from "../contract/index.ts";
 import type { CacheHint, Kept } from "./cache-hints.ts";
+import { unreachedPeers } from "./legacy/unreached.ts";
 import { noSessions, noStreams } from "./no-sessions.ts";
 import { type Profile, type ProfileName, PROFILES, type UnknownSession } from "./profile.ts";
 import type { Posture } from "../source/index.ts";
@@ -70,6 +71,11 @@ export interface GatewayOptions {
    * them. Rate limits and other limits hold for each node. Not disposed with the gateway. Absent: this is the only one.
    */
   readonly peers?: Peers;
+  /**
+   * Other processes serve the same sessions from the same two stores, and none can reach another: for each request of a
+   * session its row is read from the store. Default false; with `peers` it is not needed.
+   */
+  readonly sharedSessions?: boolean;
   /** Whose dialect is spoken. Default `strict`. */
   readonly profile?: ProfileName;
   /**
@@ -111,6 +117,8 @@ export interface Settings {
   readonly sessions: SessionStore;
   readonly streams: StreamStore;
   readonly peers: Peers | undefined;
+  /** Those peers are never reached: what they did, the stores say. */
+  readonly unreached: boolean;
   readonly profile: Profile;
   readonly unknownSession: UnknownSession;
   readonly extensions: Bag;
@@ -159,7 +167,8 @@ export function settle(options: GatewayOptions): Settings {
     },
     sessions: options.sessions ?? noSessions,
     streams: options.streams ?? noStreams,
-    peers: options.peers,
+    peers: options.peers ?? (options.sharedSessions === true ? unreachedPeers(entropy.hex(8)) : undefined),
+    unreached: options.peers === undefined && options.sharedSessions === true,
     profile,
     unknownSession: options.unknownSession ?? profile.unknownSession,
     extensions: Object.fromEntries(Object.entries(options.extensions ?? {}).filter(([, settings]) => settings !== null)),

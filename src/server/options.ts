@@ -4,7 +4,7 @@ import type { Middleware } from "./middleware.ts";
 import type { OnError } from "./on-error.ts";
 import type { WebLimits, WebOptions } from "../transport/index.ts";
 
-type OfGateway = Omit<GatewayOptions, "source" | "info" | "instructions">;
+type OfGateway = Omit<GatewayOptions, "source" | "info" | "instructions" | "sessionTtlMs" | "sharedSessions">;
 type OfWeb = Pick<WebOptions, "path" | "auth" | "allowedHosts" | "allowedOrigins" | "sse" | "ready">;
 
 /** Beside its name and version. What is not named here is the gateway's and the mounts' own. */
@@ -24,6 +24,15 @@ export interface ServerOptions extends OfGateway, OfWeb {
   readonly onError?: OnError;
   /** A handler is aborted after this long. Default 60,000. */
   readonly handlerMs?: number;
+  /** A legacy session over HTTP ends after this long without a request. Default: `MCP_SESSION_TTL_MINUTES` (a positive whole number), else 60 minutes. */
+  readonly sessionTtlMs?: number;
+  /** Variables of the environment. Default: `process.env`, where there is one. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /**
+   * Other processes may serve the same sessions from the same stores: a session's row is read for each of its requests. Default:
+   * where `sessions` is given. `false` for a store that is this process's alone.
+   */
+  readonly sharedSessions?: boolean;
   /** Of `fetch` and `node`; `listen` has its own. */
   readonly webLimits?: Partial<WebLimits>;
 }

@@ -7,6 +7,7 @@ import { type Doors, type Listening, type ListenOptions, openDoors } from "./lis
 import type { ServerOptions } from "./options.ts";
 import { Prompts } from "./prompts.ts";
 import { Resources } from "./resources.ts";
+import { sessionTtl } from "./session-ttl.ts";
 import { Tools } from "./tools.ts";
 
 /**
@@ -74,6 +75,9 @@ class Server implements AsyncDisposable {
       ...engine,
       sessions,
       streams,
+      sessionTtlMs: sessionTtl(options),
+      // A store that was given may be others' as well; to look costs little beside being wrong.
+      sharedSessions: options.sharedSessions ?? options.sessions !== undefined,
       source: this.source,
       info: {
         name,

@@ -14,6 +14,8 @@ export const REPLY = "session/reply";
 
 /** A hint that is lost without a gap costs no more than this. */
 const CHECK_MS = 10_000;
+/** How often is looked for more of a reply whose node cannot be asked. */
+const POLL_MS = 1_000;
 
 const keyOf = (session: string, stream: string): string => JSON.stringify([session, stream]);
 
@@ -31,7 +33,7 @@ export class FarReplies {
 
   /** The rest of a reply that runs at another node. Settles when what there is was sent; at its end the channel is closed. */
   async follow(session: Session, stream: string, last: string, open: (left: () => void) => Channel): Promise<void> {
-    const { streams, log } = this.#settings;
+    const { streams, log, clock } = this.#settings;
     const failed = (error: unknown): void => log("error", { event: "replay-failed", ...inLog(error) });
     const key = keyOf(session.row.id, stream);
     let following: Following | undefined;
@@ -40,7 +42,7 @@ export class FarReplies {
     });
     if (channel.gone.aborted) return;
     this.#followed.get(key)?.close();
-    following = new Following({ streams, session: session.row.id, stream, last, channel, failed });
+    following = new Following({ streams, session: session.row.id, stream, last, since: clock.now(), channel, failed });
     this.#followed.set(key, following);
     void following.look();
     await this.#attach(following);
@@ -79,13 +81,27 @@ export class FarReplies {
   async #attach(following: Following): Promise<void> {
     const { session, stream } = following;
     const node = nodeIn(stream);
-    const runs = node !== undefined && node !== this.#peers.self && (await this.#peers.ask(node, FOLLOW, { session, stream })) === true;
+    const elsewhere = node !== undefined && node !== this.#peers.self;
+    if (elsewhere && this.#settings.unreached) return this.#poll(following);
+    const runs = elsewhere && (await this.#peers.ask(node, FOLLOW, { session, stream })) === true;
     // Only now: what was sent before that node knew of us, it told nobody.
     if (!runs) return following.end();
-    this.#undoCheck ??= this.#settings.clock.after(CHECK_MS, () => {
+    this.#checkAfter(CHECK_MS);
+    await following.look();
+  }
+
+  // Its last message is the answer. A node that has died sends none; then the client may ask again.
+  async #poll(following: Following): Promise<void> {
+    const { clock, limits } = this.#settings;
+    await following.look();
+    if (following.answered || clock.now() - following.since > limits.answerMs) return following.end();
+    this.#checkAfter(POLL_MS);
+  }
+
+  #checkAfter(ms: number): void {
+    this.#undoCheck ??= this.#settings.clock.after(ms, () => {
       this.#undoCheck = undefined;
       this.check();
     });
-    await following.look();
   }
 }

@@ -1,4 +1,4 @@
-import type { Channel, StreamStore } from "../../contract/index.ts";
+import { type Channel, isBag, type StreamStore } from "../../contract/index.ts";
 
 /** What is followed, from after which event on, and where to. */
 export interface Followed {
@@ -6,6 +6,8 @@ export interface Followed {
   readonly session: string;
   readonly stream: string;
   readonly last: string;
+  /** When that began. */
+  readonly since: number;
   readonly channel: Channel;
   /** The store could not say what came next; the client may ask again. */
   readonly failed: (error: unknown) => void;
@@ -17,6 +19,8 @@ export interface Followed {
  */
 export class Following {
   readonly #followed: Followed;
+  /** Its answer was sent on. */
+  answered = false;
   #last: string;
   #tail: Promise<void> = Promise.resolve();
   #next: Promise<void> | undefined;
@@ -32,6 +36,10 @@ export class Following {
 
   get stream(): string {
     return this.#followed.stream;
+  }
+
+  get since(): number {
+    return this.#followed.since;
   }
 
   /** Sends what the store has by now. Never rejects. */
@@ -63,6 +71,7 @@ export class Following {
       for (const { id, message } of missed.messages) {
         if (message !== null) channel.send(JSON.stringify(message), id);
         this.#last = id;
+        if (isBag(message) && message["method"] === undefined && message["id"] !== undefined) this.answered = true;
       }
     } catch (error) {
       failed(error);

@@ -42,7 +42,7 @@ export class Sessions {
     const live = this.#live.get(id);
     if (live === undefined) return this.#rehydrate(id, caller, posture);
     if (!belongs(live.row, caller, posture)) return undefined;
-    if (!live.stale && this.#seen(live)) return live;
+    if (!live.stale && !this.#core.settings.unreached && this.#seen(live)) return live;
     return this.#nodes === undefined ? undefined : this.#reread(live, this.#nodes);
   }
 
@@ -134,9 +134,10 @@ export class Sessions {
   }
 
   async #sweep(): Promise<void> {
-    const { clock, sessions, streams, sessionTtlMs } = this.#core.settings;
+    const { clock, sessions, streams, sessionTtlMs, unreached } = this.#core.settings;
     const now = clock.now();
     for (const session of this.#live.values()) {
+      if (unreached) session.stale = true;
       if (session.busy) this.#seen(session);
       // Another node may have seen it since, or be the one that deletes it: here it is held for nobody.
       else if (this.#nodes !== undefined && session.row.seenAt < now - sessionTtlMs) this.drop(session);

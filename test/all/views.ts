@@ -31,7 +31,9 @@ export const told = (client: Player, from: number): ReadonlySet<string> =>
 /** How a move came to the player: the turn of the room it left, found by causes alone. */
 export async function causeOf(client: Player, event: unknown): Promise<unknown> {
   let at = event;
-  for (let cause = within(at, "data.message.cause"); cause !== undefined; cause = within(at, "data.message.cause"))
-    at = JSON.parse(await client.read(`theater://event/${String(cause)}`));
-  return at;
+  for (;;) {
+    const cause = within(at, "data.message.cause");
+    if (typeof cause !== "string") return at;
+    at = JSON.parse(await client.read(`theater://event/${cause}`));
+  }
 }

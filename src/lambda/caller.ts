@@ -1,0 +1,29 @@
+import { type Bag, type Caller, isBag, type Json } from "../contract/index.ts";
+
+/**
+ * Who calls, as an authorizer of the gateway's says: a JWT or Cognito authorizer (principal `iss|sub`, scopes of the token),
+ * IAM (the caller's ARN, no scopes), a Lambda authorizer (`principalId`, and `scope` where it gave one). Undefined where none did.
+ */
+export function authorizedCaller(authorizer: Bag): Caller | undefined {
+  const { jwt, claims, iam, lambda } = authorizer;
+  if (isBag(jwt) && isBag(jwt["claims"])) return ofClaims(jwt["claims"], jwt["scopes"]);
+  if (isBag(claims)) return ofClaims(claims, undefined);
+  if (isBag(iam)) return ofName(iam["userArn"], undefined);
+  const own = isBag(lambda) ? lambda : authorizer;
+  return ofName(own["principalId"], own["scope"]);
+}
+
+function ofClaims(claims: Bag, granted: Json | undefined): Caller | undefined {
+  const { iss, sub } = claims;
+  if (typeof iss !== "string" || typeof sub !== "string" || iss === "" || sub === "") return undefined;
+  return { principal: `${iss}|${sub}`, scopes: scopesOf(granted ?? claims["scope"]) };
+}
+
+function ofName(name: Json | undefined, granted: Json | undefined): Caller | undefined {
+  return typeof name === "string" && name !== "" ? { principal: name, scopes: scopesOf(granted) } : undefined;
+}
+
+function scopesOf(granted: Json | undefined): readonly string[] {
+  if (Array.isArray(granted)) return granted.filter((scope): scope is string => typeof scope === "string");
+  return typeof granted === "string" ? granted.split(" ").filter((scope) => scope !== "") : [];
+}

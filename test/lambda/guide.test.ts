@@ -1,0 +1,146 @@
+// Whoever follows the pages "a first server" and "deploying" gets there: in an empty directory, with the packed package.
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { promisify } from "node:util";
+import { CLIENTS, connect } from "../clients.ts";
+import { installJudges } from "../foreign/install.ts";
+import { blocksOf, lineWith, root } from "./pages.ts";
+import { followPage, type Project } from "./project.ts";
+import { changed } from "./samples.ts";
+
+const run = promisify(execFile);
+const KEY = "0123456789abcdef";
+const KEY_SHA256 = createHash("sha256").update(KEY).digest("hex");
+const LAUNCHER = "@modelcontextprotocol/inspector/clients/launcher/build/index.js";
+
+const initialize = {
+  jsonrpc: "2.0",
+  id: 1,
+  method: "initialize",
+  params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "t", version: "1" } },
+};
+const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
+
+describe("the pages, followed", () => {
+  let project: Project;
+  before(async () => {
+    project = await followPage();
+  });
+  after(() => project[Symbol.asyncDispose]());
+
+  test("each block of code is a file of the project, and compiles", async () => {
+    for (const page of ["first-server.md", "deploy.md"])
+      for (const { language, file, text } of blocksOf(page)) assert.ok(["sh", "json"].includes(language) || file !== undefined, text);
+    const tsc = join(root, "node_modules/typescript/bin/tsc");
+    const types = ["--types", "node", "--typeRoots", join(root, "node_modules/@types")];
+    const module = ["--module", "nodenext", "--target", "es2024", "--lib", "es2024,esnext.disposable", "--allowImportingTsExtensions"];
+    const files = ["hello.ts", "serve.ts", "hello.test.ts", "deployed.ts", "agentcore.ts"];
+    await run(process.execPath, [tsc, "--strict", "--noEmit", "--skipLibCheck", ...module, ...types, ...files], { cwd: project.folder });
+  });
+
+  test("the server runs, the Inspector's commands list and call, official clients too", async () => {
+    await using running = await project.start("serve.ts", { PORT: "0" });
+    const inspect = async (part: string): Promise<string> => {
+      const [, words = ""] = lineWith("first-server.md", part).split("npx @modelcontextprotocol/inspector ");
+      const args = words.replace("http://127.0.0.1:3000/mcp", running.url).split(" ");
+      return (await run(process.execPath, [join(installJudges(), LAUNCHER), ...args], { env: { ...process.env, HOME: project.folder } }))
+        .stdout;
+    };
+    assert.match(await inspect("tools/list"), /"greet"[\s\S]*"count_down"/);
+    assert.match(await inspect("tools/call"), /Hello, Ada\./);
+    for (const which of CLIENTS) {
+      await using client = await connect({ http: running.url }, which);
+      assert.equal((await client.call("greet", { name: "Bo" })).text, "Hello, Bo.");
+      assert.equal(await client.read("hello://motto"), "Be kind.");
+    }
+  });
+
+  test("its test passes", async () => {
+    const { stdout } = await project.shell(lineWith("first-server.md", "node --test"));
+    assert.match(stdout, /pass 1\b/);
+    assert.match(stdout, /fail 0\b/);
+  });
+
+  test("the hash of the key is made as the page says", async () => {
+    const line = lineWith("deploy.md", "export KEY_SHA256");
+    const { stdout } = await project.shell(`KEY=${KEY}\n${line}\necho "$KEY_SHA256"`);
+    assert.equal(stdout.trim(), KEY_SHA256);
+  });
+
+  test("deployed, it asks for the key, and answers to its public name", async () => {
+    await using running = await project.start("deployed.ts", { PORT: "0", KEY_SHA256, PUBLIC_HOST: "mcp.example" });
+    const asked = async (more: Readonly<Record<string, string>>): Promise<number> => {
+      // fetch writes Host by itself.
+      const args = ["-s", "-o", "/dev/null", "-w", "%{http_code}", "-X", "POST", "-d", JSON.stringify(initialize), running.url];
+      const sent = Object.entries({ ...headers, ...more }).flatMap(([name, value]) => ["-H", `${name}: ${value}`]);
+      return Number((await run("curl", [...sent, ...args])).stdout);
+    };
+    const authorization = `Bearer ${KEY}`;
+    assert.equal(await asked({}), 401);
+    assert.equal(await asked({ authorization }), 200);
+    assert.equal(await asked({ authorization, host: "mcp.example" }), 200);
+    assert.equal(await asked({ authorization, host: "evil.example" }), 403);
+  });
+
+  test("zipped as the page says, the function answers who has the key, and nobody else", async () => {
+    await project.shell(lineWith("deploy.md", "zip -qr"));
+    const task = join(project.folder, "../task");
+    mkdirSync(task);
+    await run("unzip", ["-q", join(project.folder, "hello.zip"), "-d", task]);
+    const fake = pathToFileURL(join(root, "test/lambda/fake-awslambda.ts")).href;
+    const script = `
+      import { fakeAwsLambda, FakeResponseStream } from ${JSON.stringify(fake)};
+      globalThis.awslambda = fakeAwsLambda;
+      const { handler } = await import("./lambda.mjs");
+      const told = { text: "" };
+      const stream = new FakeResponseStream({ head: (metadata) => (told.status = metadata.statusCode), bytes: (chunk) => (told.text += chunk), end() {} });
+      await handler(JSON.parse(process.env.EVENT), stream, { getRemainingTimeInMillis: () => 60_000 });
+      process.stdout.write(JSON.stringify(told));`;
+    const invoke = async (more: Readonly<Record<string, string>>) => {
+      const event = changed("function-url.json", {
+        headers: { ...headers, ...more },
+        body: JSON.stringify(initialize),
+        isBase64Encoded: false,
+      });
+      const env = { ...process.env, KEY_SHA256, EVENT: JSON.stringify(event) };
+      const { stdout } = await run(process.execPath, ["--input-type=module", "-e", script], { cwd: task, env });
+      return stdout;
+    };
+    assert.match(await invoke({}), /"status":401/);
+    assert.match(
+      await invoke({ authorization: `Bearer ${KEY}` }),
+      /"name\\":\\"hello\\".*"status":200|"status":200.*\\"name\\":\\"hello\\"/,
+    );
+  });
+
+  test("for AgentCore it listens without a key, and takes ids it never gave", async () => {
+    await using running = await project.start("agentcore.ts", { PORT: "0", HOST: "127.0.0.1" });
+    const answer = await fetch(running.url, {
+      method: "POST",
+      headers: { ...headers, "mcp-session-id": "platform-1" },
+      body: JSON.stringify(initialize),
+    });
+    assert.deepEqual([answer.status, answer.headers.get("mcp-session-id")], [200, "platform-1"]);
+  });
+
+  test("files that docker, aws and zip commands name are there (the commands of docker and aws themselves are not run)", () => {
+    const commands = blocksOf("deploy.md").filter(({ language }) => language === "sh" || language === "dockerfile");
+    const named = commands.flatMap(({ text }) => [
+      ...Array.from(text.matchAll(/^COPY (.+) \.\/$/gm), ([, files = ""]) => files.split(" ")).flat(),
+      ...Array.from(text.matchAll(/^zip -qr \S+ (.+)$/gm), ([, files = ""]) => files.split(" ")).flat(),
+      ...Array.from(text.matchAll(/(?:fileb:\/\/|-f (?=Dockerfile))(\S+)/g), ([, file = ""]) => file),
+      ...Array.from(text.matchAll(/^CMD \["node", "(\S+)"\]$/gm), ([, file = ""]) => file),
+    ]);
+    assert.ok(named.length > 15);
+    // The archive is made by the test above.
+    for (const file of named.filter((name) => name !== "hello.zip")) assert.ok(existsSync(join(project.folder, file)), file);
+    assert.match(lineWith("deploy.md", "zip -qr"), /\bhello\.zip\b/);
+    const [handler = ""] = /--handler (\w+)\.handler/.exec(lineWith("deploy.md", "create-function "))?.slice(1) ?? [];
+    assert.ok(existsSync(join(project.folder, `${handler}.mjs`)));
+  });
+});

@@ -1,0 +1,183 @@
+// Streams of a function by themselves: what goes first, when it ends, who has left, and when the time is over.
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { bufferedHandler, type LambdaServer, type StreamingOptions, streamingHandler, type StreamMetadata } from "troupe/lambda";
+import { SimulatedClock, until } from "troupe/testing";
+import { FakeResponseStream, fakeAwsLambda } from "./fake-awslambda.ts";
+import { changed, sample } from "./samples.ts";
+
+interface Invoked {
+  readonly stream: FakeResponseStream;
+  readonly ended: Promise<void>;
+  readonly text: () => string;
+  readonly head: () => StreamMetadata | undefined;
+  readonly closed: () => boolean;
+}
+
+const invoke = (server: LambdaServer, event: unknown, options: StreamingOptions = {}, leftMs?: number): Invoked => {
+  let text = "";
+  let head: StreamMetadata | undefined;
+  let closed = false;
+  const receiver = {
+    head: (metadata: StreamMetadata) => {
+      head = metadata;
+    },
+    bytes: (chunk: Buffer) => {
+      text += chunk.toString();
+    },
+    end: () => {
+      closed = true;
+    },
+  };
+  // Each write is one that waits: what a slow reader does to a fast body.
+  const stream = new FakeResponseStream(receiver, 1);
+  const handler = streamingHandler(server, { awslambda: fakeAwsLambda, ...options });
+  const context = leftMs === undefined ? {} : { getRemainingTimeInMillis: () => leftMs };
+  return { stream, ended: handler(event, stream, context), text: () => text, head: () => head, closed: () => closed };
+};
+
+const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
+
+test("status and headers go at once, bytes as they come, the end last", async () => {
+  const body = new TransformStream<Uint8Array, Uint8Array>();
+  const writer = body.writable.getWriter();
+  const invoked = invoke(async () => new Response(body.readable, { status: 202, headers: { "x-a": "1" } }), sample("rest.json"));
+  await until("the head", () => invoked.head() !== undefined);
+  assert.deepEqual([invoked.head(), invoked.text()], [{ statusCode: 202, headers: { "x-a": "1" } }, ""]);
+  for (const piece of ["one ", "two ", "three"]) {
+    await writer.write(encode(piece));
+    await until(piece, () => invoked.text().endsWith(piece));
+    assert.equal(invoked.closed(), false);
+  }
+  await writer.close();
+  await invoked.ended;
+  assert.deepEqual([invoked.text(), invoked.closed()], ["one two three", true]);
+});
+
+test("cookies are where each way wants them", async () => {
+  const cookied = async () => new Response(null, { headers: { "set-cookie": "a=1" } });
+  const headOf = async (name: "rest.json" | "function-url.json") => {
+    const invoked = invoke(cookied, sample(name));
+    await invoked.ended;
+    return invoked.head();
+  };
+  assert.deepEqual(await headOf("rest.json"), { statusCode: 200, headers: {}, multiValueHeaders: { "set-cookie": ["a=1"] } });
+  assert.deepEqual(await headOf("function-url.json"), { statusCode: 200, headers: {}, cookies: ["a=1"] });
+});
+
+test("what has no body has its status all the same, and HEAD gets none", async () => {
+  const none = invoke(async () => new Response(null, { status: 204 }), sample("rest.json"));
+  await none.ended;
+  assert.deepEqual([none.head()?.statusCode, none.text(), none.closed()], [204, "", true]);
+  const head = invoke(async () => new Response("body"), changed("rest.json", { httpMethod: "HEAD" }));
+  await head.ended;
+  assert.deepEqual([head.head()?.statusCode, head.text()], [200, ""]);
+});
+
+test("a hostile event is answered 400, and why", async () => {
+  const invoked = invoke(async () => new Response("never"), { requestContext: {} });
+  await invoked.ended;
+  assert.equal(invoked.head()?.statusCode, 400);
+  assert.match(invoked.text(), /BAD_EVENT/);
+});
+
+test("who leaves ends the request, and the handler", async () => {
+  let asked: Request | undefined;
+  const cancelled = Promise.withResolvers<void>();
+  const body = new ReadableStream({ start: (to) => to.enqueue(encode("hello")), cancel: () => cancelled.resolve() });
+  const invoked = invoke(async (request) => {
+    asked = request;
+    return new Response(body);
+  }, sample("rest.json"));
+  await until("hello", () => invoked.text() === "hello");
+  invoked.stream.destroy(new Error("reset"));
+  await invoked.ended;
+  await cancelled.promise;
+  assert.equal(asked?.signal.aborted, true);
+});
+
+test("a body that fails ends where it was", async () => {
+  const body = new ReadableStream({
+    start: (to) => to.enqueue(encode("half")),
+    pull: (to) => to.error(new Error("broken")),
+  });
+  const invoked = invoke(async () => new Response(body), sample("rest.json"));
+  await invoked.ended;
+  assert.ok(invoked.closed());
+});
+
+describe("a function whose time is nearly over", () => {
+  test("aborts what was asked, and says so while it still can: streaming", async () => {
+    const clock = new SimulatedClock();
+    let asked: Request | undefined;
+    const never = (request: Request): Promise<Response> => {
+      asked = request;
+      return new Promise(() => undefined);
+    };
+    const invoked = invoke(never, sample("rest.json"), { clock }, 3_000);
+    await until("the request", () => asked !== undefined);
+    await clock.advance(2_499);
+    assert.equal(asked?.signal.aborted, false);
+    await clock.advance(1);
+    await invoked.ended;
+    assert.equal(asked?.signal.aborted, true);
+    assert.equal(invoked.head()?.statusCode, 504);
+    assert.match(invoked.text(), /FUNCTION_DEADLINE.*more time/);
+  });
+
+  test("ends a stream that has begun, after what was sent", async () => {
+    const clock = new SimulatedClock();
+    const body = new ReadableStream({ start: (to) => to.enqueue(encode("begun")) });
+    const invoked = invoke(async () => new Response(body), sample("rest.json"), { clock, marginMs: 1_000 }, 3_000);
+    await until("begun", () => invoked.text() === "begun");
+    await clock.advance(2_000);
+    await invoked.ended;
+    assert.deepEqual([invoked.text(), invoked.closed()], ["begun", true]);
+  });
+
+  test("answers 504 where answers are whole, also half-way, and drops what comes late", async () => {
+    const clock = new SimulatedClock();
+    const cancelled = Promise.withResolvers<void>();
+    const body = () => new ReadableStream({ start: (to) => to.enqueue(encode("half")), cancel: () => cancelled.resolve() });
+    const late = Promise.withResolvers<Response>();
+    for (const fetch of [async () => new Response(body()), () => late.promise]) {
+      const context = { getRemainingTimeInMillis: () => 3_000 };
+      const answer = bufferedHandler(fetch, { clock })(sample("http.json"), context);
+      await clock.advance(2_500);
+      assert.equal((await answer).statusCode, 504);
+    }
+    await cancelled.promise;
+    const dropped = Promise.withResolvers<void>();
+    late.resolve(new Response(new ReadableStream({ cancel: () => dropped.resolve() })));
+    await dropped.promise;
+  });
+});
+
+describe("a stream that only listens", () => {
+  const listen = { httpMethod: "GET", body: null, multiValueHeaders: null };
+  const opened = async () => new Response("opened");
+  const listening = changed("rest.json", { ...listen, headers: { Accept: "text/event-stream" } });
+  const resuming = changed("rest.json", { ...listen, headers: { Accept: "text/event-stream", "Last-Event-ID": "7" } });
+
+  test("is refused, since the function's time is paid for, unless it resumes or is wanted", async () => {
+    const told = async (event: unknown, options: StreamingOptions = {}) => {
+      const invoked = invoke(opened, event, options);
+      await invoked.ended;
+      return [invoked.head()?.statusCode, invoked.head()?.headers["allow"]];
+    };
+    assert.deepEqual(await told(listening), [405, "POST, DELETE, OPTIONS"]);
+    assert.deepEqual(await told(resuming), [200, undefined]);
+    assert.deepEqual(await told(listening, { standaloneStreams: true }), [200, undefined]);
+  });
+
+  test("is refused in any case where answers are whole, and pages are not", async () => {
+    const handler = bufferedHandler(opened);
+    const page = changed("rest.json", { ...listen, headers: { Accept: "*/*" } });
+    const statuses = await Promise.all([listening, resuming, page].map(async (event) => (await handler(event)).statusCode));
+    assert.deepEqual(statuses, [405, 405, 200]);
+  });
+});
+
+test("without the runtime's global, streaming says what to do", () => {
+  assert.throws(() => streamingHandler(async () => new Response()), { code: "DOOR_OPTION", message: /bufferedHandler/ });
+});

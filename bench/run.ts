@@ -13,6 +13,8 @@ const all = [
   "packet",
   "packet-search",
   "guests",
+  "sessions",
+  "slow-reader",
 ] as const;
 
 await installPinned(join(import.meta.dirname, "peers"));

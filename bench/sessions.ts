@@ -1,0 +1,79 @@
+// What an idle session holds, and an idle stream beyond a response that is merely kept open. Memory stores, a server of tools.
+import { createServer as bareServer } from "node:http";
+import { createServer } from "troupe/server";
+import { type Clients, inUse, newClients } from "./clients.ts";
+import { exposeGc } from "./heap.ts";
+import { print } from "./table.ts";
+
+const MANY = 10_000;
+const ROUNDS = 2;
+
+/** Bytes of each that `open` opens, while they are open. */
+const eachHolds = async (count: number, open: () => Promise<void>): Promise<number> => {
+  const before = await inUse();
+  await open();
+  return ((await inUse()) - before) / count;
+};
+
+const newServer = () => {
+  const server = createServer("bench", "1.0.0", { rateLimit: false });
+  for (let n = 0; n < 10; n += 1) server.tools.register({ name: `tool_${n}`, description: "Says hello." }, () => "Hello.");
+  return server;
+};
+
+/** A server that answers with one event and holds the response: what node:http alone takes for it. */
+const bare = async (clients: Clients, count: number): Promise<number> => {
+  const server = bareServer((request, response) => {
+    request.resume();
+    request.on("end", () => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.write('data: "acknowledged"\n\n');
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  const port = typeof address === "object" && address !== null ? address.port : 0;
+  const bytes = await eachHolds(count, () => clients.told("bare", port, count));
+  await clients.leave();
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+  return bytes;
+};
+
+const ours = async (
+  clients: Clients,
+  count: number,
+): Promise<{ readonly session: number; readonly get: number; readonly listen: number }> => {
+  await using server = newServer();
+  const { http } = await server.listen({ http: { port: 0, limits: { streamsPerCaller: MANY } } });
+  await clients.told("sessions", http.port, 200);
+  const session = await eachHolds(count, () => clients.told("sessions", http.port, count));
+  const get = await eachHolds(count, () => clients.told("get", http.port, count));
+  await clients.leave();
+  const listen = await eachHolds(count, () => clients.told("listen", http.port, count));
+  await clients.leave();
+  return { session, get, listen };
+};
+
+export const run = async (): Promise<void> => {
+  await exposeGc();
+  using clients = newClients();
+  const figures = { session: [0], get: [0], listen: [0], bare: [0] };
+  for (const list of Object.values(figures)) list.length = 0;
+  // Warms up.
+  await ours(clients, MANY / 20);
+  await bare(clients, MANY / 20);
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const held = { ...(await ours(clients, MANY)), bare: await bare(clients, MANY) };
+    figures.session.push(held.session);
+    figures.get.push(held.get - held.bare);
+    figures.listen.push(held.listen - held.bare);
+    figures.bare.push(held.bare);
+  }
+  const row = (what: string, measured: readonly number[], target: number, spec: string): void =>
+    print({ what, measured, unit: "bytes", target, spec });
+  row(`an idle session, of ${MANY} over HTTP`, figures.session, 2_000, "2 KB");
+  row("a response of node:http kept open, for comparison", figures.bare, 20_000, "none");
+  row("an idle GET stream, beyond that", figures.get, 800, "none");
+  row("an idle subscriptions/listen, beyond that", figures.listen, 800, "none");
+};

@@ -17,7 +17,7 @@ import { METHOD_NOT_FOUND } from "./codes.ts";
 import { faultOf, refusalOf } from "./failures.ts";
 import type { McpServerOptions } from "./options.ts";
 import { valueOf } from "./results.ts";
-import { RpcError } from "./rpc-error.ts";
+import { Closed, RpcError } from "./rpc-error.ts";
 import { RunningCall } from "./running-call.ts";
 import { uriOf } from "./uri.ts";
 import type { Wire } from "./wire.ts";
@@ -89,12 +89,10 @@ export class Calls {
     for (const [key, { call, id }] of this.#asked) if (id === params["requestId"]) call.withdraw(key);
   }
 
-  /** The server has gone: what asked it hears of that from the wire; what waits for a client is over. */
+  /** The server has gone: also what waits for a client is over, and says so when that comes. */
   close(): void {
-    for (const [id, call] of this.#running) {
-      if (call.waitsForClient) call.finish({ error: faultOf(undefined, call.about.ref) });
-      this.#running.delete(id);
-    }
+    for (const call of this.#running.values()) call.finish({ error: faultOf(new Closed("The server has closed."), call.about.ref) });
+    this.#running.clear();
   }
 
   #refuse(id: number | string, message: string): true {

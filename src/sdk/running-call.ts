@@ -49,10 +49,6 @@ export class RunningCall {
     return this.#own;
   }
 
-  get waitsForClient(): boolean {
-    return this.#round === undefined && !this.#over;
-  }
-
   /** The reply, or what the client has to be asked. Answers to what was asked go to the server first. */
   next(options: CallOptions): Promise<Reply> {
     if (this.#round !== undefined) return this.#round.promise;

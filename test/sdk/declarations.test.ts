@@ -1,0 +1,58 @@
+// As it is published: no SDK is named in what is emitted, and the servers of both fit its declarations.
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { it } from "node:test";
+import { promisify } from "node:util";
+
+const root = resolve(import.meta.dirname, "../..");
+const run = promisify(execFile);
+const tsc = (...args: string[]) => run(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), ...args], { cwd: root });
+
+it("servers of both SDKs fit the emitted declarations, which name neither", async () => {
+  const out = mkdtempSync(join(tmpdir(), "troupe-sdk-"));
+  try {
+    const options = {
+      noEmit: false,
+      outDir: join(out, "dist"),
+      rootDir: join(root, "src"),
+      declaration: true,
+      typeRoots: [join(root, "node_modules/@types")],
+    };
+    writeFileSync(
+      join(out, "emit.json"),
+      JSON.stringify({
+        extends: join(root, "tsconfig.json"),
+        compilerOptions: options,
+        files: [join(root, "src/sdk/index.ts")],
+        include: [],
+      }),
+    );
+    await tsc("-p", join(out, "emit.json"));
+    const emitted = globSync("dist/**/*", { cwd: out, withFileTypes: true }).filter((one) => one.isFile());
+    assert.ok(emitted.some(({ name }) => name === "from-mcp-server.d.ts"));
+    for (const { parentPath, name } of emitted)
+      if (parentPath.endsWith("/sdk")) assert.doesNotMatch(readFileSync(join(parentPath, name), "utf8"), /["']@modelcontextprotocol/, name);
+
+    const consumer = {
+      noEmit: true,
+      customConditions: [],
+      paths: { "troupe/sdk": [join(out, "dist/sdk/index.d.ts")] },
+      typeRoots: options.typeRoots,
+    };
+    writeFileSync(
+      join(out, "consume.json"),
+      JSON.stringify({
+        extends: join(root, "tsconfig.json"),
+        compilerOptions: consumer,
+        files: [join(root, "test/sdk/consumer.fixture.ts")],
+        include: [],
+      }),
+    );
+    await tsc("-p", join(out, "consume.json"));
+  } finally {
+    rmSync(out, { recursive: true, force: true });
+  }
+});

@@ -1,0 +1,186 @@
+// What calls itself a server and is none: everything ends, in time, with an error that says so.
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import type { Bag, Json, Reply } from "troupe/contract";
+import { fromMcpServer, type McpServerOptions, type SdkServer, type SdkTransport } from "troupe/sdk";
+import { SimulatedClock, until } from "troupe/testing";
+
+type Handler = (message: Bag, transport: SdkTransport) => unknown;
+
+const reply = (transport: SdkTransport, id: Json | undefined, result: unknown): void => {
+  transport.send({ jsonrpc: "2.0", id, result }).catch(() => undefined);
+};
+
+const HELLO = { protocolVersion: "2025-11-25", capabilities: { tools: {} }, serverInfo: { name: "h", version: "1" } };
+const TOOLS = { tools: [{ name: "go", inputSchema: { type: "object" } }] };
+
+/** A server that says what it is and what it has, and does what the test says with the rest. */
+class Hostile implements SdkServer {
+  readonly heard: Bag[] = [];
+  readonly #on: Readonly<Record<string, Handler>>;
+  transport: SdkTransport | undefined;
+
+  constructor(on: Readonly<Record<string, Handler>>) {
+    this.#on = { initialize: ({ id }, to) => reply(to, id, HELLO), "tools/list": ({ id }, to) => reply(to, id, TOOLS), ...on };
+  }
+
+  async connect(transport: SdkTransport): Promise<void> {
+    this.transport = transport;
+    const onmessage = (sent: object): void => {
+      const message: Bag = { ...sent };
+      const { method } = message;
+      this.heard.push(message);
+      if (typeof method === "string") this.#on[method]?.(message, transport);
+    };
+    Object.assign(transport, { onmessage });
+    await transport.start();
+  }
+
+  async close(): Promise<void> {
+    await this.transport?.close();
+  }
+}
+
+const VIEWER = { principal: "ada", scopes: [] };
+
+const mount = (on: Readonly<Record<string, Handler>>, options: McpServerOptions = {}) => {
+  const server = new Hostile(on);
+  const clock = new SimulatedClock();
+  const faults: unknown[] = [];
+  const source = fromMcpServer(server, { clock, onFault: (error) => void faults.push(error), ...options });
+  const go = (more = {}): Promise<Reply> => source.act(VIEWER, "tools/go", {}, more);
+  return { server, clock, faults, source, go };
+};
+
+it("one that never answers: connecting, lists and calls each end in their time", async () => {
+  const deaf = mount({ initialize: () => undefined }, { listMs: 100 });
+  const surface = assert.rejects(async () => deaf.source.surface(VIEWER), { code: "WORK_TIMEOUT" });
+  await deaf.clock.advance(100);
+  await surface;
+
+  const { clock, go, server } = mount({ "tools/call": () => undefined }, { callMs: 100 });
+  const call = go();
+  call.catch(() => undefined);
+  await until("the call to come", () => server.heard.some(({ method }) => method === "tools/call"));
+  await clock.advance(100);
+  await assert.rejects(call, { code: "WORK_TIMEOUT" });
+  assert.ok(
+    server.heard.some(({ method }) => method === "notifications/cancelled"),
+    "it is told that nobody waits",
+  );
+});
+
+it("one that answers twice, and what nobody asked: the first counts", async () => {
+  const { go, faults } = mount({
+    "tools/call": ({ id }, to) => {
+      reply(to, id, { content: [{ type: "text", text: "first" }] });
+      reply(to, id, { content: [{ type: "text", text: "second" }] });
+      reply(to, 99, {});
+    },
+  });
+  assert.match(JSON.stringify(await go()), /first/);
+  assert.equal(faults.length, 2);
+});
+
+it("one that throws when it connects, or is told something", async () => {
+  const broken: SdkServer = {
+    connect: () => Promise.reject(new Error("Already connected.")),
+    close: () => Promise.reject(new Error("No.")),
+  };
+  const source = fromMcpServer(broken);
+  await assert.rejects(source.ready, { message: "Already connected." });
+  await assert.rejects(async () => source.surface(VIEWER), { code: "CRASHED" });
+  await source[Symbol.asyncDispose]();
+
+  const { go } = mount({
+    "tools/call": () => {
+      throw new Error("secret words");
+    },
+  });
+  await assert.rejects(go(), (error: Error) => !error.message.includes("secret") && "code" in error && error.code === "CRASHED");
+});
+
+it("one that closes in the middle of a call, or while its client is asked", async () => {
+  const { go, source } = mount({ "tools/call": (_message, to) => void to.close() });
+  await assert.rejects(go(), { code: "CRASHED", message: /closed/ });
+  await assert.rejects(go(), { code: "CRASHED", message: /closed/ });
+  await source[Symbol.asyncDispose]();
+
+  const asking = mount({
+    "tools/call": (_message, to) =>
+      to.send({ jsonrpc: "2.0", id: "q", method: "elicitation/create", params: { message: "?" } }, { relatedRequestId: 3 }),
+  });
+  await asking.source.surface(VIEWER);
+  const asked = await asking.go({ can: ["elicitation"] });
+  assert.ok("needs" in asked);
+  await asking.server.close();
+  const answers = Object.fromEntries(Object.keys(asked.needs).map((key) => [key, { action: "decline" }]));
+  await assert.rejects(asking.go({ can: ["elicitation"], answers }), { code: "CRASHED", message: /closed/ });
+});
+
+it("one that sends rubbish: a ring, what is too long, what is no result, no message at all", async () => {
+  const ring: { self?: unknown } = {};
+  ring.self = ring;
+  for (const rubbish of [ring, "x".repeat(2_000), 1n, "text", null, []]) {
+    const { go } = mount({ "tools/call": ({ id }, to) => reply(to, id, rubbish) }, { maxLength: 1_000 });
+    await assert.rejects(go(), { code: "CRASHED" }, typeof rubbish);
+  }
+  const { go, faults } = mount({
+    "tools/call": ({ id }, to) => {
+      for (const message of [[], { jsonrpc: "2.0" }, { id: {} }, { method: "notifications/progress", params: { progressToken: "x" } }])
+        to.send(message).catch(() => undefined);
+      reply(to, id, { content: "no list", structuredContent: 7, isError: "perhaps", _meta: [] });
+    },
+  });
+  assert.deepEqual(await go(), { ok: { "troupe/content": [], structured: 7 } });
+  assert.ok(faults.length >= 2);
+});
+
+it("lists that never end, and entries that are none, are bounded and left out", async () => {
+  let page = 0;
+  const endless = mount({ "tools/list": ({ id }, to) => reply(to, id, { ...TOOLS, nextCursor: `${(page += 1)}` }) }, { maxListed: 50 });
+  assert.equal((await endless.source.surface(VIEWER)).catalogue.tools.length, 1);
+  assert.equal(page, 50);
+  const circling = mount({ "tools/list": ({ id }, to) => reply(to, id, { tools: [], nextCursor: "again" }) });
+  assert.deepEqual((await circling.source.surface(VIEWER)).catalogue.tools, []);
+  const tools = [null, {}, { name: 7 }, { name: "x".repeat(300) }, { name: "go" }, { name: "go" }];
+  const odd = mount({ "tools/list": ({ id }, to) => reply(to, id, { tools }) });
+  assert.deepEqual(
+    (await odd.source.surface(VIEWER)).catalogue.tools.map(({ name }) => name),
+    ["go"],
+  );
+  assert.ok(odd.faults.length > 0);
+});
+
+it("one that asks outside of any call, or for what no server may, is refused; and so are too many questions", async () => {
+  const { server, source } = mount({});
+  await source.ready;
+  const { transport } = server;
+  for (const method of ["elicitation/create", "tools/list"])
+    await transport?.send({ jsonrpc: "2.0", id: method, method, params: { message: "?" } });
+  const answerTo = (id: string): string => JSON.stringify(server.heard.find((message) => message["id"] === id && "error" in message));
+  assert.match(answerTo("elicitation/create"), /outside of a call/);
+  assert.match(answerTo("tools/list"), /Method not found/);
+
+  const many = mount(
+    {
+      "tools/call": (_message, to) => {
+        for (let n = 0; n < 5; n += 1) to.send({ jsonrpc: "2.0", id: `q${n}`, method: "roots/list" }).catch(() => undefined);
+      },
+    },
+    { maxAsking: 2 },
+  );
+  const asked = await many.go({ can: ["roots"] });
+  assert.ok("needs" in asked);
+  assert.equal(Object.keys(asked.needs).length, 2, "what is asked at once goes out at once, and no more than so many");
+  assert.equal(many.server.heard.filter((message) => "error" in message).length, 3);
+});
+
+it("one whose close never ends does not hold up whoever closes it", async () => {
+  const { clock, source, server } = mount({}, { listMs: 100 });
+  await source.ready;
+  server.close = () => new Promise(() => undefined);
+  const closing = source[Symbol.asyncDispose]();
+  await clock.advance(100);
+  await closing;
+});

@@ -1,0 +1,232 @@
+// What a mounted server is to its viewers, and what is otherwise than over the SDK's own transports.
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import { Server } from "@modelcontextprotocol/server";
+import { fromMcpServer, type McpServerOptions, type SdkServer } from "troupe/sdk";
+import { createServer } from "troupe/server";
+import { prefix } from "troupe/source";
+import {
+  assertError,
+  assertHasTools,
+  assertToolResult,
+  callToolRequest,
+  testServer,
+  type TestServer,
+  toolText,
+  until,
+} from "troupe/testing";
+import { everythingV1 } from "./everything-v1.ts";
+import { everythingV2 } from "./everything-v2.ts";
+
+type Mounted = Parameters<typeof fromMcpServer>[0];
+
+const YES = { elicitation: [{ action: "accept", content: { yes: true } }] };
+
+/** Served by itself on a clock that stands still; closed with the test server. */
+const serve = (mounted: Mounted, options: McpServerOptions = {}): Promise<TestServer> =>
+  testServer(async ({ clock, entropy, ...wires }) => {
+    const source = fromMcpServer(mounted, { clock, entropy, ...options });
+    await source.ready.catch(() => undefined);
+    const own = createServer("ours", "1.0.0", { clock, entropy, ...wires, sources: [source] });
+    return {
+      gateway: own.gateway,
+      async [Symbol.asyncDispose]() {
+        await own.close();
+        await source[Symbol.asyncDispose]();
+      },
+    };
+  });
+
+/** A server that says who it is for, counts its calls, and tells when it was closed. */
+const counting = () => {
+  const made: McpServer[] = [];
+  const closed: number[] = [];
+  const make = (): McpServer => {
+    const server = new McpServer({ name: "counting", version: "1.0.0" });
+    let n = 0;
+    server.registerTool("count", {}, () => ({ content: [{ type: "text", text: `${(n += 1)}` }] }));
+    const at = made.push(server) - 1;
+    return Object.assign(server, {
+      close: async () => {
+        await server.server.close();
+        closed.push(at);
+      },
+    });
+  };
+  return { made, closed, make };
+};
+
+for (const [sdk, everything] of [
+  ["v1", everythingV1],
+  ["v2", everythingV2],
+] as const) {
+  it(`${sdk}: a handler finds its viewer's principal and scopes`, async () => {
+    await using house = await serve(everything().server);
+    assertToolResult(await house.client({ principal: "ada", scopes: ["a", "b"] }).callTool("whoami"), '["ada",["a","b"]]');
+    assertToolResult(await house.client({ principal: null }).callTool("whoami"), "[null,null]");
+  });
+
+  it(`${sdk}: authInfo is what the option makes of a viewer`, async () => {
+    const authInfo = ({ principal = "" }) => ({ token: "t", clientId: principal.toUpperCase(), scopes: [] });
+    await using house = await serve(everything().server, { authInfo });
+    assertToolResult(await house.client({ principal: "ada" }).callTool("whoami"), '["ADA",[]]');
+  });
+
+  it(`${sdk}: a call's log reaches its client, and what is logged outside of any call its owner`, async () => {
+    await using house = await serve(everything().server);
+    const client = house.client();
+    await client.callTool("say");
+    const { params } = await client.notifications.first("notifications/message");
+    assert.deepEqual(params, { level: "warning", logger: "sayer", data: { said: true } });
+  });
+
+  it(`${sdk}: a client that cannot be asked is not asked, and the handler is told`, async () => {
+    await using house = await serve(everything().server);
+    for (const era of ["legacy", "modern"] as const) {
+      const refused = await house.client({ era }).callTool("confirm", { what: "go" });
+      assert.equal(refused.isError, true);
+      assert.match(toolText(refused), /Client does not support elicitation/);
+    }
+  });
+
+  it(`${sdk}: a modern client that never answers leaves a call that ends by itself`, async () => {
+    const { server, seen } = everything();
+    const source = fromMcpServer(server);
+    const asked = await source.act({ scopes: [] }, "tools/confirm", { what: "go" }, { can: ["elicitation"] });
+    assert.ok("needs" in asked);
+    assert.equal(seen.runs, 1);
+    const [key = ""] = Object.keys(asked.needs);
+    const answers = { [key]: { action: "accept", content: { yes: true } } };
+    const foreign = await source.act({ principal: "eve", scopes: [] }, "tools/confirm", { what: "go" }, { can: ["elicitation"], answers });
+    assert.ok("refused" in foreign && foreign.refused.code === "NOT_NOW", "nobody answers for another");
+    const other = await source.act({ scopes: [] }, "tools/confirm", { what: "stay" }, { can: ["elicitation"], answers });
+    assert.ok("refused" in other && other.refused.code === "NOT_NOW", "nor another call");
+    const reply = await source.act({ scopes: [] }, "tools/confirm", { what: "go" }, { can: ["elicitation"], answers });
+    assert.match(JSON.stringify(reply), /accept/);
+    const again = await source.act({ scopes: [] }, "tools/confirm", { what: "go" }, { can: ["elicitation"], answers });
+    assert.ok("refused" in again && again.refused.code === "NOT_NOW", "an answer is given once");
+    assert.equal(seen.runs, 1);
+    await source[Symbol.asyncDispose]();
+  });
+
+  it(`${sdk}: what waits for its client is over in the end`, async () => {
+    await using house = await testServer((wires) => createServer("clock", "1", wires));
+    const source = fromMcpServer(everything().server, { clock: house.clock, askMs: 1_000 });
+    const asked = await source.act({ scopes: [] }, "tools/confirm", { what: "go" }, { can: ["elicitation"] });
+    assert.ok("needs" in asked);
+    await house.clock.advance(1_000);
+    const answers = Object.fromEntries(Object.keys(asked.needs).map((key) => [key, { action: "accept", content: { yes: true } }]));
+    const late = await source.act({ scopes: [] }, "tools/confirm", { what: "go" }, { can: ["elicitation"], answers });
+    assert.ok("refused" in late && late.refused.code === "NOT_NOW");
+    await source[Symbol.asyncDispose]();
+  });
+
+  it(`${sdk}: names and URIs stand under a prefix beside a registry and another server`, async () => {
+    const [one, two] = [fromMcpServer(everything().server), fromMcpServer(everythingV1().server)];
+    await using house = await testServer((wires) => {
+      const own = createServer("ours", "1.0.0", { ...wires, sources: [prefix("one", one), prefix("two", two)] });
+      own.tools.register({ name: "add", description: "Ours." }, () => "ours");
+      return own;
+    });
+    await one.ready;
+    await two.ready;
+    const client = house.client({ answers: YES });
+    assertHasTools(await client.listTools(), "add", "one.add", "two.add");
+    assertToolResult(await client.callTool("one.add", { a: 1, b: 2 }), "3");
+    assertToolResult(await client.callTool("two.confirm", { what: "go" }), /accept/);
+    assertToolResult(await client.callTool("add"), "ours");
+    const read = await client.readResource("notes://one/a%2Fb");
+    assert.match(JSON.stringify(read), /notes:\/\/a%2Fb/);
+    assert.deepEqual(await client.complete({ uri: "notes://two/{id}" }, "id", "o"), ["one", "other"]);
+    assert.equal((await client.initialize())["instructions"], "Ask for anything.\n\nAsk for anything.");
+    await one[Symbol.asyncDispose]();
+    await two[Symbol.asyncDispose]();
+  });
+
+  it(`${sdk}: what is otherwise than directly is what the guide says`, async () => {
+    await using house = await serve(everything().server);
+    const client = house.client();
+    await client.initialize();
+    assertError(await client.raw(callToolRequest(7, "nothing")), -32602);
+    assertError(await client.raw(callToolRequest(8, "secret")), -32602);
+    await assert.rejects(client.getPrompt("torn"), { code: -31422, message: /It is torn/ });
+    await assert.rejects(client.readResource("memo://broken"), { code: -31422, message: /It is torn/ });
+    await assert.rejects(client.readResource("memo://nothing"), { code: -32002 });
+    assert.equal((await client.listTools())[0]?.["execution"], undefined);
+    const complete = { ref: { type: "ref/prompt", name: "greet" }, argument: { name: "name", value: "A" } };
+    assert.deepEqual((await client.request("completion/complete", complete))["completion"], { values: [], total: 0, hasMore: false });
+  });
+}
+
+it("one name at two sources is an error that says what to do", async () => {
+  const [one, two] = [fromMcpServer(everythingV1().server), fromMcpServer(everythingV2().server)];
+  await using house = await testServer((wires) => createServer("ours", "1.0.0", { ...wires, sources: [one, two] }));
+  await assert.rejects(house.client().listTools(), { message: /prefix\(\)/ });
+  await one[Symbol.asyncDispose]();
+  await two[Symbol.asyncDispose]();
+});
+
+it("one server is shared by all; of a factory each principal has its own", async () => {
+  const { make, closed, made } = counting();
+  {
+    await using shared = await serve(make());
+    assertToolResult(await shared.client({ principal: "ada" }).callTool("count"), "1");
+    assertToolResult(await shared.client({ principal: "bob" }).callTool("count"), "2");
+  }
+  assert.deepEqual(closed, [0], "the server is closed with its source");
+  {
+    await using own = await serve(make);
+    assertToolResult(await own.client({ principal: "ada" }).callTool("count"), "1");
+    assertToolResult(await own.client({ principal: "bob" }).callTool("count"), "1");
+    assertToolResult(await own.client({ principal: "ada" }).callTool("count"), "2");
+    assertToolResult(await own.client({ principal: "ada", scopes: ["more"] }).callTool("count"), "1");
+  }
+  assert.equal(closed.length, made.length, "all are closed with the source");
+});
+
+it("idle servers are closed, and there are no more than so many", async () => {
+  const { make, closed, made } = counting();
+  await using house = await serve(make, { idleMs: 1_000, maxServers: 2, instructions: "" });
+  const as = (principal: string) => house.client({ principal, listen: false, era: "modern" });
+  assertToolResult(await as("ada").callTool("count"), "1");
+  assertToolResult(await as("bob").callTool("count"), "1");
+  assertToolResult(await as("cyd").callTool("count"), "1");
+  await until("the idlest to be closed", () => closed.length === 1);
+  assert.deepEqual(closed, [0]);
+  await house.clock.advance(1_000);
+  await until("the idle to be closed", () => closed.length === 3);
+  assertToolResult(await as("ada").callTool("count"), "1");
+  assert.equal(made.length, 4);
+});
+
+it("where all servers are in use, another viewer is told to call again", async () => {
+  const { server, seen } = everythingV1();
+  await using house = await serve(() => server, { maxServers: 1, instructions: "" });
+  const busy = house.client({ principal: "ada" }).callTool("wait");
+  await until("the tool to run", () => seen.runs === 1);
+  await assert.rejects(house.client({ principal: "bob" }).listTools(), { message: /call again later/ });
+  await server.close();
+  assert.equal((await busy).isError, true);
+});
+
+it("a low-level server of many pages is listed as a whole", async () => {
+  const server = new Server({ name: "pages", version: "1.0.0" }, { capabilities: { tools: {} } });
+  server.setRequestHandler("tools/list", ({ params }) => {
+    const page = Number(params?.cursor ?? 0);
+    const tools = [{ name: `tool-${page}`, inputSchema: { type: "object" as const } }];
+    return page < 4 ? { tools, nextCursor: `${page + 1}` } : { tools };
+  });
+  server.setRequestHandler("tools/call", ({ params }) => {
+    if (params.name === "tool-1") throw Object.assign(new Error("Not so."), { code: -32_050, data: { why: 1 } });
+    return { content: [{ type: "text", text: params.name }] };
+  });
+  const source: SdkServer = server;
+  await using house = await serve(source);
+  const client = house.client();
+  assertHasTools(await client.listTools(), "tool-0", "tool-1", "tool-2", "tool-3", "tool-4");
+  assertToolResult(await client.callTool("tool-4"), "tool-4");
+  const failed = await client.callTool("tool-1");
+  assert.equal(toolText(failed), "Not so.");
+  assert.deepEqual(failed["_meta"], { "troupe/refused": { code: "REFUSED", data: { code: -32_050, data: { why: 1 } } } });
+});

@@ -1,0 +1,35 @@
+/** One of several server processes that share nothing but a file, or tables. Argument: the path. Ends with its standard input. */
+import { authenticator, hashApiKey } from "troupe/transport";
+import { onOneFile } from "../../examples/server/sessions.ts";
+import { KEYS } from "./sessions-processes.ts";
+
+const [path = ""] = process.argv.slice(2);
+const { server, stores } = onOneFile(path, new Uint8Array(32).fill(7));
+const GATE = { type: "object", properties: { gate: { type: "string" } }, required: ["gate"] } as const;
+const gates = new Map<string, PromiseWithResolvers<void>>();
+const gateOf = (name: string): PromiseWithResolvers<void> => {
+  const gate = gates.get(name) ?? Promise.withResolvers<void>();
+  gates.set(name, gate);
+  return gate;
+};
+server.tools.register({ name: "where", description: "Which process this is." }, () => String(process.pid));
+server.tools.register(
+  { name: "walk", description: "Tells a step, then waits at a gate.", input: GATE },
+  async ({ gate }, { emit, log }) => {
+    // Makes the reply a stream, also for a client that did not ask for progress.
+    log("warning", "off");
+    emit({ step: 1 });
+    await gateOf(gate).promise;
+    return `walked in ${process.pid}`;
+  },
+);
+server.tools.register({ name: "open", description: "Opens a gate.", input: GATE }, ({ gate }) => {
+  gateOf(gate).resolve();
+  return "open";
+});
+const keys = Object.entries(KEYS).map(([name, key]) => ({ name, sha256: hashApiKey(key) }));
+const { http } = await server.listen({ http: { auth: await authenticator({ keys }) } });
+console.log(JSON.stringify(http.url));
+process.stdin.resume().once("end", () => {
+  void server.close({ graceMs: 0 }).then(() => stores[Symbol.asyncDispose]());
+});

@@ -1,4 +1,5 @@
 import type { Source } from "../contract/index.ts";
+import { describeSource } from "../source/index.ts";
 import type { AgenticService } from "./agentic-service.ts";
 import type { AgenticServiceOptions } from "./options.ts";
 import { PerViewer, type PerViewerOptions, type ServiceFor } from "./per-viewer.ts";
@@ -15,5 +16,8 @@ export interface AgenticSource extends Source, Disposable {}
 export function fromAgenticService(service: AgenticService, options?: AgenticServiceOptions): AgenticSource;
 export function fromAgenticService(serviceFor: ServiceFor, options?: PerViewerOptions): AgenticSource;
 export function fromAgenticService(of: AgenticService | ServiceFor, options: PerViewerOptions = {}): AgenticSource {
-  return typeof of === "function" ? new PerViewer(of, options) : new ServiceSource(of, options);
+  const source = typeof of === "function" ? new PerViewer(of, options) : new ServiceSource(of, options);
+  const name = options.name ?? (typeof of === "function" ? undefined : of.serviceName);
+  describeSource(source, name === undefined ? "an AgenticService" : `the service ${name}`);
+  return source;
 }

@@ -262,5 +262,7 @@ describe("several services on one server", () => {
     assert.deepEqual(okOf(await act(both, "resources/two.mark")), { "troupe/content": [{ type: "text", text: '"b"' }] });
     using c = fromAgenticService(new Puppet({ actions: { rest: action() }, states: { other: { value: 1 } } }), { name: "c" });
     assert.deepEqual(await toolNames(merge(a, c)), ["go", "rest"]);
+    using d = named("d", "go");
+    await assert.rejects(toolNames(merge(a, d)), /tools\/go is offered by the service a and by the service d/);
   });
 });

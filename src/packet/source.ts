@@ -12,6 +12,7 @@ import {
   TroupeError,
   type Viewer,
 } from "../contract/index.ts";
+import { describeSource } from "../source/index.ts";
 import { ActorWatch, type WatchedKind } from "./actor-watch.ts";
 import type { Actors } from "./actors.ts";
 import type { Capability } from "./capability.ts";
@@ -37,7 +38,9 @@ export interface CapabilitySourceOptions extends Calling {
  * viewer. Throws `NAME_COLLISION` where two tools have one name; where that comes about later, the tool that was there stays.
  */
 export function capabilitySource(options: CapabilitySourceOptions): Source & Disposable {
-  return new CapabilitySource(options);
+  const source = new CapabilitySource(options);
+  describeSource(source, "the capabilities");
+  return source;
 }
 
 // The most of one viewer's actors that are listed.

@@ -17,4 +17,5 @@ export {
 export { type Asked, type HandlerContext } from "./registry-context.ts";
 export { sameJson } from "./same-json.ts";
 export { type Checked, checkJson, type Schema, toJsonSchema } from "./schema.ts";
+export { describeSource } from "./source-name.ts";
 export { withSegment } from "./uri.ts";

@@ -2,7 +2,7 @@ import type { Source } from "../contract/index.ts";
 
 const named = new WeakMap<Source, string>();
 
-/** Gives a source the words an error calls it by. */
+/** Gives a source the words an error calls it by, where its names meet those of another. */
 export function describeSource(source: Source, words: string): void {
   named.set(source, words);
 }

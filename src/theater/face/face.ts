@@ -11,6 +11,7 @@ import {
   systemClock,
   type Viewer,
 } from "../../contract/index.ts";
+import { describeSource } from "../../source/index.ts";
 import { actorTools } from "./actor-tools.ts";
 import { Bells } from "./bell.ts";
 import { channelTools, receiveTools } from "./channel-tools.ts";
@@ -49,7 +50,9 @@ const UNKNOWN: Reply = { refused: { code: "UNKNOWN", message: "There is nothing 
  * viewers' channels and waits, not the stage.
  */
 export function theaterFace(options: FaceOptions): Source & AsyncDisposable {
-  return new TheaterFace(options);
+  const face = new TheaterFace(options);
+  describeSource(face, "Theater's face");
+  return face;
 }
 
 class TheaterFace implements Source, AsyncDisposable {

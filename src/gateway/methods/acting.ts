@@ -102,8 +102,19 @@ function checkScopes({ offer }: Target, scopes: readonly string[]): void {
   const list = missing.join(" ");
   throw new Fault("SCOPE", `This needs the scope ${list}; sign in again with it.`, {
     data: { scope: list },
-    headers: { "www-authenticate": `Bearer error="insufficient_scope", scope="${list}"` },
+    headers: { "www-authenticate": `Bearer error="insufficient_scope", scope="${toAskFor(scopes, missing)}"` },
   });
+}
+
+const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
+const MAX_SCOPES = 1_024;
+
+const spelled = (list: readonly string[]): string => list.filter((one) => SCOPE.test(one)).join(" ");
+
+/** With what the token has already: a client that asks for what is named, and no more, would lose the rest (MCP 2025-11-25, step-up). */
+function toAskFor(held: readonly string[], missing: readonly string[]): string {
+  const all = spelled([...held, ...missing]);
+  return all.length > MAX_SCOPES ? spelled(missing) : all;
 }
 
 /** The acting methods; `receipts` says whether their results carry one, `handlerErrors` whether what fails is an error of a tool, too. */

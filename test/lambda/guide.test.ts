@@ -2,12 +2,14 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync } from "node:fs";
+import { existsSync, mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
+import type { Bag } from "troupe/contract";
 import { CLIENTS, connect } from "../clients.ts";
+import { NOBODY, startDynamo } from "../dynamo/tables.ts";
 import { installJudges } from "../foreign/install.ts";
 import { blocksOf, lineWith, root } from "./pages.ts";
 import { followPage, type Project } from "./project.ts";
@@ -25,6 +27,23 @@ const initialize = {
   params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "t", version: "1" } },
 };
 const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
+
+const fake = pathToFileURL(join(root, "test/lambda/fake-awslambda.ts")).href;
+
+/** What a process of its own, as an environment that has just started, streams for an event. */
+const invoked = async (folder: string, file: string, more: Bag, env: Readonly<Record<string, string>> = {}): Promise<string> => {
+  const script = `
+    import { fakeAwsLambda, FakeResponseStream } from ${JSON.stringify(fake)};
+    globalThis.awslambda = fakeAwsLambda;
+    const { handler } = await import("./${file}");
+    const told = { text: "" };
+    const stream = new FakeResponseStream({ head: (metadata) => Object.assign(told, { status: metadata.statusCode, headers: metadata.headers }), bytes: (chunk) => (told.text += chunk), end() {} });
+    await handler(JSON.parse(process.env.EVENT), stream, { getRemainingTimeInMillis: () => 60_000 });
+    process.stdout.write(JSON.stringify(told), () => process.exit());`;
+  const event = changed("function-url.json", { isBase64Encoded: false, ...more });
+  const all = { ...process.env, KEY_SHA256, ...env, EVENT: JSON.stringify(event) };
+  return (await run(process.execPath, ["--input-type=module", "-e", script], { cwd: folder, env: all })).stdout;
+};
 
 describe("the pages, followed", () => {
   let project: Project;
@@ -92,30 +111,45 @@ describe("the pages, followed", () => {
     const task = join(project.folder, "../task");
     mkdirSync(task);
     await run("unzip", ["-q", join(project.folder, "hello.zip"), "-d", task]);
-    const fake = pathToFileURL(join(root, "test/lambda/fake-awslambda.ts")).href;
-    const script = `
-      import { fakeAwsLambda, FakeResponseStream } from ${JSON.stringify(fake)};
-      globalThis.awslambda = fakeAwsLambda;
-      const { handler } = await import("./lambda.mjs");
-      const told = { text: "" };
-      const stream = new FakeResponseStream({ head: (metadata) => (told.status = metadata.statusCode), bytes: (chunk) => (told.text += chunk), end() {} });
-      await handler(JSON.parse(process.env.EVENT), stream, { getRemainingTimeInMillis: () => 60_000 });
-      process.stdout.write(JSON.stringify(told));`;
-    const invoke = async (more: Readonly<Record<string, string>>) => {
-      const event = changed("function-url.json", {
-        headers: { ...headers, ...more },
-        body: JSON.stringify(initialize),
-        isBase64Encoded: false,
-      });
-      const env = { ...process.env, KEY_SHA256, EVENT: JSON.stringify(event) };
-      const { stdout } = await run(process.execPath, ["--input-type=module", "-e", script], { cwd: task, env });
-      return stdout;
-    };
+    const invoke = (more: Readonly<Record<string, string>>) =>
+      invoked(task, "lambda.mjs", { headers: { ...headers, ...more }, body: JSON.stringify(initialize) });
     assert.match(await invoke({}), /"status":401/);
     assert.match(
       await invoke({ authorization: `Bearer ${KEY}` }),
       /"name\\":\\"hello\\".*"status":200|"status":200.*\\"name\\":\\"hello\\"/,
     );
+  });
+
+  test("with its tables, a session outlives the environment it began in (the AWS SDK is the runtime's, and DynamoDB a stand-in)", async () => {
+    await using dynamo = await startDynamo();
+    symlinkSync(join(root, "node_modules/@aws-sdk"), join(project.folder, "node_modules/@aws-sdk"));
+    const env = {
+      AWS_ENDPOINT_URL_DYNAMODB: dynamo.endpoint,
+      AWS_REGION: "local",
+      AWS_ACCESS_KEY_ID: NOBODY.accessKeyId,
+      AWS_SECRET_ACCESS_KEY: NOBODY.secretAccessKey,
+      REQUEST_STATE_KEY: "ab".repeat(32),
+    };
+    await run(process.execPath, ["tables.mjs"], { cwd: project.folder, env: { ...process.env, ...env } });
+    const authorization = `Bearer ${KEY}`;
+    const begun = await invoked(
+      project.folder,
+      "kept.mjs",
+      { headers: { ...headers, authorization }, body: JSON.stringify(initialize) },
+      env,
+    );
+    const id = /"mcp-session-id":"([^"]+)"/.exec(begun)?.[1];
+    assert.ok(id !== undefined, begun);
+    // Nobody ends a session that is not there: only where it is known, DELETE is no 404.
+    const end = async (session: string) => {
+      const more = { headers: { authorization, "mcp-session-id": session }, body: null };
+      const http = { method: "DELETE", path: "/mcp", protocol: "HTTP/1.1", sourceIp: "192.0.2.3", userAgent: "t" };
+      const about = { domainName: "klmno.lambda-url.eu-central-1.on.aws", http, requestId: "r", stage: "$default" };
+      return /"status":(\d+)/.exec(await invoked(project.folder, "kept.mjs", { ...more, requestContext: about }, env))?.[1];
+    };
+    assert.equal(await end("never-begun"), "404");
+    assert.match((await end(id)) ?? "", /^20[024]$/);
+    assert.equal(await end(id), "404");
   });
 
   test("for AgentCore it listens without a key, and takes ids it never gave", async () => {

@@ -10,3 +10,4 @@ server.tools.register(
 
 export const { http } = await server.listen({ http: { port: Number(process.env["PORT"] ?? 3000) } });
 console.log(`MCP at ${http.url}`);
+process.once("SIGTERM", () => void server.close({ graceMs: 10_000 }));

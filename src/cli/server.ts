@@ -193,6 +193,7 @@ export const startServer = async (
     const common = { gateway, log: doorLog, insecure: options.insecure ?? false, ...(auth === undefined ? {} : { auth }) };
     const wantsHttp = options.http ?? (hasOtherDoor(options) ? undefined : { host: "127.0.0.1", port: 3000 });
     if (options.sse === true && wantsHttp === undefined) throw usage("--sse is beside MCP's HTTP: give --http, too.");
+    let stopping = false;
     let http: HttpDoor | undefined;
     let tcp: TcpDoor | undefined;
     let stdio: StdioDoor | undefined;
@@ -201,6 +202,7 @@ export const startServer = async (
         ...common,
         ...wantsHttp,
         sse: options.sse ?? false,
+        ready: () => !stopping,
         ...(options.allowHost === undefined ? {} : { allowedHosts: options.allowHost }),
         ...(options.allowOrigin === undefined ? {} : { allowedOrigins: options.allowOrigin }),
         doors: [...(packetDoor === undefined ? [] : [packetDoor.http]), ...(theaterMount === undefined ? [] : [theaterMount])],
@@ -272,6 +274,7 @@ export const startServer = async (
       async close(graceMs) {
         // The gateway first: open subscriptions end with their closing result, which needs an open door.
         const from = systemClock.now();
+        stopping = true;
         await gateway.drain(graceMs);
         // One grace for all: what the gateway left over.
         await theater?.drain(Math.max(0, graceMs - (systemClock.now() - from)));

@@ -1,6 +1,5 @@
 import {
   type HttpDoor,
-  type HttpMount,
   type HttpOptions,
   serveHttp,
   serveStdio,
@@ -47,8 +46,8 @@ export async function openDoors(wanted: ListenOptions, gateway: Gateway, server:
         ...(allowedOrigins === undefined ? {} : { allowedOrigins }),
         ...(sse === undefined ? {} : { sse }),
         ...(entropy === undefined ? {} : { entropy }),
+        ready,
         ...given,
-        doors: [readiness(ready), ...(given.doors ?? [])],
       });
     }
     if (wanted.tcp !== undefined) opened.tcp = await serveTcp({ ...guarded, ...(wanted.tcp === true ? {} : wanted.tcp) });
@@ -59,10 +58,3 @@ export async function openDoors(wanted: ListenOptions, gateway: Gateway, server:
     throw error;
   }
 }
-
-const readiness = (ready: () => boolean): HttpMount => ({
-  path: "/readyz",
-  verbs: ["GET"],
-  open: true,
-  handle: () => (ready() ? { status: 200, body: '{"status":"ok"}' } : { status: 503, body: '{"status":"not ready"}' }),
-});

@@ -34,6 +34,7 @@ class Server implements AsyncDisposable {
   readonly #options: ServerOptions;
   readonly #web: WebDoor;
   readonly #relist: () => void;
+  readonly #abandon: () => void;
   readonly #own: AsyncDisposableStack;
   readonly #doors: Partial<Doors>[] = [];
   #closed: Promise<void> | undefined;
@@ -64,6 +65,7 @@ class Server implements AsyncDisposable {
     const around = { entropy, log, onError, middleware };
     this.#options = options;
     this.#relist = () => own.relist();
+    this.#abandon = () => own.abandon();
     this.tools = new Tools(own, around);
     this.resources = new Resources(own, around);
     this.prompts = new Prompts(own, around);
@@ -120,7 +122,7 @@ class Server implements AsyncDisposable {
     return doors;
   }
 
-  /** Takes no work any more; what runs gets `graceMs` (default 5 s), then connections end. Sources stay their owners'. */
+  /** Takes no work any more; what runs gets `graceMs` (default 5 s), then it is aborted and connections end. Sources stay their owners'. */
   close({ graceMs = 5_000 }: { readonly graceMs?: number } = {}): Promise<void> {
     return (this.#closed ??= this.#close(graceMs));
   }
@@ -132,6 +134,7 @@ class Server implements AsyncDisposable {
   async #close(graceMs: number): Promise<void> {
     const open = this.#doors.flatMap(({ http, tcp, stdio }) => [http?.close({ graceMs }), tcp?.close({ graceMs }), stdio?.close()]);
     await Promise.all([this.gateway.drain(graceMs), this.#web.close({ graceMs }), ...open]);
+    this.#abandon();
     await this.gateway[Symbol.asyncDispose]();
     await this.#own.disposeAsync();
   }

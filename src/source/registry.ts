@@ -50,6 +50,8 @@ export interface Registry extends Source {
   changed(resource: string, args?: Bag): void;
   /** What a `when` looks at changed. */
   relist(): void;
+  /** Aborts every handler that runs: whoever waits for it is told that the server has closed. */
+  abandon(): void;
 }
 
 interface Listener {
@@ -71,6 +73,7 @@ class Listed implements Registry {
   readonly #clock: Clock;
   readonly #listeners = new Set<Listener>();
   readonly #book: Book;
+  readonly #running = new Set<AbortController>();
 
   constructor(options: RegistryOptions) {
     if (options.instructions !== undefined) this.instructions = options.instructions;
@@ -101,6 +104,7 @@ class Listed implements Registry {
   async #run(handler: Handler, ref: OfferRef, args: unknown, viewer: Viewer, options: CallOptions): Promise<Reply> {
     const timeout = new AbortController();
     const late = new EngineError("WORK_TIMEOUT", `${ref} took longer than ${this.#timeoutMs} ms and was aborted.`, { applied: "unknown" });
+    this.#running.add(timeout);
     const undo = this.#clock.after(this.#timeoutMs, () => timeout.abort(late));
     const signal = options.signal === undefined ? timeout.signal : AbortSignal.any([timeout.signal, abortSignalOf(options.signal)]);
     try {
@@ -118,7 +122,13 @@ class Listed implements Registry {
       });
     } finally {
       undo();
+      this.#running.delete(timeout);
     }
+  }
+
+  abandon(): void {
+    const closed = new EngineError("CANCELLED", "The server has closed before this was done.", { applied: "unknown" });
+    for (const one of this.#running) one.abort(closed);
   }
 
   watch(_viewer: Viewer, dirty: (ref?: OfferRef) => void, only?: { readonly ref: OfferRef; readonly args: Json }): () => void {

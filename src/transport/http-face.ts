@@ -89,11 +89,11 @@ export class HttpFace {
     const url = request.url ?? "";
     const path = pathOf(url);
     const { guard, limits, cors } = this.#options;
-    const wrong = refuseHead({ guard, headers: limits.headers }, headers, url);
-    if (wrong !== undefined) return this.#refuse(request, response, wrong);
     const origin = headers.get("origin");
     if (cors) response.setHeader("vary", "Origin");
     if (guard.cors(origin)) allowOrigin(response, origin);
+    const wrong = refuseHead({ guard, headers: limits.headers }, headers, url);
+    if (wrong !== undefined) return this.#refuse(request, response, wrong);
     const route = this.#options.routes.find(path);
     if (route === undefined)
       return this.#refuse(request, response, refusal("PATH", `There is nothing at this path: MCP is at ${this.#options.path}.`));

@@ -1,5 +1,6 @@
 import { TroupeError, type Answer, type Gateway, type HttpMount } from "../contract/index.ts";
 import { type Authenticator, metadataUrlOf } from "./auth/index.ts";
+import { healthAnswer, readyAnswer } from "./http-health.ts";
 import type { HttpExchange } from "./http-exchange.ts";
 import type { HttpSse } from "./http-sse.ts";
 
@@ -30,6 +31,8 @@ export interface RouteOptions {
   /** The resource tokens are made for. */
   readonly resource: string;
   readonly closing: () => boolean;
+  /** Work is taken; asked until closing. */
+  readonly ready: () => boolean;
   readonly sse: HttpSse | undefined;
 }
 
@@ -53,7 +56,7 @@ export function checkPath(path: string, what: string): void {
 }
 
 /** Where a request goes: the MCP endpoint and its variant, the well-known documents, then the doors mounted beside it. */
-export function routes({ gateway, path, doors, auth, resource, closing, sse }: RouteOptions): Routes {
+export function routes({ gateway, path, doors, auth, resource, closing, ready, sse }: RouteOptions): Routes {
   const exact = new Map<string, Route>();
   const place = (at: string, route: Route): void => {
     if (exact.has(at)) throw new TroupeError("DOOR_OPTION", `Two doors want ${at}: mount one of them elsewhere.`);
@@ -81,7 +84,11 @@ export function routes({ gateway, path, doors, auth, resource, closing, sse }: R
       });
   place(
     "/healthz",
-    page(() => (closing() ? { status: 503, body: '{"status":"closing"}' } : { status: 200, body: '{"status":"ok"}' })),
+    page(() => healthAnswer(closing())),
+  );
+  place(
+    "/readyz",
+    page(() => readyAnswer(closing(), ready)),
   );
   if (auth !== undefined && auth.issuers.length > 0) {
     const document = page(() => ({ status: 200, headers: JSON_CACHE, body: JSON.stringify(auth.metadata(resource)) }));

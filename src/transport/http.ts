@@ -87,7 +87,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
   let sockets: WebSocketDoor;
   try {
     sockets = new WebSocketDoor({ upgrades, guard, streams, auth, resource, challenge, limits, clock, log });
-    table = routes({ gateway, path, doors, auth, resource, closing: () => face.closing, sse });
+    table = routes({ gateway, path, doors, auth, resource, closing: () => face.closing, ready: options.ready ?? (() => true), sse });
   } catch (error) {
     server.close();
     throw error;

@@ -48,6 +48,7 @@ export function webDoor(options: WebOptions): WebDoor {
     const undo = clock.after(graceMs, giveUp);
     await Promise.race([Promise.all([face.idle(), sse?.drain()]), late]);
     undo();
+    face.cut();
     streams.endAll();
   };
   let closed: Promise<void> | undefined;

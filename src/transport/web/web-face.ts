@@ -14,6 +14,7 @@ import type { WebLimits } from "./web-options.ts";
 import type { WebEndpoint, WebRoute } from "./web-routes.ts";
 import { WebStream } from "./web-stream.ts";
 
+const CUT = refusal("UNAVAILABLE", "The server has closed before this was done: look whether it was, and try again elsewhere or later.");
 const PAGE_VERBS = ["GET", "HEAD"];
 const DEAD: Channel = { send() {}, ready: false, onReady: () => () => {}, gone: AbortSignal.abort(), close() {} };
 const EVENTS = { "content-type": "text/event-stream", "cache-control": "no-cache, no-transform", "x-accel-buffering": "no" };
@@ -45,7 +46,8 @@ interface Admitted {
 /** The same checks in the same order as the door on node:http, for requests that some application took in. */
 export class WebFace {
   readonly #options: WebFaceOptions;
-  #running = 0;
+  /** What runs, each by how it is cut off. */
+  readonly #running = new Set<() => void>();
   #onIdle: (() => void) | undefined;
 
   constructor(options: WebFaceOptions) {
@@ -54,22 +56,26 @@ export class WebFace {
 
   /** Settles when nothing runs. */
   idle(): Promise<void> {
-    if (this.#running === 0) return Promise.resolve();
+    if (this.#running.size === 0) return Promise.resolve();
     return new Promise((done) => {
       this.#onIdle = done;
     });
+  }
+
+  /** Ends what still runs: who waits for it is told, and so is whoever runs it. */
+  cut(): void {
+    for (const one of this.#running) one();
   }
 
   /** `known`: who calls, where the application has found that out. */
   async handle(arrival: Arrival, known?: Caller): Promise<Response> {
     const { guard, limits, auth, cors } = this.#options;
     const { headers, method } = arrival;
-    const plain = (answer: Answer, also: Readonly<Record<string, string>> = {}): Response => responseOf(answer, also, method === "HEAD");
-    const wrong = refuseHead({ guard, headers: limits.headers }, headers, arrival.url);
-    if (wrong !== undefined) return plain(wrong);
     const origin = headers.get("origin");
     const also = { ...(cors ? { vary: "Origin" } : {}), ...(guard.cors(origin) ? originHeaders(origin) : {}) };
-    const refuse = (answer: Answer): Response => plain(answer, also);
+    const refuse = (answer: Answer): Response => responseOf(answer, also, method === "HEAD");
+    const wrong = refuseHead({ guard, headers: limits.headers }, headers, arrival.url);
+    if (wrong !== undefined) return refuse(wrong);
     const resource = auth?.resource ?? `http://${headers.get("host") ?? ""}${this.#options.path}`;
     const route = this.#options.route(pathOf(arrival.url), resource);
     if (route === undefined) return refuse(refusal("PATH", `There is nothing at this path: MCP is at ${this.#options.path}.`));
@@ -136,7 +142,11 @@ export class WebFace {
       checked: this.#options.auth !== undefined,
       open: (opening, headers) => this.#open(opening, verified, (response) => resolve(response), { ...headers, ...also }),
     });
-    this.#running += 1;
+    const cut = (): void => {
+      if (exchange.opened === undefined) resolve(responseOf(CUT, also, false));
+      exchange.gone.abort();
+    };
+    this.#running.add(cut);
     // A handler's first steps are no part of `handle`: it must not throw where it is called.
     const run = async (): Promise<void> => {
       try {
@@ -151,8 +161,8 @@ export class WebFace {
         exchange.opened?.close();
         resolve(responseOf({ ...refusal("INTERNAL", "Something failed here."), status: 500 }, also, false));
       } finally {
-        this.#running -= 1;
-        if (this.#running === 0) this.#onIdle?.();
+        this.#running.delete(cut);
+        if (this.#running.size === 0) this.#onIdle?.();
       }
     };
     void run();

@@ -1,5 +1,6 @@
 import type { Answer, Gateway } from "../../contract/index.ts";
 import { type Authenticator, metadataUrlOf } from "../auth/index.ts";
+import { healthAnswer, readyAnswer } from "../http-health.ts";
 import { ssePaths } from "../http-routes.ts";
 import type { HttpSse } from "../http-sse.ts";
 import type { WebExchange } from "./web-exchange.ts";
@@ -27,9 +28,6 @@ export interface WebRouteOptions {
   readonly closing: () => boolean;
 }
 
-const state = (ok: boolean, word: string): Answer =>
-  ok ? { status: 200, body: '{"status":"ok"}' } : { status: 503, body: `{"status":"${word}"}` };
-
 /** The endpoint, its variant, and the pages beside it. `resource` is what tokens are made for. */
 export function webRoutes({
   gateway,
@@ -51,8 +49,8 @@ export function webRoutes({
     [`${path}/meta`, mcp("meta")],
     ["/", mcp(undefined)],
     ["/meta", mcp("meta")],
-    ["/healthz", { page: () => state(!closing(), "closing") }],
-    ["/readyz", { page: () => state(!closing() && ready(), closing() ? "closing" : "not ready") }],
+    ["/healthz", { page: () => healthAnswer(closing()) }],
+    ["/readyz", { page: () => readyAnswer(closing(), ready) }],
   ]);
   if (sse !== undefined)
     for (const at of ssePaths(path))

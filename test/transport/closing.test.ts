@@ -1,0 +1,143 @@
+// How a server ends: what runs has its grace and is then cut, nothing new is taken, idle streams end at once.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { createServer, type Server } from "troupe/server";
+import { until } from "../../src/testing/index.ts";
+import { connect } from "../clients.ts";
+import { legacyCaller, modernCaller } from "../server/callers.ts";
+import { root } from "../serve-child.ts";
+import { eventReader } from "./event-reader.ts";
+import { PLACES, type Send } from "./places.ts";
+
+interface Slow {
+  readonly server: Server;
+  readonly go: () => void;
+  /** How many run, or have. */
+  readonly begun: () => number;
+  readonly aborted: Promise<void>;
+}
+
+/** A tool that waits until it is let go, and hears when nobody waits for it any more. */
+function slow(): Slow {
+  const [gate, aborted] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let begun = 0;
+  const server = createServer("s", "1");
+  server.tools.register({ name: "slow" }, async (_args, { signal }) => {
+    signal.addEventListener("abort", () => aborted.resolve());
+    begun += 1;
+    await gate.promise;
+    return "done";
+  });
+  return { server, go: () => gate.resolve(), begun: () => begun, aborted: aborted.promise };
+}
+
+/** What became of a request: its status, or that nobody took it. */
+const fate = async (answer: Promise<Response>): Promise<number | "refused" | "cut"> => {
+  try {
+    const response = await answer;
+    await response.text();
+    return response.status;
+  } catch (error) {
+    assert.ok(error instanceof TypeError, String(error));
+    return String(error.cause).includes("ECONNREFUSED") ? "refused" : "cut";
+  }
+};
+
+const listenRequest = (send: Send): Promise<Response> =>
+  send("/mcp", {
+    method: "POST",
+    headers: {
+      accept: "application/json, text/event-stream",
+      "content-type": "application/json",
+      "mcp-protocol-version": "2026-07-28",
+      "mcp-method": "subscriptions/listen",
+    },
+    body: JSON.stringify({
+      jsonrpc: "2.0",
+      id: 7,
+      method: "subscriptions/listen",
+      params: {
+        notifications: { toolsListChanged: true },
+        _meta: {
+          "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+          "io.modelcontextprotocol/clientInfo": { name: "t", version: "1" },
+          "io.modelcontextprotocol/clientCapabilities": {},
+        },
+      },
+    }),
+  });
+
+for (const [name, place] of Object.entries(PLACES))
+  describe(`closing a server, by ${name}`, () => {
+    test("ends idle streams at once, answers what runs, and takes nothing new", async () => {
+      const { server, go, begun } = slow();
+      await using own = server;
+      await using at = await place(own);
+      const [legacy, modern] = [await legacyCaller(at.send), modernCaller(at.send)];
+      const streams = [eventReader(await legacy.get()), eventReader(await listenRequest(at.send))];
+      assert.match((await streams[1]?.next())?.data ?? "", /acknowledged/);
+      const running = [legacy.call(1, "slow"), modern.call(1, "slow")];
+      await until("both run", () => begun() === 2);
+      const closed = own.close({ graceMs: 60_000 });
+      // While both calls run still.
+      for (const stream of streams) await stream.rest();
+      assert.ok([503, "refused"].includes(await fate(modern.call(2, "slow"))));
+      assert.ok([503, "refused"].includes(await fate(at.send("/readyz"))));
+      go();
+      for (const answer of running) assert.match(await (await answer).text(), /"text":"done"/);
+      await closed;
+      assert.ok([503, "refused"].includes(await fate(legacy.call(3, "slow"))));
+    });
+
+    for (const era of ["the legacy era", "2026-07-28"])
+      test(`cuts what still runs in ${era} after its grace, and tells whoever runs it`, async () => {
+        const { server, begun, aborted } = slow();
+        await using own = server;
+        await using at = await place(own);
+        const caller = era === "2026-07-28" ? modernCaller(at.send) : await legacyCaller(at.send);
+        const running = fate(caller.call(1, "slow"));
+        await until("it runs", () => begun() === 1);
+        await own.close({ graceMs: 1 });
+        await aborted;
+        assert.ok([503, "cut"].includes(await running));
+      });
+
+    test("says that it is alive and ready, to GET and HEAD", async () => {
+      let ready = true;
+      await using server = createServer("s", "1", { ready: () => ready });
+      await using at = await place(server);
+      const states = async (): Promise<unknown[]> =>
+        Promise.all(
+          ["/healthz", "/readyz"].flatMap((path) => ["GET", "HEAD"].map(async (method) => (await at.send(path, { method })).status)),
+        );
+      assert.deepEqual(await states(), [200, 200, 200, 200]);
+      ready = false;
+      assert.deepEqual(await states(), [200, 200, 503, 503]);
+      assert.equal((await at.send("/readyz", { method: "POST" })).status, 405);
+    });
+  });
+
+test("the guide's first server ends on SIGTERM", async () => {
+  const child = spawn(process.execPath, ["--conditions=troupe-source", join(root, "examples/server/first.ts")], {
+    env: { ...process.env, PORT: "0" },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const ended = once(child, "exit");
+  try {
+    let said = "";
+    child.stdout.on("data", (piece) => {
+      said += String(piece);
+    });
+    await until("it listens", () => said.includes("\n"));
+    const [, url = ""] = /MCP at (\S+)/.exec(said) ?? [];
+    await using client = await connect({ http: url }, { sdk: "v1", era: "legacy" });
+    assert.equal((await client.call("echo", { message: "hi" })).text, "hi");
+    child.kill("SIGTERM");
+    assert.deepEqual(await ended, [0, null]);
+  } finally {
+    child.kill("SIGKILL");
+  }
+});

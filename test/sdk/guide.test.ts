@@ -1,0 +1,131 @@
+// The guide to migrating is true: its code is code that is tested, and each name of its table is one that can be imported.
+import assert from "node:assert/strict";
+import { globSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { test } from "node:test";
+import { actor, refuse } from "troupe";
+import type { Viewer } from "troupe/contract";
+import { fromMcpServer, type McpServerOptions } from "troupe/sdk";
+import {
+  type Arguments,
+  audio,
+  blob,
+  content,
+  contents,
+  createServer,
+  embeddedResource,
+  failure,
+  image,
+  type Item,
+  type Listening,
+  message,
+  messages,
+  type PromptArgument,
+  type PromptDefinition,
+  type PromptHandler,
+  type Prompts,
+  type ResourceDefinition,
+  type ResourceHandler,
+  resourceLink,
+  type Resources,
+  type Server,
+  type ServerContext,
+  text,
+  type ToolDefinition,
+  type ToolHandler,
+  type Tools,
+  type Variables,
+} from "troupe/server";
+import type { Complete } from "troupe/source";
+import { memoryStreamStore, sqliteSessionStores } from "troupe/store";
+import { testServer } from "troupe/testing";
+import { authenticator } from "troupe/transport";
+
+const root = resolve(import.meta.dirname, "../..");
+const guide = readFileSync(join(root, "docs/guide/migrating.md"), "utf8");
+const unspaced = (code: string): string => code.replace(/\s+/g, "");
+
+test("the guide's code is part of the examples, which are tested", () => {
+  const examples = globSync("examples/migrating/*.ts", { cwd: root, exclude: ["**/*.test.ts"] });
+  const texts = examples.map((file) => unspaced(readFileSync(join(root, file), "utf8")));
+  const shown = Array.from(guide.matchAll(/```ts\n([\s\S]*?)\n```/g), ([, inner = ""]) => inner);
+  assert.ok(shown.length > 5);
+  for (const code of shown)
+    assert.ok(
+      texts.some((whole) => whole.includes(unspaced(code))),
+      code,
+    );
+});
+
+// One entry per name of the table: this object does not compile where one is missing.
+const named = {
+  actor,
+  audio,
+  authenticator,
+  blob,
+  content,
+  contents,
+  createServer,
+  embeddedResource,
+  failure,
+  fromMcpServer,
+  image,
+  memoryStreamStore,
+  message,
+  messages,
+  refuse,
+  resourceLink,
+  sqliteSessionStores,
+  testServer,
+  text,
+  Arguments: (one: Arguments<undefined>) => one,
+  Complete: (one: Complete) => one,
+  Item: (one: Item) => one,
+  Listening: (one: Listening<{ stdio: true }>) => one,
+  PromptArgument: (one: PromptArgument) => one,
+  PromptDefinition: (one: PromptDefinition<readonly PromptArgument[]>) => one,
+  PromptHandler: (one: PromptHandler<readonly PromptArgument[]>) => one,
+  Prompts: (one: Prompts) => one,
+  ResourceDefinition: (one: ResourceDefinition<string>) => one,
+  ResourceHandler: (one: ResourceHandler<string>) => one,
+  Resources: (one: Resources) => one,
+  Server: (one: Server) => one,
+  ServerContext: (one: ServerContext) => one,
+  ToolDefinition: (one: ToolDefinition<undefined, undefined>) => one,
+  ToolHandler: (one: ToolHandler<undefined, undefined>) => one,
+  Tools: (one: Tools) => one,
+  Variables: (one: Variables<string>) => one,
+  Viewer: (one: Viewer) => one,
+};
+
+test("each name the table maps to can be imported, and none besides", () => {
+  const [, rest = ""] = guide.split("| SDK | here | imported |\n");
+  const [table = ""] = rest.split("\n\n");
+  const told = table.split("\n").flatMap((row) => Array.from((row.split("|")[3] ?? "").matchAll(/`(\w+)`/g), ([, name = ""]) => name));
+  assert.deepEqual(told.toSorted(), Object.keys(named).toSorted());
+  for (const one of Object.values(named)) assert.equal(typeof one, "function");
+});
+
+// Every option once: one that is added and not told does not compile here.
+const options: Readonly<Record<keyof Omit<McpServerOptions, "clock" | "entropy">, true>> = {
+  instructions: true,
+  authInfo: true,
+  clientCapabilities: true,
+  callMs: true,
+  listMs: true,
+  askMs: true,
+  idleMs: true,
+  maxServers: true,
+  maxAsking: true,
+  maxListed: true,
+  maxLength: true,
+  onLog: true,
+  onFault: true,
+};
+
+test("the guide has every option", () => {
+  const [, rest = ""] = guide.split("| option | default | |\n");
+  const [table = ""] = rest.split("\n\n");
+  const told = table.split("\n").flatMap((row) => Array.from((row.split("|")[1] ?? "").matchAll(/`(\w+)`/g), ([, name = ""]) => name));
+  assert.deepEqual(told.toSorted(), Object.keys(options).toSorted());
+});

@@ -85,7 +85,7 @@ export function roaming(urls: readonly string[]) {
       const response = await fetch(urls[at] ?? "", init);
       session = response.headers.get("mcp-session-id") ?? session;
       if (new Headers(init?.headers).has("last-event-id")) again.resolve();
-      if (response.body === null || !String(init?.body).includes('"walk"')) return response;
+      if (response.body === null || typeof init?.body !== "string" || !init.body.includes('"walk"')) return response;
       return new Response(cutAfter(response.body, "\n\n", broke.resolve), response);
     },
   };

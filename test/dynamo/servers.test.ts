@@ -1,0 +1,111 @@
+// Servers that share the tables and know nothing of each other, as functions in a cloud do.
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { createServer, type Server } from "troupe/server";
+import { dynamoSessionStores } from "troupe/dynamo";
+import { CLIENTS, connect } from "../clients.ts";
+import { eventsOf, raw, type ReadEvent } from "../server/sessions-processes.ts";
+import { startDynamo } from "./tables.ts";
+
+const dynamo = await startDynamo();
+after(() => dynamo[Symbol.asyncDispose]());
+
+const gates = new Map<string, PromiseWithResolvers<void>>();
+const gateOf = (name: string): PromiseWithResolvers<void> => {
+  const gate = gates.get(name) ?? Promise.withResolvers<void>();
+  gates.set(name, gate);
+  return gate;
+};
+
+/** Two servers over fresh tables, each with a client, stores and doors of its own. */
+async function two() {
+  const tables = await dynamo.tables();
+  const own = new AsyncDisposableStack();
+  const open = async (name: string) => {
+    const stores = own.use(dynamoSessionStores({ ...tables, env: {} }));
+    const server: Server = own.use(createServer(name, "1.0.0", { ...stores, requestStateKey: new Uint8Array(32) }));
+    server.tools.register({ name: "where", description: "Which server this is." }, () => name);
+    server.tools.register(
+      {
+        name: "walk",
+        description: "Two steps, and a gate before the second.",
+        input: { type: "object", properties: { gate: { type: "string" } } },
+      },
+      async ({ gate = "" }, { emit }) => {
+        emit({ step: 1 });
+        await gateOf(gate).promise;
+        emit({ step: 2 });
+        return "there";
+      },
+    );
+    const { http } = await server.listen({ http: true });
+    return http.url;
+  };
+  return { urls: [await open("a"), await open("b")] as const, [Symbol.asyncDispose]: () => own.disposeAsync() };
+}
+
+async function begin(url: string): Promise<string> {
+  const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "t", version: "1" } };
+  const response = await fetch(url, {
+    method: "POST",
+    headers: { accept: "application/json, text/event-stream", "content-type": "application/json" },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params }),
+  });
+  await response.text();
+  return response.headers.get("mcp-session-id") ?? assert.fail();
+}
+
+/** Calls, and leaves at the first step. */
+async function leaveWalk(url: string, session: string, gate: string): Promise<readonly ReadEvent[]> {
+  const body = { id: 2, method: "tools/call", params: { name: "walk", arguments: { gate }, _meta: { progressToken: gate } } };
+  const seen: ReadEvent[] = [];
+  for await (const event of eventsOf(await raw(url, session, "POST", { body }))) {
+    seen.push(event);
+    if (event.data.includes("notifications/progress")) break;
+  }
+  return seen;
+}
+
+const rest = async (url: string, session: string, last: string): Promise<readonly string[]> => {
+  const found: string[] = [];
+  for await (const { data } of eventsOf(await raw(url, session, "GET", { headers: { "last-event-id": last } })))
+    if (data !== "") found.push(data);
+  return found;
+};
+
+for (const which of CLIENTS.filter(({ era }) => era === "legacy"))
+  test(`the official client ${which.sdk} moves between two servers over the same tables`, async () => {
+    await using servers = await two();
+    let at = 0;
+    const fetchAt = (_url: string | URL, init?: RequestInit): Promise<Response> => fetch(servers.urls[at] ?? "", init);
+    await using client = await connect({ http: servers.urls[0] }, which, { fetch: fetchAt });
+    for (at of [1, 0, 1]) assert.equal((await client.call("where")).text, ["a", "b"][at]);
+  });
+
+test("a reply that one server began is replayed and followed by a second, and its tail is there after its end", async () => {
+  await using servers = await two();
+  const [a, b] = servers.urls;
+  const session = await begin(a);
+  const seen = await leaveWalk(a, session, "far");
+  const following = rest(b, session, seen[0]?.id ?? "");
+  gateOf("far").resolve();
+  const followed = await following;
+  assert.match(followed[0] ?? "", /"progress":1/);
+  assert.match(followed.at(-1) ?? "", /"text":"there"/);
+  assert.deepEqual(await rest(b, session, seen[0]?.id ?? ""), followed, "again, now that it is over");
+  assert.deepEqual(await rest(a, session, seen.at(-1)?.id ?? ""), followed.slice(1), "from the middle, at the first");
+});
+
+test("a session that one server ends is over at the other at once, and what still runs there leaves nothing", async () => {
+  await using servers = await two();
+  const [a, b] = servers.urls;
+  const session = await begin(a);
+  const seen = await leaveWalk(a, session, "late");
+  const ended = await raw(b, session, "DELETE");
+  assert.ok(ended.ok);
+  gateOf("late").resolve();
+  for (const url of servers.urls) {
+    assert.equal((await raw(url, session, "POST", { body: { id: 3, method: "ping" } })).status, 404);
+    assert.equal((await raw(url, session, "GET", { headers: { "last-event-id": seen[0]?.id ?? "" } })).status, 404);
+  }
+});

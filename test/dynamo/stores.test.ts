@@ -1,0 +1,269 @@
+// What the stores on DynamoDB do beyond the contract.
+import assert from "node:assert/strict";
+import { after, describe, test } from "node:test";
+import {
+  DescribeTableCommand,
+  DynamoDBClient,
+  GetItemCommand,
+  PutItemCommand,
+  ScanCommand,
+  UpdateTimeToLiveCommand,
+} from "@aws-sdk/client-dynamodb";
+import type { SessionRow } from "troupe/contract";
+import { createSessionTables, dynamoSessionStores } from "troupe/dynamo";
+import { SimulatedClock } from "troupe/testing";
+import { failing } from "./failing.ts";
+import { NOBODY, startDynamo } from "./tables.ts";
+
+const dynamo = await startDynamo();
+after(() => dynamo[Symbol.asyncDispose]());
+const MINUTE_MS = 60_000;
+
+const row = (id: string, clock: SimulatedClock, more: Partial<SessionRow> = {}): SessionRow => ({
+  id,
+  protocol: "2025-11-25",
+  client: {},
+  capabilities: {},
+  subscriptions: [],
+  createdAt: clock.now(),
+  seenAt: clock.now(),
+  ...more,
+});
+
+/** Two processes' stores on fresh tables. */
+async function two(more: object = {}) {
+  const tables = await dynamo.tables();
+  const clock = new SimulatedClock();
+  const open = () => dynamoSessionStores({ ...tables, clock, env: {}, ...more });
+  return { ...tables, clock, a: open(), b: open() };
+}
+const items = async (TableName: string) => (await dynamo.client.send(new ScanCommand({ TableName }))).Items ?? [];
+
+describe("the tables", () => {
+  test("are named by the options, else MCP_SESSION_TABLE and MCP_STREAM_TABLE, else mcp-sessions", async () => {
+    const { client } = dynamo;
+    const named = [
+      [{}, "mcp-sessions", "mcp-sessions-streams"],
+      [{ env: { MCP_SESSION_TABLE: "own" } }, "own", "own-streams"],
+      [{ env: { MCP_SESSION_TABLE: "own", MCP_STREAM_TABLE: "sent" }, table: "mine" }, "mine", "sent"],
+    ] as const;
+    for (const [options, table, streamTable] of named) {
+      const given = { client, env: {}, ...options };
+      await createSessionTables(given);
+      await using stores = dynamoSessionStores({ ...given, clock: new SimulatedClock() });
+      const clock = new SimulatedClock();
+      await stores.sessions.put(row(`in ${table}`, clock));
+      await stores.streams.append(`in ${table}`, "s", 1);
+      const key = { sessionId: { S: `in ${table}` } };
+      assert.ok((await client.send(new GetItemCommand({ TableName: table, Key: key }))).Item);
+      assert.ok((await client.send(new GetItemCommand({ TableName: streamTable, Key: { ...key, item: { S: "head" } } }))).Item);
+    }
+  });
+
+  test("are paid per request, expire on `expiresAt`, and may be there already", async () => {
+    const { table, streamTable } = await dynamo.tables();
+    const client = new DynamoDBClient({ endpoint: dynamo.endpoint, region: "local", credentials: NOBODY });
+    const asked: unknown[] = [];
+    client.middlewareStack.add(
+      (next, { commandName }) =>
+        (args) => {
+          if (commandName !== UpdateTimeToLiveCommand.name) return next(args);
+          asked.push(args.input);
+          return Promise.resolve({ output: { $metadata: {} }, response: undefined });
+        },
+      { step: "initialize" },
+    );
+    await createSessionTables({ client, table, streamTable });
+    client.destroy();
+    const TimeToLiveSpecification = { AttributeName: "expiresAt", Enabled: true };
+    assert.deepEqual(
+      asked,
+      [table, streamTable].map((TableName) => ({ TableName, TimeToLiveSpecification })),
+    );
+    const { Table: made } = await dynamo.client.send(new DescribeTableCommand({ TableName: table }));
+    assert.deepEqual(made?.KeySchema, [{ AttributeName: "sessionId", KeyType: "HASH" }]);
+    assert.equal(made?.BillingModeSummary?.BillingMode, "PAY_PER_REQUEST");
+  });
+});
+
+describe("a session in DynamoDB", () => {
+  test("expires by whole seconds after it was last seen, and is gone before DynamoDB deletes it", async () => {
+    const { a, b, clock, client, table } = await two({ env: { MCP_SESSION_TTL_MINUTES: "5" } });
+    await a.sessions.put(row("s", clock));
+    const { Item: item } = await client.send(new GetItemCommand({ TableName: table, Key: { sessionId: { S: "s" } } }));
+    assert.equal(item?.["expiresAt"]?.N, String(clock.now() / 1_000 + 300));
+    await clock.advance(4 * MINUTE_MS);
+    await b.sessions.touch("s", clock.now());
+    await clock.advance(5 * MINUTE_MS);
+    assert.equal((await a.sessions.get("s"))?.seenAt, clock.now() - 5 * MINUTE_MS, "sliding: it was seen since");
+    await clock.advance(1_000);
+    assert.equal(await a.sessions.get("s"), undefined);
+    await a.sessions.touch("s", clock.now());
+    assert.equal(await a.sessions.get("s"), undefined, "a touch does not bring it back");
+    assert.equal(await a.sessions.change?.("s", { logLevel: "debug" }), undefined);
+    assert.equal((await items(table)).length, 1);
+    await a.sessions.put(row("s", clock));
+    assert.ok(await b.sessions.get("s"));
+  });
+
+  test("is not looked for in the whole table unless that was asked for", async () => {
+    const { a, clock, table } = await two();
+    await a.sessions.put(row("s", clock));
+    assert.deepEqual(await a.sessions.expire(clock.now() + 1), []);
+    assert.equal((await items(table)).length, 1);
+  });
+
+  test("larger than an item is refused, and the one that was there stays", async () => {
+    const { a, clock } = await two();
+    await a.sessions.put(row("s", clock));
+    const huge = row("s", clock, { subscriptions: ["x".repeat(400_000)] });
+    await assert.rejects(a.sessions.put(huge), { name: "StoreError", code: "STORE_FULL" });
+    await assert.rejects(async () => a.sessions.change?.("s", { subscribe: "☃".repeat(140_000) }), { code: "STORE_FULL" });
+    assert.deepEqual((await a.sessions.get("s"))?.subscriptions, []);
+  });
+
+  test("that something else wrote is told as damage", async () => {
+    const { a, client, table, clock } = await two();
+    const expiresAt = { N: String(clock.now()) };
+    await client.send(new PutItemCommand({ TableName: table, Item: { sessionId: { S: "s" }, expiresAt, data: { M: {} } } }));
+    await assert.rejects(a.sessions.get("s"), { code: "STORE_CORRUPT" });
+  });
+
+  test("of an id that no key can be is not there", async () => {
+    const { a } = await two();
+    for (const id of ["", "x".repeat(5_000)]) {
+      assert.equal(await a.sessions.get(id), undefined);
+      await a.sessions.touch(id, 1);
+      await a.sessions.delete(id);
+      await a.streams.delete(id);
+      assert.equal(await a.streams.after(id, "1.a"), undefined);
+    }
+  });
+});
+
+describe("what was sent, in DynamoDB", () => {
+  test("is numbered through all streams of a session, from either process", async () => {
+    const { a, b } = await two();
+    const ids: string[] = [];
+    for (const [store, stream] of [
+      [a, "x"],
+      [b, "y"],
+      [a, "y"],
+      [b, "x"],
+      [a, "x"],
+    ] as const)
+      ids.push(await store.streams.append("s", stream, stream));
+    const numbers = ids.map((id) => Number.parseInt(id, 10));
+    assert.deepEqual(
+      numbers,
+      numbers.map((_, at) => (numbers[0] ?? 0) + at),
+    );
+    assert.deepEqual(
+      (await b.streams.after("s", ids[0] ?? ""))?.messages.map(({ id }) => id),
+      [ids[3], ids[4]],
+    );
+    assert.equal(await b.streams.after("s", ids[1]?.replace("y", "x") ?? ""), undefined, "a number of another stream is none of this");
+  });
+
+  test("by two processes at once is all there, once and in one order", async () => {
+    const { a, b } = await two();
+    const first = await a.streams.append("s", "x", 0);
+    const sent = await Promise.all(Array.from({ length: 20 }, (_, n) => (n % 2 === 0 ? a : b).streams.append("s", "x", n + 1)));
+    const found = (await a.streams.after("s", first))?.messages ?? [];
+    assert.deepEqual(found.map(({ id }) => id).toSorted(), sent.toSorted());
+    assert.deepEqual(
+      found.map(({ message }) => Number(message)).toSorted((x, y) => x - y),
+      Array.from({ length: 20 }, (_, n) => n + 1),
+    );
+  });
+
+  test("after its session was deleted is refused, from whichever process", async () => {
+    for (const end of ["sessions", "streams"] as const) {
+      const { a, b, clock, streamTable } = await two();
+      await a.sessions.put(row("s", clock));
+      const id = await a.streams.append("s", "x", 1);
+      await b[end].delete("s");
+      for (const store of [a, b]) {
+        await assert.rejects(store.streams.append("s", "x", "late"), { name: "StoreError", code: "STORE_CONFLICT" });
+        assert.equal(await store.streams.after("s", id), undefined);
+      }
+      await b.streams.delete("s");
+      await b.sessions.delete("s");
+      assert.equal((await items(streamTable)).length, 1, "only the end is left, until its time is over");
+      await a.sessions.put(row("s", clock));
+      await clock.advance(1_000);
+      const anew = await b.streams.append("s", "x", "anew");
+      assert.notEqual(anew, id);
+      assert.deepEqual(await a.streams.after("s", anew), { stream: "x", messages: [] });
+    }
+  });
+
+  test("longer than an item is numbered and not kept", async () => {
+    const { a, b } = await two();
+    const first = await a.streams.append("s", "x", 1);
+    const long = await a.streams.append("s", "x", "y".repeat(400_000));
+    const next = await a.streams.append("s", "x", 2);
+    assert.equal(await b.streams.after("s", first), undefined);
+    assert.deepEqual((await b.streams.after("s", long))?.messages, [{ id: next, message: 2 }]);
+  });
+
+  test("is deleted once there is twice as much as may be asked for", async () => {
+    const { a, streamTable } = await two({ bounds: { messages: 3 } });
+    for (let n = 0; n < 20; n += 1) {
+      await a.streams.append("s", "x", n);
+      assert.ok((await items(streamTable)).length <= 1 + 7);
+    }
+  });
+});
+
+describe("DynamoDB that fails", () => {
+  test("without its tables is STORE_IO that says which way out", async () => {
+    await using stores = dynamoSessionStores({ client: dynamo.client, table: "not-there", env: {} });
+    await assert.rejects(stores.sessions.get("s"), { name: "StoreError", code: "STORE_IO", message: /createSessionTables/ });
+    await assert.rejects(stores.streams.append("s", "x", 1), { code: "STORE_IO" });
+  });
+
+  for (const name of ["ThrottlingException", "ProvisionedThroughputExceededException"])
+    test(`with ${name} is asked again, and is STORE_IO when that does not end`, async () => {
+      const { table, streamTable, clock } = await two();
+      const fault = failing(dynamo.endpoint, name);
+      const stores = dynamoSessionStores({ client: fault.client, table, streamTable, clock });
+      fault.times = 1;
+      await stores.sessions.put(row("s", clock));
+      assert.equal(fault.failed, 1);
+      fault.times = Infinity;
+      await assert.rejects(stores.sessions.get("s"), { name: "StoreError", code: "STORE_IO", message: /throughput/ });
+      fault.client.destroy();
+    });
+
+  test("out of reach is STORE_IO", async () => {
+    const client = new DynamoDBClient({ endpoint: "http://127.0.0.1:1", region: "local", credentials: NOBODY, maxAttempts: 1 });
+    await using stores = dynamoSessionStores({ client, env: {} });
+    await assert.rejects(stores.sessions.get("s"), { name: "StoreError", code: "STORE_IO", message: /out of reach/ });
+    client.destroy();
+  });
+
+  test("whose answers to writes are lost applies none of them twice", async () => {
+    const { table, streamTable, clock, b } = await two();
+    const lossy = failing(dynamo.endpoint, "TimeoutError", { applied: true });
+    const a = dynamoSessionStores({ client: lossy.client, table, streamTable, clock });
+    const losing = async <T>(run: () => Promise<T>): Promise<T> => {
+      lossy.times = 1;
+      const done = await run();
+      assert.equal(lossy.times, 0, "one was lost");
+      return done;
+    };
+    await losing(() => a.sessions.put(row("s", clock)));
+    assert.deepEqual((await losing(async () => a.sessions.change?.("s", { subscribe: "x://1" })))?.subscriptions, ["x://1"]);
+    const first = await a.streams.append("s", "x", 0);
+    const ids: string[] = [];
+    for (const n of [1, 2]) ids.push(await losing(() => a.streams.append("s", "x", n)));
+    lossy.only = "UpdateItemCommand";
+    for (const n of [3, 4]) ids.push(await losing(() => a.streams.append("s", "x", n)));
+    assert.deepEqual(
+      (await b.streams.after("s", first))?.messages,
+      ids.map((id, at) => ({ id, message: at + 1 })),
+    );
+    lossy.client.destroy();
+  });
+});

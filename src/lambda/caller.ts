@@ -6,17 +6,18 @@ import { type Bag, type Caller, isBag, type Json } from "../contract/index.ts";
  */
 export function authorizedCaller(authorizer: Bag): Caller | undefined {
   const { jwt, claims, iam, lambda } = authorizer;
-  if (isBag(jwt) && isBag(jwt["claims"])) return ofClaims(jwt["claims"], jwt["scopes"]);
-  if (isBag(claims)) return ofClaims(claims, undefined);
+  if (isBag(jwt) && isBag(jwt["claims"])) return ofClaims(jwt["claims"]);
+  if (isBag(claims)) return ofClaims(claims);
   if (isBag(iam)) return ofName(iam["userArn"], undefined);
   const own = isBag(lambda) ? lambda : authorizer;
   return ofName(own["principalId"], own["scope"]);
 }
 
-function ofClaims(claims: Bag, granted: Json | undefined): Caller | undefined {
+/** What a route asked for, which the gateway tells beside the claims, is not what the token allows. */
+function ofClaims(claims: Bag): Caller | undefined {
   const { iss, sub } = claims;
   if (typeof iss !== "string" || typeof sub !== "string" || iss === "" || sub === "") return undefined;
-  return { principal: `${iss}|${sub}`, scopes: scopesOf(granted ?? claims["scope"]) };
+  return { principal: `${iss}|${sub}`, scopes: scopesOf(claims["scope"] ?? claims["scp"]) };
 }
 
 function ofName(name: Json | undefined, granted: Json | undefined): Caller | undefined {
@@ -25,5 +26,6 @@ function ofName(name: Json | undefined, granted: Json | undefined): Caller | und
 
 function scopesOf(granted: Json | undefined): readonly string[] {
   if (Array.isArray(granted)) return granted.filter((scope): scope is string => typeof scope === "string");
-  return typeof granted === "string" ? granted.split(" ").filter((scope) => scope !== "") : [];
+  // A claim that was a list has become text: `[read write]`.
+  return typeof granted === "string" ? granted.split(/[[\] ]+/).filter((scope) => scope !== "") : [];
 }

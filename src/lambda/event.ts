@@ -19,7 +19,8 @@ export function readEvent(event: unknown, context: LambdaContext | undefined): A
 
 /**
  * Payload 1.0: https://docs.aws.amazon.com/apigateway/latest/developerguide/set-up-lambda-proxy-integrations.html#api-gateway-simple-proxy-for-lambda-input-format
- * Its path has no stage, and the values of its query are decoded.
+ * Its path has no stage, and the values of its query are decoded. An HTTP API that is told to send this payload says so
+ * (`version`), and its path begins with the stage.
  */
 function ofRest(event: Bag, about: Bag): Arrived {
   const query = new URLSearchParams();
@@ -27,7 +28,7 @@ function ofRest(event: Bag, about: Bag): Arrived {
   return {
     kind: "rest",
     method: needed(event, "httpMethod"),
-    path: needed(event, "path"),
+    path: event["version"] === "1.0" ? withoutStage(needed(event, "path"), about) : needed(event, "path"),
     query: query.toString(),
     headers: pairsAt(event, "headers", "multiValueHeaders"),
     ...bodyOf(event),
@@ -46,13 +47,11 @@ function ofRest(event: Bag, about: Bag): Arrived {
 function ofHttp(event: Bag, about: Bag): Arrived {
   const http = bagAt(about, "http");
   if (http === undefined) throw badEvent("The event has no requestContext.http.");
-  const path = needed(event, "rawPath");
-  const stage = `/${textAt(about, "stage") ?? "$default"}`;
   const cookies = listAt(event, "cookies");
   return {
     kind: "http",
     method: needed(http, "method"),
-    path: path === stage || path.startsWith(`${stage}/`) ? path.slice(stage.length) || "/" : path,
+    path: withoutStage(needed(event, "rawPath"), about),
     query: textAt(event, "rawQueryString") ?? "",
     headers: [...pairsAt(event, "headers", "multiValueHeaders"), ...(cookies.length > 0 ? [["cookie", cookies.join("; ")] as const] : [])],
     ...bodyOf(event),
@@ -85,6 +84,12 @@ function ofLoadBalancer(event: Bag, context: LambdaContext | undefined): Arrived
     ...known("requestId", context?.awsRequestId),
     multiValue: isBag(event["multiValueHeaders"]),
   };
+}
+
+/** A stage without a name, `$default`, is in no path. */
+function withoutStage(path: string, about: Bag): string {
+  const stage = `/${textAt(about, "stage") ?? "$default"}`;
+  return path === stage || path.startsWith(`${stage}/`) ? path.slice(stage.length) || "/" : path;
 }
 
 const bodyOf = (event: Bag): Pick<Arrived, "body" | "base64"> => ({

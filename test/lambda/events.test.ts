@@ -72,6 +72,9 @@ describe("an event as a request", () => {
     const pathOf = async (...given: Parameters<typeof seenIn>) => new URL((await seenIn(...given)).request.url).pathname;
     assert.equal(await pathOf(changed("rest.json", { path: "/tools/mcp" }), { basePath: "/tools" }), "/mcp");
     assert.equal(await pathOf(changed("rest.json", { path: "/toolshed/mcp" }), { basePath: "/tools" }), "/toolshed/mcp");
+    // Of a REST API a path that begins with the stage's name is a resource of that name.
+    assert.equal(await pathOf(changed("rest.json", { path: "/prod/mcp" })), "/prod/mcp");
+    assert.equal(await pathOf(changed("rest.json", { version: "1.0", path: "/prod/mcp" })), "/mcp");
     assert.equal(await pathOf(changed("http.json", { rawPath: "/prod" })), "/");
     assert.equal(await pathOf(changed("http.json", { rawPath: "/production/mcp" })), "/production/mcp");
     assert.equal(await pathOf(changed("http.json", { rawPath: "/prod/a b?c#d" })), "/a%20b%3Fc%23d");
@@ -224,8 +227,12 @@ test("an authorizer's word is read as each kind has it, and none is nobody", () 
   const cognito = "https://cognito-idp.eu-central-1.amazonaws.com/eu-central-1_Example|a1b2";
   assert.deepEqual(callerIn("rest-cognito.json"), { principal: cognito, scopes: ["notes/read", "notes/write"] });
   assert.deepEqual(callerIn("rest-authorizer.json"), { principal: "ana", scopes: ["read"] });
-  assert.deepEqual(callerIn("http-jwt.json"), { principal: "https://login.example|ana", scopes: ["read"] });
+  assert.deepEqual(callerIn("http-jwt.json"), { principal: "https://login.example|ana", scopes: ["read", "write"] });
   assert.deepEqual(callerIn("function-url-iam.json"), { principal: "arn:aws:iam::111122223333:user/example-user", scopes: [] });
+  // What the route wants is no grant.
+  const scoped = { jwt: { claims: { iss: "i", sub: "s", scp: "[read write]" }, scopes: ["admin"] } };
+  assert.deepEqual(authorizedCaller(scoped), { principal: "i|s", scopes: ["read", "write"] });
+  assert.deepEqual(authorizedCaller({ claims: { iss: "i", sub: "s" }, scopes: ["admin"] }), { principal: "i|s", scopes: [] });
   assert.deepEqual(authorizedCaller({ lambda: { principalId: "bo", scope: ["a", 1] } }), { principal: "bo", scopes: ["a"] });
   for (const nobody of [{}, { jwt: { claims: { sub: "a" } } }, { claims: { iss: "", sub: "a" } }, { principalId: 7 }, { iam: {} }])
     assert.equal(authorizedCaller(nobody), undefined);

@@ -9,33 +9,65 @@ export type Complaint = string | undefined;
 const OPTIONS: Options = { strict: false, validateFormats: false, meta: false, validateSchema: false, logger: false, addUsedSchema: false };
 const DRAFT_7 = /draft-0[467]/;
 
-let newest: InstanceType<ReturnType<typeof loadAjv>> | undefined;
-let draft7: InstanceType<ReturnType<typeof loadAjvDraft7>> | undefined;
+// Checking stops at the first mistake, so that nobody makes it long; of short arguments all mistakes are looked for once one was found.
+const ALL_OPTIONS: Options = { ...OPTIONS, allErrors: true };
+const ALL_OF = 16_384;
+const MOST_TOLD = 8;
 
-const compiled = new WeakMap<Offer, ValidateFunction | string>();
+type Ajv = InstanceType<ReturnType<typeof loadAjv>>;
+type AjvDraft7 = InstanceType<ReturnType<typeof loadAjvDraft7>>;
 
-function compile(offer: Offer): ValidateFunction | string {
-  const schema = offer.definition["inputSchema"];
-  if (!isBag(schema)) return "";
-  try {
-    const dialect = schema["$schema"];
-    if (typeof dialect === "string" && DRAFT_7.test(dialect)) return (draft7 ??= new (loadAjvDraft7())(OPTIONS)).compile(schema);
-    return (newest ??= new (loadAjv())(OPTIONS)).compile(schema);
-  } catch (error) {
-    return `The input schema of this tool cannot be used (${error instanceof Error ? error.message.slice(0, 200) : "unknown reason"}); its author has to correct it.`;
+/** One way to check, with what it has compiled. */
+class Checks {
+  readonly #options: Options;
+  readonly #compiled = new WeakMap<Offer, ValidateFunction | string>();
+  #newest: Ajv | undefined;
+  #draft7: AjvDraft7 | undefined;
+
+  constructor(options: Options) {
+    this.#options = options;
+  }
+
+  /** Text: there is nothing to check, or why nothing can be. */
+  of(offer: Offer): ValidateFunction | string {
+    let check = this.#compiled.get(offer);
+    if (check === undefined) {
+      check = this.#compile(offer);
+      this.#compiled.set(offer, check);
+    }
+    return check;
+  }
+
+  #compile(offer: Offer): ValidateFunction | string {
+    const schema = offer.definition["inputSchema"];
+    if (!isBag(schema)) return "";
+    try {
+      const dialect = schema["$schema"];
+      if (typeof dialect === "string" && DRAFT_7.test(dialect))
+        return (this.#draft7 ??= new (loadAjvDraft7())(this.#options)).compile(schema);
+      return (this.#newest ??= new (loadAjv())(this.#options)).compile(schema);
+    } catch (error) {
+      return `The input schema of this tool cannot be used (${error instanceof Error ? error.message.slice(0, 200) : "unknown reason"}); its author has to correct it.`;
+    }
   }
 }
 
+const first = new Checks(OPTIONS);
+const all = new Checks(ALL_OPTIONS);
+
 /** Checks arguments against the offer's own schema, compiled once per offer. */
 export function complaintAbout(offer: Offer, args: Bag): Complaint {
-  let check = compiled.get(offer);
-  if (check === undefined) {
-    check = compile(offer);
-    compiled.set(offer, check);
-  }
+  const check = first.of(offer);
   if (typeof check === "string") return check === "" ? undefined : check;
   if (check(args)) return undefined;
-  return `Invalid arguments: ${(check.errors ?? []).slice(0, 3).map(sentence).join("; ")}.`;
+  return `Invalid arguments: ${[...new Set(mistakes(offer, args, check).map(sentence))].slice(0, MOST_TOLD).join("; ")}.`;
+}
+
+function mistakes(offer: Offer, args: Bag, { errors }: ValidateFunction): readonly ErrorObject[] {
+  if (JSON.stringify(args).length > ALL_OF) return errors ?? [];
+  const check = all.of(offer);
+  if (typeof check !== "string") check(args);
+  return (typeof check === "string" ? errors : check.errors) ?? [];
 }
 
 function sentence(error: ErrorObject): string {

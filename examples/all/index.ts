@@ -91,7 +91,7 @@ export async function main(data = "data/all"): Promise<void> {
   const running = await start({ data, keys });
   await inviteCounter(running);
   console.log(JSON.stringify(running.urls));
-  process.once("SIGTERM", () => void running[Symbol.asyncDispose]());
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void running[Symbol.asyncDispose]());
 }
 
 if (import.meta.main) await main(process.argv[2]);

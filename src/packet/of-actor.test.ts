@@ -97,6 +97,13 @@ void test("what its links offer is asked for as what it offers itself, and goes 
   assert.deepEqual([rung.payload, rung.actor_id], [{ result: "yard rings for walker/ada" }, "ada"]);
   assert.deepEqual((await say({ tool: "rung" })).payload, { result: 1 });
   assert.equal(errorOf(await say({ tool: "rest" }))?.message, "There is no bench here.");
+  const keyed = { metadata: { "troupe/callId": "once" } };
+  const once = async () =>
+    (await on.send({ type: "capability_request", capability_id: "walker", payload: { tool: "ring" }, ...keyed }, as("ada"))).payload;
+  const first = await once();
+  await say({ tool: "go", to: "hall" });
+  assert.deepEqual(await once(), first, "sent again, it goes where it was applied");
+  assert.deepEqual((await say({ tool: "rung" })).payload, { result: 1 });
   assert.equal(typeOf(await say({ tool: "fly" }, "bob")), "no_handler");
   assert.equal(await on.engine.read("walker/bob"), undefined, "what nobody ever offers begins nobody");
 });

@@ -53,6 +53,7 @@ describe("our engine as a stage", () => {
     await on.stage.request(id, bytes('{"action":"tools/push"}'), never);
     assert.equal(text(await on.stage.request(id, call, never)), '"It echoes for door/front."');
     assert.equal(text(await on.stage.state("hall/main")), '{"heard":1}');
+    await assert.rejects(on.stage.send(id, call), { code: "InvalidRequest", message: /request it/ });
     await assert.rejects(on.stage.request(id, call, never), { code: "ActorError", message: "It echoes still." });
     assert.equal(text(await on.stage.state("door/front")), '{"open":true}');
   });

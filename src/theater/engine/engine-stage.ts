@@ -122,6 +122,11 @@ export class EngineStage implements TheaterStage {
     return this.#staged(async () => {
       const actor = await this.#playing(id);
       const message = guestIn(actor) === undefined ? said(data) : { action: "send", args: { data: base64(data) } };
+      if (isTool(message.action) && this.#isLinked(actor, message.action))
+        throw new StageError(
+          "InvalidRequest",
+          `${message.action} is what the actor's links lead to: request it, since whose it is may change before a send arrives.`,
+        );
       await this.#engine.send({ to: actor.id, ...message });
     });
   }
@@ -213,11 +218,14 @@ export class EngineStage implements TheaterStage {
 
   /** What an actor's links offer is asked for as what it offers itself: by the tool's name, and it goes to whom they lead now. */
   #ask(actor: Snapshot, { action, args }: Said, signal: AbortSignal): Promise<Reply> {
-    const own = this.#options.kinds.find(({ kind }) => actor.id.startsWith(`${kind}/`));
-    if (!isTool(action) || own?.catalogue === undefined || own.catalogue.tools.some((offer) => offer.action === action))
-      return this.#engine.call({ to: actor.id, action, args }, { signal });
+    if (!isTool(action) || !this.#isLinked(actor, action)) return this.#engine.call({ to: actor.id, action, args }, { signal });
     const viewer = { scopes: [], ...(actor.owner === undefined ? {} : { principal: actor.owner }) };
     return this.#acting.act(actor.id, viewer, action, args, { signal });
+  }
+
+  #isLinked({ id }: Snapshot, action: OfferRef): boolean {
+    const own = this.#options.kinds.find(({ kind }) => id.startsWith(`${kind}/`));
+    return own?.catalogue?.tools.every((offer) => offer.action !== action) === true && this.#acting.mayOffer(id, action);
   }
 
   #staged<T>(run: () => Promise<T>): Promise<T> {

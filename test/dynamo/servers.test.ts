@@ -1,11 +1,13 @@
 // Servers that share the tables and know nothing of each other, as functions in a cloud do.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { GetItemCommand } from "@aws-sdk/client-dynamodb";
 import { createServer, type Server } from "troupe/server";
-import { dynamoSessionStores } from "troupe/dynamo";
+import { createSessionTables, dynamoSessionStores } from "troupe/dynamo";
+import { onDynamo } from "../../examples/server/sessions.ts";
 import { CLIENTS, connect } from "../clients.ts";
 import { eventsOf, raw, type ReadEvent } from "../server/sessions-processes.ts";
-import { startDynamo } from "./tables.ts";
+import { NOBODY, startDynamo } from "./tables.ts";
 
 const dynamo = await startDynamo();
 after(() => dynamo[Symbol.asyncDispose]());
@@ -96,7 +98,31 @@ test("a reply that one server began is replayed and followed by a second, and it
   assert.deepEqual(await rest(a, session, seen.at(-1)?.id ?? ""), followed.slice(1), "from the middle, at the first");
 });
 
-test("a session that one server ends is over at the other at once, and what still runs there leaves nothing", async () => {
+test("the guide's server finds its tables as the AWS SDK is told to", async () => {
+  // A region that is none: were the endpoint not heeded, there would be nobody to ask.
+  const told = {
+    AWS_ENDPOINT_URL_DYNAMODB: dynamo.endpoint,
+    AWS_ACCESS_KEY_ID: NOBODY.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: NOBODY.secretAccessKey,
+    MCP_SESSION_TABLE: "told",
+  };
+  Object.assign(process.env, told);
+  try {
+    await createSessionTables({ region: "local" });
+    const { server, stores } = onDynamo("local", new Uint8Array(32));
+    await using own = new AsyncDisposableStack();
+    own.use(stores);
+    own.use(server);
+    const { http } = await server.listen({ http: true });
+    const session = await begin(http.url);
+    const key = { TableName: "told", Key: { sessionId: { S: session } } };
+    assert.ok((await dynamo.client.send(new GetItemCommand(key))).Item);
+  } finally {
+    for (const name of Object.keys(told)) Reflect.deleteProperty(process.env, name);
+  }
+});
+
+test("a session that one server ends is over at the other at once, also where a call of it still runs", async () => {
   await using servers = await two();
   const [a, b] = servers.urls;
   const session = await begin(a);

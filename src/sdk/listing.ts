@@ -2,7 +2,7 @@ import { type Bag, type Catalogue, isBag, type Json, type ListName, type Offer, 
 import { METHOD_NOT_FOUND } from "./codes.ts";
 import { RpcError } from "./rpc-error.ts";
 
-export type Ask = (method: string, params: Bag) => Promise<Bag>;
+type Ask = (method: string, params: Bag) => Promise<Bag>;
 
 /** What a server lists, as a catalogue. */
 export interface Listed {

@@ -20,7 +20,7 @@ import { Calls } from "./calls.ts";
 import { EVERY_CAPABILITY } from "./client-requests.ts";
 import { METHOD_NOT_FOUND } from "./codes.ts";
 import { faultOf } from "./failures.ts";
-import { type Listed, readLists } from "./listing.ts";
+import { Lists } from "./lists.ts";
 import type { McpServerOptions } from "./options.ts";
 import type { SdkServer } from "./sdk-server.ts";
 import { Subscriptions } from "./subscriptions.ts";
@@ -44,10 +44,8 @@ export class MountedServer implements Source, AsyncDisposable {
   /** Whose lists are read, where the server looks. */
   readonly #whose: Viewer;
   #said: Bag = {};
-  #listed: Listed | undefined;
+  readonly #lists: Lists;
   #surface: Surface | undefined;
-  #stale = true;
-  #reading: Promise<Listed> | undefined;
 
   constructor(server: SdkServer, options: McpServerOptions, whose: Viewer, sessionId?: string) {
     this.#server = server;
@@ -67,12 +65,15 @@ export class MountedServer implements Source, AsyncDisposable {
     if (sessionId !== undefined) this.#wire.sessionId = sessionId;
     this.#calls = new Calls({ wire: this.#wire, clock: this.#clock, entropy: this.#entropy, options });
     this.#subscriptions = new Subscriptions({
-      subscribes: () =>
-        isBag(this.#said["capabilities"]) &&
-        isBag(this.#said["capabilities"]["resources"]) &&
-        this.#said["capabilities"]["resources"]["subscribe"] === true,
+      subscribes: () => bagIn(this.#capabilities, "resources")?.["subscribe"] === true,
       ask: (method, params, viewer) => this.#ask(method, params, viewer),
       ready: () => this.ready,
+      fault: this.#fault,
+    });
+    this.#lists = new Lists({
+      said: () => this.#connected,
+      ask: (method, params) => this.#request(method, params, whose),
+      maxListed: options.maxListed ?? 10_000,
       fault: this.#fault,
     });
     this.#connected = this.#connect();
@@ -95,17 +96,17 @@ export class MountedServer implements Source, AsyncDisposable {
   }
 
   catalogue(): Catalogue | undefined {
-    return this.#stale ? undefined : this.#listed?.catalogue;
+    return this.#lists.known?.catalogue;
   }
 
   async surface(): Promise<Surface> {
-    const { catalogue } = await this.#lists();
+    const { catalogue } = await this.#lists.get();
     if (this.#surface?.catalogue !== catalogue) this.#surface = { catalogue, off: {} };
     return this.#surface;
   }
 
   async act(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Promise<Reply> {
-    const known = await this.#lists();
+    const known = await this.#lists.get();
     const offer = known.offers.get(ref);
     if (offer === undefined) return NOTHING;
     return this.#calls.act(viewer, ref, args, options, this.#extra(viewer));
@@ -116,15 +117,14 @@ export class MountedServer implements Source, AsyncDisposable {
   }
 
   async complete(viewer: Viewer, ref: OfferRef, argument: string, value: string, others: Bag): Promise<readonly string[]> {
-    const known = await this.#lists();
-    const capabilities = this.#said["capabilities"];
-    if (!known.offers.has(ref) || !isBag(capabilities) || capabilities["completions"] === undefined) return [];
+    const known = await this.#lists.get();
+    if (!known.offers.has(ref) || this.#capabilities?.["completions"] === undefined) return [];
     const [list = "", ...rest] = ref.split("/");
     const name = rest.join("/");
     const about = list === "prompts" ? { type: "ref/prompt", name } : { type: "ref/resource", uri: name };
     const context = Object.keys(others).length === 0 ? undefined : { context: { arguments: others } };
-    const { completion } = await this.#ask("completion/complete", { ref: about, argument: { name: argument, value }, ...context }, viewer);
-    const values = isBag(completion) ? completion["values"] : undefined;
+    const answer = await this.#ask("completion/complete", { ref: about, argument: { name: argument, value }, ...context }, viewer);
+    const values = bagIn(answer, "completion")?.["values"];
     return Array.isArray(values) ? values.filter((one) => typeof one === "string") : [];
   }
 
@@ -142,6 +142,10 @@ export class MountedServer implements Source, AsyncDisposable {
     }
   }
 
+  get #capabilities(): Bag | undefined {
+    return bagIn(this.#said, "capabilities");
+  }
+
   get #listMs(): number {
     return this.#options.listMs ?? 10_000;
   }
@@ -152,9 +156,9 @@ export class MountedServer implements Source, AsyncDisposable {
     const hello = { protocolVersion: REVISION, capabilities, clientInfo: { name: "troupe", version: "1" } };
     this.#said = await this.#request("initialize", hello, this.#whose);
     this.#wire.notify("notifications/initialized", {});
-    const has = this.#said["capabilities"];
     // From which level on, its own client says; what nobody wants is dropped here.
-    if (isBag(has) && has["logging"] !== undefined) this.#request("logging/setLevel", { level: "debug" }, this.#whose).catch(this.#fault);
+    if (this.#capabilities?.["logging"] !== undefined)
+      this.#request("logging/setLevel", { level: "debug" }, this.#whose).catch(this.#fault);
     return this.#said;
   }
 
@@ -190,39 +194,6 @@ export class MountedServer implements Source, AsyncDisposable {
     return authInfo === undefined ? {} : { authInfo };
   }
 
-  async #lists(): Promise<Listed> {
-    if (this.#listed !== undefined && !this.#stale) return this.#listed;
-    this.#reading ??= this.#read().finally(() => {
-      this.#reading = undefined;
-    });
-    return this.#reading;
-  }
-
-  // What changes while it is read is read again, but not for ever.
-  async #read(): Promise<Listed> {
-    const said = await this.#connected.catch((error: unknown) => {
-      throw faultOf(error, "initialize");
-    });
-    const capabilities = isBag(said["capabilities"]) ? said["capabilities"] : {};
-    const ask = (method: string, params: Bag): Promise<Bag> => this.#request(method, params, this.#whose);
-    for (let round = 0; ; round += 1) {
-      this.#stale = false;
-      try {
-        this.#listed = await readLists(
-          { ask, capabilities, maxListed: this.#options.maxListed ?? 10_000, fault: this.#fault },
-          this.#listed,
-        );
-      } catch (error) {
-        this.#stale = true;
-        if (this.#listed === undefined) throw faultOf(error, "Its lists");
-        // What is served beside it must not go with it.
-        this.#fault(error);
-        return this.#listed;
-      }
-      if (!this.#stale || round === 2) return this.#listed;
-    }
-  }
-
   #asked(id: number | string, method: string, params: Bag, within: number | undefined): void {
     if (method === "ping") return this.#wire.respond(id, { result: {} });
     if (this.#calls.asked(id, method, params, within)) return;
@@ -233,7 +204,7 @@ export class MountedServer implements Source, AsyncDisposable {
     if (method === "notifications/resources/updated") {
       if (typeof params["uri"] === "string") this.#subscriptions.updated(params["uri"]);
     } else if (method.endsWith("/list_changed")) {
-      this.#stale = true;
+      this.#lists.changed();
       this.#subscriptions.changed();
     } else if (method === "notifications/message") this.#logged(params, within);
     else this.#calls.told(method, params);
@@ -246,4 +217,9 @@ export class MountedServer implements Source, AsyncDisposable {
   }
 
   readonly #fault = (error: unknown): void => this.#options.onFault?.(error);
+}
+
+function bagIn(bag: Bag | undefined, key: string): Bag | undefined {
+  const value = bag?.[key];
+  return isBag(value) ? value : undefined;
 }

@@ -1,7 +1,7 @@
 // What calls itself a server and is none: everything ends, in time, with an error that says so.
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import type { Bag, Json, Reply } from "troupe/contract";
+import { type Bag, Cancellation, type Json, type Reply } from "troupe/contract";
 import { fromMcpServer, type McpServerOptions, type SdkServer, type SdkTransport } from "troupe/sdk";
 import { SimulatedClock, until } from "troupe/testing";
 
@@ -174,6 +174,27 @@ it("one that asks outside of any call, or for what no server may, is refused; an
   assert.ok("needs" in asked);
   assert.equal(Object.keys(asked.needs).length, 2, "what is asked at once goes out at once, and no more than so many");
   assert.equal(many.server.heard.filter((message) => "error" in message).length, 3);
+});
+
+it("a client that leaves while it is asked ends the call in the server too", async () => {
+  const ask: Handler = (_message, to) => to.send({ jsonrpc: "2.0", id: "q", method: "roots/list" });
+  const { server, go } = mount({ "tools/call": ask });
+  const signal = new Cancellation();
+  assert.ok("needs" in (await go({ can: ["roots"], signal })));
+  signal.abort();
+  assert.ok(server.heard.some(({ method }) => method === "notifications/cancelled"));
+});
+
+it("lists that cannot be read again stay as they were", async () => {
+  let broken = false;
+  const list: Handler = ({ id }, to) => reply(to, id, broken ? 7 : TOOLS);
+  const { server, source, faults } = mount({ "tools/list": list });
+  const before = await source.surface(VIEWER);
+  broken = true;
+  await server.transport?.send({ jsonrpc: "2.0", method: "notifications/tools/list_changed" });
+  assert.equal(source.catalogue?.(VIEWER), undefined);
+  assert.equal(await source.surface(VIEWER), before);
+  assert.equal(faults.length, 1);
 });
 
 it("one whose close never ends does not hold up whoever closes it", async () => {

@@ -8,7 +8,7 @@ import { createServer, type Server } from "troupe/server";
 import { until } from "../../src/testing/index.ts";
 import { connect } from "../clients.ts";
 import { legacyCaller, modernCaller } from "../server/callers.ts";
-import { root } from "../serve-child.ts";
+import { root, serveChild } from "../serve-child.ts";
 import { eventReader } from "./event-reader.ts";
 import { PLACES, type Send } from "./places.ts";
 
@@ -140,4 +140,17 @@ test("the guide's first server ends on SIGTERM", async () => {
   } finally {
     child.kill("SIGKILL");
   }
+});
+
+test("troupe serve, told to stop, says that it is not ready, and answers what runs", { timeout: 60_000 }, async () => {
+  await using served = await serveChild(["test/transport/own-readiness.fixture.ts"]);
+  const url = served.ready.http ?? assert.fail();
+  const ready = new URL("/readyz", url).href;
+  assert.equal((await fetch(ready)).status, 200);
+  await using client = await connect({ http: url }, { sdk: "v2", era: "modern" });
+  const running = client.call("own_readiness", { url: ready });
+  await client.call("until_it_waits");
+  served.child.kill("SIGTERM");
+  assert.equal((await running).text, "503");
+  assert.equal(await served.ended, 0);
 });

@@ -181,6 +181,21 @@ for (const [name, place] of Object.entries(PLACES))
       assert.deepEqual([foreign.status, foreign.headers.get("access-control-allow-origin")], [403, null]);
     });
 
+    test("opens no more streams than there may be, and gives a seat back", async () => {
+      await using server = served({ webLimits: { streams: 1 } });
+      await using at = await place(server, { streams: 1 });
+      const pair = await begun(at.send);
+      const more = async (): Promise<number> => {
+        const response = await at.send("/sse", { headers: { accept: "text/event-stream" } });
+        await response.body?.cancel();
+        return response.status;
+      };
+      assert.equal(await more(), 429);
+      assert.equal((await pair.post({ jsonrpc: "2.0", id: 1, method: "ping" })).status, 202);
+      await pair.events.cancel();
+      await until("the seat is free", async () => (await more()) === 200);
+    });
+
     test("is kept alive by comments", async () => {
       const clock = new SimulatedClock();
       await using server = served({ clock });

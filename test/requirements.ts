@@ -1569,6 +1569,29 @@ const product: readonly Requirement[] = [
       "people are told how to connect, on standard error; standard output stays empty",
     ],
   },
+
+  // One whole
+  {
+    id: "whole.one",
+    says: "One process and one /mcp: a player of the MUD is moved through every door, every view agrees, and there is one history",
+    tests: [
+      "a player is moved through every door, every view agrees, everybody concerned is told, and there is one history",
+      "killed after moves it had acknowledged, it has them all",
+    ],
+  },
+  {
+    id: "whole.command",
+    says: "The same module by one command: MCP, packets and Theater before the same actors",
+    tests: ["troupe serve takes the module: the player is one behind /mcp, packets and /theater, beside a guest"],
+  },
+  {
+    id: "whole.links",
+    says: "An actor acts through its links at every door, and is refused alike",
+    tests: [
+      "what its links offer is asked for as what it offers itself, and goes to whom they lead now",
+      "our engine as a stage › what an actor's links offer is requested of it, and it is its own act",
+    ],
+  },
 ];
 
 /** The specification of the MUD, section by section. */

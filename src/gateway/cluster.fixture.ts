@@ -45,12 +45,14 @@ export interface ClusterOptions extends Partial<Omit<GatewayOptions, "sessions">
   readonly sessions?: ReturnType<typeof sessionsDouble>;
   /** Default: of a network in this process. One for each node. */
   readonly joined?: readonly Peers[];
+  /** They share the stores, and none reaches another. */
+  readonly unreached?: boolean;
   /** What that node sees; default: all see one world. */
   readonly worlds?: readonly World[];
 }
 
 /** Gateways `a`, `b`, … over the same stores and the same world. */
-export function cluster(count: number, { worlds, joined, ...options }: ClusterOptions = {}): Cluster {
+export function cluster(count: number, { worlds, joined, unreached = false, ...options }: ClusterOptions = {}): Cluster {
   const net = network();
   const made = world();
   const sessions = options.sessions ?? sharedSessions();
@@ -63,7 +65,7 @@ export function cluster(count: number, { worlds, joined, ...options }: ClusterOp
       ...options,
       sessions,
       streams,
-      peers: joined?.[at] ?? net.join(letter),
+      ...(unreached ? { sharedSessions: true } : { peers: joined?.[at] ?? net.join(letter) }),
     }),
   );
   return {

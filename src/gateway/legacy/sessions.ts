@@ -74,6 +74,8 @@ export class Sessions {
     if (other !== undefined) return other;
     const session = this.#keep(this.#revive(row, true));
     session.stale = this.#nodes?.rows.heard !== heard;
+    // Its client may go on to another node at once, and the row has to say that it was here.
+    this.#seen(session);
     return session;
   }
 

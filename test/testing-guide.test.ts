@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { actor } from "troupe";
 import { agenticServices, fromAgenticService } from "troupe/agentic";
+import type { Caller } from "troupe/contract";
 import { createGateway } from "troupe/gateway";
 import { createServer, type ServerOptions } from "troupe/server";
 import { registry } from "troupe/source";
@@ -17,6 +18,7 @@ import {
   clientMatrix,
   readTranscript,
   recordTranscript,
+  remoteServer,
   replayTranscript,
   sessionSuite,
   streamSuite,
@@ -112,6 +114,15 @@ test("the guide's matrix", async () => {
   const rows = (await clientMatrix((options) => gone.client(options))).map(({ client }) => client);
   assert.equal(rows.length, 5);
   for (const row of rows) assert.ok(page.includes(`\n| \`${row}\` |`), row);
+});
+
+test("the guide's server that runs elsewhere", async () => {
+  await using server = makeGreeter();
+  const { http } = await server.listen({ http: { port: 0 } });
+  const { url } = http;
+  const headers = ({ principal }: Caller) => ({ authorization: `Bearer ${principal ?? "nobody"}` });
+  await using elsewhere = await testServer(remoteServer(url, { headers }));
+  assert.deepEqual(await clientMatrix((options) => elsewhere.client(options), { calls: [{ name: "greet" }] }), []);
 });
 
 test("the guide's transcript", async () => {

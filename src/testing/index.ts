@@ -17,9 +17,10 @@ export { assertError, assertHasTools, assertToolResult, toolText } from "./clien
 export type { CallMore, TestClientOptions } from "./client/call-options.ts";
 export { TestClient } from "./client/client.ts";
 export type { Frame, Frames } from "./client/frames.ts";
-export type { Exchanging, HttpAnswer, HttpCall, HttpRequest } from "./client/http-call.ts";
+export type { Exchanging, HttpAnswer, HttpCall, HttpRequest, TestExchange } from "./client/http-call.ts";
 export type { Notification, TestReply, ReplyError, TestRequest } from "./client/message.ts";
 export type { Notifications } from "./client/notifications.ts";
+export { remoteServer, type RemoteOptions } from "./client/remote-server.ts";
 export { RequestError } from "./client/request-error.ts";
 export {
   callToolRequest,

@@ -10,7 +10,8 @@ function observed<T>(read: () => T, hear: Set<() => void>): Observe<T> {
   };
 }
 
-export function lamp(): AgenticService {
+/** `tells`: what its one action says of itself. */
+export function lamp(tells: (on: boolean) => string = () => "Turns it on or off."): AgenticService {
   const hear = new Set<() => void>();
   let on = false;
   const turn = (): void => {
@@ -19,7 +20,7 @@ export function lamp(): AgenticService {
   };
   return {
     states: observed(() => ({ on: { schema: { type: "boolean" }, value: on } }), hear),
-    actions: observed(() => ({ turn: { description: on ? "Turns it off." : "Turns it on.", parameters: [], execute: turn } }), hear),
+    actions: observed(() => ({ turn: { description: tells(on), parameters: [], execute: turn } }), hear),
     execute: async (action) => (action === "turn" ? turn() : `There is no ${action}.`),
   };
 }

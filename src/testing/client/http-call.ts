@@ -1,8 +1,15 @@
 import type { Answer, Caller, Exchange, Gateway } from "../../contract/index.ts";
 import { type Frame, Frames } from "./frames.ts";
 
-/** What answers HTTP requests without a socket: a `Gateway`, or a server with one. */
-export type Exchanging = Pick<Gateway, "exchange"> & Partial<AsyncDisposable>;
+/** One request of a test client, for whoever answers: also with all its headers. */
+export interface TestExchange extends Exchange {
+  readonly request: HttpRequest;
+}
+
+/** What answers HTTP requests: a `Gateway`, without a socket, a server with one, or `remoteServer`. */
+export interface Exchanging extends Partial<AsyncDisposable> {
+  exchange(exchange: TestExchange): ReturnType<Gateway["exchange"]>;
+}
 
 export interface HttpRequest {
   readonly verb: Exchange["verb"];
@@ -36,7 +43,8 @@ export class HttpCall {
     const frames = new Frames(onFrame);
     this.frames = frames;
     let head: HttpAnswer | undefined;
-    const exchange: Exchange = {
+    const exchange: TestExchange = {
+      request,
       verb: request.verb,
       header: (name) => request.headers[name],
       ...(request.body === undefined ? undefined : { body: new TextEncoder().encode(request.body) }),

@@ -1,5 +1,5 @@
 import { type AgenticService, fromAgenticService, isAgenticService } from "../../agentic/index.ts";
-import type { Behaviour, Clock, Engine, Entropy, Gateway, SessionStore, Source, StreamStore } from "../../contract/index.ts";
+import type { Behaviour, Clock, Engine, Entropy, SessionStore, Source, StreamStore } from "../../contract/index.ts";
 import { LocalEngine } from "../../engine/index.ts";
 import { createGateway, type GatewayOptions } from "../../gateway/index.ts";
 import { cast } from "../../source/index.ts";
@@ -46,7 +46,7 @@ export interface TestServerOptions extends Partial<Omit<GatewayOptions, "source"
 
 /** A server in the test's own process, on a clock that stands still: the same test twice gives the same bytes. */
 export interface TestServer extends AsyncDisposable {
-  readonly exchange: Gateway["exchange"];
+  readonly exchange: Exchanging["exchange"];
   readonly clock: SimulatedClock;
   /** Randomness of the actors. */
   readonly entropy: SimulatedEntropy;

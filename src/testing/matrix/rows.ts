@@ -35,7 +35,9 @@ async function calling(
     return await client.callTool(name, args, key === undefined ? {} : { key });
   } catch (error) {
     if (!(error instanceof RequestError)) throw error;
-    find(`${name} answers ${whose} with error ${error.code} (${error.message}): give a result with isError that says what to do instead.`);
+    find(
+      `${name} answers ${whose} with an error no model reads (${error.message}): give a result with isError that says what to do instead.`,
+    );
     return undefined;
   }
 }

@@ -1,0 +1,55 @@
+import { abortSignalOf, type Answer, type Caller } from "../../contract/index.ts";
+import { type EventText, readEvents } from "./event-text.ts";
+import type { Exchanging, TestExchange } from "./http-call.ts";
+
+export interface RemoteOptions {
+  /** What says who calls, for a client of that principal and those scopes: `authorization`, say. Default none. */
+  readonly headers?: (caller: Caller) => Readonly<Record<string, string>>;
+}
+
+/**
+ * A server that runs elsewhere, at the URL of its endpoint, in whatever language: its clock, ids and state are its own. A client that
+ * does not read leaves what comes in the socket, so what such a server holds for it is not seen from here.
+ */
+export function remoteServer(url: string, { headers = () => ({}) }: RemoteOptions = {}): Exchanging {
+  return {
+    async exchange(exchange) {
+      const { request, caller, gone } = exchange;
+      const response = await fetch(url, {
+        method: request.verb,
+        headers: { ...headers(caller), ...request.headers },
+        ...(request.body === undefined ? undefined : { body: request.body }),
+        signal: abortSignalOf(gone),
+        redirect: "error",
+      });
+      const said = Object.fromEntries(response.headers);
+      if (response.body === null || !said["content-type"]?.startsWith("text/event-stream"))
+        return { status: response.status, headers: said, body: await response.text() };
+      return passOn(exchange, said, readEvents(response.body));
+    },
+  };
+}
+
+async function passOn(
+  exchange: TestExchange,
+  headers: Readonly<Record<string, string>>,
+  events: AsyncIterable<EventText>,
+): Promise<Answer> {
+  const channel = exchange.stream(headers);
+  try {
+    for await (const { data, id, event } of events) {
+      channel.send(data, id, undefined, event);
+      if (!channel.ready && !exchange.gone.aborted) await reading(channel);
+    }
+  } catch (error) {
+    if (!exchange.gone.aborted) throw error;
+  }
+  return { status: 200 };
+}
+
+function reading(channel: ReturnType<TestExchange["stream"]>): Promise<void> {
+  return new Promise((resolve) => {
+    channel.onReady(resolve);
+    channel.gone.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

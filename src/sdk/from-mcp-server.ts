@@ -1,4 +1,5 @@
 import type { Source } from "../contract/index.ts";
+import { describeSource } from "../source/index.ts";
 import { MountedServer } from "./mounted-server.ts";
 import { MountedServers, type SdkServerFor } from "./mounted-servers.ts";
 import type { McpServerOptions } from "./options.ts";
@@ -17,5 +18,7 @@ export interface McpServerSource extends Source, AsyncDisposable {
  * `WORK_TIMEOUT` where it was too slow; what it answers with an error is a refusal in its own words.
  */
 export function fromMcpServer(server: SdkServer | SdkServerFor, options: McpServerOptions = {}): McpServerSource {
-  return typeof server === "function" ? new MountedServers(server, options) : new MountedServer(server, options, { scopes: [] });
+  const source = typeof server === "function" ? new MountedServers(server, options) : new MountedServer(server, options, { scopes: [] });
+  describeSource(source, "a mounted MCP server");
+  return source;
 }

@@ -140,5 +140,10 @@ export function everythingV1(): Everything {
     seen.subscribed.splice(seen.subscribed.indexOf(params.uri), 1);
     return {};
   });
-  return { server, seen, connect: (transport) => server.connect(transport) };
+  return {
+    server,
+    seen,
+    connect: (transport) => server.connect(transport),
+    log: (data) => server.sendLoggingMessage({ level: "notice", data }),
+  };
 }

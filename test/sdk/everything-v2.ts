@@ -138,5 +138,10 @@ export function everythingV2(): Everything {
     seen.subscribed.splice(seen.subscribed.indexOf(params.uri), 1);
     return {};
   });
-  return { server, seen, connect: (transport) => server.connect(transport) };
+  return {
+    server,
+    seen,
+    connect: (transport) => server.connect(transport),
+    log: (data) => server.sendLoggingMessage({ level: "notice", data }),
+  };
 }

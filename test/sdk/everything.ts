@@ -9,6 +9,8 @@ export interface Everything {
   readonly server: SdkServer;
   /** To the SDK's own transport. */
   readonly connect: (transport: InMemoryTransport) => Promise<void>;
+  /** Outside of any call. */
+  readonly log: (text: string) => Promise<void>;
   readonly seen: {
     /** Calls of `wait` that were cancelled. */
     aborted: number;

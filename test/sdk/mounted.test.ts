@@ -79,6 +79,12 @@ for (const [sdk, everything] of [
     await client.callTool("say");
     const { params } = await client.notifications.first("notifications/message");
     assert.deepEqual(params, { level: "warning", logger: "sayer", data: { said: true } });
+    const logged: unknown[] = [];
+    const mine = everything();
+    await using source = fromMcpServer(mine.server, { onLog: (...said) => void logged.push(said) });
+    await source.ready;
+    await mine.log("alone");
+    assert.deepEqual(logged, [["notice", "alone"]]);
   });
 
   it(`${sdk}: a client that cannot be asked is not asked, and the handler is told`, async () => {
@@ -162,7 +168,7 @@ for (const [sdk, everything] of [
 it("one name at two sources is an error that says what to do", async () => {
   const [one, two] = [fromMcpServer(everythingV1().server), fromMcpServer(everythingV2().server)];
   await using house = await testServer((wires) => createServer("ours", "1.0.0", { ...wires, sources: [one, two] }));
-  await assert.rejects(house.client().listTools(), { message: /prefix\(\)/ });
+  await assert.rejects(house.client().listTools(), { message: /a mounted MCP server and by a mounted MCP server.*prefix\(\)/ });
   await one[Symbol.asyncDispose]();
   await two[Symbol.asyncDispose]();
 });

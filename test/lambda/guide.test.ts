@@ -130,7 +130,7 @@ describe("the pages, followed", () => {
     );
   });
 
-  test("with its tables, a session outlives the environment it began in (the AWS SDK is the runtime's, and DynamoDB a stand-in)", async () => {
+  test("with its tables, a session outlives the environment it began in (DynamoDB is a stand-in, and the AWS SDK this repository's)", async () => {
     await using dynamo = await startDynamo();
     symlinkSync(join(root, "node_modules/@aws-sdk"), join(project.folder, "node_modules/@aws-sdk"));
     const env = {

@@ -1,5 +1,6 @@
 // What Troupe promises, each with the tests that show it. `requirements.test.ts` fails where one of them is not there.
 import { agentic } from "./agentic/requirements.ts";
+import { apptheory } from "./apptheory/requirements.ts";
 import { packet } from "./packet/requirements.ts";
 import { cluster } from "./restate/requirements.ts";
 import { theater } from "./theater/requirements.ts";
@@ -2315,4 +2316,12 @@ const specification: readonly Requirement[] = [
   },
 ];
 
-export const requirements: readonly Requirement[] = [...product, ...specification, ...agentic, ...cluster, ...packet, ...theater];
+export const requirements: readonly Requirement[] = [
+  ...product,
+  ...specification,
+  ...agentic,
+  ...apptheory,
+  ...cluster,
+  ...packet,
+  ...theater,
+];

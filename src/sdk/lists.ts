@@ -49,7 +49,7 @@ export class Lists {
         this.#listed = await readLists({ ...this.#own, capabilities }, this.#listed);
       } catch (error) {
         this.#stale = true;
-        if (this.#listed === undefined) throw faultOf(error, "Its lists");
+        if (this.#listed === undefined) throw faultOf(error, "Reading its lists");
         // What is served beside it must not go with it.
         this.#own.fault(error);
         return this.#listed;

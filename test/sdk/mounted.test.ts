@@ -216,6 +216,31 @@ it("where all servers are in use, another viewer is told to call again", async (
   assert.equal((await busy).isError, true);
 });
 
+it("of a server that closed by itself, the next call gets another where there is a factory", async () => {
+  const { make, made } = counting();
+  await using house = await serve(make, { instructions: "" });
+  const client = house.client({ principal: "ada", era: "modern", listen: false });
+  assertToolResult(await client.callTool("count"), "1");
+  await made[0]?.close();
+  assertToolResult(await client.callTool("count"), "1");
+  await using shared = await serve(make());
+  const other = shared.client();
+  assertToolResult(await other.callTool("count"), "1");
+  await made.at(-1)?.close();
+  assert.equal((await other.callTool("count")).isError, true);
+});
+
+it("a call of a client with a session asks eight times at most", async () => {
+  const { make } = counting();
+  const server = make();
+  server.registerTool("nag", {}, async () => {
+    for (;;) await server.server.listRoots();
+  });
+  await using house = await serve(server);
+  const nagged = await house.client({ answers: { roots: () => ({ roots: [] }) } }).callTool("nag");
+  assert.equal(nagged.isError, true);
+});
+
 it("a low-level server of many pages is listed as a whole", async () => {
   const server = new Server({ name: "pages", version: "1.0.0" }, { capabilities: { tools: {} } });
   server.setRequestHandler("tools/list", ({ params }) => {

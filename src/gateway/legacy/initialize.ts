@@ -10,6 +10,8 @@ import { shapeInfo } from "../server-info.ts";
 
 // What is kept of a client's own words, in characters of JSON.
 const MAX_KEPT = 16_384;
+// Most sessions have none, and there may be very many of them: they share what is empty.
+const NONE: readonly string[] = Object.freeze([]);
 
 /** The row of a new session. Throws `PARAMS`. */
 export function newSession(core: Core, request: Request, caller: Caller, posture: "meta" | undefined): SessionRow {
@@ -33,7 +35,7 @@ export function uninitialized({ settings }: Core, caller: Caller, posture: "meta
     protocol: negotiate(settings.profile, wanted),
     client: EMPTY,
     capabilities: EMPTY,
-    subscriptions: [],
+    subscriptions: NONE,
     ...(posture === undefined ? undefined : { posture }),
     createdAt: now,
     seenAt: now,
@@ -46,7 +48,7 @@ function negotiate({ revisions }: Profile, wanted: string | undefined): LegacyRe
 }
 
 function bounded(bag: Bag | undefined): Bag {
-  return bag === undefined || JSON.stringify(bag).length > MAX_KEPT ? EMPTY : bag;
+  return bag === undefined || Object.keys(bag).length === 0 || JSON.stringify(bag).length > MAX_KEPT ? EMPTY : bag;
 }
 
 /** The members of the initialize result. */

@@ -10,7 +10,16 @@ test("calls are logged with their time, and counted with their failures", async 
   const counts = new Map<string, number>();
   const lines: unknown[] = [];
   let now = 0;
-  await using server = createServer("s", "1", { middleware: [logged(() => now), counted(counts)], onError: () => undefined });
+  await using server = createServer("s", "1", {
+    middleware: [
+      logged(
+        (line) => lines.push(line),
+        () => now,
+      ),
+      counted(counts),
+    ],
+    onError: () => undefined,
+  });
   server.tools.register({ name: "works" }, () => {
     now += 5;
     return "ok";
@@ -18,11 +27,14 @@ test("calls are logged with their time, and counted with their failures", async 
   server.tools.register({ name: "fails" }, () => {
     throw new Error("no");
   });
-  await server.source.act(ana, "tools/works", {}, { onLog: (_level, data) => lines.push(data) });
+  const heard: unknown[] = [];
+  await server.source.act(ana, "tools/works", {}, { onLog: (_level, data) => heard.push(data) });
   await assert.rejects(server.source.act(ana, "tools/fails", {}, {}));
   assert.deepEqual(Object.fromEntries(counts), { "tools/works": 1, "tools/fails": 1, "tools/fails failed": 1 });
-  assert.equal(lines.length, 1);
-  assert.match(JSON.stringify(lines), /"offer":"tools\/works","requestId":"[^"]+","ms":5/);
+  const [works, fails] = lines.map((line) => JSON.stringify(line));
+  assert.match(works ?? "", /^\{"offer":"tools\/works","requestId":"[^"]+","principal":"ana","failed":false,"ms":5\}$/);
+  assert.match(fails ?? "", /^\{"offer":"tools\/fails","requestId":"[^"]+","principal":"ana","failed":true,"ms":0\}$/);
+  assert.deepEqual(heard, []);
 });
 
 test("results are kept a while, for each principal apart", async () => {

@@ -1,14 +1,17 @@
 import { refuse } from "troupe";
 import type { Middleware } from "troupe/server";
 
-/** Says how long each call took. */
-export function logged(now: () => number = Date.now): Middleware {
-  return async ({ offer, context: { log, requestId } }, next) => {
+/** Says how long each call took, for whom, and whether it failed: to a log of the server's, for `context.log` reaches clients too. */
+export function logged(say: (line: object) => void, now: () => number = Date.now): Middleware {
+  return async ({ offer, context: { requestId, viewer } }, next) => {
     const from = now();
+    let failed = true;
     try {
-      return await next();
+      const result = await next();
+      failed = false;
+      return result;
     } finally {
-      log("info", { offer, requestId, ms: now() - from });
+      say({ offer, requestId, principal: viewer.principal, failed, ms: now() - from });
     }
   };
 }

@@ -1,12 +1,12 @@
-// The profile apptheory over HTTP: what goes over the wire, and what an official client makes of it.
+// The profile apptheory over HTTP: what goes over the wire, and what official clients make of it.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Client } from "@modelcontextprotocol/sdk/client/index.js";
-import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { createGateway } from "../../src/gateway/index.ts";
 import { registry } from "../../src/source/index.ts";
 import { memorySessionStore, memoryStreamStore } from "../../src/store/index.ts";
 import { serveHttp } from "../../src/transport/index.ts";
+import { CLIENTS } from "../clients.ts";
+import { callerOf } from "../server/progress.ts";
 
 interface Served extends AsyncDisposable {
   readonly url: string;
@@ -85,22 +85,16 @@ test("what accepts JSON only gets JSON, and what accepts neither nothing", async
   assert.equal((await post("text/html")).status, 406);
 });
 
-test("an official client sees the progress it asked for", async () => {
-  await using served = await serve();
-  const client = new Client({ name: "official", version: "1" });
-  const transport = new StreamableHTTPClientTransport(new URL(served.url));
-  await client.connect(transport);
-  const steps: unknown[] = [];
-  const result = await client.callTool({ name: "long_task" }, undefined, {
-    onprogress({ progress, message }) {
-      steps.push([progress, message]);
+for (const which of CLIENTS)
+  test(`the official client ${which.sdk}, ${which.era}, sees the progress it asked for under apptheory`, async () => {
+    await using served = await serve();
+    const caller = await callerOf(which, served.url);
+    const steps: (string | undefined)[] = [];
+    const result = await caller.call("long_task", (message) => {
+      steps.push(message);
       served.goOn();
-    },
+    });
+    assert.deepEqual(steps, ["started", "done"]);
+    assert.deepEqual(result, [{ type: "text", text: "ok" }]);
+    await caller.close();
   });
-  assert.deepEqual(steps, [
-    [1, "started"],
-    [2, "done"],
-  ]);
-  assert.deepEqual(result["content"], [{ type: "text", text: "ok" }]);
-  await client.close();
-});

@@ -208,7 +208,7 @@ const properties: readonly Requirement[] = [
     id: "apptheory.properties.official",
     says: "Official clients connect, notify and see the progress they asked for",
     tests: [
-      "an official client sees the progress it asked for",
+      "the official client ${which.sdk}, ${which.era}, sees the progress it asked for under apptheory",
       `${document} what a client says after initialize, and a ping, are taken as MCP has them`,
     ],
   },

@@ -328,6 +328,20 @@ const server: readonly Requirement[] = [
       "what a handler throws is told to onError and, by name, to the log, with the run's id; refusals and aborted runs are not",
     ],
   },
+  {
+    id: "server.sdk",
+    says: "Servers of the official SDK, v1 and v2, are mounted: clients of both eras get the answers they get directly",
+    tests: [
+      "a server of SDK ${sdk}, a client of ${which.sdk}, ${which.era} › answers alike directly and ${name}",
+      "a server of SDK ${sdk}, a client of ${which.sdk}, ${which.era} › tells progress and what changes ${name}",
+      "a server of SDK ${sdk}, a client of ${which.sdk}, ${which.era} › cancels ${name}",
+      "${sdk}: what is otherwise than directly is what the guide says",
+      "one server is shared by all; of a factory each principal has its own",
+      "one that never answers: connecting, lists and calls each end in their time",
+      "servers of both SDKs fit the emitted declarations, which name neither",
+      "the guide to migrating: its code is part of the examples, which are tested",
+    ],
+  },
 ];
 
 export const apptheory: readonly Requirement[] = [...sentences, ...properties, ...later, ...server];

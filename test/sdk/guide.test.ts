@@ -45,7 +45,7 @@ const root = resolve(import.meta.dirname, "../..");
 const guide = readFileSync(join(root, "docs/guide/migrating.md"), "utf8");
 const unspaced = (code: string): string => code.replace(/\s+/g, "");
 
-test("the guide's code is part of the examples, which are tested", () => {
+test("the guide to migrating: its code is part of the examples, which are tested", () => {
   const examples = globSync("examples/migrating/*.ts", { cwd: root, exclude: ["**/*.test.ts"] });
   const texts = examples.map((file) => unspaced(readFileSync(join(root, file), "utf8")));
   const shown = Array.from(guide.matchAll(/```ts\n([\s\S]*?)\n```/g), ([, inner = ""]) => inner);
@@ -98,7 +98,7 @@ const named = {
   Viewer: (one: Viewer) => one,
 };
 
-test("each name the table maps to can be imported, and none besides", () => {
+test("the guide to migrating: each name of its table can be imported, and none besides", () => {
   const [, rest = ""] = guide.split("| SDK | here | imported |\n");
   const [table = ""] = rest.split("\n\n");
   const told = table.split("\n").flatMap((row) => Array.from((row.split("|")[3] ?? "").matchAll(/`(\w+)`/g), ([, name = ""]) => name));

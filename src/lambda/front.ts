@@ -114,7 +114,9 @@ function fetcher(
 
 /** A stream that only listens costs the function's time, and never ends where answers are whole. */
 function refuseStream({ method, headers }: Request, streams: Streams): void {
-  if (method !== "GET" || streams === "all" || headers.get("accept")?.toLowerCase().includes("text/event-stream") !== true) return;
+  if (method !== "GET" || streams === "all") return;
+  // A GET within a session listens whatever it accepts, also where it does not say.
+  if (!headers.has("mcp-session-id") && headers.get("accept")?.toLowerCase().includes("text/event-stream") !== true) return;
   if (streams === "none" || !headers.has("last-event-id"))
     throw new LambdaRefusal("NO_STREAMS", "There is no stream to listen on here: answers come with the requests they belong to.");
 }

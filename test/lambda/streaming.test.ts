@@ -158,6 +158,9 @@ describe("a stream that only listens", () => {
   const opened = async () => new Response("opened");
   const listening = changed("rest.json", { ...listen, headers: { Accept: "text/event-stream" } });
   const resuming = changed("rest.json", { ...listen, headers: { Accept: "text/event-stream", "Last-Event-ID": "7" } });
+  const vague = ["*/*", undefined].map((accept) =>
+    changed("rest.json", { ...listen, headers: { "Mcp-Session-Id": "s", ...(accept === undefined ? {} : { Accept: accept }) } }),
+  );
 
   test("is refused, since the function's time is paid for, unless it resumes or is wanted", async () => {
     const told = async (event: unknown, options: StreamingOptions = {}) => {
@@ -168,13 +171,14 @@ describe("a stream that only listens", () => {
     assert.deepEqual(await told(listening), [405, "POST, DELETE, OPTIONS"]);
     assert.deepEqual(await told(resuming), [200, undefined]);
     assert.deepEqual(await told(listening, { standaloneStreams: true }), [200, undefined]);
+    for (const event of vague) assert.deepEqual(await told(event), [405, "POST, DELETE, OPTIONS"]);
   });
 
   test("is refused in any case where answers are whole, and pages are not", async () => {
     const handler = bufferedHandler(opened);
     const page = changed("rest.json", { ...listen, headers: { Accept: "*/*" } });
-    const statuses = await Promise.all([listening, resuming, page].map(async (event) => (await handler(event)).statusCode));
-    assert.deepEqual(statuses, [405, 405, 200]);
+    const statuses = await Promise.all([listening, resuming, ...vague, page].map(async (event) => (await handler(event)).statusCode));
+    assert.deepEqual(statuses, [405, 405, 405, 405, 200]);
   });
 });
 

@@ -1,7 +1,8 @@
-import { type Bag, type Clock, EngineError, isBag, type Viewer } from "../contract/index.ts";
+import { type Bag, type Clock, isBag, type Viewer } from "../contract/index.ts";
 import { defaultAuthInfo } from "./auth-info.ts";
 import { EVERY_CAPABILITY } from "./client-requests.ts";
 import { faultOf } from "./failures.ts";
+import { inTime } from "./in-time.ts";
 import type { McpServerOptions } from "./options.ts";
 import type { SdkServer } from "./sdk-server.ts";
 import type { Wire } from "./wire.ts";
@@ -90,17 +91,9 @@ export class Conversation {
     return this.#said;
   }
 
-  async #inTime<T>(what: string, done: Promise<T>, late?: () => void): Promise<T> {
-    const { promise, reject } = Promise.withResolvers<never>();
-    const undo = this.#own.clock.after(this.#listMs, () => {
-      late?.();
-      reject(new EngineError("WORK_TIMEOUT", `The server behind this did not answer ${what} within ${this.#listMs} ms.`));
-    });
-    try {
-      return await Promise.race([done, promise]);
-    } finally {
-      undo();
-    }
+  #inTime<T>(what: string, done: Promise<T>, late?: () => void): Promise<T> {
+    const limit = { clock: this.#own.clock, ms: this.#listMs, ...(late === undefined ? undefined : { late }) };
+    return inTime(limit, `did not answer ${what}`, done);
   }
 }
 

@@ -13,6 +13,7 @@ import {
   type Viewer,
 } from "../contract/index.ts";
 import { faultOf } from "./failures.ts";
+import { inTime } from "./in-time.ts";
 import { MountedServer } from "./mounted-server.ts";
 import type { McpServerOptions } from "./options.ts";
 import type { SdkServer } from "./sdk-server.ts";
@@ -152,8 +153,12 @@ export class MountedServers implements Source, AsyncDisposable {
   }
 
   async #open(viewer: Viewer): Promise<MountedServer> {
-    const server = await this.#make(viewer);
-    return new MountedServer(server, this.#options, viewer, (this.#options.entropy ?? systemEntropy).uuid());
+    const { clock = systemClock, entropy = systemEntropy, listMs = 10_000, onFault } = this.#options;
+    const made = Promise.resolve(this.#make(viewer));
+    // Nobody meets one that comes later.
+    const late = (): void => void made.then((server) => server.close()).catch((error: unknown) => onFault?.(error));
+    const server = await inTime({ clock, ms: listMs, late }, "was not made", made);
+    return new MountedServer(server, this.#options, viewer, entropy.uuid());
   }
 
   #leave(key: string, met: Met): void {

@@ -9,7 +9,7 @@ export interface McpServerOptions {
   readonly clientCapabilities?: Bag;
   /** A call that has not ended by then is cancelled, not counting the time its client is asked. Default 60,000. */
   readonly callMs?: number;
-  /** Connecting, one page of a list, a completion. Default 10,000. */
+  /** A factory's making, connecting, one page of a list, a completion, closing. Default 10,000. */
   readonly listMs?: number;
   /** A call waits so long for what its client was asked. Default 600,000. */
   readonly askMs?: number;

@@ -197,6 +197,22 @@ it("lists that cannot be read again stay as they were", async () => {
   assert.equal(faults.length, 1);
 });
 
+it("a factory that never makes one: calls and closing end in their time, and what it makes late is closed", async () => {
+  const clock = new SimulatedClock();
+  const late = Promise.withResolvers<SdkServer>();
+  const closed = Promise.withResolvers<void>();
+  const source = fromMcpServer(() => late.promise, { clock, listMs: 100, instructions: "" });
+  const surface = assert.rejects(async () => source.surface(VIEWER), { code: "WORK_TIMEOUT", message: /was not made within 100 ms/ });
+  await clock.advance(100);
+  await surface;
+  const again = assert.rejects(async () => source.surface(VIEWER), { code: "WORK_TIMEOUT" });
+  const closing = source[Symbol.asyncDispose]();
+  await clock.advance(100);
+  await Promise.all([again, closing]);
+  late.resolve({ connect: () => Promise.reject(new Error("It was connected.")), close: async () => closed.resolve() });
+  await closed.promise;
+});
+
 it("one whose close never ends does not hold up whoever closes it", async () => {
   const { clock, source, server } = mount({}, { listMs: 100 });
   await source.ready;

@@ -36,8 +36,7 @@ export class RunningCall {
   constructor(own: RunningOptions, options: CallOptions) {
     this.#own = own;
     this.#options = options;
-    if (options.signal?.aborted === true) this.#aborted();
-    else options.signal?.addEventListener("abort", this.#aborted, { once: true });
+    options.signal?.addEventListener("abort", this.#aborted, { once: true });
   }
 
   get options(): CallOptions {

@@ -24,7 +24,7 @@ export interface Channel {
   /** Runs each time the channel turns ready again, until undone; not at once when it is ready already. */
   onReady(run: () => void): () => void;
   /** Aborted when the client is gone. */
-  readonly gone: AbortSignal;
+  readonly gone: CancelSignal;
   /** Ends the stream after what was sent. */
   close(): void;
 }

@@ -50,6 +50,10 @@ export function fingerprintOf(entries: readonly Entry[]): string {
 
 /** A list as another process showed it, by its fingerprint; empty where nobody can say what the client saw last. */
 type Shown = readonly Entry[] | string;
+type Seen = { readonly [list in keyof Lists]?: Shown };
+
+// Never changed but replaced: all who were shown the same hold the same.
+const NOTHING_SEEN: Seen = Object.freeze({});
 
 function differs(was: Shown, is: readonly Entry[]): boolean {
   if (typeof was === "string") return was !== fingerprintOf(is);
@@ -70,7 +74,7 @@ interface Subscribed extends Subject {
 export class Audience {
   readonly #host: AudienceHost;
   readonly #viewer: Viewer;
-  readonly #seen: { -readonly [list in keyof Lists]?: Shown } = {};
+  #seen = NOTHING_SEEN;
   #uris: Map<string, Subscribed> | undefined;
   #dirtyUris: Set<string> | undefined;
   #dirtyLists = false;
@@ -119,10 +123,7 @@ export class Audience {
 
   /** The client cannot be told for now; the flags stay. */
   detach(channel: Channel): void {
-    if (this.#channel !== channel) return;
-    this.#undoReady?.();
-    this.#undoReady = undefined;
-    this.#channel = undefined;
+    if (this.#channel === channel) this.#letGo();
   }
 
   stop(): void {
@@ -131,9 +132,7 @@ export class Audience {
     this.#uris = undefined;
     this.#undoWatch?.();
     this.#undoWatch = undefined;
-    this.#undoReady?.();
-    this.#undoReady = undefined;
-    this.#channel = undefined;
+    this.#letGo();
     this.#dirtyLists = false;
     this.#dirtyUris = undefined;
   }
@@ -158,7 +157,7 @@ export class Audience {
 
   /** The client was given this list: only what differs from it is worth telling. */
   saw(lists: Lists, list: keyof Lists): void {
-    this.#seen[list] = lists[list];
+    this.#see(list, lists[list]);
   }
 
   /**
@@ -168,13 +167,13 @@ export class Audience {
   sawElsewhere(list: keyof Lists, fingerprint: string): boolean {
     const was = this.#seen[list];
     if (was !== undefined && (typeof was === "string" ? was : fingerprintOf(was)) === fingerprint) return true;
-    this.#seen[list] = was === undefined ? fingerprint : "";
+    this.#see(list, was === undefined ? fingerprint : "");
     return false;
   }
 
   /** What the client saw last nobody can say any more. */
   doubt(): void {
-    for (const list of EVERY) if (this.#seen[list] !== undefined) this.#seen[list] = "";
+    for (const list of EVERY) if (this.#seen[list] !== undefined) this.#see(list, "");
   }
 
   /** Compares the lists with what the client was shown, though nothing changed. */
@@ -208,10 +207,28 @@ export class Audience {
     for (let round = 0; round < 2 && this.pending; round += 1) await (this.#flushing ?? this.#flush());
   }
 
+  #see(list: keyof Lists, shown: Shown): void {
+    if (this.#seen[list] !== shown) this.#seen = { ...this.#seen, [list]: shown };
+  }
+
   #attach(channel: Channel): void {
-    this.#undoReady?.();
+    this.#letGo();
     this.#channel = channel;
-    this.#undoReady = channel.onReady(() => this.#schedule());
+  }
+
+  #letGo(): void {
+    this.#undoReady?.();
+    this.#undoReady = undefined;
+    this.#channel = undefined;
+  }
+
+  /** There is something to tell: once the client reads. Nobody waits for the channel of a client that is idle. */
+  #waitFor(channel: Channel): void {
+    this.#undoReady ??= channel.onReady(() => {
+      this.#undoReady?.();
+      this.#undoReady = undefined;
+      this.#schedule();
+    });
   }
 
   #watch(uri: string, subscribed: Subscribed): void {
@@ -232,11 +249,13 @@ export class Audience {
 
   // All that changes in one round of the event loop is told once.
   #schedule(): void {
-    if (this.#scheduled || this.#channel?.ready !== true || !this.pending) return;
+    if (this.#scheduled || this.#channel === undefined || !this.pending) return;
+    if (!this.#channel.ready) return this.#waitFor(this.#channel);
     this.#scheduled = true;
     soon(() => {
       this.#scheduled = false;
-      if (this.#channel?.ready === true && this.#flushing === undefined) void this.#flush();
+      if (this.#channel?.ready !== true) this.#schedule();
+      else if (this.#flushing === undefined) void this.#flush();
     });
   }
 
@@ -297,10 +316,10 @@ export class Audience {
     const lists = listed(surface, postureFor(surface, this.#host.posture));
     const changed = new Set<ListName>();
     for (const list of EVERY) {
-      const [was, is] = [this.#seen[list], lists[list]];
-      if (was !== undefined && differs(was, is)) changed.add(noticeOf(list));
-      this.#seen[list] = is;
+      const was = this.#seen[list];
+      if (was !== undefined && differs(was, lists[list])) changed.add(noticeOf(list));
     }
+    this.#seen = lists;
     for (const list of changed) if (this.#host.wanted.includes(list)) this.#host.listChanged(list);
   }
 }

@@ -9,12 +9,18 @@ import { Pages } from "./pages.ts";
 import { rateLimiter } from "./rate-limit.ts";
 import { Work } from "./work.ts";
 
+/** What stays open until its client or a drain ends it. */
+export interface Lasting {
+  /** By the server's own decision. */
+  finish(): void;
+}
+
 /** What both eras share: the way every request goes, and the count of what runs. */
 export interface Core {
   readonly settings: Settings;
   readonly work: Work;
-  /** What stays open until the client or a drain ends it: listen requests, standalone streams. */
-  readonly open: Set<() => void>;
+  /** Listen requests, standalone streams. */
+  readonly open: Set<Lasting>;
   /** Connections, each by what lets go of it: nothing that waits for its client waits any longer. */
   readonly connections: Set<() => void>;
   /**

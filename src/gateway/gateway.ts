@@ -19,7 +19,7 @@ export function createGateway(options: GatewayOptions): Gateway {
 
   const drain = async (graceMs: number): Promise<void> => {
     core.work.close();
-    for (const finish of core.open) finish();
+    for (const one of core.open) one.finish();
     await core.work.idle(settings.clock, graceMs);
   };
 

@@ -1,4 +1,4 @@
-import type { Answer, Channel, Connection, Entropy, Exchange, Gateway } from "../contract/index.ts";
+import type { Answer, CancelSignal, Channel, Connection, Entropy, Exchange, Gateway } from "../contract/index.ts";
 import { refusal } from "../gateway/index.ts";
 
 /** Where a stream was asked for, as its client wrote it. */
@@ -96,7 +96,7 @@ class Messages implements Channel {
     return this.#stream.ready;
   }
 
-  get gone(): AbortSignal {
+  get gone(): CancelSignal {
     return this.#stream.gone;
   }
 

@@ -5,6 +5,7 @@ import type { Settings } from "../options.ts";
 import { FarWay } from "./far-way.ts";
 import { Following } from "./following.ts";
 import { nodeIn } from "./node-mark.ts";
+import type { StreamOwner } from "./open-stream.ts";
 import type { Session } from "./session.ts";
 
 /** Asked: send on a reply that runs there; say when it grows. */
@@ -32,13 +33,15 @@ export class FarReplies {
   }
 
   /** The rest of a reply that runs at another node. Settles when what there is was sent; at its end the channel is closed. */
-  async follow(session: Session, stream: string, last: string, open: (left: () => void) => Channel): Promise<void> {
+  async follow(session: Session, stream: string, last: string, open: (owner: StreamOwner) => Channel): Promise<void> {
     const { streams, log, clock } = this.#settings;
     const failed = (error: unknown): void => log("error", { event: "replay-failed", ...inLog(error) });
     const key = keyOf(session.row.id, stream);
     let following: Following | undefined;
-    const channel = open(() => {
-      if (this.#followed.get(key) === following) this.#followed.delete(key);
+    const channel = open({
+      left: () => {
+        if (this.#followed.get(key) === following) this.#followed.delete(key);
+      },
     });
     if (channel.gone.aborted) return;
     this.#followed.get(key)?.close();

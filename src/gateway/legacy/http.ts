@@ -226,10 +226,7 @@ export class LegacyHttp {
       session.standalone?.close();
       return this.#stream(session, exchange);
     };
-    const channel = new OpenStream(this.#core, opened, (stream) => {
-      if (session.standalone === stream) session.standalone = undefined;
-      session.told?.detach(stream);
-    });
+    const channel = new OpenStream(this.#core, opened, session);
     if (this.#core.settings.profile.primesStandalone && has(session.revision, "primedStreams")) await this.#prime(session, channel);
     await session.listen(channel, exchange.caller);
     // Of two nodes that the client went to at once, the row names one.
@@ -252,7 +249,7 @@ export class LegacyHttp {
         session,
         name,
         last,
-        (left) => new OpenStream(this.#core, () => this.#stream(session, exchange), left),
+        (owner) => new OpenStream(this.#core, () => this.#stream(session, exchange), owner),
       );
       return { status: 200, open: true };
     }

@@ -1,29 +1,35 @@
-import type { Channel } from "../../contract/index.ts";
-import type { Core } from "../core.ts";
+import type { CancelSignal, Channel } from "../../contract/index.ts";
+import type { Core, Lasting } from "../core.ts";
 import { Fault } from "../errors.ts";
 
+/** Whoever feeds a stream. */
+export interface StreamOwner {
+  /** Runs once, whoever ended it. */
+  left(stream: Channel): void;
+}
+
 /** An event stream that stays open until its client, a drain or another stream ends it; counted as long. */
-export class OpenStream implements Channel {
+export class OpenStream implements Channel, Lasting {
   readonly #core: Core;
   readonly #channel: Channel;
-  readonly #left: (stream: OpenStream) => void;
+  readonly #owner: StreamOwner;
 
-  /** `open` begins it. Throws `BUSY` before that. `left` runs once, whoever ended it. */
-  constructor(core: Core, open: () => Channel, left: (stream: OpenStream) => void) {
+  /** `open` begins it. Throws `BUSY` before that. */
+  constructor(core: Core, open: () => Channel, owner: StreamOwner) {
     if (core.open.size >= core.settings.limits.listens) throw new Fault("BUSY", "Too many streams are open; close one first.");
     this.#core = core;
     this.#channel = open();
-    this.#left = left;
-    core.open.add(this.#close);
+    this.#owner = owner;
+    core.open.add(this);
     if (this.gone.aborted) this.#leave();
-    else this.gone.addEventListener("abort", this.#leave, { once: true });
+    else this.gone.addEventListener("abort", () => this.#leave(), { once: true });
   }
 
   get ready(): boolean {
     return this.#channel.ready;
   }
 
-  get gone(): AbortSignal {
+  get gone(): CancelSignal {
     return this.#channel.gone;
   }
 
@@ -36,16 +42,16 @@ export class OpenStream implements Channel {
   }
 
   close(): void {
-    this.#close();
-  }
-
-  readonly #close = (): void => {
     this.#channel.close();
     this.#leave();
-  };
+  }
+
+  finish(): void {
+    this.close();
+  }
 
   // A stream that the server ends is not "gone": that is said of clients only.
-  readonly #leave = (): void => {
-    if (this.#core.open.delete(this.#close)) this.#left(this);
-  };
+  #leave(): void {
+    if (this.#core.open.delete(this)) this.#owner.left(this);
+  }
 }

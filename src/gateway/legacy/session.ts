@@ -25,6 +25,7 @@ import { has, isLegacyRevision, LATEST_LEGACY, type LegacyRevision } from "../re
 import { InFlight } from "../running.ts";
 import { ClientRequests } from "./client-requests.ts";
 import type { Nodes } from "./nodes.ts";
+import type { StreamOwner } from "./open-stream.ts";
 import { Paced } from "./paced.ts";
 import type { ResumableStream } from "./resumable-stream.ts";
 
@@ -48,7 +49,7 @@ interface Begun {
  * process serves it. There may be very many that do nothing, so whatever a session
  * does not need while it is idle is made when it is needed.
  */
-export class Session implements AudienceHost {
+export class Session implements AudienceHost, StreamOwner {
   row: SessionRow;
   /** False until `notifications/initialized`: before it nothing is told (C8). */
   ready: boolean;
@@ -183,6 +184,11 @@ export class Session implements AudienceHost {
     if (this.#audience !== audience) return audience.stop();
     // Shown by a process that is no more: whether it still holds nobody can say, so the client is told to ask.
     for (const list of unknown) this.listChanged(list);
+  }
+
+  left(stream: Channel): void {
+    if (this.standalone === stream) this.standalone = undefined;
+    this.#audience?.detach(stream);
   }
 
   #tell(method: string, params?: Bag): void {

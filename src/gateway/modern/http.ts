@@ -1,4 +1,4 @@
-import type { Answer, Bag, Exchange, Source } from "../../contract/index.ts";
+import type { Answer, Bag, Channel, Exchange, Source } from "../../contract/index.ts";
 import type { Aside } from "../aside.ts";
 import type { Core } from "../core.ts";
 import { faultOf } from "../errors.ts";
@@ -39,17 +39,13 @@ export function modernNotification(core: Core, exchange: Exchange, _notification
   return { status: 202 };
 }
 
+const close = (channel: Channel): void => channel.close();
+
 async function subscribe(core: Core, source: Source, exchange: Exchange, request: Request): Promise<Answer> {
   openRequest(core, request, headersOf(core, exchange));
-  const made = await listen(core, {
-    request,
-    caller: exchange.caller,
-    source,
-    open: () => exchange.stream(),
-    ended: () => exchange.stream().close(),
-  });
-  if (exchange.gone.aborted) made.cancel();
-  else exchange.gone.addEventListener("abort", () => made.cancel(), { once: true });
+  const made = await listen(core, { request, caller: exchange.caller, source, open: () => exchange.stream(), ended: close });
+  // Of the channel, not the exchange: that is of no more use.
+  made.heed(exchange.stream().gone);
   return { status: 200, open: true };
 }
 

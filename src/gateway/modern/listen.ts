@@ -1,6 +1,7 @@
-import type { Bag, Caller, Channel, Json, ListName, Source } from "../../contract/index.ts";
+import type { Bag, CancelSignal, Caller, Channel, Json, ListName, Log, Source } from "../../contract/index.ts";
+import type { Posture } from "../../source/index.ts";
 import { Audience, type AudienceHost } from "../audience.ts";
-import { viewerOf, type Core } from "../core.ts";
+import { viewerOf, type Core, type Lasting } from "../core.ts";
 import { Fault, inLog } from "../errors.ts";
 import { bagIn, isArray } from "../json.ts";
 import { notificationText, type Request, type RequestId } from "../json-rpc.ts";
@@ -18,13 +19,70 @@ const FILTERS = [
 ] as const;
 
 /** One open `subscriptions/listen`: acknowledged first, then notices of what was asked for and of nothing else (C8). */
-export interface Listen {
+export class Listen implements AudienceHost, Lasting {
   readonly id: RequestId;
   readonly audience: Audience;
+  readonly source: Source;
+  readonly posture: Posture;
+  readonly wanted: readonly ListName[];
+  readonly #core: Core;
+  #ended: ((channel: Channel) => void) | undefined;
+  #channel: Channel | undefined;
+
+  constructor(core: Core, { request, caller, source }: ListenOptions, wanted: readonly ListName[]) {
+    this.#core = core;
+    this.id = request.id;
+    this.source = source;
+    this.posture = postureOf(core, caller);
+    this.wanted = wanted;
+    this.audience = new Audience(this, viewerOf(caller, undefined));
+  }
+
+  get log(): Log {
+    return this.#core.settings.log;
+  }
+
+  /** From now on it counts. */
+  begin(channel: Channel, ended: (channel: Channel) => void): void {
+    this.#channel = channel;
+    this.#ended = ended;
+    this.#core.open.add(this);
+  }
+
+  tell(method: string, params: Bag): void {
+    this.#channel?.send(notificationText(method, { _meta: { [SUBSCRIPTION_META]: this.id }, ...params }));
+  }
+
+  listChanged(list: ListName): void {
+    this.tell(`notifications/${list}/list_changed`, {});
+  }
+
+  updated(uri: string): void {
+    this.tell("notifications/resources/updated", { uri });
+  }
+
   /** Gracefully: the request gets its result. */
-  readonly finish: () => void;
+  finish(): void {
+    const meta = { [SUBSCRIPTION_META]: this.id, ...serverMeta(this.#core) };
+    this.#channel?.send(wholeText(modernReply(this.id, { members: "" }, "complete", "", meta)));
+    this.cancel();
+  }
+
+  /** Cancelled with it. */
+  heed(gone: CancelSignal): void {
+    if (gone.aborted) this.cancel();
+    else gone.addEventListener("abort", () => this.cancel(), { once: true });
+  }
+
   /** The client cancelled or is gone. */
-  readonly cancel: () => void;
+  cancel(): void {
+    const [channel, ended] = [this.#channel, this.#ended];
+    if (channel === undefined) return;
+    this.#channel = this.#ended = undefined;
+    this.audience.stop();
+    this.#core.open.delete(this);
+    ended?.(channel);
+  }
 }
 
 export interface ListenOptions {
@@ -33,11 +91,13 @@ export interface ListenOptions {
   readonly source: Source;
   /** Made once everything about the request is known to be right. */
   readonly open: () => Channel;
-  readonly ended: (listen: Listen) => void;
+  /** Whoever ended it. */
+  readonly ended: (channel: Channel) => void;
 }
 
 /** Throws a `Fault` before anything is sent. */
-export async function listen(core: Core, { request, caller, source, open, ended }: ListenOptions): Promise<Listen> {
+export async function listen(core: Core, options: ListenOptions): Promise<Listen> {
+  const { request, caller, source, open, ended } = options;
   core.admit();
   core.limit(caller);
   if (core.open.size >= core.settings.limits.listens) throw new Fault("BUSY", "Too many streams are open; close one first.");
@@ -45,53 +105,29 @@ export async function listen(core: Core, { request, caller, source, open, ended 
   if (filter === undefined) throw new Fault("PARAMS", "subscriptions/listen needs notifications: what to be told of.");
   const wanted = FILTERS.filter(([member]) => filter[member] === true);
   const uris = await honoured(core, filter, caller, source);
-  let channel: Channel | undefined;
-  const tell = (method: string, params: Bag): void =>
-    channel?.send(notificationText(method, { _meta: { [SUBSCRIPTION_META]: request.id }, ...params }));
-  const host: AudienceHost = {
-    source,
-    posture: postureOf(core, caller),
-    wanted: wanted.map(([, list]): ListName => list),
-    log: core.settings.log,
-    listChanged: (list) => tell(`notifications/${list}/list_changed`, {}),
-    updated: (uri) => tell("notifications/resources/updated", { uri }),
-  };
-  const audience = new Audience(host, viewerOf(caller, undefined));
-  for (const [uri, target] of uris) audience.subscribe(uri, target);
+  const made = new Listen(
+    core,
+    options,
+    wanted.map(([, list]): ListName => list),
+  );
+  for (const [uri, target] of uris) made.audience.subscribe(uri, target);
   // Whoever acts after the acknowledgement is told: what a change is told from is known before it.
-  await audience.listen();
+  await made.audience.listen();
+  let channel: Channel;
   try {
     channel = open();
   } catch (error) {
-    audience.stop();
+    made.audience.stop();
     throw error;
   }
-  let over = false;
-  const end = (): void => {
-    if (over) return;
-    over = true;
-    audience.stop();
-    core.open.delete(made.finish);
-    ended(made);
-  };
-  const made: Listen = {
-    id: request.id,
-    audience,
-    finish: () => {
-      const meta = { [SUBSCRIPTION_META]: request.id, ...serverMeta(core) };
-      if (!over) channel?.send(wholeText(modernReply(request.id, { members: "" }, "complete", "", meta)));
-      end();
-    },
-    cancel: end,
-  };
-  core.open.add(made.finish);
-  tell("notifications/subscriptions/acknowledged", {
+  made.begin(channel, ended);
+  made.tell("notifications/subscriptions/acknowledged", {
     notifications: {
       ...Object.fromEntries(wanted.map(([member]) => [member, true])),
       ...(filter["resourceSubscriptions"] === undefined ? undefined : { resourceSubscriptions: [...uris.keys()] }),
     },
   });
-  audience.start(channel).catch((error: unknown) => core.settings.log("error", { event: "listen-failed", ...inLog(error) }));
+  made.audience.start(channel).catch((error: unknown) => core.settings.log("error", { event: "listen-failed", ...inLog(error) }));
   return made;
 }
 

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { Channel, Clock } from "../contract/index.ts";
+import { Cancellation, type CancelSignal, type Channel, type Clock } from "../contract/index.ts";
 import type { OpenStream } from "./open-streams.ts";
 import { type DropReason, Outlet, type OutletLimits, type Sink } from "./outlet.ts";
 
@@ -37,14 +37,13 @@ function chunkOf(text: string, eventId?: string, retryMs?: number, event?: strin
   return lastFrame;
 }
 
-export interface ResponseStreamOptions {
-  readonly response: ServerResponse;
-  /** False for HTTP/1.0, which knows no chunks. */
-  readonly chunked: boolean;
+/** What the streams of one door share: there may be very many that do nothing. */
+export interface StreamDoor {
   readonly limits: OutletLimits;
   readonly clock: Clock;
   readonly onDrop: (reason: DropReason) => void;
-  readonly onEnd: () => void;
+  /** Its response is over, whoever ended it. */
+  readonly onEnd: (stream: OpenStream, response: ServerResponse) => void;
 }
 
 /**
@@ -54,28 +53,24 @@ export interface ResponseStreamOptions {
  */
 export class EventStream implements Channel, OpenStream {
   readonly #response: ServerResponse;
+  readonly #door: StreamDoor;
   readonly #outlet: Outlet;
   readonly #chunked: boolean;
-  readonly #gone = new AbortController();
+  readonly #gone = new Cancellation();
   #ended = false;
 
-  constructor({ response, chunked, limits, clock, onDrop, onEnd }: ResponseStreamOptions) {
+  /** The response is open. `chunked`: false for HTTP/1.0, which knows no chunks. */
+  constructor(response: ServerResponse, chunked: boolean, door: StreamDoor) {
     this.#response = response;
+    this.#door = door;
     this.#chunked = chunked;
-    this.#outlet = new Outlet(sinkOf(response), limits, clock, onDrop);
-    const closed = (): void => {
-      const finished = this.#ended && response.writableFinished;
-      this.#ended = true;
-      this.#outlet.end();
-      onEnd();
-      if (!finished) this.#gone.abort();
-    };
-    if (response.closed) closed();
-    else response.once("close", closed);
+    this.#outlet = new Outlet(new ResponseSink(response), door.limits, door.clock, door.onDrop);
+    // Not `once`, which holds three times as much: it is emitted once.
+    response.on("close", () => this.#closed());
   }
 
-  get gone(): AbortSignal {
-    return this.#gone.signal;
+  get gone(): CancelSignal {
+    return this.#gone;
   }
 
   get ready(): boolean {
@@ -114,15 +109,38 @@ export class EventStream implements Channel, OpenStream {
     this.close();
     this.#gone.abort();
   }
+
+  #closed(): void {
+    const finished = this.#ended && this.#response.writableFinished;
+    this.#ended = true;
+    this.#outlet.end();
+    this.#door.onEnd(this, this.#response);
+    if (!finished) this.#gone.abort();
+  }
 }
 
 /** The way out of a response whose head has been sent. */
-export function sinkOf(response: ServerResponse): Sink {
+export class ResponseSink implements Sink {
+  readonly #response: ServerResponse;
+
+  constructor(response: ServerResponse) {
+    this.#response = response;
+  }
+
+  write(data: string | Uint8Array, flushed: () => void): void {
+    this.#out.write(data, flushed);
+  }
+
+  queued(): number {
+    return this.#out.writableLength;
+  }
+
+  destroy(): void {
+    this.#response.destroy();
+  }
+
   // A pipelined response has no socket until those before it have ended.
-  const out = (): Socket | ServerResponse => response.socket ?? response;
-  return {
-    write: (data, flushed) => void out().write(data, flushed),
-    queued: () => out().writableLength,
-    destroy: () => void response.destroy(),
-  };
+  get #out(): Socket | ServerResponse {
+    return this.#response.socket ?? this.#response;
+  }
 }

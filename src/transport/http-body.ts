@@ -2,6 +2,9 @@ import { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 
 const EMPTY = Buffer.alloc(0);
+// More than any body; a number that takes no memory of its own.
+const MOST = 2 ** 31 - 1;
+const NO_HEADERS = Object.freeze({});
 
 type Reader = (body: Uint8Array | "too-large") => void;
 
@@ -11,9 +14,9 @@ type Reader = (body: Uint8Array | "too-large") => void;
  * what nobody asks for is dropped. It reads as a stream that has no data.
  */
 export class BodyRequest extends IncomingMessage {
-  #limit = Infinity;
+  #limit = MOST;
   #reader: Reader | undefined;
-  #pieces: Buffer[] = [];
+  #pieces: Buffer[] | undefined;
   #size = 0;
   #ended = false;
   #dropping = false;
@@ -38,9 +41,9 @@ export class BodyRequest extends IncomingMessage {
   }
 
   /** What is still to come is thrown away, and counted. */
-  throwAway(onDropped: (bytes: number) => void, onEnd: () => void): void {
+  throwAway(onDropped?: (bytes: number) => void, onEnd?: () => void): void {
     this.#discard();
-    if (this.#ended) return onEnd();
+    if (this.#ended) return onEnd?.();
     this.#onDropped = onDropped;
     this.#onEnd = onEnd;
   }
@@ -50,12 +53,19 @@ export class BodyRequest extends IncomingMessage {
     this.#limit = limit;
   }
 
+  /** Nobody asks any more what it said, while its answer goes on: headers may be long, tokens above all. */
+  forget(): void {
+    this.rawHeaders = [];
+    this.headers = NO_HEADERS;
+  }
+
   override push(chunk: Buffer | null): boolean {
     if (chunk === null) this.#end();
     else if (this.#dropping) this.#onDropped?.(chunk.length);
     else {
       this.#size += chunk.length;
       if (this.#size > this.#limit) this.#refuse(this.#reader);
+      else if (this.#pieces === undefined) this.#pieces = [chunk];
       else this.#pieces.push(chunk);
     }
     return true;
@@ -77,13 +87,14 @@ export class BodyRequest extends IncomingMessage {
   #discard(): void {
     this.#dropping = true;
     this.#reader = undefined;
-    this.#pieces = [];
+    this.#pieces = undefined;
   }
 
   #body(): Uint8Array {
     const pieces = this.#pieces;
-    this.#pieces = [];
+    this.#pieces = undefined;
+    if (pieces === undefined) return EMPTY;
     const [only = EMPTY] = pieces;
-    return pieces.length <= 1 ? only : Buffer.concat(pieces, this.#size);
+    return pieces.length === 1 ? only : Buffer.concat(pieces, this.#size);
   }
 }

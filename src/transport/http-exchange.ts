@@ -36,8 +36,8 @@ export class HttpExchange implements DoorRequest {
   readonly #checked: boolean;
   readonly #open: ExchangeParts["open"];
   #stream: Channel | undefined;
-  #answered = false;
-  #expired = false;
+  /** Where the token that opened the stream expires. */
+  expiry: Expiry | undefined;
   #gone: Gone | undefined;
 
   constructor(parts: ExchangeParts) {
@@ -62,22 +62,6 @@ export class HttpExchange implements DoorRequest {
     return this.#stream;
   }
 
-  /** The token that opened the stream has expired. */
-  get expired(): boolean {
-    return this.#expired;
-  }
-
-  /** The handler is done; whether the stream stays open is the caller's to say. */
-  answered(): void {
-    this.#answered = true;
-  }
-
-  /** An open stream ends; one on which an answer is still due ends with the answer. */
-  expire(stream: OpenStream): void {
-    this.#expired = true;
-    if (this.#answered) stream.evict();
-  }
-
   stream(headers?: Readonly<Record<string, string>>): Channel {
     return (this.#stream ??= this.#open(this, "events", headers));
   }
@@ -88,6 +72,28 @@ export class HttpExchange implements DoorRequest {
 
   get gone(): CancelSignal {
     return (this.#gone ??= new Gone(this.response));
+  }
+}
+
+/** A token that expires opens nothing more: a stream ends, or ends with its answer where that is still due. */
+export class Expiry {
+  readonly #stream: OpenStream;
+  #answered = false;
+  #over = false;
+
+  constructor(stream: OpenStream) {
+    this.#stream = stream;
+  }
+
+  /** The handler is done. True: the token was over before. */
+  answered(): boolean {
+    this.#answered = true;
+    return this.#over;
+  }
+
+  expire(): void {
+    this.#over = true;
+    if (this.#answered) this.#stream.evict();
   }
 }
 

@@ -4,11 +4,11 @@ import type { Answer, Caller, Channel, Clock, Log } from "../contract/index.ts";
 import { refusal } from "../gateway/index.ts";
 import { isLoopback } from "./address.ts";
 import { type Authenticator, type ChallengeContext, type Verdict, refuseToken } from "./auth/index.ts";
-import { EventStream, type ResponseStreamOptions } from "./event-stream.ts";
+import { EventStream, type StreamDoor } from "./event-stream.ts";
 import { refuseUpload, writeAnswer } from "./http-answer.ts";
 import type { BodyRequest } from "./http-body.ts";
 import { allowOrigin, preflight } from "./http-cors.ts";
-import { type Framing, HttpExchange } from "./http-exchange.ts";
+import { Expiry, type Framing, HttpExchange } from "./http-exchange.ts";
 import type { HttpGuard } from "./http-guard.ts";
 import { pathOf, refuseHead } from "./http-head.ts";
 import { HeaderList } from "./http-headers.ts";
@@ -16,7 +16,7 @@ import { accepts, acceptsReply, isJson } from "./http-media.ts";
 import type { HttpLimits } from "./http-options.ts";
 import type { Route, Routes } from "./http-routes.ts";
 import { lineStream } from "./line-stream.ts";
-import type { OpenStreams } from "./open-streams.ts";
+import type { OpenStream, OpenStreams } from "./open-streams.ts";
 
 const LINGER_MS = 1_000;
 
@@ -38,6 +38,8 @@ export interface FaceOptions {
   readonly log: Log | undefined;
 }
 
+const ANYBODY: Verdict = { caller: { scopes: Object.freeze([]) } };
+
 /** A request on its way from its head to its body. */
 interface Arrival {
   readonly request: BodyRequest;
@@ -58,12 +60,27 @@ interface Arrival {
 export class HttpFace {
   readonly #options: FaceOptions;
   readonly #busy = new WeakSet<Socket>();
+  readonly #door: StreamDoor;
+  /** Of the streams whose tokens expire: the undo of that. */
+  readonly #expiries = new Map<OpenStream, () => void>();
   #running = 0;
   #closing = false;
   #onIdle: (() => void) | undefined;
 
   constructor(options: FaceOptions) {
     this.#options = options;
+    const { streams, limits, clock, log } = options;
+    this.#door = {
+      limits,
+      clock,
+      onDrop: (reason) => log?.("warning", { event: "client-dropped", door: "http", reason }),
+      onEnd: (stream, response) => {
+        streams.remove(stream);
+        this.#busy.delete(response.req.socket);
+        this.#expiries.get(stream)?.();
+        this.#expiries.delete(stream);
+      },
+    };
   }
 
   get closing(): boolean {
@@ -111,7 +128,7 @@ export class HttpFace {
     }
     const arrival = { request, response, headers, path, query: url.slice(path.length + 1), route, expects };
     const { auth } = this.#options;
-    if (auth === undefined || !route.guarded) return this.#admitted(arrival, { caller: { scopes: [] } });
+    if (auth === undefined || !route.guarded) return this.#admitted(arrival, ANYBODY);
     // While the token is looked at, the body may come already.
     request.hold(this.#options.limits.bodyBytes);
     const verdict = auth.check(headers.get("authorization"), this.#options.resource);
@@ -142,7 +159,11 @@ export class HttpFace {
       }
       if (!post && !admits.events) return this.#refuse(request, response, refusal("NOT_ACCEPTABLE", "Send Accept: text/event-stream."));
     }
-    if (!post) return this.#dispatch(arrival, verdict, undefined);
+    if (!post) {
+      // Nobody reads what a GET brings along.
+      request.throwAway();
+      return this.#dispatch(arrival, verdict, undefined);
+    }
     if (route.mcp && !isJson(headers.get("content-type") ?? "")) {
       return this.#refuse(request, response, refusal("MEDIA_TYPE", "Send Content-Type: application/json."));
     }
@@ -198,15 +219,16 @@ export class HttpFace {
 
   #finish(exchange: HttpExchange, answer: Answer): void {
     this.#ran();
-    const { opened, response } = exchange;
+    const { opened, request, response } = exchange;
     if (opened !== undefined) {
       const { body } = answer;
       if (body !== undefined) opened.send(textOf(body));
-      exchange.answered();
-      if (answer.open !== true || exchange.expired) opened.close();
+      const expired = exchange.expiry?.answered() === true;
+      if (answer.open !== true || expired) opened.close();
+      else request.forget();
       return;
     }
-    this.#busy.delete(exchange.request.socket);
+    this.#busy.delete(request.socket);
     if (response.destroyed) return;
     writeAnswer(response, this.#dressed(answer));
     this.#watch(response);
@@ -255,12 +277,12 @@ export class HttpFace {
     given: Readonly<Record<string, string>> | undefined,
     expiresAt: number | undefined,
   ): Channel {
-    const { streams, limits, clock, log } = this.#options;
+    const { streams, clock, log } = this.#options;
     const { caller, request, response } = exchange;
     if (response.destroyed || response.headersSent) return DEAD;
     const unbounded = caller.principal === undefined && (caller.peer === undefined || isLoopback(caller.peer));
-    const leave = streams.admit(caller, unbounded);
-    if (leave === undefined) {
+    const seat = streams.admit(caller, unbounded);
+    if (seat === undefined) {
       log?.("warning", { event: "stream-refused", door: "http", reason: "streams" });
       writeAnswer(response, refusal("BUSY", "Too many streams are open: close one.", { "retry-after": "5" }));
       return DEAD;
@@ -271,22 +293,15 @@ export class HttpFace {
     for (const name in given) head.push(name, given[name] ?? "");
     response.writeHead(200, head);
     response.flushHeaders();
-    const undo = [leave, () => void this.#busy.delete(request.socket)];
-    const how: ResponseStreamOptions = {
-      response,
-      chunked,
-      limits,
-      clock,
-      onDrop: (reason) => log?.("warning", { event: "client-dropped", door: "http", reason }),
-      onEnd: () => {
-        for (const one of undo.splice(0)) one();
-      },
-    };
-    const stream = framing === "events" ? new EventStream(how) : lineStream(how);
-    undo.push(streams.add(stream));
+    const stream = framing === "events" ? new EventStream(response, chunked, this.#door) : lineStream(response, chunked, this.#door);
+    streams.add(stream, seat);
     if (expiresAt !== undefined) {
-      // A token that has expired opens nothing more; what it had begun is answered.
-      undo.push(clock.after(expiresAt - clock.now(), () => exchange.expire(stream)));
+      const expiry = new Expiry(stream);
+      exchange.expiry = expiry;
+      this.#expiries.set(
+        stream,
+        clock.after(expiresAt - clock.now(), () => expiry.expire()),
+      );
     }
     return stream;
   }
@@ -296,10 +311,7 @@ export class HttpFace {
     const length = request.headers["content-length"];
     const uploads =
       request.headers["transfer-encoding"] !== undefined || (length !== undefined && Number(length) > this.#options.limits.bodyBytes);
-    request.throwAway(
-      () => {},
-      () => {},
-    );
+    request.throwAway();
     if (uploads && answer.body !== undefined) refuseUpload(request, response, answer, LINGER_MS, this.#options.clock);
     else writeAnswer(response, answer);
   }

@@ -4,6 +4,7 @@ import { fakeGateway, textOf, type FakeOptions } from "../../test/transport/fake
 import { head, post, rawSocket } from "../../test/transport/raw-socket.ts";
 import { eventually } from "../../test/transport/settle.ts";
 import type { Channel, Exchange, Json } from "../contract/index.ts";
+import { HttpExchange } from "./http-exchange.ts";
 import { serveHttp } from "./http.ts";
 import type { HttpOptions } from "./http-options.ts";
 
@@ -368,6 +369,24 @@ describe("event streams", () => {
     server.channels[0]?.send("{}");
     server.channels[0]?.close();
     assert.match(await client.closed(), /\r\n\r\ndata: \{\}\n\n$/);
+  });
+
+  it("keep neither head nor body of the request that opened them", async () => {
+    await using server = await serveStreams();
+    await using client = await rawSocket(server.port);
+    const lines = ["Host: localhost", "Accept: text/event-stream", "X-Long: 1", "Transfer-Encoding: chunked"];
+    client.write(head("GET /mcp HTTP/1.1", ...lines));
+    await client.until("\r\n\r\n");
+    client.write(`10000\r\n${"x".repeat(0x10000)}\r\n`.repeat(16));
+    client.write("0\r\n\r\n");
+    const [exchange] = server.gateway.exchanges;
+    assert.ok(exchange instanceof HttpExchange);
+    const { request } = exchange;
+    await eventually(() => request.complete);
+    assert.deepEqual([request.rawHeaders, { ...request.headers }], [[], {}]);
+    let kept: unknown;
+    request.readBody(Infinity, (body) => (kept = body.length));
+    assert.equal(kept, 0);
   });
 
   it("tell their owner when the client has gone", async () => {

@@ -109,19 +109,20 @@ export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
   // node:http takes a connection that has never sent a request for a busy one.
   const silent = new Set<Socket>();
   const peers = new Peers(limits.connectionsPerPeer);
+  // One function for all: a closure for each would be a tenth of what an idle connection holds.
+  const left = function (this: Socket): void {
+    silent.delete(this);
+    peers.leave(this);
+  };
   server.on("drop", () => log?.("warning", { event: "connection-refused", door: "http", reason: "connections" }));
   server.on("connection", (socket: Socket) => {
-    const leave = peers.enter(socket.remoteAddress);
-    if (leave === undefined) {
+    if (!peers.enter(socket)) {
       log?.("warning", { event: "connection-refused", door: "http", reason: "connections-per-peer" });
       socket.destroy();
       return;
     }
     silent.add(socket);
-    socket.once("close", () => {
-      silent.delete(socket);
-      leave();
-    });
+    socket.on("close", left);
   });
   server.on("request", (request, response) => {
     silent.delete(request.socket);

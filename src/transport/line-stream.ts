@@ -1,5 +1,6 @@
+import type { ServerResponse } from "node:http";
 import type { Channel } from "../contract/index.ts";
-import { asChunk, type ResponseStreamOptions, sinkOf } from "./event-stream.ts";
+import { asChunk, ResponseSink, type StreamDoor } from "./event-stream.ts";
 import { LineChannel } from "./line-channel.ts";
 import type { OpenStream } from "./open-streams.ts";
 
@@ -7,28 +8,28 @@ import type { OpenStream } from "./open-streams.ts";
  * A response as lines of JSON, each written as soon as it is sent. The head must
  * have been sent. Nothing keeps it alive: not every reader passes over an empty line.
  */
-export function lineStream({ response, chunked, limits, clock, onDrop, onEnd }: ResponseStreamOptions): Channel & OpenStream {
-  const sink = sinkOf(response);
+export function lineStream(response: ServerResponse, chunked: boolean, door: StreamDoor): Channel & OpenStream {
+  const { limits, clock, onDrop, onEnd } = door;
+  const sink = new ResponseSink(response);
   const channel = new LineChannel({
     sink: {
-      ...sink,
       write: (data, flushed) => {
         const direct = chunked && response.socket !== null && typeof data === "string";
         sink.write(direct ? asChunk(data) : data, flushed);
       },
+      queued: () => sink.queued(),
+      destroy: () => sink.destroy(),
     },
     limits,
     clock,
     onDrop,
     end: () => void response.end(),
   });
-  const closed = (): void => {
+  response.on("close", () => {
     channel.lose();
-    onEnd();
-  };
-  if (response.closed) closed();
-  else response.once("close", closed);
-  return {
+    onEnd(stream, response);
+  });
+  const stream: Channel & OpenStream = {
     send: (text) => channel.send(text),
     get ready() {
       return channel.ready;
@@ -44,4 +45,5 @@ export function lineStream({ response, chunked, limits, clock, onDrop, onEnd }: 
       channel.lose();
     },
   };
+  return stream;
 }

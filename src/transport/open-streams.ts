@@ -17,6 +17,12 @@ export interface OpenStream {
   evict(): void;
 }
 
+/** A stream's leave to be open: the same for all of its caller. */
+export interface Seat {
+  readonly who: string;
+  taken: number;
+}
+
 // Streams are visited in slices, so that ten thousand of them never stall the loop at once.
 const SLICES = 32;
 
@@ -24,8 +30,8 @@ const SLICES = 32;
 export class OpenStreams {
   readonly #limits: StreamLimits;
   readonly #clock: Clock;
-  readonly #slices: Set<OpenStream>[] = Array.from({ length: SLICES }, () => new Set<OpenStream>());
-  readonly #perCaller = new Map<string, number>();
+  readonly #slices: Map<OpenStream, Seat>[] = Array.from({ length: SLICES }, () => new Map<OpenStream, Seat>());
+  readonly #perCaller = new Map<string, Seat>();
   #size = 0;
   #next = 0;
   #visit = 0;
@@ -40,36 +46,45 @@ export class OpenStreams {
     return this.#size;
   }
 
-  /** Takes a seat for one stream; returns how to give it back, or nothing when there is none left. */
-  admit(caller: Caller, unbounded: boolean): (() => void) | undefined {
+  /** Takes a seat for one stream; undefined when there is none left. */
+  admit(caller: Caller, unbounded: boolean): Seat | undefined {
     if (this.#size >= this.#limits.streams) return undefined;
     const who = caller.principal === undefined ? `peer ${caller.peer ?? ""}` : `principal ${caller.principal}`;
-    const count = this.#perCaller.get(who) ?? 0;
-    if (!unbounded && count >= this.#limits.streamsPerCaller) return undefined;
-    this.#perCaller.set(who, count + 1);
+    const seat = this.#perCaller.get(who) ?? { who, taken: 0 };
+    if (!unbounded && seat.taken >= this.#limits.streamsPerCaller) return undefined;
+    this.#perCaller.set(who, seat);
+    seat.taken += 1;
     this.#size += 1;
-    let held = true;
-    return () => {
-      if (!held) return;
-      held = false;
-      this.#size -= 1;
-      const left = (this.#perCaller.get(who) ?? 1) - 1;
-      if (left === 0) this.#perCaller.delete(who);
-      else this.#perCaller.set(who, left);
-    };
+    return seat;
   }
 
-  /** Keeps the stream alive until undone. */
-  add(stream: OpenStream): () => void {
-    const slice = this.#slices[this.#next % SLICES];
+  /** Gives it back: once for each that was taken. */
+  leave(seat: Seat): void {
+    this.#size -= 1;
+    seat.taken -= 1;
+    if (seat.taken === 0) this.#perCaller.delete(seat.who);
+  }
+
+  /** Keeps the stream alive until it is removed. */
+  add(stream: OpenStream, seat: Seat): void {
+    this.#slices[this.#next % SLICES]?.set(stream, seat);
     this.#next += 1;
-    slice?.add(stream);
     this.#undoTimer ??= this.#clock.after(this.#limits.keepAliveMs / SLICES, () => this.#sweep());
-    return () => void slice?.delete(stream);
+  }
+
+  /** It is over, and gives its seat back. */
+  remove(stream: OpenStream): void {
+    // Looked for, which is rare, and not remembered, which every stream that is open would pay for.
+    for (const slice of this.#slices) {
+      const seat = slice.get(stream);
+      if (seat === undefined) continue;
+      slice.delete(stream);
+      return this.leave(seat);
+    }
   }
 
   endAll(): void {
-    for (const slice of this.#slices) for (const stream of slice) stream.evict();
+    for (const slice of this.#slices) for (const stream of slice.keys()) stream.evict();
     this.#undoTimer?.();
     this.#undoTimer = undefined;
   }
@@ -78,7 +93,7 @@ export class OpenStreams {
     this.#undoTimer = undefined;
     const slice = this.#slices[this.#visit % SLICES];
     this.#visit += 1;
-    for (const stream of slice ?? []) stream.keepAlive();
+    for (const stream of slice?.keys() ?? []) stream.keepAlive();
     if (this.#slices.some((streams) => streams.size > 0)) {
       this.#undoTimer = this.#clock.after(this.#limits.keepAliveMs / SLICES, () => this.#sweep());
     }

@@ -26,10 +26,12 @@ export class Outlet {
   readonly #limits: OutletLimits;
   readonly #clock: Clock;
   readonly #onDrop: (reason: DropReason) => void;
-  readonly #waiting = new Set<() => void>();
+  #waiting: Set<() => void> | undefined;
   #blocked = false;
   #over = false;
   #undoTimer: (() => void) | undefined;
+  // One function for what is written together: "drain" comes only from the high-water mark on, and a closure per write costs.
+  #flushed: (() => void) | undefined;
 
   constructor(sink: Sink, limits: OutletLimits, clock: Clock, onDrop: (reason: DropReason) => void) {
     this.#sink = sink;
@@ -47,12 +49,14 @@ export class Outlet {
   }
 
   onReady(run: () => void): () => void {
+    this.#waiting ??= new Set();
     this.#waiting.add(run);
-    return () => void this.#waiting.delete(run);
+    return () => void this.#waiting?.delete(run);
   }
 
   write(data: string | Uint8Array): void {
     if (this.#over) return;
+    this.#flushed ??= () => this.#written();
     this.#sink.write(data, this.#flushed);
     const queued = this.#sink.queued();
     if (queued === 0) return;
@@ -66,7 +70,7 @@ export class Outlet {
   /** Nothing is written any more; what was may still take its time, not longer. */
   finish(): void {
     this.#over = true;
-    this.#waiting.clear();
+    this.#waiting = undefined;
   }
 
   /** The client has gone, or has all: frees everything. */
@@ -76,17 +80,18 @@ export class Outlet {
     this.#undoTimer = undefined;
   }
 
-  // One function for all writes: "drain" comes only from the high-water mark on, and a closure per write costs.
-  readonly #flushed = (): void => {
-    if (!this.#blocked || this.#sink.queued() > 0) return;
+  #written(): void {
+    if (this.#sink.queued() > 0) return;
+    this.#flushed = undefined;
+    if (!this.#blocked) return;
     this.#blocked = false;
     this.#undoTimer?.();
     this.#undoTimer = undefined;
-    for (const run of Array.from(this.#waiting)) {
+    for (const run of Array.from(this.#waiting ?? [])) {
       if (!this.ready) return;
       run();
     }
-  };
+  }
 
   #drop(reason: DropReason): void {
     this.end();

@@ -33,8 +33,7 @@ export async function serveTcp(options: TcpOptions): Promise<TcpDoor> {
   server.on("drop", () => log?.("warning", { event: "connection-refused", door: "tcp", reason: "connections" }));
   server.on("connection", (socket) => {
     const peer = socket.remoteAddress;
-    const leave = closing ? undefined : peers.enter(peer);
-    if (leave === undefined) {
+    if (closing || !peers.enter(socket)) {
       log?.("warning", { event: "connection-refused", door: "tcp", reason: closing ? "closing" : "connections-per-peer" });
       socket.destroy();
       return;
@@ -50,7 +49,7 @@ export async function serveTcp(options: TcpOptions): Promise<TcpDoor> {
       log,
       onEnd: () => {
         open.delete(connection);
-        leave();
+        peers.leave(socket);
       },
     });
     open.add(connection);

@@ -133,12 +133,12 @@ export class WebSocketDoor {
     if (this.#closing) return this.#refuse(socket, refusal("UNAVAILABLE", "The server is closing: try again elsewhere or later."));
     const peer = socket.remoteAddress;
     const caller: Caller = peer === undefined ? verified : { ...verified, peer };
-    const leave = streams.admit(caller, caller.principal === undefined && (peer === undefined || isLoopback(peer)));
-    if (leave === undefined) {
+    const seat = streams.admit(caller, caller.principal === undefined && (peer === undefined || isLoopback(peer)));
+    if (seat === undefined) {
       log?.("warning", { event: "stream-refused", door: "websocket", reason: "streams" });
       return this.#refuse(socket, refusal("BUSY", "Too many streams are open: close one.", { "retry-after": "5" }));
     }
-    socket.once("close", leave);
+    socket.once("close", () => streams.leave(seat));
     const opened = (ws: WebSocket): void => {
       const connection = webSocketConnection({
         ws,

@@ -178,28 +178,29 @@ export class WebFace {
     const { streams, limits, clock, log } = this.#options;
     const { caller } = exchange;
     const unbounded = caller.principal === undefined && (caller.peer === undefined || isLoopback(caller.peer));
-    const leave = streams.admit(caller, unbounded);
-    if (leave === undefined) {
+    const seat = streams.admit(caller, unbounded);
+    if (seat === undefined) {
       log?.("warning", { event: "stream-refused", door: "web", reason: "streams" });
       answer(responseOf(refusal("BUSY", "Too many streams are open: close one.", { "retry-after": "5" }), also, false));
       return DEAD;
     }
-    const undo = [leave];
+    let undoExpiry: (() => void) | undefined;
     const stream = new WebStream({
       limits,
       clock,
       onDrop: (reason) => log?.("warning", { event: "client-dropped", door: "web", reason }),
       onEnd: () => {
-        for (const one of undo.splice(0)) one();
+        streams.remove(stream);
+        undoExpiry?.();
       },
     });
-    undo.push(streams.add(stream));
+    streams.add(stream, seat);
     if (expiresAt !== undefined) {
       const expire = (): void => {
         exchange.expired = true;
         if (exchange.answered) stream.evict();
       };
-      undo.push(clock.after(expiresAt - clock.now(), expire));
+      undoExpiry = clock.after(expiresAt - clock.now(), expire);
     }
     const lost = (): void => stream.lose();
     if (exchange.gone.aborted) lost();

@@ -75,7 +75,8 @@ export function memorySessionStore({ sessions: most = MOST_SESSIONS }: MemoryBou
 interface Stream {
   last: number;
   bytes: number;
-  readonly texts: { readonly n: number; readonly text: string }[];
+  /** The newest, up to `last`. */
+  readonly texts: string[];
 }
 
 /** What may be asked for again, as compact text, bounded per stream and session, and in sessions. */
@@ -94,14 +95,16 @@ export function memoryStreamStore({
       check();
       const streams = sessions.get(session) ?? new Map<string, Stream>();
       setBounded(sessions, session, streams, mostSessions);
-      const stream = streams.get(name) ?? { last: 0, bytes: 0, texts: [] };
+      const text = JSON.stringify(message);
+      const known = streams.get(name);
+      // Most have one text, and an array makes room for many at the first that is pushed.
+      const stream = known ?? { last: 0, bytes: 0, texts: [text] };
+      known?.texts.push(text);
       setBounded(streams, name, stream, most.streams);
       stream.last += 1;
-      const text = JSON.stringify(message);
-      stream.texts.push({ n: stream.last, text });
       stream.bytes += Buffer.byteLength(text);
       while (stream.texts.length > most.messages || stream.bytes > most.bytes)
-        stream.bytes -= Buffer.byteLength(stream.texts.shift()?.text ?? "");
+        stream.bytes -= Buffer.byteLength(stream.texts.shift() ?? "");
       return eventId(name, stream.last);
     },
     async after(session, id) {
@@ -110,9 +113,9 @@ export function memoryStreamStore({
       const stream = place && sessions.get(session)?.get(place.stream);
       if (stream === undefined) return undefined;
       const { n, stream: name } = place ?? { n: 0, stream: "" };
-      const first = stream.texts[0]?.n ?? stream.last + 1;
+      const first = stream.last + 1 - stream.texts.length;
       if (n > stream.last || n < first - 1) return undefined;
-      const messages = stream.texts.slice(n - first + 1).map((one) => ({ id: eventId(name, one.n), message: parsed(one.text) }));
+      const messages = stream.texts.slice(n - first + 1).map((text, at) => ({ id: eventId(name, n + 1 + at), message: parsed(text) }));
       return { stream: name, messages };
     },
     async delete(session) {

@@ -2,9 +2,10 @@ import { StoreError } from "../contract/index.ts";
 
 const nameOf = (error: unknown): string => (error instanceof Error ? error.name : "");
 
+export const isNamed = (error: unknown, name: string): boolean => nameOf(error) === name;
 /** The condition of a write did not hold: somebody else was first, or there is nothing to write to. */
-export const isRefused = (error: unknown): boolean => nameOf(error) === "ConditionalCheckFailedException";
-export const isMissingTable = (error: unknown): boolean => nameOf(error) === "ResourceNotFoundException";
+export const isRefused = (error: unknown): boolean => isNamed(error, "ConditionalCheckFailedException");
+export const isMissingTable = (error: unknown): boolean => isNamed(error, "ResourceNotFoundException");
 
 const BUSY = new Set(["ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded"]);
 const DENIED = new Set(["AccessDeniedException", "UnrecognizedClientException", "CredentialsProviderError"]);
@@ -23,27 +24,3 @@ export function storeFault(error: unknown): StoreError {
 
 /** DynamoDB keeps items of at most 400 KB (409,600 bytes), names of attributes and keys included. */
 export const ITEM_BYTES = 390_000;
-
-/** Asks of a store until it is closed. */
-export interface Ask {
-  <T>(run: () => Promise<T>): Promise<T>;
-  close(): void;
-}
-
-/** Says all that goes wrong as a `StoreError`; once closed, that. */
-export function asked(): Ask {
-  let open = true;
-  const ask = async <T>(run: () => Promise<T>): Promise<T> => {
-    if (!open) throw new StoreError("STORE_CLOSED", "The session store is closed. Open it again.");
-    try {
-      return await run();
-    } catch (error) {
-      throw storeFault(error);
-    }
-  };
-  return Object.assign(ask, {
-    close() {
-      open = false;
-    },
-  });
-}

@@ -1,5 +1,5 @@
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
-import { isBag, type Json, type SessionRow, StoreError } from "../contract/index.ts";
+import { isBag, isSessionRow, type Json, type SessionRow, StoreError } from "../contract/index.ts";
 import { ITEM_BYTES } from "./faults.ts";
 
 export type Item = Readonly<Record<string, AttributeValue>>;
@@ -40,20 +40,6 @@ export function rowOf(item: Item): SessionRow {
   const data = jsonIn(item, "data");
   const row = { id: textIn(item, "sessionId"), createdAt: numberIn(item, "createdAt"), seenAt: numberIn(item, "seenAt") };
   const whole = isBag(data) ? { ...data, ...row } : undefined;
-  if (!isRow(whole)) throw damaged();
+  if (!isSessionRow(whole)) throw damaged();
   return whole;
-}
-
-const isText = (value: unknown): value is string => typeof value === "string";
-
-function isRow(value: Readonly<Record<string, unknown>> | undefined): value is Readonly<Record<string, unknown>> & SessionRow {
-  if (value === undefined) return false;
-  const { principal, protocol, client, capabilities, subscriptions, logLevel, posture, listener } = value;
-  return (
-    isText(protocol) &&
-    [principal, logLevel, posture, listener].every((text) => text === undefined || isText(text)) &&
-    [client, capabilities].every((bag) => typeof bag === "object" && bag !== null && !Array.isArray(bag)) &&
-    Array.isArray(subscriptions) &&
-    subscriptions.every(isText)
-  );
 }

@@ -6,8 +6,8 @@ import {
   UpdateItemCommand,
   type UpdateItemCommandInput,
 } from "@aws-sdk/client-dynamodb";
-import { changedSession, type SessionChange, type SessionRow, type SessionStore, StoreError } from "../contract/index.ts";
-import { type Ask, isRefused } from "./faults.ts";
+import { type Ask, changedSession, type SessionChange, type SessionRow, type SessionStore, StoreError } from "../contract/index.ts";
+import { isRefused } from "./faults.ts";
 import { expiresAt, type Place } from "./options.ts";
 import { dataOf, type Item, numberIn, rowOf, textIn } from "./session-item.ts";
 import type { StreamEnds } from "./stream-ends.ts";

@@ -1,5 +1,5 @@
-import type { SessionStore, StreamStore } from "../contract/index.ts";
-import { asked } from "./faults.ts";
+import { type SessionStore, type StreamStore, untilClosed } from "../contract/index.ts";
+import { storeFault } from "./faults.ts";
 import { type DynamoSessionOptions, placeOf } from "./options.ts";
 import { DynamoSessions } from "./session-store.ts";
 import { StreamEnds } from "./stream-ends.ts";
@@ -17,7 +17,7 @@ export interface DynamoSessionStores extends AsyncDisposable {
 export function dynamoSessionStores(options: DynamoSessionOptions = {}): DynamoSessionStores {
   const place = placeOf(options);
   const ends = new StreamEnds(place);
-  const ask = asked();
+  const ask = untilClosed(storeFault);
   const close = async (): Promise<void> => {
     ask.close();
     place.close();

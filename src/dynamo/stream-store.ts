@@ -1,5 +1,5 @@
-import { eventId, type Json, readEventId, StoreError, type StreamStore } from "../contract/index.ts";
-import { type Ask, ITEM_BYTES } from "./faults.ts";
+import { type Ask, eventId, type Json, Queues, readEventId, StoreError, type StreamStore } from "../contract/index.ts";
+import { ITEM_BYTES } from "./faults.ts";
 import { Messages } from "./messages.ts";
 import type { Place } from "./options.ts";
 import { canBe } from "./session-store.ts";
@@ -27,7 +27,8 @@ export class DynamoStreams implements StreamStore {
   readonly #ask: Ask;
   readonly #close: () => Promise<void>;
   readonly #heads = new Map<string, Head>();
-  readonly #turns = new Map<string, Promise<unknown>>();
+  /** Those of one process do not collide with each other. */
+  readonly #queues = new Queues<string>();
 
   constructor(place: Place, ends: StreamEnds, ask: Ask, close: () => Promise<void>) {
     this.#place = place;
@@ -38,7 +39,7 @@ export class DynamoStreams implements StreamStore {
   }
 
   append(session: string, stream: string, message: Json): Promise<string> {
-    return this.#ask(() => this.#inTurn(session, () => this.#append(session, stream.toWellFormed(), JSON.stringify(message))));
+    return this.#ask(() => this.#queues.run(session, () => this.#append(session, stream.toWellFormed(), JSON.stringify(message))));
   }
 
   after(session: string, id: string): Promise<Event | undefined> {
@@ -126,18 +127,6 @@ export class DynamoStreams implements StreamStore {
       if (this.#heads.size <= MOST_HEADS) break;
       this.#heads.delete(oldest);
     }
-  }
-
-  // Those of one process do not collide with each other.
-  #inTurn<T>(session: string, step: () => Promise<T>): Promise<T> {
-    const done = (this.#turns.get(session) ?? Promise.resolve()).then(step);
-    const turn = done
-      .catch(() => undefined)
-      .finally(() => {
-        if (this.#turns.get(session) === turn) this.#turns.delete(session);
-      });
-    this.#turns.set(session, turn);
-    return done;
   }
 }
 

@@ -5,7 +5,7 @@ import {
   UpdateTimeToLiveCommand,
   waitUntilTableExists,
 } from "@aws-sdk/client-dynamodb";
-import { storeFault } from "./faults.ts";
+import { isNamed, storeFault } from "./faults.ts";
 import { type DynamoTables, type Place, placeOf } from "./options.ts";
 
 const MOST_SECONDS = 60;
@@ -29,8 +29,6 @@ export async function createSessionTables(options: DynamoTables = {}): Promise<v
     place.close();
   }
 }
-
-const isNamed = (error: unknown, name: string): boolean => error instanceof Error && error.name === name;
 
 async function create({ client }: Place, table: CreateTableCommandInput): Promise<void> {
   const { TableName } = table;

@@ -1,12 +1,14 @@
 import {
+  type Ask,
   type Bag,
   changedSession,
   EngineError,
-  isBag,
+  isSessionRow,
   type Json,
   type SessionRow,
   type SessionStore,
   StoreError,
+  untilClosed,
 } from "../contract/index.ts";
 import type { MapClient } from "./map-client.ts";
 import { MAP_KEY_LENGTH } from "./map-object.ts";
@@ -24,7 +26,7 @@ const MOST_TRIES = 100;
 /** Sessions that all nodes of a Restate server share. A stale `put` of one node replaces what another put, as with every store. */
 export function restateSessionStore({ maps, name = "sessions" }: SessionStoreOptions): SessionStore {
   const rows = maps.shardedMap(name, SHARDS);
-  const ask = asked();
+  const ask = askServer();
   return {
     put: (row) => ask(async () => void (await rows.put(row.id, bagOf(row)))),
     get: (id) => ask(async () => (canBe(id) ? rowOf(await rows.get(id)) : undefined)),
@@ -52,46 +54,19 @@ export function restateSessionStore({ maps, name = "sessions" }: SessionStoreOpt
 /** Clients send ids of any length, and none that long was put. */
 const canBe = (id: string): boolean => id !== "" && id.length <= MAP_KEY_LENGTH;
 
-/** What a store does until it is closed, with `StoreError` for what the server says. */
-export function asked(): { <T>(run: () => Promise<T>): Promise<T>; close(): void } {
-  let open = true;
-  const ask = async <T>(run: () => Promise<T>): Promise<T> => {
-    if (!open) throw new StoreError("STORE_CLOSED", "The session store is closed. Open it again.");
-    try {
-      return await run();
-    } catch (error) {
-      if (!(error instanceof EngineError)) throw error;
-      throw new StoreError("STORE_IO", `The sessions on the Restate server are out of reach: see that it is up. ${error.message}`, {
-        cause: error,
-      });
-    }
-  };
-  return Object.assign(ask, {
-    close() {
-      open = false;
-    },
-  });
-}
+/** What is asked of the server, with `StoreError` for what it says. */
+export const askServer = (): Ask =>
+  untilClosed((error) =>
+    error instanceof EngineError
+      ? new StoreError("STORE_IO", `The sessions on the Restate server are out of reach: see that it is up. ${error.message}`, {
+          cause: error,
+        })
+      : error,
+  );
 
 const bagOf = (row: SessionRow): Bag => ({ ...row });
 
-const areTexts = (value: unknown): value is readonly string[] => Array.isArray(value) && value.every((text) => typeof text === "string");
-
 function rowOf(value: Json | undefined): SessionRow | undefined {
-  if (value === undefined) return undefined;
-  if (isRow(value)) return value;
+  if (value === undefined || isSessionRow(value)) return value;
   throw new StoreError("STORE_CORRUPT", "A session on the Restate server is none: let nothing else write to the map of sessions.");
-}
-
-function isRow(value: unknown): value is SessionRow {
-  if (!isBag(value)) return false;
-  const { id, principal, protocol, client, capabilities, subscriptions, logLevel, posture, listener, createdAt, seenAt } = value;
-  return (
-    [id, protocol].every((text) => typeof text === "string") &&
-    [principal, logLevel, posture, listener].every((text) => text === undefined || typeof text === "string") &&
-    isBag(client) &&
-    isBag(capabilities) &&
-    areTexts(subscriptions) &&
-    [createdAt, seenAt].every((time) => typeof time === "number")
-  );
 }

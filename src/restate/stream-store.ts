@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import type { Json, StreamStore } from "../contract/index.ts";
 import { Names } from "./names.ts";
 import { PatientIngress, strange, type PatientOptions } from "./patient-ingress.ts";
-import { asked } from "./session-store.ts";
+import { askServer } from "./session-store.ts";
 import { STREAM_NAME_LENGTH, type StreamInputs } from "./stream-object.ts";
 import { areSent } from "./stream-pages.ts";
 
@@ -20,7 +20,7 @@ const MESSAGE_BYTES = 1_048_576;
 export function restateStreamStore({ prefix, name = "streams", ...options }: StreamStoreOptions): StreamStore {
   const ingress = new PatientIngress(options);
   const object = new Names(prefix).stream;
-  const ask = asked();
+  const ask = askServer();
   // Clients choose session ids, and whoever knows one may act in it: the server is told neither.
   const of = <H extends keyof StreamInputs>(session: string, handler: H, input: StreamInputs[H]) => ({
     object,

@@ -10,7 +10,7 @@ import {
   changedSession,
   eventId,
   isBag,
-  type Json,
+  isSessionRow,
   readEventId,
   type SessionRow,
   type SessionStore,
@@ -110,7 +110,11 @@ function sessionStore(database: DatabaseSync, read: Run, write: Run): Omit<Sessi
   const expire = database.prepare("DELETE FROM session WHERE seen < ? RETURNING id");
   const rowOf = (id: string): SessionRow | undefined => {
     const columns = get.get(id);
-    return columns && { ...sessionRow(parsed(columns["row"])), seenAt: int(columns["seen"]) };
+    if (columns === undefined) return undefined;
+    const row = parsed(columns["row"]);
+    const seen = isBag(row) ? { ...row, seenAt: int(columns["seen"]) } : undefined;
+    if (!isSessionRow(seen)) throw damaged("a session is none");
+    return seen;
   };
   return {
     put: (row) => write(() => void put.run(row.id, row.seenAt, JSON.stringify(row))),
@@ -126,24 +130,6 @@ function sessionStore(database: DatabaseSync, read: Run, write: Run): Omit<Sessi
     touch: (id, seenAt) => write(() => void touch.run(seenAt, id, seenAt)),
     delete: (id) => write(() => void remove.run(id)),
     expire: (seenBefore) => write(() => expire.all(seenBefore).map((columns) => text(columns["id"]))),
-  };
-}
-
-function sessionRow(value: Json): Omit<SessionRow, "seenAt"> {
-  if (!isBag(value)) throw damaged("a session is none");
-  const { id, principal, protocol, client, capabilities, subscriptions, logLevel, posture, listener, createdAt } = value;
-  if (!isBag(client) || !isBag(capabilities) || !Array.isArray(subscriptions)) throw damaged("a session is none");
-  return {
-    id: text(id),
-    ...(principal === undefined ? {} : { principal: text(principal) }),
-    protocol: text(protocol),
-    client,
-    capabilities,
-    subscriptions: subscriptions.map(text),
-    ...(logLevel === undefined ? {} : { logLevel: text(logLevel) }),
-    ...(posture === undefined ? {} : { posture: text(posture) }),
-    ...(listener === undefined ? {} : { listener: text(listener) }),
-    createdAt: int(createdAt),
   };
 }
 

@@ -1,4 +1,4 @@
-import { changedSession, type SessionChange, type SessionRow } from "../../contract/index.ts";
+import { changedSession, Queues, type SessionChange, type SessionRow } from "../../contract/index.ts";
 import { inLog } from "../errors.ts";
 import type { Settings } from "../options.ts";
 import type { Session } from "./session.ts";
@@ -13,7 +13,8 @@ export class SharedRows {
   readonly #sessions: Sessions;
   readonly #tell: (session: string) => void;
   readonly #waiting = new Set<Session>();
-  readonly #turns = new Map<Session, Promise<void>>();
+  /** One reading or writing of a row after the other: what is held is what was written or read last. */
+  readonly #queues = new Queues<Session>();
   #reading = 0;
   /** Counts what was heard, so that who reads a row that nobody here holds yet knows of doubts. */
   heard = 0;
@@ -55,7 +56,7 @@ export class SharedRows {
 
   /** What is held follows the row; without one the session is over here too. */
   reread(session: Session): Promise<void> {
-    return this.#inTurn(session, async () => {
+    return this.#queues.run(session, async () => {
       // Before it is read: what is heard meanwhile makes it stale again.
       session.stale = false;
       try {
@@ -70,23 +71,11 @@ export class SharedRows {
   async change(session: Session, change: SessionChange): Promise<void> {
     if (session.closed) return;
     try {
-      await this.#inTurn(session, async () => this.#adopt(session, await this.#write(session.row.id, change)));
+      await this.#queues.run(session, async () => this.#adopt(session, await this.#write(session.row.id, change)));
     } finally {
       // Also when it failed: it may have been written all the same.
       this.#tell(session.row.id);
     }
-  }
-
-  // One reading or writing of a row after the other: what is held is what was written or read last.
-  #inTurn(session: Session, step: () => Promise<void>): Promise<void> {
-    const done = (this.#turns.get(session) ?? Promise.resolve()).then(step);
-    const turn = done
-      .catch(() => undefined)
-      .finally(() => {
-        if (this.#turns.get(session) === turn) this.#turns.delete(session);
-      });
-    this.#turns.set(session, turn);
-    return done;
   }
 
   async #write(id: string, change: SessionChange): Promise<SessionRow | undefined> {

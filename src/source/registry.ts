@@ -103,9 +103,10 @@ class Listed implements Registry {
 
   async #run(handler: Handler, ref: OfferRef, args: unknown, viewer: Viewer, options: CallOptions): Promise<Reply> {
     const timeout = new AbortController();
-    const late = new EngineError("WORK_TIMEOUT", `${ref} took longer than ${this.#timeoutMs} ms and was aborted.`, { applied: "unknown" });
     this.#running.add(timeout);
-    const undo = this.#clock.after(this.#timeoutMs, () => timeout.abort(late));
+    const late = (): EngineError =>
+      new EngineError("WORK_TIMEOUT", `${ref} took longer than ${this.#timeoutMs} ms and was aborted.`, { applied: "unknown" });
+    const undo = this.#clock.after(this.#timeoutMs, () => timeout.abort(late()));
     const signal = options.signal === undefined ? timeout.signal : AbortSignal.any([timeout.signal, abortSignalOf(options.signal)]);
     try {
       const context = contextFor(viewer, signal, options);

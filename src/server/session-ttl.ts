@@ -1,15 +1,8 @@
-import { type Log, sessionTtlIn } from "../contract/index.ts";
-
-/** What of a server's options its sessions' time to live comes from. */
-export interface TtlOptions {
-  readonly sessionTtlMs?: number;
-  /** Variables of the environment. Default: `process.env`, where there is one. */
-  readonly env?: Readonly<Record<string, string | undefined>>;
-  readonly log?: Log;
-}
+import { sessionTtlIn } from "../contract/index.ts";
+import type { ServerOptions } from "./options.ts";
 
 /** In milliseconds: `sessionTtlMs`, else `MCP_SESSION_TTL_MINUTES`, else 60 minutes. */
-export function sessionTtl({ sessionTtlMs, env, log }: TtlOptions): number {
+export function sessionTtl({ sessionTtlMs, env, log }: Pick<ServerOptions, "sessionTtlMs" | "env" | "log">): number {
   return (
     sessionTtlMs ??
     sessionTtlIn(env ?? (typeof process === "undefined" ? {} : process.env), (given) =>

@@ -181,6 +181,7 @@ const OWN_METHODS: ReadonlyMap<string, OwnMethod> = new Map(
   Object.entries<OwnMethod>({
     ping: () => NOTHING,
     async initialize(core, session, request, caller) {
+      // A batch may begin with it, in a session that began with the batch.
       if (core.settings.profile.batches === "all")
         return {
           members: initializeMembers(core, session.revision, await offeredTo(core.settings, session.source, session.viewerFor(caller))),

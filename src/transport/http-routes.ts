@@ -1,22 +1,18 @@
 import { TroupeError, type Answer, type Gateway, type HttpMount } from "../contract/index.ts";
-import { type Authenticator, metadataUrlOf } from "./auth/index.ts";
+import type { Authenticator } from "./auth/index.ts";
+import { type Endpoint, endpoints, metadataPage } from "./http-endpoints.ts";
 import { healthAnswer, readyAnswer } from "./http-health.ts";
 import type { HttpExchange } from "./http-exchange.ts";
 import type { HttpSse } from "./http-sse.ts";
 
 /** What is at a path. */
-export interface Route {
-  readonly verbs: readonly string[];
+export interface Route extends Omit<Endpoint<HttpExchange>, "acceptsEither" | "bodiless"> {
   /** Asks for a token where the server does. */
   readonly guarded: boolean;
   /** Bodies must be JSON, and clients must read JSON and events. */
   readonly mcp: boolean;
-  readonly posture: "meta" | undefined;
-  /** Of MCP: a POST need accept one media type only. */
   readonly acceptsEither?: boolean;
-  /** Of MCP: the answer to a POST has no body, whatever its client accepts. */
   readonly bodiless?: boolean;
-  answer(exchange: HttpExchange): Answer | Promise<Answer>;
 }
 
 export interface Routes {
@@ -35,11 +31,6 @@ export interface RouteOptions {
   readonly ready: () => boolean;
   readonly sse: HttpSse | undefined;
 }
-
-/** Where the deprecated transport is. */
-export const ssePaths = (path: string): readonly string[] => [`${path}/sse`, "/sse"];
-
-const JSON_CACHE = { "cache-control": "public, max-age=300" };
 
 const page = (answer: () => Answer): Route => ({
   verbs: ["GET", "HEAD"],
@@ -62,26 +53,8 @@ export function routes({ gateway, path, doors, auth, resource, closing, ready, s
     if (exact.has(at)) throw new TroupeError("DOOR_OPTION", `Two doors want ${at}: mount one of them elsewhere.`);
     exact.set(at, route);
   };
-  const mcp = (posture: "meta" | undefined): Route => ({
-    verbs: ["POST", "GET", "DELETE"],
-    guarded: true,
-    mcp: true,
-    posture,
-    acceptsEither: gateway.acceptsEither === true,
-    answer: (exchange) => gateway.exchange(exchange),
-  });
-  place(path, mcp(undefined));
-  place(`${path}/meta`, mcp("meta"));
-  if (sse !== undefined)
-    for (const at of ssePaths(path))
-      place(at, {
-        verbs: ["GET", "POST"],
-        guarded: true,
-        mcp: true,
-        posture: undefined,
-        bodiless: true,
-        answer: (one) => sse.answer(one, one),
-      });
+  for (const [at, endpoint] of endpoints({ gateway, path, routed: false, sse, asked: (exchange: HttpExchange) => exchange }))
+    place(at, { guarded: true, mcp: true, ...endpoint });
   place(
     "/healthz",
     page(() => healthAnswer(closing())),
@@ -90,12 +63,8 @@ export function routes({ gateway, path, doors, auth, resource, closing, ready, s
     "/readyz",
     page(() => readyAnswer(closing(), ready)),
   );
-  if (auth !== undefined && auth.issuers.length > 0) {
-    const document = page(() => ({ status: 200, headers: JSON_CACHE, body: JSON.stringify(auth.metadata(resource)) }));
-    const root = "/.well-known/oauth-protected-resource";
-    for (const at of new Set([root, `${root}${path}`, `${root}${path}/meta`, new URL(metadataUrlOf(resource)).pathname]))
-      place(at, document);
-  }
+  const metadata = metadataPage(auth, path, resource);
+  if (metadata !== undefined) for (const at of metadata.paths) place(at, page(metadata.answer));
 
   const mounted = doors.map((door) => {
     checkPath(door.path, "a door's path");

@@ -69,6 +69,8 @@ export const run = async (): Promise<void> => {
     while (measured.length < ROUNDS) measured.push(await held(clients, { ...one, steps: STEPS }));
     print({ what: `held for one that reads nothing, ${STEPS} ${what}`, measured, unit: "bytes", target: LIMIT, spec: "bounded" });
   };
+  // Far apart from round to round, and as much where clients read: V8's tables of WeakMaps (of lists, from which changes are told)
+  // stay as large as what came between two collections, in powers of two. They are the process's, once.
   await row("changes, GET stream", { act: "mute-get", count: 4, happen: change });
   await row("changes, subscriptions/listen", { act: "mute-listen", count: 4, happen: change });
   await row("changes, TCP", { act: "mute-line", count: 4, happen: change });

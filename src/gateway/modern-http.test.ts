@@ -333,8 +333,12 @@ describe("subscriptions/listen over HTTP", () => {
       assert.equal(Object(bodyOf(await answer)["error"])["code"], -32602);
       assert.equal(sent.opened(), false);
     }
-    await send(gateway, "subscriptions/listen", { notifications: {} }).answer;
+    const open = send(gateway, "subscriptions/listen", { notifications: {} });
+    await open.answer;
     assert.equal((await send(gateway, "subscriptions/listen", { notifications: {} }).answer).status, 429);
+    // Also where the server ended the stream, whose client may still be there.
+    open.sent.channel.leave();
+    assert.equal((await send(gateway, "subscriptions/listen", { notifications: {} }).answer).status, 200);
   });
 });
 

@@ -1,25 +1,23 @@
-import type { Answer, Channel, Exchange, Json, Source } from "../../contract/index.ts";
+import type { Answer, Exchange, Source } from "../../contract/index.ts";
 import { type Core, viewerOf } from "../core.ts";
 import { Fault, faultOf } from "../errors.ts";
 import { faultAnswer } from "../fault-answer.ts";
-import { type Batch, classify, errorText, type Incoming, type Notification, type Request, type Response } from "../json-rpc.ts";
+import type { Batch, Incoming, Request } from "../json-rpc.ts";
 import { discoverMembers } from "../modern/discover.ts";
 import { serverMeta } from "../modern/server-meta.ts";
 import { offeredTo } from "../offered.ts";
-import { batchesIn } from "../profile.ts";
 import { legacyReply, pieces, wholeText } from "../reply.ts";
-import { has, isLegacyRevision } from "../revision.ts";
-import { RETRY_MS } from "./resumable-stream.ts";
+import { isLegacyRevision } from "../revision.ts";
+import { answerBatch } from "./batch.ts";
+import { openGetStream } from "./get-stream.ts";
+import { heard } from "./heard.ts";
 import { initializeMembers, newSession } from "./initialize.ts";
 import { Newcomers, SESSION, sessionName, sessionRequired, sessionUnknown } from "./newcomers.ts";
-import { OpenStream } from "./open-stream.ts";
-import { answeredText, type Answered, type LegacyAside, noticed, performLegacy } from "./perform.ts";
-import { finish, PostAside, streamHeaders } from "./post-aside.ts";
-import { inTurn, notOfSize, refuseWhole } from "./batch-faults.ts";
+import { type Answered, performLegacy } from "./perform.ts";
+import { finish, PostAside } from "./post-aside.ts";
 import type { Session } from "./session.ts";
 import { Sessions } from "./sessions.ts";
 
-const STANDALONE = "get";
 const EVENTS = /text\/(?:event-stream|\*)|\*\/\*/i;
 const ACCEPTED: Answer = Object.freeze({ status: 202 });
 
@@ -72,22 +70,11 @@ export class LegacyHttp {
   #posted(session: Session, exchange: Exchange, incoming: Incoming | Batch): Answer | Promise<Answer> {
     if (incoming.kind === "malformed") throw incoming.fault;
     if (incoming.kind === "request") return this.#core.work.during(() => this.#request(session, exchange, incoming));
-    if (incoming.kind === "batch") return this.#core.work.during(() => this.#batch(session, exchange, incoming.items));
+    if (incoming.kind === "batch") return this.#core.work.during(() => answerBatch(this.#core, session, exchange, incoming.items));
     if (incoming.kind === "notification" && incoming.method === "notifications/initialized") session.ready = true;
     // An answer nobody waits for any more is not the client's fault.
-    const passed = this.#heard(session, exchange, incoming);
+    const passed = heard(this.#core, session, exchange, incoming);
     return passed === undefined ? ACCEPTED : passed.then(() => ACCEPTED);
-  }
-
-  /** What asks for no reply. What nothing here waits for may be for another node; that costs as much as a call. */
-  #heard(session: Session, exchange: Exchange, incoming: Response | Notification): Promise<void> | undefined {
-    const response = incoming.kind === "response";
-    const here = response ? session.requests.answered(incoming) : noticed(session, incoming);
-    if (here || session.nodes === undefined) return undefined;
-    this.#core.limit(exchange.caller, session.viewerFor(exchange.caller));
-    if (response) return session.nodes.answered(session, incoming);
-    session.nodes.noticed(session, incoming);
-    return undefined;
   }
 
   /** The standalone stream, or the rest of a reply that broke off. */
@@ -97,14 +84,7 @@ export class LegacyHttp {
     if (accept !== undefined && !EVENTS.test(accept))
       throw new Fault("NOT_ACCEPTABLE", "The client must accept text/event-stream.", { reason: "listen-accept" });
     this.#core.limit(exchange.caller, session.viewerFor(exchange.caller));
-    const last = exchange.header("last-event-id");
-    const { streams, profile } = this.#core.settings;
-    const missed = last === undefined ? undefined : await streams.after(session.row.id, last);
-    if (missed === undefined && last !== undefined && profile.refusesEvents)
-      throw new Fault("SESSION_UNKNOWN", "There is no such event; ask without Last-Event-ID.", { reason: "event-unknown" });
-    if (missed !== undefined && missed.stream !== STANDALONE && last !== undefined)
-      return this.#resume(session, exchange, missed.stream, last);
-    return this.#standalone(session, exchange, last !== undefined);
+    return openGetStream(this.#core, session, exchange);
   }
 
   async delete(exchange: Exchange): Promise<Answer> {
@@ -148,10 +128,14 @@ export class LegacyHttp {
   }
 
   #usable(session: Session | undefined, version: string | undefined): Session {
-    const found = usable(session, version);
-    if (version !== undefined && version !== found.revision && this.#core.settings.profile.sameVersion)
-      throw new Fault("VERSION", `This session speaks ${found.revision}.`, { reason: "session-other-version" });
-    return found;
+    if (session === undefined) throw sessionUnknown();
+    const { revision } = session;
+    if (version === undefined || version === revision) return session;
+    if (!isLegacyRevision(version))
+      throw new Fault("VERSION", `Unsupported MCP-Protocol-Version; this session speaks ${revision}.`, { reason: "session-version" });
+    if (this.#core.settings.profile.sameVersion)
+      throw new Fault("VERSION", `This session speaks ${revision}.`, { reason: "session-other-version" });
+    return session;
   }
 
   #request(session: Session, exchange: Exchange, request: Request): Answer | Promise<Answer> {
@@ -172,104 +156,4 @@ export class LegacyHttp {
     });
     return answered instanceof Promise ? answered.then(answer) : answer(answered);
   }
-
-  async #batch(session: Session, exchange: Exchange, items: readonly Json[]): Promise<Answer> {
-    const { profile, limits } = this.#core.settings;
-    const { batch: most } = limits;
-    if (!batchesIn(profile, session.revision))
-      throw new Fault("INVALID_REQUEST", "Batches are part of 2025-03-26 only; send messages one by one.", { reason: "batch-revision" });
-    if (items.length === 0 || items.length > most) throw notOfSize(items.length, most);
-    const incoming = items.map(classify);
-    if (profile.wholeBatches) refuseWhole(incoming, profile.faults);
-    const aside = new PostAside(this.#core, session, exchange);
-    const run = (one: Incoming): Promise<string | undefined> => this.#inBatch(session, exchange, aside, one);
-    const replies = profile.wholeBatches ? await inTurn(incoming, run) : await Promise.all(incoming.map(run));
-    const texts = replies.filter((text) => text !== undefined);
-    if (aside.stream !== undefined) {
-      for (const text of texts) aside.stream.send(JSON.parse(text));
-      await aside.stream.finish(undefined);
-      session.dropStream(aside.stream);
-      return { status: 200 };
-    }
-    return texts.length === 0 ? ACCEPTED : { status: 200, body: `[${texts.join(",")}]` };
-  }
-
-  async #inBatch(session: Session, exchange: Exchange, aside: LegacyAside, incoming: Incoming): Promise<string | undefined> {
-    if (incoming.kind === "malformed") return errorText(incoming.id, incoming.fault, "legacy", this.#core.settings.profile.faults);
-    if (incoming.kind !== "request") {
-      try {
-        await this.#heard(session, exchange, incoming);
-        return undefined;
-      } catch (error) {
-        return errorText(null, faultOf(error), "legacy", this.#core.settings.profile.faults);
-      }
-    }
-    const answered = await performLegacy(this.#core, session, incoming, {
-      caller: exchange.caller,
-      aside,
-      idempotencyKey: undefined,
-      ordered: false,
-    });
-    if (answered === undefined) return undefined;
-    const text = answeredText(this.#core, incoming, answered);
-    return typeof text === "string" ? text : wholeText(text);
-  }
-
-  async #standalone(session: Session, exchange: Exchange, again: boolean): Promise<Answer> {
-    if (session.nodes !== undefined && (again || !session.listened)) {
-      await session.nodes.claim(session, again);
-      usable(session.closed ? undefined : session, undefined);
-    }
-    // A client that comes back with an event id has lost the stream we still hold.
-    if (session.listened && !again) throw new Fault("STREAM_TAKEN", "This session has a standalone stream already; there is one.");
-    const opened = (): Channel => {
-      session.standalone?.close();
-      return this.#stream(session, exchange);
-    };
-    const channel = new OpenStream(this.#core, opened, session);
-    if (this.#core.settings.profile.primesStandalone && has(session.revision, "primedStreams")) await this.#prime(session, channel);
-    await session.listen(channel, exchange.caller);
-    // Of two nodes that the client went to at once, the row names one.
-    if (session.listensElsewhere) session.letGo();
-    return { status: 200, open: true };
-  }
-
-  #stream(session: Session, exchange: Exchange): Channel {
-    return exchange.stream(streamHeaders(this.#core.settings.profile, session, exchange));
-  }
-
-  async #prime(session: Session, channel: Channel): Promise<void> {
-    channel.send("", await this.#core.settings.streams.append(session.row.id, STANDALONE, null), RETRY_MS);
-  }
-
-  async #resume(session: Session, exchange: Exchange, name: string, last: string): Promise<Answer> {
-    const running = session.stream(name);
-    if (running === undefined && session.nodes !== undefined) {
-      await session.nodes.replies.follow(
-        session,
-        name,
-        last,
-        (owner) => new OpenStream(this.#core, () => this.#stream(session, exchange), owner),
-      );
-      return { status: 200, open: true };
-    }
-    const channel = this.#stream(session, exchange);
-    const replay = async (): Promise<void> => {
-      const missed = await this.#core.settings.streams.after(session.row.id, last);
-      for (const { id, message } of missed?.messages ?? []) if (message !== null) channel.send(JSON.stringify(message), id);
-    };
-    if (running === undefined) {
-      await replay();
-      return { status: 200 };
-    }
-    await running.resume(channel, replay);
-    return { status: 200, open: true };
-  }
-}
-
-function usable(session: Session | undefined, version: string | undefined): Session {
-  if (session === undefined) throw sessionUnknown();
-  if (version !== undefined && !isLegacyRevision(version))
-    throw new Fault("VERSION", `Unsupported MCP-Protocol-Version; this session speaks ${session.revision}.`, { reason: "session-version" });
-  return session;
 }

@@ -1,0 +1,67 @@
+import type { Answer, Channel, Exchange } from "../../contract/index.ts";
+import type { Core } from "../core.ts";
+import { Fault } from "../errors.ts";
+import { has } from "../revision.ts";
+import { sessionUnknown } from "./newcomers.ts";
+import { OpenStream, type StreamOwner } from "./open-stream.ts";
+import { streamHeaders } from "./post-aside.ts";
+import { RETRY_MS } from "./resumable-stream.ts";
+import type { Session } from "./session.ts";
+
+const STANDALONE = "get";
+
+/** What a GET listens to: its session's standalone stream, or the rest of a reply that broke off. */
+export async function openGetStream(core: Core, session: Session, exchange: Exchange): Promise<Answer> {
+  const last = exchange.header("last-event-id");
+  if (last === undefined) return standalone(core, session, exchange, false);
+  const { streams, profile } = core.settings;
+  const missed = await streams.after(session.row.id, last);
+  if (missed === undefined && profile.refusesEvents)
+    throw new Fault("SESSION_UNKNOWN", "There is no such event; ask without Last-Event-ID.", { reason: "event-unknown" });
+  if (missed !== undefined && missed.stream !== STANDALONE) return resume(core, session, exchange, missed.stream, last);
+  return standalone(core, session, exchange, true);
+}
+
+const begin = ({ settings }: Core, session: Session, exchange: Exchange): Channel =>
+  exchange.stream(streamHeaders(settings.profile, session, exchange));
+
+async function standalone(core: Core, session: Session, exchange: Exchange, again: boolean): Promise<Answer> {
+  const { profile, streams } = core.settings;
+  if (session.nodes !== undefined && (again || !session.listened)) {
+    await session.nodes.claim(session, again);
+    if (session.closed) throw sessionUnknown();
+  }
+  // A client that comes back with an event id has lost the stream we still hold.
+  if (session.listened && !again) throw new Fault("STREAM_TAKEN", "This session has a standalone stream already; there is one.");
+  const opened = (): Channel => {
+    session.standalone?.close();
+    return begin(core, session, exchange);
+  };
+  const channel = new OpenStream(core, opened, session);
+  if (profile.primesStandalone && has(session.revision, "primedStreams"))
+    channel.send("", await streams.append(session.row.id, STANDALONE, null), RETRY_MS);
+  await session.listen(channel, exchange.caller);
+  // Of two nodes that the client went to at once, the row names one.
+  if (session.listensElsewhere) session.letGo();
+  return { status: 200, open: true };
+}
+
+async function resume(core: Core, session: Session, exchange: Exchange, name: string, last: string): Promise<Answer> {
+  const running = session.stream(name);
+  if (running === undefined && session.nodes !== undefined) {
+    const open = (owner: StreamOwner): Channel => new OpenStream(core, () => begin(core, session, exchange), owner);
+    await session.nodes.replies.follow(session, name, last, open);
+    return { status: 200, open: true };
+  }
+  const channel = begin(core, session, exchange);
+  const replay = async (): Promise<void> => {
+    const missed = await core.settings.streams.after(session.row.id, last);
+    for (const { id, message } of missed?.messages ?? []) if (message !== null) channel.send(JSON.stringify(message), id);
+  };
+  if (running === undefined) {
+    await replay();
+    return { status: 200 };
+  }
+  await running.resume(channel, replay);
+  return { status: 200, open: true };
+}

@@ -80,8 +80,8 @@ export class HttpSse {
 function endpoint({ path, query }: Asked, id: string): string {
   const parameters = new URLSearchParams(query);
   parameters.set(SESSION, id);
-  // Two slashes at the front would name another host.
-  return `${path?.replace(/^\/+/, "/") ?? ""}?${parameters.toString()}`;
+  // Two slashes at the front would name another host; a backslash is one there.
+  return `${path?.replace(/^[/\\]+/, "/") ?? ""}?${parameters.toString()}`;
 }
 
 /** Each message as an event of that name. */

@@ -1,5 +1,7 @@
 // What the door of HTTP+SSE lets in, holds and ends, on the wire: by a listener of its own, and inside an application.
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer as createHttp } from "node:http";
 import { describe, test } from "node:test";
 import { createServer, type Server } from "troupe/server";
 import type { ServerOptions } from "troupe/server";
@@ -246,3 +248,23 @@ for (const [name, place] of Object.entries(PLACES))
       assert.deepEqual(await pair.events.rest(), []);
     });
   });
+
+test("the address of a stream is of this host, whatever a router in front has left of its path", async () => {
+  await using server = createServer("s", "1", { sse: true });
+  for (const original of ["//evil.example/sse", "/\\evil.example/sse", "\\\\evil.example/sse"]) {
+    const http = createHttp((request, response) => void server.node(Object.assign(request, { originalUrl: original }), response));
+    http.listen(0, "127.0.0.1");
+    await once(http, "listening");
+    const address = http.address();
+    assert.ok(typeof address === "object" && address !== null);
+    const at = `http://127.0.0.1:${address.port}`;
+    try {
+      const response = await fetch(`${at}/sse`, { headers: { accept: "text/event-stream" } });
+      const first = await eventReader(response).next();
+      assert.equal(new URL(first?.data ?? "", `${at}/sse`).origin, at, original);
+    } finally {
+      http.closeAllConnections();
+      http.close();
+    }
+  }
+});

@@ -1,4 +1,5 @@
 import type { Bag, Catalogue, Offer, OfferRef } from "../contract/index.ts";
+import { UriPattern } from "./uri-pattern.ts";
 
 /** An offer that was asked for by name or URI. */
 export interface Target {
@@ -34,8 +35,7 @@ export function indexOf(catalogue: Catalogue): OfferIndex {
 
 interface Template {
   readonly text: string;
-  readonly pattern: RegExp;
-  readonly names: readonly string[];
+  readonly pattern: UriPattern;
   readonly target: Target;
 }
 
@@ -47,7 +47,7 @@ function build(catalogue: Catalogue): OfferIndex {
     const { uri, uriTemplate } = offer.definition;
     if (typeof uri === "string" && !fixed.has(uri)) fixed.set(uri, target);
     if (typeof uriTemplate === "string")
-      templates.push({ text: uriTemplate, target, ...patternOf(uriTemplate, offer.rawVariables === true) });
+      templates.push({ text: uriTemplate, target, pattern: new UriPattern(uriTemplate, offer.rawVariables === true) });
   }
   return {
     tools: byName("tools", catalogue.tools),
@@ -69,37 +69,11 @@ function byName(list: "tools" | "prompts", offers: readonly Offer[]): ReadonlyMa
   return new Map(offers.map((offer) => [offer.name, { offer, ref: `${list}/${offer.name}`, args: NO_ARGS }]));
 }
 
-// RFC 6570 §3.2: what an expression may stand for, by its operator. All of a query is optional.
-const RAW: Readonly<Record<string, string>> = {
-  "+": "(.+)",
-  "#": "(#.*)",
-  ".": "(\\.[^/?#]+)",
-  "/": "((?:/[^/?#]*)+)",
-  ";": "(;[^/?#]+)",
-  "?": "(\\?[^#]*|)",
-  "&": "(&[^#]*|)",
-};
-
-// RFC 6570 level 1: `{name}` stands for percent-encoded text, so never for a slash.
-function patternOf(uriTemplate: string, raw: boolean): { readonly pattern: RegExp; readonly names: readonly string[] } {
-  const names: string[] = [];
-  const source = uriTemplate
-    .split(/(\{[^{}]+\})/)
-    .map((part) => {
-      if (!/^\{[^{}]+\}$/.test(part)) return part.replaceAll(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`);
-      names.push(part.slice(1, -1));
-      return raw ? (RAW[part[1] ?? ""] ?? "([^/?#]+)") : "([^/?#]+)";
-    })
-    .join("");
-  return { pattern: new RegExp(`^${source}$`, "u"), names };
-}
-
-function match(template: Template, uri: string): Bag | undefined {
-  const found = template.pattern.exec(uri);
-  if (found === null) return undefined;
-  if (template.target.offer.rawVariables === true) return Object.fromEntries(template.names.map((name, at) => [name, found[at + 1] ?? ""]));
+function match({ pattern, target }: Template, uri: string): Bag | undefined {
+  const found = pattern.match(uri);
+  if (found === undefined || target.offer.rawVariables === true) return found && Object.fromEntries(found);
   try {
-    return Object.fromEntries(template.names.map((name, at) => [name, decodeURIComponent(found[at + 1] ?? "")]));
+    return Object.fromEntries(found.map(([name, value]) => [name, decodeURIComponent(value)]));
   } catch {
     return undefined;
   }

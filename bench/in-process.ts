@@ -1,7 +1,8 @@
-// README: a call in process, without a protocol: the engine alone (Behaviour) and with actor().
+// README: a call in process, without a protocol: the engine alone (Behaviour), with actor(), and with a nested state.
 import type { Engine, Outgoing } from "troupe/contract";
 import { LocalEngine } from "troupe/engine";
 import counter from "../examples/counter/index.ts";
+import { nested } from "./kinds/nested.ts";
 import { plain } from "./kinds/plain.ts";
 import { median } from "./load.ts";
 
@@ -25,10 +26,11 @@ const pipelined = async (engine: Engine, message: Outgoing): Promise<number> => 
 };
 
 export const run = async (): Promise<void> => {
-  await using engine = await LocalEngine.start({ kinds: [plain("memory"), counter] });
+  await using engine = await LocalEngine.start({ kinds: [plain("memory"), counter, nested] });
   const subjects: readonly (readonly [string, Outgoing])[] = [
     ["Behaviour", { to: "plain/main", action: "add", args: { by: 1 }, start: null }],
     ["actor()", { to: "counter/main", action: "tools/add", args: { by: 1 }, start: null }],
+    ["nested", { to: "nested/main", action: "see", args: { row: 5 }, start: null }],
   ];
   for (const [name, message] of subjects) {
     const one: number[] = [];

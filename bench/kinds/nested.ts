@@ -1,0 +1,24 @@
+import { actor } from "troupe/actor";
+
+const ROWS = 10;
+
+const isRow = (args: unknown): args is { readonly row: number } => typeof args === "object" && args !== null && "row" in args;
+
+/** A nested state, of which each call changes one number. */
+export const nested = actor("nested", {
+  describe: "Rows and counts by key.",
+  persistence: "memory",
+  mailbox: 1_000,
+  initial: () => ({
+    rows: Array.from({ length: ROWS }, (_, id) => ({ id, seen: 0, tags: ["a", "b"] })),
+    byKey: { a: { n: 0 }, b: { n: 0 } },
+  }),
+  messages: {
+    see: {
+      run({ state, message: { args } }) {
+        const row = isRow(args) ? state.rows[args.row] : undefined;
+        if (row !== undefined) row.seen += 1;
+      },
+    },
+  },
+});

@@ -27,6 +27,10 @@ export class Meter {
     this.#fields = new Float64Array(shared);
   }
 
+  get inside(): boolean {
+    return (Atomics.load(this.#entry, ENTRY) & 1) === 1;
+  }
+
   /** A guest computes from now on, and may for so many microseconds. */
   enter(call: number, left: number): void {
     this.#since = spent();

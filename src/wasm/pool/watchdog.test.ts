@@ -38,6 +38,22 @@ test("a guest that spins is killed, and its neighbours' calls run again to the r
   assert.deepEqual(sandbox.measures, { instances: 33, workers: 1, killed: 1, started: 2 });
 });
 
+test("guests that are answered at once compute one after the other, each watched", async () => {
+  await using sandbox = createSandbox({ workers: 1 });
+  const gate = Promise.withResolvers<Answer>();
+  const { host, hosts } = hostOf(() => gate.promise);
+  const script = "timing.sleep 1\n&&\n";
+  const calls = ["a", "b", "c", "d"].map((guest) => sandbox.run({ ...spin(guest, script), host }));
+  await until("all wait", () => hosts.length === 4);
+  gate.resolve({ ...DONE, lasting: true });
+  const outcomes = await Promise.all(calls);
+  assert.ok(
+    outcomes.some((outcome) => said(outcome) === TOO_LONG),
+    "a worker ends with the first that spins, and the others with it",
+  );
+  assert.ok(outcomes.every((outcome) => outcome.end === "lost" || said(outcome) === TOO_LONG));
+});
+
 test("an outcome tells the host calls of its own attempt only, and its host", async () => {
   await using sandbox = createSandbox({ workers: 1 });
   const gate = Promise.withResolvers<Answer>();

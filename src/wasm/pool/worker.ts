@@ -9,5 +9,10 @@ const port = parentPort;
 if (port === null) throw new Error("This file is what a sandbox's worker runs: call createSandbox");
 const start: Start = workerData;
 const post = (message: FromWorker, transfer: readonly ArrayBuffer[]): void => port.postMessage(message, transfer);
-const room = new Room(new Meter(start.meter), new Recorder(start.recorder), post);
-hearFrom(port, (message) => room.hear(message));
+const meter = new Meter(start.meter);
+const room = new Room(meter, new Recorder(start.recorder), post);
+hearFrom(
+  port,
+  (message) => room.hear(message),
+  () => meter.inside,
+);

@@ -9,7 +9,7 @@ import { median } from "./load.ts";
 
 const ROUNDS = 15;
 
-const fill = async (directory: string, actors: number): Promise<void> => {
+export const fill = async (directory: string, actors: number): Promise<void> => {
   await using store = sqliteStore({ directory });
   await using engine = await LocalEngine.start({ kinds: [{ ...plain("disk"), policy: { ...plain("disk").policy, idleMs: 1 } }], store });
   for (let n = 0; n < actors; n += 1_000)

@@ -14,6 +14,8 @@ export interface Cell {
   /** Place of the head in the log, and of the last event with a whole state. */
   pos: number;
   full: number;
+  /** What the file's row has for `pos`: within a transaction perhaps one of before. */
+  kept: number;
   /** As stored: never later than the true one. */
   due: number | null;
   /** Places of the last events whose seq is a multiple of 64 and of 4,096; unknown until the first turn after a load. */
@@ -68,6 +70,7 @@ export class Cells {
       head: text(columns["head"]),
       pos: int(columns["pos"]),
       full: int(columns["full"]),
+      kept: int(columns["pos"]),
       due: maybeInt(columns["due"]) ?? null,
       marks: undefined,
     };

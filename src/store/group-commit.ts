@@ -1,5 +1,5 @@
 /**
- * C2: what is handed over in one tick goes to disk in one transaction, in the order it
+ * C2: what is handed over in one tick is written in one transaction, in the order it
  * came, and settles when that is durable. C6: a write that is refused (it throws
  * `StoreError` before it wrote anything) fails alone; one whose own content is at fault
  * fails alone too; a fault of the disk fails the whole group, of which nothing was kept.
@@ -7,11 +7,12 @@
 import type { DatabaseSync } from "node:sqlite";
 import { StoreError } from "../contract/index.ts";
 import { isItsOwnFault, storeFault } from "./sqlite-error.ts";
+import type { WalSync } from "./wal-sync.ts";
 
 interface Waiting {
   readonly write: () => unknown;
   readonly done: (value: unknown) => void;
-  readonly failed: (error: StoreError) => void;
+  readonly failed: (error: Error) => void;
   outcome?: { readonly value: unknown } | { readonly error: StoreError };
 }
 
@@ -19,21 +20,32 @@ export class GroupCommit {
   readonly #database: Pick<DatabaseSync, "exec" | "isTransaction">;
   readonly #rolledBack: () => void;
   readonly #beforeCommit: (() => void) | undefined;
+  readonly #wal: WalSync | undefined;
   #waiting: Waiting[] = [];
   #scheduled = false;
+  #unsettled = 0;
   #idle: (() => void)[] = [];
 
-  /** `rolledBack` drops what the writes remembered; `beforeCommit` runs inside each transaction, last. */
-  constructor(database: Pick<DatabaseSync, "exec" | "isTransaction">, rolledBack: () => void, beforeCommit?: () => void) {
+  /**
+   * `rolledBack` drops what the writes remembered; `beforeCommit` runs inside each transaction, last; `wal` makes a COMMIT
+   * durable where the database's own does not.
+   */
+  constructor(
+    database: Pick<DatabaseSync, "exec" | "isTransaction">,
+    rolledBack: () => void,
+    { beforeCommit, wal }: { readonly beforeCommit?: (() => void) | undefined; readonly wal?: WalSync } = {},
+  ) {
     this.#database = database;
     this.#rolledBack = rolledBack;
     this.#beforeCommit = beforeCommit;
+    this.#wal = wal;
   }
 
-  /** `write` runs inside the group's transaction, perhaps twice. Settles when durable; rejects with `StoreError` only. */
+  /** `write` runs inside the group's transaction, perhaps twice. Settles when durable; rejects with `StoreError` where nothing was kept. */
   add<T>(write: () => T): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       let result: T;
+      this.#unsettled += 1;
       this.#waiting.push({
         write: () => {
           result = write();
@@ -49,7 +61,7 @@ export class GroupCommit {
 
   /** Settles when nothing waits any more. */
   drained(): Promise<void> {
-    if (this.#waiting.length === 0) return Promise.resolve();
+    if (this.#unsettled === 0) return Promise.resolve();
     return new Promise((resolve) => this.#idle.push(resolve));
   }
 
@@ -58,12 +70,10 @@ export class GroupCommit {
     const group = this.#waiting;
     this.#waiting = [];
     if (group.length > 0) this.#together(group);
-    const idle = this.#idle;
-    this.#idle = [];
-    for (const run of idle) run();
   }
 
   #together(group: readonly Waiting[]): void {
+    if (this.#wal?.fault) return this.#settle(group, this.#wal.fault);
     try {
       this.#database.exec("BEGIN IMMEDIATE");
       for (const one of group) this.#one(one);
@@ -72,13 +82,24 @@ export class GroupCommit {
     } catch (error) {
       const fault = this.#undo(error);
       if (group.length > 1 && isItsOwnFault(error)) for (const one of group) this.#together([one]);
-      else for (const one of group) one.failed(fault);
+      else this.#settle(group, fault);
       return;
     }
-    for (const one of group) {
-      if (one.outcome && "error" in one.outcome) one.failed(one.outcome.error);
-      else one.done(undefined);
+    if (this.#wal === undefined) this.#settle(group);
+    else this.#wal.after((fault) => this.#settle(group, fault));
+  }
+
+  #settle(group: readonly Waiting[], fault?: Error): void {
+    for (const { outcome, failed, done } of group) {
+      if (outcome && "error" in outcome) failed(outcome.error);
+      else if (fault) failed(fault);
+      else done(undefined);
     }
+    this.#unsettled -= group.length;
+    if (this.#unsettled > 0) return;
+    const idle = this.#idle;
+    this.#idle = [];
+    for (const run of idle) run();
   }
 
   #one(one: Waiting): void {

@@ -20,6 +20,7 @@ import { APPLICATION, SCHEMA } from "./schema.ts";
 import { SeekIndex } from "./seek-index.ts";
 import { storeFault } from "./sqlite-error.ts";
 import { TurnWriter } from "./turn-writer.ts";
+import { type Disk, walFile, WalSync } from "./wal-sync.ts";
 
 export interface SqliteOptions {
   /** Created where absent; the store is `troupe.db` in it. */
@@ -31,6 +32,8 @@ export interface SqliteOptions {
   readonly clock?: Clock;
   /** Faults for tests: runs inside each transaction, before its COMMIT. */
   readonly beforeCommit?: (database: DatabaseSync) => void;
+  /** Faults for tests: what makes its WAL durable. */
+  readonly disk?: Disk;
 }
 
 /**
@@ -38,9 +41,13 @@ export interface SqliteOptions {
  * (another server has it), `STORE_NEWER`, `STORE_CORRUPT`, `STORE_READ_ONLY`, `STORE_FULL`, `STORE_IO`.
  */
 export function sqliteStore(options: SqliteOptions): Store {
-  const { clock = systemClock, readOnly, beforeCommit } = options;
-  if (!readOnly) return lockedStore(options, (database, unlock) => writable(database, clock, unlock, beforeCommit));
+  const { clock = systemClock, readOnly, beforeCommit, disk } = options;
   const path = pathOf(options);
+  if (!readOnly)
+    return lockedStore(options, (database, unlock) => {
+      database.exec("PRAGMA synchronous = NORMAL");
+      return writable(database, clock, unlock, new WalSync(disk ?? walFile(path)), beforeCommit);
+    });
   return guarded(path, () => readOnlyStore(path, clock));
 }
 
@@ -90,18 +97,33 @@ function reads(
 
 const closed = (): StoreError => new StoreError("STORE_CLOSED", "The store is closed. Open it again.");
 
-function writable(database: DatabaseSync, clock: Clock, unlock: () => void, beforeCommit?: (database: DatabaseSync) => void): Store {
+function writable(
+  database: DatabaseSync,
+  clock: Clock,
+  unlock: () => void,
+  wal: WalSync,
+  beforeCommit?: (database: DatabaseSync) => void,
+): Store {
   const cells = new Cells(database);
   const history = new History(database);
   const outbox = new Outbox(database);
   const directory = new Directory(database);
   const replies = new Replies(database, () => clock.now());
   const turns = new TurnWriter(database, cells, history, outbox, replies);
-  const commits = new GroupCommit(database, () => turns.rolledBack(), beforeCommit && (() => beforeCommit(database)));
+  const commits = new GroupCommit(database, () => turns.rolledBack(), {
+    beforeCommit: () => {
+      turns.writeRows();
+      beforeCommit?.(database);
+    },
+    wal,
+  });
   const seek = new SeekIndex(database, commits);
   const eraser = new Eraser(database, commits, history);
   let open = true;
-  const read = reading(() => open);
+  const read = reading(
+    () => open,
+    () => wal.landing(),
+  );
   const write = <T>(run: () => T): Promise<T> => (open ? commits.add(run) : Promise.reject(closed()));
   return {
     ...reads(database, cells, history, outbox, directory, read),
@@ -147,6 +169,7 @@ function writable(database: DatabaseSync, clock: Clock, unlock: () => void, befo
       open = false;
       await commits.drained();
       try {
+        wal.close();
         database.close();
       } finally {
         unlock();
@@ -204,12 +227,14 @@ function readOnlyStore(path: string, clock: Clock): Store {
   };
 }
 
-/** Throws `StoreError` only, also where SQLite or a parser throws. */
-function reading(isOpen: () => boolean): <T>(run: () => T | Promise<T>) => Promise<T> {
+/** Throws `StoreError` only, also where SQLite or a parser throws. Law 2: what was read is told once it is durable. */
+function reading(isOpen: () => boolean, landing?: () => Promise<void> | undefined): <T>(run: () => T | Promise<T>) => Promise<T> {
   return async (run) => {
     if (!isOpen()) throw closed();
     try {
-      return await run();
+      const answer = await run();
+      await landing?.();
+      return answer;
     } catch (error) {
       throw storeFault(error);
     }

@@ -12,6 +12,9 @@ import type { History } from "./history.ts";
 import type { Outbox } from "./outbox.ts";
 import type { Replies } from "./replies.ts";
 
+/** Fewer than the cells that are remembered, so that none of them is forgotten before its row is written. */
+const MOST_LATE = 1_000;
+
 const conflict = (id: ActorId, what: string): StoreError =>
   new StoreError("STORE_CONFLICT", `${id} ${what}. Load it again, then repeat the turn.`);
 
@@ -27,6 +30,8 @@ export class TurnWriter {
   readonly #tally: StatementSync;
   readonly #lastPos: StatementSync;
   #pos: number | undefined;
+  /** Rows behind their actors' turns: written once a transaction, however many turns an actor had in it. */
+  readonly #late = new Map<ActorId, Cell>();
 
   constructor(database: DatabaseSync, cells: Cells, history: History, outbox: Outbox, replies: Replies) {
     this.#cells = cells;
@@ -49,10 +54,23 @@ export class TurnWriter {
   /** Nothing that was remembered holds any more. */
   rolledBack(): void {
     this.#pos = undefined;
+    this.#late.clear();
     this.#cells.clear();
   }
 
-  /** Within a transaction. Throws `STORE_CONFLICT` before it wrote anything. */
+  /** Within a transaction, last. Throws `STORE_CONFLICT`: then the transaction must not be kept. */
+  writeRows(): void {
+    for (const [id, cell] of this.#late) {
+      const { row, seq, head, pos, full } = cell;
+      const sum = rowSum(cell.cold, seq, head, pos, full, row);
+      const { changes } = this.#warm.run(seq, head, pos, full, row.version, row.lastMessageAt, row.messageCount, sum, cell.pk, cell.kept);
+      if (changes !== 1) throw conflict(id, "has another writer");
+      cell.kept = pos;
+    }
+    this.#late.clear();
+  }
+
+  /** Within a transaction, which `writeRows` ends. Throws `STORE_CONFLICT` before it wrote anything. */
   write(id: ActorId, entry: Entry): void {
     const cell = this.#cells.get(id);
     if ((cell?.head ?? null) !== entry.after)
@@ -95,10 +113,13 @@ export class TurnWriter {
     const { row, seq } = entry;
     const head = entry.event.id;
     if (cell !== undefined && sameCold(cell.row, row) && (expiry(row) ?? Infinity) >= (cell.due ?? 0)) {
-      const sum = rowSum(cell.cold, seq, head, pos, full, row);
-      const { changes } = this.#warm.run(seq, head, pos, full, row.version, row.lastMessageAt, row.messageCount, sum, cell.pk, cell.pos);
-      if (changes !== 1) throw conflict(id, "has another writer");
-      Object.assign(cell, { row, seq, head, pos, full });
+      cell.row = row;
+      cell.seq = seq;
+      cell.head = head;
+      cell.pos = pos;
+      cell.full = full;
+      this.#late.set(id, cell);
+      if (this.#late.size >= MOST_LATE) this.writeRows();
       return cell.pk;
     }
     const rest = restText(row);
@@ -124,12 +145,13 @@ export class TurnWriter {
       const [kind, key] = split(id);
       const pk = int(Number(this.#begin.run(...columns, row.uid, kind, key).lastInsertRowid));
       this.#tally.run(kind);
-      this.#cells.set(id, { pk, row, cold, seq, head, pos, full, due, marks: { back: null, far: null } });
+      this.#cells.set(id, { pk, row, cold, seq, head, pos, full, kept: pos, due, marks: { back: null, far: null } });
       return pk;
     }
-    const { changes } = this.#cold.run(...columns, row.uid, cell.pk, cell.pos);
+    const { changes } = this.#cold.run(...columns, row.uid, cell.pk, cell.kept);
     if (changes !== 1) throw conflict(id, "has another writer");
-    Object.assign(cell, { row, cold, seq, head, pos, full, due });
+    Object.assign(cell, { row, cold, seq, head, pos, full, kept: pos, due });
+    this.#late.delete(id);
     return cell.pk;
   }
 }

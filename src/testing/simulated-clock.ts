@@ -13,7 +13,7 @@ export class SimulatedClock implements Clock {
   readonly #timers = new Set<Timer>();
   readonly #settle: () => Promise<void>;
 
-  /** Default 2024-01-01. `settled`: when what a timer sets off has run to its end; by default, all that waits for nothing outside this process. */
+  /** Default 2024-01-01. `settled`: when what a timer sets off has run to its end; by default, all that waits for nothing but this process and its files. */
   constructor(now = 1_704_067_200_000, settled: () => Promise<void> = settle) {
     this.#now = now;
     this.#settle = settled;
@@ -98,9 +98,15 @@ export class SimulatedEntropy implements Entropy {
   }
 }
 
-/** Lets everything that needs no time run to its end. */
+/** Lets everything that needs no time run to its end; what waits for a file (a store's commit) does not need any. */
 export async function settle(rounds = 4): Promise<void> {
-  for (let round = 0; round < rounds; round += 1) await new Promise<void>((resolve) => setImmediate(resolve));
+  for (let round = 0; round < rounds; round += 1) {
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    while (process.getActiveResourcesInfo().includes("FSReqCallback")) {
+      round = 0;
+      await new Promise<void>((resolve) => setImmediate(resolve));
+    }
+  }
 }
 
 /** Waits until it holds; throws after `withinMs`, saying what did not come about. */

@@ -1,0 +1,75 @@
+// README: verifying chains, beside reading the same rows and hashing them.
+import { hash } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Verifier } from "troupe/chain";
+import { LocalEngine } from "troupe/engine";
+import { sqliteStore } from "troupe/store";
+import { plain } from "./kinds/plain.ts";
+import { median } from "./load.ts";
+
+const ACTORS = 100;
+const TURNS = 1_000;
+const ROUNDS = 7;
+const PAGE = 1_000;
+
+const bare = (path: string): number => {
+  const database = new DatabaseSync(path, { readOnly: true });
+  let events = 0;
+  for (const { id, header, body } of database.prepare("SELECT id, header, body FROM event").iterate()) {
+    if (hash("sha256", String(header), "hex") !== id) throw new Error("A header was changed.");
+    hash("sha256", String(body), "hex");
+    events += 1;
+  }
+  database.close();
+  return events;
+};
+
+const ours = async (directory: string): Promise<number> => {
+  await using store = sqliteStore({ directory, readOnly: true });
+  let events = 0;
+  for (const { id } of await store.list({ limit: ACTORS })) {
+    const verifier = new Verifier({ actor: id });
+    for (let after = 0; ; after += PAGE) {
+      const page = await store.events(id, after, PAGE);
+      for (const event of page) verifier.add(event);
+      if (page.length < PAGE) break;
+    }
+    const verdict = verifier.end();
+    if (verdict.flaw !== undefined) throw new Error(verdict.flaw.message);
+    events += verdict.events;
+  }
+  return events;
+};
+
+const seconds = async (run: () => number | Promise<number>): Promise<number> => {
+  const started = performance.now();
+  if ((await run()) !== ACTORS * TURNS) throw new Error("Some events were not looked at.");
+  return (performance.now() - started) / 1_000;
+};
+
+export const run = async (): Promise<void> => {
+  const folder = mkdtempSync(join(tmpdir(), "bench-"));
+  try {
+    {
+      await using store = sqliteStore({ directory: folder });
+      await using engine = await LocalEngine.start({ kinds: [plain("disk")], store });
+      for (let turn = 0; turn < TURNS; turn += 1)
+        await Promise.all(Array.from({ length: ACTORS }, (_, n) => engine.call({ to: `plain-disk/${n}`, action: "add", args: {}, start: null })));
+    }
+    const [took, floor]: [number[], number[]] = [[], []];
+    for (let round = 0; round <= ROUNDS; round += 1) {
+      const [one, other] = [await seconds(() => ours(folder)), await seconds(() => bare(join(folder, "troupe.db")))];
+      if (round === 0) continue;
+      took.push(one);
+      floor.push(other);
+    }
+    const ratio = median(floor.map((value, round) => value / (took[round] ?? Number.NaN)));
+    const rate = (ACTORS * TURNS) / median(took);
+    console.log(`verify: ${rate.toFixed(0)} events a second, ${ratio.toFixed(2)} of reading and hashing the same rows`);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+};

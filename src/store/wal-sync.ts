@@ -1,0 +1,110 @@
+import { closeSync, fdatasync, fdatasyncSync, openSync } from "node:fs";
+import { performance } from "node:perf_hooks";
+import { StoreError } from "../contract/index.ts";
+
+/** A disk this quick costs less than what smaller groups would, and the way to another thread and back. Milliseconds. */
+const QUICK_MS = 0.5;
+
+type Done = (fault?: Error) => void;
+
+/** The file's two ways to the disk; tests give slow and broken ones. */
+export interface Disk {
+  syncNow(): void;
+  sync(done: (error: Error | null) => void): void;
+  close(): void;
+}
+
+/**
+ * C2: puts on the disk what SQLite has written to its WAL. With `synchronous = NORMAL` a COMMIT leaves that in the system's
+ * hands; where the disk is slow, waiting for it outside SQLite does not stop the thread: other turns run, and what they write
+ * goes with the next.
+ */
+export class WalSync {
+  readonly #disk: Disk;
+  readonly #now: () => number;
+  #next: Done[] = [];
+  #busy = false;
+  #tookMs = Infinity;
+  #fault: StoreError | undefined;
+
+  /** `now`: milliseconds, to tell how quick the disk is. */
+  constructor(disk: Disk, now: () => number = () => performance.now()) {
+    this.#disk = disk;
+    this.#now = now;
+  }
+
+  /** The disk failed once. What it has nobody knows any more: a system may drop what it could not write, and then say that all is well. */
+  get fault(): StoreError | undefined {
+    return this.#fault;
+  }
+
+  /**
+   * Calls back once all that is written is on the disk, with `StoreError` where it was not even tried and with another error
+   * where nobody can know.
+   */
+  after(done: Done): void {
+    if (this.#fault) return done(this.#fault);
+    if (!this.#busy && this.#tookMs < QUICK_MS) return this.#here(done);
+    this.#next.push(done);
+    if (!this.#busy) this.#aside();
+  }
+
+  /** Settles when all that is written is on the disk. Undefined: it is. Rejects where it could not be. */
+  landing(): Promise<void> | undefined {
+    if (this.#fault) return Promise.reject(this.#fault);
+    if (!this.#busy) return undefined;
+    return new Promise((resolve, reject) => this.after((fault) => (fault ? reject(fault) : resolve())));
+  }
+
+  close(): void {
+    this.#disk.close();
+  }
+
+  #here(done: Done): void {
+    const from = this.#now();
+    try {
+      this.#disk.syncNow();
+    } catch (error) {
+      return done(this.#broken(error));
+    }
+    this.#tookMs = this.#now() - from;
+    done();
+  }
+
+  #aside(): void {
+    const all = this.#next;
+    this.#next = [];
+    this.#busy = true;
+    const from = this.#now();
+    this.#disk.sync((error) => {
+      this.#tookMs = this.#now() - from;
+      this.#busy = false;
+      const fault = error === null ? undefined : this.#broken(error);
+      for (const done of all) done(fault);
+      if (this.#next.length > 0 && !this.#busy) this.#aside();
+    });
+  }
+
+  #broken(cause: unknown): Error {
+    this.#fault = new StoreError(
+      "STORE_IO",
+      "The disk failed to keep what was written to the store. Check it, then restart the server: what the store has then is what counts.",
+      { cause },
+    );
+    return new Error("The disk did not say whether it has this.", { cause });
+  }
+}
+
+/** The WAL of the database at `path`, which is there from the first write on. */
+export function walFile(path: string): Disk {
+  let file: number | undefined;
+  const open = (): number => (file ??= openSync(`${path}-wal`, "r+"));
+  return {
+    syncNow: () => fdatasyncSync(open()),
+    sync: (done) => fdatasync(open(), done),
+    close() {
+      if (file !== undefined) closeSync(file);
+      file = undefined;
+    },
+  };
+}

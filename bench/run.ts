@@ -4,11 +4,14 @@ import { installPinned } from "../test/install-pinned.ts";
 
 const all = [
   "http-call",
+  "wires",
   "tools-list",
   "in-process",
   "actors",
   "durable",
   "start-up",
+  "wake",
+  "verify",
   "cluster",
   "packet",
   "packet-search",

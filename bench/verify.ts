@@ -57,7 +57,9 @@ export const run = async (): Promise<void> => {
       await using store = sqliteStore({ directory: folder });
       await using engine = await LocalEngine.start({ kinds: [plain("disk")], store });
       for (let turn = 0; turn < TURNS; turn += 1)
-        await Promise.all(Array.from({ length: ACTORS }, (_, n) => engine.call({ to: `plain-disk/${n}`, action: "add", args: {}, start: null })));
+        await Promise.all(
+          Array.from({ length: ACTORS }, (_, n) => engine.call({ to: `plain-disk/${n}`, action: "add", args: {}, start: null })),
+        );
     }
     const [took, floor]: [number[], number[]] = [[], []];
     for (let round = 0; round <= ROUNDS; round += 1) {

@@ -42,7 +42,8 @@ const initialize = async (wire: Wire): Promise<void> => {
 /** Calls a second: `windows` of `size` calls are under way on each wire; a window is sent again when all of it was answered. */
 const burst = async (wires: readonly Wire[], size: number, windows: number): Promise<number> => {
   let calls = 0;
-  const texts = Array.from({ length: windows }, (_, w) => Buffer.from(Array.from({ length: size }, (_, n) => call(w * size + n + 1)).join("")));
+  const window = (first: number): Buffer => Buffer.from(Array.from({ length: size }, (_, n) => call(first + n + 1)).join(""));
+  const texts = Array.from({ length: windows }, (_, w) => window(w * size));
   const started = performance.now();
   const until = started + BURST_MS;
   const one = ({ from, to }: Wire): Promise<void> =>
@@ -97,7 +98,19 @@ export const run = async (): Promise<void> => {
   const server = await serve("examples/counter", join(data, "served"), "--tcp", "127.0.0.1:0");
   const piped = spawn(
     process.execPath,
-    ["--conditions=troupe-source", "bin/troupe.js", "serve", "examples/counter", "--stdio", "--log", "error", "--rate", "1000000", "--data", join(data, "piped")],
+    [
+      "--conditions=troupe-source",
+      "bin/troupe.js",
+      "serve",
+      "examples/counter",
+      "--stdio",
+      "--log",
+      "error",
+      "--rate",
+      "1000000",
+      "--data",
+      join(data, "piped"),
+    ],
     { cwd: root, stdio: ["pipe", "pipe", "inherit"] },
   );
   try {

@@ -14,6 +14,7 @@ import {
 } from "../contract/index.ts";
 import { faultOf } from "./failures.ts";
 import { inTime } from "./in-time.ts";
+import { type Listener, Listeners } from "./listeners.ts";
 import { MountedServer } from "./mounted-server.ts";
 import type { McpServerOptions } from "./options.ts";
 import type { SdkServer } from "./sdk-server.ts";
@@ -25,20 +26,26 @@ interface Met {
   readonly mounted: Promise<MountedServer>;
   /** Where it is there already: lists then cost nothing. */
   ready: MountedServer | undefined;
-  /** Calls that run and listeners. */
+  /** Calls that run, lists that are read. */
   users: number;
+  /** Nobody has asked it anything for `idleMs`. */
+  idle: boolean;
   undoIdle: (() => void) | undefined;
 }
 
 const NOBODY: Viewer = { scopes: [] };
 
-/** For each viewer a server of its own; those without a principal share one. */
+/**
+ * For each viewer a server of its own; those without a principal share one. Who only listens may have gone without a word: a server
+ * stays for that as long as its place is not wanted, and who listened hears the next one.
+ */
 export class MountedServers implements Source, AsyncDisposable {
   readonly ready: Promise<void>;
   readonly #make: SdkServerFor;
   readonly #options: McpServerOptions;
   /** The idlest first. */
   readonly #met = new Map<string, Met>();
+  readonly #listeners = new Listeners();
   readonly #closing = new Set<Promise<void>>();
   #instructions: string | undefined;
   #closed = false;
@@ -72,22 +79,14 @@ export class MountedServers implements Source, AsyncDisposable {
   }
 
   watch(viewer: Viewer, dirty: (ref?: OfferRef) => void, only?: { readonly ref: OfferRef; readonly args: Json }): () => void {
-    const heard: { undo?: () => void; over: boolean } = { over: false };
-    const listen = this.#use(viewer, async (mounted) => {
-      if (heard.over) return;
-      const over = Promise.withResolvers<void>();
-      const undo = mounted.watch(viewer, dirty, only);
-      heard.undo = () => {
-        undo();
-        over.resolve();
-      };
-      await over.promise;
-    });
+    const key = keyOf(viewer);
+    const listener: Listener = { viewer, dirty, only };
+    this.#listeners.add(key, listener, this.#met.get(key)?.ready);
     // Whoever asks for the surface hears of it.
-    listen.catch(() => undefined);
+    this.#use(viewer, async () => undefined).catch(() => undefined);
     return () => {
-      heard.over = true;
-      heard.undo?.();
+      this.#listeners.remove(key, listener);
+      if (this.#met.get(key)?.idle === true && !this.#listeners.has(key)) this.#release(key);
     };
   }
 
@@ -110,6 +109,7 @@ export class MountedServers implements Source, AsyncDisposable {
     met.users += 1;
     met.undoIdle?.();
     met.undoIdle = undefined;
+    met.idle = false;
     try {
       const mounted = await met.mounted.catch((error: unknown) => {
         throw faultOf(error, "Making this viewer's server");
@@ -131,23 +131,29 @@ export class MountedServers implements Source, AsyncDisposable {
     }
     if (met === undefined) {
       this.#makeRoom();
-      met = { mounted: this.#open(viewer), ready: undefined, users: 0, undoIdle: undefined };
-      const made = met;
-      made.mounted.then(
-        (mounted) => (made.ready = mounted),
-        // The next to ask tries again.
-        () => this.#met.get(key) === made && this.#met.delete(key),
-      );
+      met = { mounted: this.#open(viewer), ready: undefined, users: 0, idle: false, undoIdle: undefined };
+      void this.#know(key, met);
     }
     this.#met.delete(key);
     this.#met.set(key, met);
     return met;
   }
 
+  async #know(key: string, met: Met): Promise<void> {
+    try {
+      met.ready = await met.mounted;
+      if (this.#met.get(key) === met) this.#listeners.attach(key, met.ready);
+    } catch {
+      // The next to ask tries again.
+      if (this.#met.get(key) === met) this.#met.delete(key);
+    }
+  }
+
   #makeRoom(): void {
     const { maxServers = 1_000 } = this.#options;
     if (this.#met.size < maxServers) return;
-    const idlest = [...this.#met].find(([, { users }]) => users === 0);
+    const unused = [...this.#met].filter(([, { users }]) => users === 0);
+    const idlest = unused.find(([key]) => !this.#listeners.has(key)) ?? unused.find(([, { idle }]) => idle);
     if (idlest === undefined) throw new EngineError("MAILBOX_FULL", `All ${maxServers} servers are in use: call again later.`);
     this.#release(idlest[0]);
   }
@@ -164,7 +170,10 @@ export class MountedServers implements Source, AsyncDisposable {
   #leave(key: string, met: Met): void {
     if (this.#met.get(key) !== met) return;
     const { clock = systemClock, idleMs = 1_800_000 } = this.#options;
-    met.undoIdle = clock.after(idleMs, () => this.#release(key));
+    met.undoIdle = clock.after(idleMs, () => {
+      met.idle = true;
+      if (!this.#listeners.has(key)) this.#release(key);
+    });
   }
 
   #release(key: string): void {

@@ -13,9 +13,9 @@ export interface McpServerOptions {
   readonly listMs?: number;
   /** A call waits so long for what its client was asked. Default 600,000. */
   readonly askMs?: number;
-  /** With a factory: a server nobody has called or listened to for so long is closed. Default 1,800,000. */
+  /** With a factory: a server nobody has called for so long is closed, or, where somebody listens to it, once its place is wanted. Default 1,800,000. */
   readonly idleMs?: number;
-  /** With a factory: servers at once; beyond, the idlest goes, or the newcomer is refused. Default 1,000. */
+  /** With a factory: servers at once; beyond, the idlest goes; where all are called or listened to within `idleMs`, the newcomer is refused. Default 1,000. */
   readonly maxServers?: number;
   /** Calls that wait for their clients at once, per server. Default 1,000. */
   readonly maxAsking?: number;

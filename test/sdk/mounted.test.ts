@@ -216,6 +216,33 @@ it("where all servers are in use, another viewer is told to call again", async (
   assert.equal((await busy).isError, true);
 });
 
+it("who listens and has gone keeps no place from a newcomer for longer than idleMs, and hears the next server when it is back", async () => {
+  const { make, closed, made } = counting();
+  await using house = await testServer((wires) => createServer("clock", "1", wires));
+  await using source = fromMcpServer(make, { clock: house.clock, idleMs: 1_000, maxServers: 1, instructions: "" });
+  const [ada, bob] = [
+    { principal: "ada", scopes: [] },
+    { principal: "bob", scopes: [] },
+  ];
+  let heard = 0;
+  const undo = source.watch(ada, () => (heard += 1));
+  assert.match(JSON.stringify(await source.act(ada, "tools/count", {}, {})), /"1"/);
+  await assert.rejects(async () => source.surface(bob), { code: "MAILBOX_FULL" });
+  await house.clock.advance(1_000);
+  assert.deepEqual(closed, [], "nobody wants its place");
+  await source.surface(bob);
+  await until("the one only listened to to be closed", () => closed.length === 1);
+  assert.deepEqual(closed, [0]);
+  assert.equal(heard, 0);
+  await source.surface(ada);
+  assert.equal(heard, 1, "what may have changed meanwhile is looked at");
+  made.at(-1)?.registerTool("more", {}, () => ({ content: [] }));
+  await until("ada to hear of the new server's tools", () => heard === 2);
+  undo();
+  await house.clock.advance(1_000);
+  await until("one that nobody listens to any more to be closed", () => closed.length === 3);
+});
+
 it("of a server that closed by itself, the next call gets another where there is a factory", async () => {
   const { make, made } = counting();
   await using house = await serve(make, { instructions: "" });

@@ -1,11 +1,19 @@
 import { fromHex } from "../platform/index.ts";
 import {
+  ABOVE_ZERO,
   type Bag,
+  boundsOf,
+  checkOptions,
   type Clock,
   type Entropy,
+  FUNCTION,
+  isBag,
   type Log,
+  oneOf,
+  type OptionRule,
   type Peers,
   type Rate,
+  RATE,
   type SessionStore,
   type Source,
   type StreamStore,
@@ -151,10 +159,28 @@ const DEFAULT_LIMITS: Limits = {
   stateMs: 10 * 60_000,
 };
 
+const POSTURE = oneOf("dynamic", "gated");
+
+const RULES: Readonly<Record<string, OptionRule>> = {
+  profile: oneOf(...Object.keys(PROFILES)),
+  unknownSession: oneOf("reject", "reissue", "adopt"),
+  posture: [
+    '{ legacy, modern }, each "dynamic" or "gated"',
+    (value) => isBag(value) && Object.entries(value).every(([era, one]) => (era === "legacy" || era === "modern") && POSTURE[1](one)),
+  ],
+  pageSize: ABOVE_ZERO,
+  rateLimit: RATE,
+  requestStateKey: ["at least 32 bytes", (value) => value instanceof Uint8Array && value.byteLength >= 32],
+  sessionTtlMs: ABOVE_ZERO,
+  log: FUNCTION,
+  limits: boundsOf(DEFAULT_LIMITS),
+};
+
+/** Throws `DOOR_OPTION`. */
 export function settle(options: GatewayOptions): Settings {
+  checkOptions(options, RULES);
   const entropy = options.entropy ?? systemEntropy;
   const key = options.requestStateKey ?? fromHex(entropy.hex(32));
-  if (key.byteLength < 32) throw new TroupeError("DOOR_OPTION", "requestStateKey needs at least 32 bytes.");
   if (options.peers !== undefined && options.requestStateKey === undefined)
     throw new TroupeError("DOOR_OPTION", "Several nodes need one requestStateKey: give all of them the same.");
   const profile = PROFILES[options.profile ?? "strict"];
@@ -177,7 +203,7 @@ export function settle(options: GatewayOptions): Settings {
     entropy,
     legacyPosture: options.posture?.legacy ?? "dynamic",
     modernPosture: options.posture?.modern ?? "gated",
-    pageSize: Math.max(1, options.pageSize ?? 200),
+    pageSize: Math.max(1, Math.floor(options.pageSize ?? 200)),
     rateLimit: options.rateLimit,
     requestStateKey: key,
     sessionTtlMs: options.sessionTtlMs ?? 24 * 3_600_000,

@@ -5,10 +5,13 @@ import { memorySessionStore, memoryStreamStore } from "../store/index.ts";
 import { type WebDoor, webDoor } from "../transport/index.ts";
 import { type Doors, type Listening, type ListenOptions, openDoors } from "./listen.ts";
 import type { ServerOptions } from "./options.ts";
+import { checkServer } from "./option-checks.ts";
 import { Prompts } from "./prompts.ts";
 import { Resources } from "./resources.ts";
 import { sessionTtl } from "./session-ttl.ts";
 import { Tools } from "./tools.ts";
+
+const LAST_REPLIES_MS = 1_000;
 
 /**
  * An MCP server of tools, resources and prompts, in every revision of the protocol, to be mounted in an application or to
@@ -40,6 +43,7 @@ class Server implements AsyncDisposable {
   #closed: Promise<void> | undefined;
 
   constructor(name: string, version: string, options: ServerOptions) {
+    checkServer(name, version, options);
     const {
       title,
       description,
@@ -132,9 +136,11 @@ class Server implements AsyncDisposable {
   }
 
   async #close(graceMs: number): Promise<void> {
-    const open = this.#doors.flatMap(({ http, tcp, stdio }) => [http?.close({ graceMs }), tcp?.close({ graceMs }), stdio?.close()]);
-    await Promise.all([this.gateway.drain(graceMs), this.#web.close({ graceMs }), ...open]);
-    this.#abandon();
+    const drained = this.gateway.drain(graceMs).then(() => this.#abandon());
+    // What is not done by then is answered by the gateway, which needs doors to answer through.
+    const left = { graceMs: graceMs + LAST_REPLIES_MS };
+    const open = this.#doors.flatMap(({ http, tcp, stdio }) => [http?.close(left), tcp?.close(left), stdio?.close(left)]);
+    await Promise.all([drained, this.#web.close(left), ...open]);
     await this.gateway[Symbol.asyncDispose]();
     await this.#own.disposeAsync();
   }

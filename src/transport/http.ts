@@ -1,9 +1,10 @@
 import { createServer } from "node:http";
 import { Socket } from "node:net";
-import { systemClock, systemEntropy, TroupeError } from "../contract/index.ts";
+import { systemClock, systemEntropy } from "../contract/index.ts";
 import { type FaultKind, refusal } from "../gateway/index.ts";
 import { authority, isLoopback } from "./address.ts";
 import { type ChallengeContext, metadataUrlOf } from "./auth/index.ts";
+import { checkDoor } from "./door-options.ts";
 import { lastAnswer, writeAnswer } from "./http-answer.ts";
 import { BodyRequest } from "./http-body.ts";
 import { HttpFace } from "./http-face.ts";
@@ -39,15 +40,11 @@ function unreadable(code: string | undefined): string {
  */
 export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
   const { gateway, host = "127.0.0.1", port = 0, path = "/mcp", auth, doors = [], upgrades = [], clock = systemClock, log } = options;
+  checkDoor(options, HTTP_LIMITS);
   const sse = options.sse === true ? new HttpSse(gateway, options.entropy ?? systemEntropy) : undefined;
   const limits = { ...HTTP_LIMITS, ...options.limits };
   refuseOpenDoor("HTTP", host, auth !== undefined, options.insecure ?? false);
   checkPath(path, "the endpoint's path");
-  for (const origin of options.allowedOrigins ?? []) {
-    if (origin !== "*" && !/^https?:\/\/[^/?#@]+\/?$/i.test(origin)) {
-      throw new TroupeError("DOOR_OPTION", `"${origin}" is not an origin: give scheme and host, https://app.example.`);
-    }
-  }
 
   const server = createServer<typeof BodyRequest>({
     IncomingMessage: BodyRequest,

@@ -1,6 +1,7 @@
 import { createServer } from "node:net";
 import { type Caller, systemClock, TroupeError } from "../contract/index.ts";
 import { authority, isLoopback } from "./address.ts";
+import { checkDoor } from "./door-options.ts";
 import { listenAt, refuseOpenDoor } from "./listen.ts";
 import { Peers } from "./peers.ts";
 import { type TcpConnection, tcpConnection } from "./tcp-connection.ts";
@@ -14,6 +15,7 @@ import { listenAtPath } from "./unix-socket.ts";
  */
 export async function serveTcp(options: TcpOptions): Promise<TcpDoor> {
   const { gateway, refusal, host = "127.0.0.1", port = 0, path, as = "local", clock = systemClock, log } = options;
+  checkDoor(options, TCP_LIMITS);
   const limits = { ...TCP_LIMITS, ...options.limits };
   // Whoever may open the file is its owner: the mode has asked already.
   const auth = path === undefined ? options.auth : undefined;

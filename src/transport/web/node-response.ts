@@ -25,6 +25,12 @@ export async function writeOut(from: Response, to: ServerResponse): Promise<void
   }
 }
 
+/** The last that can be said: 500, or no more where the answer has begun. */
+export function giveUpOn(response: ServerResponse): void {
+  if (response.headersSent) response.destroy();
+  else response.writeHead(500).end();
+}
+
 /** Settles when there is room again, or nobody left. */
 function drained(to: ServerResponse): Promise<void> {
   return new Promise((resolve) => {

@@ -1,4 +1,5 @@
-import { systemClock, systemEntropy, TroupeError } from "../../contract/index.ts";
+import { systemClock, systemEntropy } from "../../contract/index.ts";
+import { checkDoor } from "../door-options.ts";
 import { httpGuard } from "../http-guard.ts";
 import { HTTP_LIMITS } from "../http-options.ts";
 import { HttpSse } from "../http-sse.ts";
@@ -6,7 +7,7 @@ import { checkPath } from "../http-routes.ts";
 import { OpenStreams } from "../open-streams.ts";
 import { arrivalOf } from "./arrival.ts";
 import { nodeArrival } from "./node-arrival.ts";
-import { writeOut } from "./node-response.ts";
+import { giveUpOn, writeOut } from "./node-response.ts";
 import { WebFace } from "./web-face.ts";
 import type { WebDoor, WebOptions } from "./web-options.ts";
 import { webRoutes } from "./web-routes.ts";
@@ -17,10 +18,8 @@ import { webRoutes } from "./web-routes.ts";
  */
 export function webDoor(options: WebOptions): WebDoor {
   const { gateway, path = "/mcp", auth, allowedHosts = [], allowedOrigins = [], ready = () => true, clock = systemClock, log } = options;
+  checkDoor(options, HTTP_LIMITS);
   checkPath(path, "the endpoint's path");
-  for (const origin of allowedOrigins)
-    if (origin !== "*" && !/^https?:\/\/[^/?#@]+\/?$/i.test(origin))
-      throw new TroupeError("DOOR_OPTION", `"${origin}" is not an origin: give scheme and host, https://app.example.`);
   const limits = { ...HTTP_LIMITS, ...options.limits };
   const streams = new OpenStreams(limits, clock);
   const sse = options.sse === true ? new HttpSse(gateway, options.entropy ?? systemEntropy) : undefined;
@@ -56,7 +55,15 @@ export function webDoor(options: WebOptions): WebDoor {
   return {
     fetch: (request) => face.handle(arrivalOf(request)),
     fetchAs: (caller, request) => face.handle(arrivalOf(request), caller),
-    node: async (request, response, body) => writeOut(await face.handle(nodeArrival(request, response, body)), response),
+    // What throws here would end the application: nobody waits for an event's listener.
+    node: async (request, response, body) => {
+      try {
+        await writeOut(await face.handle(nodeArrival(request, response, body)), response);
+      } catch (error) {
+        log?.("error", { event: "exchange-failed", door: "web", name: error instanceof Error ? error.name : typeof error });
+        giveUpOn(response);
+      }
+    },
     close,
     [Symbol.asyncDispose]: () => close(),
   };

@@ -67,8 +67,21 @@ export class WebFace {
     for (const one of this.#running) one();
   }
 
-  /** `known`: who calls, where the application has found that out. */
+  /** `known`: who calls, where the application has found that out. Never rejects: whoever mounts this waits for no error. */
   async handle(arrival: Arrival, known?: Caller): Promise<Response> {
+    try {
+      return await this.#handle(arrival, known);
+    } catch (error) {
+      return this.#failed(error, {});
+    }
+  }
+
+  #failed(error: unknown, also: Readonly<Record<string, string>>): Response {
+    this.#options.log?.("error", { event: "exchange-failed", door: "web", name: error instanceof Error ? error.name : typeof error });
+    return responseOf({ ...refusal("INTERNAL", "Something failed here."), status: 500 }, also, false);
+  }
+
+  async #handle(arrival: Arrival, known: Caller | undefined): Promise<Response> {
     const { guard, limits, auth, cors } = this.#options;
     const { headers, method } = arrival;
     const origin = headers.get("origin");
@@ -144,6 +157,8 @@ export class WebFace {
     });
     const cut = (): void => {
       if (exchange.opened === undefined) resolve(responseOf(CUT, also, false));
+      // Lost, it would stay open where the application holds the body.
+      exchange.opened?.close();
       exchange.gone.abort();
     };
     this.#running.add(cut);
@@ -157,9 +172,8 @@ export class WebFace {
         exchange.answered = true;
         if (answer.open !== true || exchange.expired) opened.close();
       } catch (error) {
-        this.#options.log?.("error", { event: "exchange-failed", door: "web", name: error instanceof Error ? error.name : typeof error });
         exchange.opened?.close();
-        resolve(responseOf({ ...refusal("INTERNAL", "Something failed here."), status: 500 }, also, false));
+        resolve(this.#failed(error, also));
       } finally {
         this.#running.delete(cut);
         if (this.#running.size === 0) this.#onIdle?.();

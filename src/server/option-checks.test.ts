@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import { createServer as httpServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { test } from "node:test";
+import { authenticator, hashApiKey, serveHttp, serveTcp } from "../transport/index.ts";
+import { createServer } from "./index.ts";
+
+/** As plain JavaScript would: no compiler has looked at it. */
+function made(options: object): ReturnType<typeof createServer> {
+  return createServer(
+    "checked",
+    "1",
+    JSON.parse("{}", () => options),
+  );
+}
+
+const refusedFor = (name: string) => ({ code: "DOOR_OPTION", message: new RegExp(`^${name} has to be .+\\.$`) });
+
+test("an option that cannot work is refused at once, by its name and with what it has to be", () => {
+  const wrong: readonly (readonly [name: string, options: object])[] = [
+    ["rateLimit", { rateLimit: { perSecond: 1 } }],
+    ["rateLimit", { rateLimit: { perSecond: 0, burst: 1 } }],
+    ["rateLimit", { rateLimit: 5 }],
+    ["rateLimit", { rateLimit: true }],
+    ["sessionTtlMs", { sessionTtlMs: -1 }],
+    ["sessionTtlMs", { sessionTtlMs: NaN }],
+    ["sessionTtlMs", { sessionTtlMs: "60" }],
+    ["handlerMs", { handlerMs: -5 }],
+    ["profile", { profile: "nope" }],
+    ["profile", { profile: "toString" }],
+    ["unknownSession", { unknownSession: "nope" }],
+    ["posture", { posture: { modern: "open" } }],
+    ["allowedHosts", { allowedHosts: "app.example" }],
+    ["allowedOrigins", { allowedOrigins: ["*", 1] }],
+    ["limits", { limits: { messagebytes: 1 } }],
+    ["limits", { limits: { depth: "64" } }],
+    ["webLimits", { webLimits: { bodyBytes: -1 } }],
+    ["requestStateKey", { requestStateKey: new Uint8Array(31) }],
+    ["middleware", { middleware: ["logged"] }],
+    ["sources", { sources: [{}] }],
+    ["onError", { onError: "console" }],
+    ["log", { log: console }],
+    ["pageSize", { pageSize: 0 }],
+  ];
+  for (const [name, options] of wrong) assert.throws(() => made(options), refusedFor(name), JSON.stringify(options));
+  assert.throws(() => createServer("", "1"), refusedFor("name"));
+});
+
+test("rateLimit: { perSecond, burst } or false, which the sentence says", async () => {
+  assert.throws(() => made({ rateLimit: { perSecond: 1 } }), /\{ perSecond, burst \}.*false/);
+  await using server = createServer("limited", "1", { rateLimit: { perSecond: 0.001, burst: 2 } });
+  const ask = async (): Promise<number> => (await server.fetch(initialize())).status;
+  assert.deepEqual([await ask(), await ask(), await ask()], [200, 200, 429]);
+});
+
+test("an authenticator that nobody awaited opens no door", async () => {
+  const options = { auth: authenticator({ keys: [{ name: "a", sha256: hashApiKey("key") }] }) };
+  const forgotten = { code: "DOOR_OPTION", message: /await authenticator/ };
+  assert.throws(() => made(options), forgotten);
+  assert.throws(() => made({ auth: null }), forgotten);
+  await using server = createServer("open", "1");
+  const unchecked = JSON.parse("{}", () => ({ ...options, gateway: server.gateway }));
+  await assert.rejects(serveHttp(unchecked), forgotten);
+  await assert.rejects(serveTcp(unchecked), forgotten);
+  await assert.rejects(serveHttp({ gateway: server.gateway, limits: JSON.parse('{"bodybytes":1}') }), refusedFor("limits"));
+});
+
+test("whatever fails in a mount, its request is answered 500 and the application goes on", async () => {
+  const told: unknown[] = [];
+  await using server = createServer("broken", "1", {
+    ready: () => {
+      throw new RangeError("of the application's own");
+    },
+    log: (_level, data) => void told.push(data),
+  });
+  const ready = await server.fetch(new Request("http://localhost/readyz"));
+  assert.equal(ready.status, 500);
+  assert.doesNotMatch(await ready.text(), /application's own/);
+  assert.deepEqual(told, [{ event: "exchange-failed", door: "web", name: "RangeError" }]);
+
+  // A request that throws as soon as it is looked at.
+  const torn = httpServer((request, response) => {
+    Object.defineProperty(request, "rawHeaders", {
+      get() {
+        throw new TypeError("torn");
+      },
+    });
+    void server.node(request, response);
+  });
+  await new Promise<void>((done) => torn.listen(0, "127.0.0.1", done));
+  try {
+    const { port }: AddressInfo = JSON.parse(JSON.stringify(torn.address()));
+    assert.equal((await fetch(`http://127.0.0.1:${port}/mcp`)).status, 500);
+    assert.equal(told.length, 2);
+  } finally {
+    torn.closeAllConnections();
+    torn.close();
+  }
+});
+
+function initialize(): Request {
+  const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "c", version: "1" } };
+  return new Request("http://localhost/mcp", {
+    method: "POST",
+    headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params }),
+  });
+}

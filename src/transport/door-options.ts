@@ -1,0 +1,32 @@
+import { boundsOf, checkOptions, FUNCTION, isBag, type OptionRule, TEXTS, TroupeError } from "../contract/index.ts";
+import type { Authenticator } from "./auth/index.ts";
+
+const AUTH: OptionRule = ["what authenticator(…) resolves to: `auth: await authenticator(…)`", isAuthenticator];
+
+function isAuthenticator(value: unknown): boolean {
+  if (!isBag(value)) return false;
+  const { check, metadata, scopes, issuers }: Readonly<Record<string, unknown>> = value;
+  return typeof check === "function" && typeof metadata === "function" && Array.isArray(scopes) && Array.isArray(issuers);
+}
+
+interface DoorOptions {
+  readonly auth?: Authenticator;
+  readonly allowedHosts?: readonly string[];
+  readonly allowedOrigins?: readonly string[];
+  readonly limits?: object;
+}
+
+/** What doors check alike before they open. Throws `DOOR_OPTION`. */
+export function checkDoor(options: DoorOptions, limits: object): void {
+  checkOptions(options, {
+    auth: AUTH,
+    allowedHosts: TEXTS,
+    allowedOrigins: TEXTS,
+    limits: boundsOf(limits),
+    ready: FUNCTION,
+    log: FUNCTION,
+  });
+  for (const origin of options.allowedOrigins ?? [])
+    if (origin !== "*" && !/^https?:\/\/[^/?#@]+\/?$/i.test(origin))
+      throw new TroupeError("DOOR_OPTION", `"${origin}" is not an origin: give scheme and host, https://app.example.`);
+}

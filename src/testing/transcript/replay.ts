@@ -4,55 +4,99 @@ import { settle } from "../simulated-clock.ts";
 import { type Difference, differences } from "./differences.ts";
 import { answered } from "./record.ts";
 import { renamed } from "./same-message.ts";
+import { PlayedStep, questionAnsweredBy } from "./played-step.ts";
 import { SameNames } from "./same-names.ts";
 import type { Transcript, TranscriptRequest, TranscriptStep } from "./transcript.ts";
+import { type Came, type Patience, resources } from "./under-way.ts";
 
 export interface ReplayOptions {
   /** Who calls. Default: `tester`, without scopes. */
   readonly caller?: Caller;
-  /** Headers of answers that are not compared. Default: `x-request-id`, `connection`, `cache-control`, which are a transport's. */
+  /** Headers of answers that are not compared, in lower case. Default: those that are a transport's own, as `date` and `x-request-id`. */
   readonly ignore?: readonly string[];
+  /**
+   * How long a step is waited for, in real time, ms. Default: 10,000 while a request, a timer or a file of this process is under way,
+   * and not at all where nothing is. What is given holds in any case: for what runs in a worker thread, which is not seen.
+   */
+  readonly withinMs?: number;
 }
 
-// Long enough for all that needs no time; a step that is still open then waits for what later steps say.
+const WITHIN_MS = 10_000;
+// Long enough for all that needs no time.
 const ROUNDS = 50;
-const TRANSPORTS_OWN = ["x-request-id", "connection", "cache-control"];
+const TRANSPORTS_OWN = [
+  "x-request-id",
+  "connection",
+  "keep-alive",
+  "cache-control",
+  "x-accel-buffering",
+  "date",
+  "transfer-encoding",
+  "content-length",
+];
 
 /**
  * Says it all again, and tells what came back differently: nothing, if the list is empty. Ids of sessions, events and questions
  * and request states may be others than recorded, if they are so throughout. Steps to another path than `/mcp` are whoever's the
- * server is mounted in, and are left out. Throws where a step has another verb than POST, GET, DELETE.
+ * server is mounted in, and are left out. Throws where a step has another verb than POST, GET, DELETE, or no server is there.
  */
 export async function replayTranscript(
   served: Exchanging,
   transcript: Transcript,
-  { caller = { principal: "tester", scopes: [] }, ignore = TRANSPORTS_OWN }: ReplayOptions = {},
+  { caller = { principal: "tester", scopes: [] }, ignore = TRANSPORTS_OWN, withinMs }: ReplayOptions = {},
 ): Promise<readonly Difference[]> {
+  const patience: Patience = { withinMs: withinMs ?? WITHIN_MS, always: withinMs !== undefined };
   const names = new SameNames();
   const found: Difference[] = [];
-  const open: { readonly call: HttpCall; readonly at: number }[] = [];
+  const answers = new Set<string>();
+  const open = new Set<PlayedStep>();
   const { steps } = transcript.input.mcp;
-  const compare = async (call: HttpCall, at: number): Promise<void> => {
+  const compare = async ({ at, call }: PlayedStep): Promise<void> => {
     const [step, expected] = [steps[at], transcript.expect.mcp.steps[at]];
     if (step === undefined || expected === undefined) return;
     const session = sessionIn(step.request.headers) ?? sessionIn(expected.headers) ?? "";
     found.push(...differences(step.name, expected, await answered(call), { names, session, ignore }));
   };
   for (const [at, step] of steps.entries()) {
-    if (step.request.path !== "/mcp") continue;
-    const call = send(served, step, caller, names);
-    const over = await Promise.race([call.done.then(() => true), settle(ROUNDS).then(() => false)]);
-    if (over) await compare(call, at);
-    else open.push({ call, at });
+    const expected = transcript.expect.mcp.steps[at];
+    if (step.request.path !== "/mcp" || expected === undefined) continue;
+    const before = resources();
+    open.add(new PlayedStep(at, step, expected, send(served, step, caller, names), before));
+    const [answer, next] = [questionAnsweredBy(step), steps[at + 1]];
+    if (answer !== undefined) answers.add(answer);
+    const asked = next === undefined ? undefined : questionAnsweredBy(next);
+    const asking = asked === undefined ? undefined : Array.from(open, (one) => one.asks(asked)).find((one) => one !== undefined);
+    for (const one of open) {
+      await one.soon(answers, asking, patience);
+      one.note(names);
+      if (!(await within(one.call.done))) continue;
+      open.delete(one);
+      await compare(one);
+    }
   }
-  for (const { call, at } of open) {
-    call.leave();
-    const came = await Promise.race([call.answer.then(() => true), settle(ROUNDS).then(() => false)]);
-    if (came) await compare(call, at);
-    else found.push({ step: steps[at]?.name ?? "", where: "answer", expected: "one", actual: "none, with nothing left to wait for" });
+  for (const one of open) {
+    await one.finally(patience);
+    one.call.leave();
+    if (await within(one.call.answer)) await compare(one);
+    else found.push({ step: steps[one.at]?.name ?? "", where: "answer", expected: "one", actual: noAnswer(one.came, patience) });
   }
   return found;
 }
+
+/** One that fails by our leaving does not come either. */
+const within = (coming: Promise<unknown>): Promise<boolean> =>
+  Promise.race([
+    coming.then(
+      () => true,
+      () => false,
+    ),
+    settle(ROUNDS).then(() => false),
+  ]);
+
+const noAnswer = (came: Came, { withinMs }: Patience): string =>
+  came === "late"
+    ? `none within ${withinMs} ms: withinMs gives it longer`
+    : "none, and nothing was under way: what stands at the simulated clock never comes; what a worker does, given withinMs";
 
 function send(served: Exchanging, { name, request }: TranscriptStep, caller: Caller, names: SameNames): HttpCall {
   const { method, body } = request;

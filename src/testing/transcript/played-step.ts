@@ -1,0 +1,96 @@
+import { isBag, type Json } from "../../contract/index.ts";
+import type { HttpCall } from "../client/http-call.ts";
+import { isReply, parsed, questionIn } from "../client/message.ts";
+import { sameMessage } from "./same-message.ts";
+import type { SameNames } from "./same-names.ts";
+import type { TranscriptAnswer, TranscriptStep } from "./transcript.ts";
+import { type Came, cameAbout, type Patience, type Resources } from "./under-way.ts";
+
+/** The id of the question a step answers, as JSON. */
+export function questionAnsweredBy({ request }: TranscriptStep): string | undefined {
+  const message = request.body === undefined ? undefined : parsed(request.body.value);
+  return isBag(message) && message["method"] === undefined && message["id"] !== undefined ? JSON.stringify(message["id"]) : undefined;
+}
+
+const questionOf = (text: string): string | undefined => {
+  const message: Json | undefined = parsed(text);
+  const question = isBag(message) ? questionIn(message) : undefined;
+  return question === undefined ? undefined : JSON.stringify(question.id);
+};
+
+/** A step that was sent, beside what came of it when it was recorded. */
+export class PlayedStep {
+  readonly at: number;
+  readonly call: HttpCall;
+  /** The last wait for it. */
+  came: Came = "came";
+  readonly #expected: TranscriptAnswer;
+  readonly #listens: boolean;
+  readonly #before: Resources;
+
+  constructor(at: number, { request }: TranscriptStep, expected: TranscriptAnswer, call: HttpCall, before: Resources) {
+    this.at = at;
+    this.call = call;
+    this.#expected = expected;
+    this.#listens = request.method === "GET" && call.request.headers["last-event-id"] === undefined;
+    this.#before = before;
+  }
+
+  /** What was to come before any further question was answered; or one that the next step answers, on whichever stream it comes. */
+  async soon(answered: ReadonlySet<string>, asked: Promise<unknown> | undefined, patience: Patience): Promise<void> {
+    // Who was waited for in vain is waited for again at the end.
+    if (this.came !== "came") return;
+    const frames = this.#frames;
+    const open = frames.findIndex(({ data }) => {
+      const question = questionOf(data);
+      return question !== undefined && !answered.has(question);
+    });
+    let wanted = this.#whole(0);
+    if (this.#listens) wanted = this.call.answer;
+    else if (open >= 0) wanted = this.#until(open + 1);
+    await this.#wait(asked === undefined ? wanted : Promise.race([wanted, asked]), patience);
+  }
+
+  /** All that was recorded. */
+  async finally(patience: Patience): Promise<void> {
+    await this.#wait(this.#whole(this.#frames.length), patience);
+  }
+
+  /** Settles when the question has come, where it is one of this step's stream. */
+  asks(question: string): Promise<unknown> | undefined {
+    const index = this.#frames.findIndex(({ data }) => questionOf(data) === question);
+    return index < 0 ? undefined : this.#until(index + 1);
+  }
+
+  /** Notes what the questions that came so far are called in this run. */
+  note(names: SameNames): void {
+    for (const [index, { data }] of this.call.frames.all.entries()) {
+      const was = this.#frames[index]?.data;
+      if (was !== undefined && questionOf(was) !== undefined) sameMessage(parsed(was), parsed(data), names);
+    }
+  }
+
+  get #frames(): NonNullable<TranscriptAnswer["sse_frames"]> {
+    return this.#expected.sse_frames ?? [];
+  }
+
+  /** A stream without a reply was open when its recording ended. */
+  #whole(frames: number): Promise<unknown> {
+    const isOpen = this.#expected.sse_frames !== undefined && !this.#frames.some(({ data }) => isReply(parsed(data)));
+    return isOpen ? this.#until(frames) : this.call.done;
+  }
+
+  async #until(frames: number): Promise<unknown> {
+    const reached = async (): Promise<void> => {
+      await this.call.answer;
+      if (frames === 0) return;
+      let came = 0;
+      for await (const _frame of this.call.frames) if ((came += 1) === frames) return;
+    };
+    return Promise.race([this.call.done, reached()]);
+  }
+
+  async #wait(wanted: Promise<unknown>, patience: Patience): Promise<void> {
+    this.came = await cameAbout(wanted, this.#before, patience);
+  }
+}

@@ -87,9 +87,15 @@ export class Front {
     if (left === undefined) return () => undefined;
     const late = new LambdaRefusal(
       "FUNCTION_DEADLINE",
-      "The function's time was over before the answer was there: give the function more time, or do less in one call.",
+      "The function's time was over before the answer was there, and whether this was applied is not known: give the function more time, or do less in one call.",
     );
-    return this.#clock.after(Math.max(0, left - this.#marginMs), () => controller.abort(late));
+    const undo = this.#clock.after(Math.max(0, left - this.#marginMs), () => controller.abort(late));
+    // The clock keeps no process alive: one whose handler waits for nothing would end without an answer.
+    const alive = setInterval(() => undefined, 60_000);
+    return () => {
+      clearInterval(alive);
+      undo();
+    };
   }
 }
 

@@ -1,6 +1,8 @@
 import { TroupeError, untilAborted } from "../contract/index.ts";
 import { Front, type Served } from "./front.ts";
 import { headOf } from "./head.ts";
+import { endsWhole, lastWords } from "./last-words.ts";
+import { LambdaRefusal } from "./refusal.ts";
 import type { AwsLambda, LambdaServer, ResponseStream, StreamHandler, StreamingOptions, StreamMetadata } from "./options.ts";
 
 /**
@@ -42,8 +44,9 @@ async function handOver({ arrived, response, signal, leave }: Served, out: Respo
     const reader = response.body.getReader();
     try {
       if (arrived?.method !== "HEAD") await Promise.race([gone.promise, pump(reader, out, signal)]);
-    } catch {
+    } catch (error) {
       // The client has left, the time is over, or the body has failed: what was written stands.
+      if (error instanceof LambdaRefusal) out.write(lastWords(arrived, response, error) ?? "");
     } finally {
       void reader.cancel().catch(() => undefined);
     }
@@ -52,10 +55,17 @@ async function handOver({ arrived, response, signal, leave }: Served, out: Respo
 }
 
 async function pump(reader: ReadableStreamDefaultReader<Uint8Array>, out: ResponseStream, signal: AbortSignal): Promise<void> {
-  for (;;) {
-    const { done, value } = await untilAborted(signal, () => reader.read());
-    if (done) return;
-    if (!out.write(value)) await untilAborted(signal, () => drained(out));
+  let written: Uint8Array | undefined;
+  try {
+    for (;;) {
+      const { done, value } = await untilAborted(signal, () => reader.read());
+      if (done) return;
+      if (value.byteLength > 0) written = value;
+      if (!out.write(value)) await untilAborted(signal, () => drained(out));
+    }
+  } catch (error) {
+    // Within an event no other can be written.
+    throw endsWhole(written) ? error : new Error("The body ended within an event.", { cause: error });
   }
 }
 

@@ -1,6 +1,8 @@
 // Streams of a function by themselves: what goes first, when it ends, who has left, and when the time is over.
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { describe, test } from "node:test";
+import { promisify } from "node:util";
 import { bufferedHandler, type LambdaServer, type StreamingOptions, streamingHandler, type StreamMetadata } from "troupe/lambda";
 import { SimulatedClock, until } from "troupe/testing";
 import { FakeResponseStream, fakeAwsLambda } from "./fake-awslambda.ts";
@@ -133,6 +135,42 @@ describe("a function whose time is nearly over", () => {
     await clock.advance(2_000);
     await invoked.ended;
     assert.deepEqual([invoked.text(), invoked.closed()], ["begun", true]);
+  });
+
+  test("says so to the request a stream of events belongs to, unless it is within an event", async () => {
+    const last = async (begun: string, event: unknown): Promise<string> => {
+      const clock = new SimulatedClock();
+      const body = new ReadableStream({ start: (to) => to.enqueue(encode(begun)) });
+      const headers = { "content-type": "text/event-stream" };
+      const invoked = invoke(async () => new Response(body, { headers }), event, { clock, marginMs: 1_000 }, 3_000);
+      await until("begun", () => invoked.text() === begun);
+      await clock.advance(2_000);
+      await invoked.ended;
+      assert.ok(invoked.closed());
+      return invoked.text().slice(begun.length);
+    };
+    const call = JSON.stringify({ jsonrpc: "2.0", id: "seven", method: "tools/call", params: {} });
+    const told = await last("data: 1\n\n", changed("rest.json", { body: call, isBase64Encoded: false }));
+    const { message, ...rest } = JSON.parse(told.slice("data: ".length)).error;
+    assert.match(told, /"id":"seven".*\n\n$/);
+    assert.match(message, /not known/);
+    assert.deepEqual(rest, { code: -31504, data: { error: "FUNCTION_DEADLINE" } });
+    const encoded = changed("rest.json", { body: Buffer.from(call).toString("base64"), isBase64Encoded: true });
+    assert.equal(await last("data: 1\n\n", encoded), told);
+    assert.equal(await last("data: 1", changed("rest.json", { body: call, isBase64Encoded: false })), "");
+    for (const body of ["{", "[]", '{"jsonrpc":"2.0","method":"notifications/x"}', `{"id":1}`])
+      assert.equal(await last("data: 1\n\n", changed("rest.json", { body, isBase64Encoded: false })), "");
+  });
+
+  test("answers though nothing else keeps the process", async () => {
+    const code = `
+      import { bufferedHandler } from "troupe/lambda";
+      const answer = await bufferedHandler(() => new Promise(() => undefined), { marginMs: 0 })(
+        JSON.parse(process.argv[1]), { getRemainingTimeInMillis: () => 20 });
+      console.log(answer.statusCode);`;
+    const args = ["--conditions=troupe-source", "--input-type=module", "-e", code, JSON.stringify(sample("http.json"))];
+    const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: import.meta.dirname });
+    assert.equal(stdout, "504\n");
   });
 
   test("answers 504 where answers are whole, also half-way, and drops what comes late", async () => {

@@ -15,11 +15,10 @@ export function remoteServer(url: string, { headers = () => ({}) }: RemoteOption
   return {
     async exchange(exchange) {
       const { request, caller, gone } = exchange;
-      const response = await fetch(url, {
+      const response = await reached(url, gone, {
         method: request.verb,
         headers: { ...headers(caller), ...request.headers },
         ...(request.body === undefined ? undefined : { body: request.body }),
-        signal: abortSignalOf(gone),
         redirect: "error",
       });
       const said = Object.fromEntries(response.headers);
@@ -28,6 +27,19 @@ export function remoteServer(url: string, { headers = () => ({}) }: RemoteOption
       return passOn(exchange, said, readEvents(response.body));
     },
   };
+}
+
+/** Whoever reads `fetch failed` is not told what was not there. */
+async function reached(url: string, gone: TestExchange["gone"], request: RequestInit): Promise<Response> {
+  try {
+    return await fetch(url, { ...request, signal: abortSignalOf(gone) });
+  } catch (error) {
+    if (gone.aborted) throw error;
+    const why = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
+    throw new Error(`No answer from ${url}: ${why || String(error)}. Is the server there, and is that the URL of its endpoint?`, {
+      cause: error,
+    });
+  }
 }
 
 async function passOn(

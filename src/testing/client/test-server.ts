@@ -17,6 +17,8 @@ export interface Wires {
   readonly sessions: SessionStore;
   readonly streams: StreamStore;
   readonly rateLimit: false;
+  /** Fills `faults` with what handlers throw; an `onError` of your own, given after the wires, hears it instead. */
+  readonly onError: (error: unknown) => void;
 }
 
 /** What has a gateway, as `createServer` makes it. */
@@ -44,6 +46,11 @@ export interface TestServerOptions extends Partial<Omit<GatewayOptions, "source"
   readonly now?: number;
 }
 
+// By one of these each is known; `act` is a source's.
+const SERVED = ["exchange", "gateway", "act"] as const;
+const NOT_SERVED =
+  "There is nothing here to test: give testServer a list of kinds, a source, an AgenticService, a function that makes a server, a gateway or what has one, or remoteServer(url).";
+
 /** A server in the test's own process, on a clock that stands still: the same test twice gives the same bytes. */
 export interface TestServer extends AsyncDisposable {
   readonly exchange: Exchanging["exchange"];
@@ -70,14 +77,16 @@ export async function testServer(served: Served, options: TestServerOptions = {}
   await using building = new AsyncDisposableStack();
   const sessions = options.sessions ?? building.use(memorySessionStore());
   const streams = options.streams ?? building.use(memoryStreamStore());
-  const wires: Wires = { clock, entropy: ids, sessions, streams, rateLimit: false };
+  const told = (error: unknown): void => void faults.push(error);
+  const wires: Wires = { clock, entropy: ids, sessions, streams, rateLimit: false, onError: told };
   const over = (source: Source): Exchanging =>
     building.use(createGateway({ info: { name: "test-server", version: "1.0.0" }, ...wires, ...gatewayOptions, source }));
-  const told = (error: unknown): void => void faults.push(error);
   let engine: LocalEngine | undefined;
   const make = async (): Promise<Exchanging> => {
+    if (!isServed(served)) throw new Error(NOT_SERVED);
     if (typeof served === "function") {
       const own = await served(wires);
+      if (!isServed(own)) throw new Error(`What the function made is no server. ${NOT_SERVED}`);
       building.defer(async () => void (await Promise.all([own[Symbol.asyncDispose]?.(), clock.advance(GRACE_MS)])));
       return exchanging(own);
     }
@@ -109,6 +118,12 @@ export async function testServer(served: Served, options: TestServerOptions = {}
     },
   };
 }
+
+const isServed = (served: unknown): boolean =>
+  typeof served === "function" ||
+  (isObject(served) && (Array.isArray(served) || isAgenticService(served) || SERVED.some((name) => name in served)));
+
+const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
 
 const isKinds = (served: Served): served is readonly Behaviour[] => Array.isArray(served);
 

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
 import { aboutTasks, readFixture } from "./fixture.ts";
+import { PROMPTS, TOOLS } from "./handlers.ts";
 import { play } from "./play.ts";
 
 const root = resolve(import.meta.dirname, "../..");
@@ -54,6 +55,13 @@ test("npm run fixtures plays a directory, a line for each file, and ends by what
     const bad = await fixtures(directory);
     assert.equal(bad.code, 1);
     assert.match(bad.out, /FAIL {5}none\.json[\s\S]*FAIL {5}other\.json\n +tools_call: the body is .+\n1 passed, 2 failed/);
+    const bare = JSON.parse(text);
+    delete bare.setup.mcp.tools;
+    writeFileSync(join(directory, "bare.json"), JSON.stringify(bare));
+    assert.match(
+      (await fixtures(directory)).out,
+      /FAIL {5}bare\.json\n[\s\S]+?no tools, resources or prompts[^\n]+replayTranscript[\s\S]+FAIL {5}none/,
+    );
     rmSync(directory, { recursive: true });
     mkdirSync(directory);
     const tasks = JSON.parse(text);
@@ -75,4 +83,11 @@ test("npm run fixtures plays a directory, a line for each file, and ends by what
   } finally {
     rmSync(directory, { recursive: true });
   }
+});
+
+test("the guide to testing has every handler there is", () => {
+  const [, rest = ""] = readFileSync(join(root, "docs/guide/testing.md"), "utf8").split("| `handler` | it |\n");
+  const [table = ""] = rest.split("\n\n");
+  const told = table.split("\n").flatMap((row) => Array.from((row.split("|")[1] ?? "").matchAll(/`(\w+)`/g), ([, name = ""]) => name));
+  assert.deepEqual(told.toSorted(), [...Object.keys(TOOLS), ...Object.keys(PROMPTS)].toSorted());
 });

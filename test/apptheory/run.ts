@@ -1,10 +1,16 @@
 // npm run fixtures -- DIR [PROFILE]: plays every transcript of a directory; a line for each, a summary, and 1 where one is not as it should be.
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { aboutTasks, readFixture } from "./fixture.ts";
+import { aboutTasks, type Fixture, readFixture } from "./fixture.ts";
 import { play } from "./play.ts";
 
 const PROFILES = ["strict", "apptheory", "apptheory-v3"] as const;
+
+const BARE =
+  "Its setup.mcp has no tools, resources or prompts, so none were here: give them, or replay it on the server it was recorded of, with replayTranscript of troupe/testing.";
+
+const isBare = ({ setup: { mcp } }: Fixture): boolean =>
+  [mcp.tools, mcp.resources, mcp.resource_templates, mcp.prompts].every(({ length }) => length === 0);
 
 function filesIn(directory: string): readonly string[] {
   try {
@@ -20,7 +26,9 @@ function filesIn(directory: string): readonly string[] {
 async function judged(file: string, profile: (typeof PROFILES)[number]): Promise<readonly string[] | "tasks"> {
   try {
     const fixture = readFixture(file);
-    return aboutTasks(fixture) ? "tasks" : await play(fixture, profile);
+    if (aboutTasks(fixture)) return "tasks";
+    const wrong = await play(fixture, profile);
+    return wrong.length > 0 && isBare(fixture) ? [...wrong, BARE] : wrong;
   } catch (error) {
     return [error instanceof Error ? error.message : String(error)];
   }

@@ -77,5 +77,10 @@ export interface StreamStore extends AsyncDisposable {
     session: string,
     eventId: string,
   ): Promise<{ readonly stream: string; readonly messages: readonly { readonly id: string; readonly message: Json }[] } | undefined>;
+  /**
+   * One stream whose client has read it to its end, some minutes ago: nobody asks for it any more. Absent: it stays until it
+   * goes by the store's own bounds, or with its session.
+   */
+  drop?(session: string, stream: string): Promise<void>;
   delete(session: string): Promise<void>;
 }

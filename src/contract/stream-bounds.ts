@@ -1,4 +1,4 @@
-/** What a client may ask for again: the rest is dropped, oldest first, and a client that asks for it is told so. */
+/** What a client may ask for again of one session: the rest is dropped, oldest first, and a client that asks for it is told so. */
 export interface StreamBounds {
   /** Per stream. Default 1,000. */
   readonly messages: number;

@@ -1,6 +1,7 @@
 import type { Bag, Caller, Viewer } from "../contract/index.ts";
 import type { Call, Method, Outcome } from "./call.ts";
 import { Fault } from "./errors.ts";
+import { Delivered } from "./legacy/delivered.ts";
 import { actingMethods } from "./methods/acting.ts";
 import { complete } from "./methods/completion.ts";
 import { listMethods } from "./methods/listing.ts";
@@ -21,6 +22,7 @@ export interface Core {
   readonly work: Work;
   /** Listen requests, standalone streams. */
   readonly open: Set<Lasting>;
+  readonly delivered: Delivered;
   /** Connections, each by what lets go of it: nothing that waits for its client waits any longer. */
   readonly connections: Set<() => void>;
   /**
@@ -56,6 +58,7 @@ export function createCore(settings: Settings): Core {
     settings,
     work,
     open: new Set(),
+    delivered: new Delivered(settings),
     connections: new Set(),
     serve,
     knows: (method) => methods.has(method),

@@ -68,6 +68,7 @@ export function mendedSessionStores(options: MendedSessionOptions): SessionStore
   const streams: StreamStore = {
     append: (session, stream, message) => ask((of) => of.streams.append(session, stream, message)),
     after: (session, eventId) => ask((of) => of.streams.after(session, eventId)),
+    drop: (session, stream) => ask(async (of) => await of.streams.drop?.(session, stream)),
     delete: (session) => ask((of) => of.streams.delete(session)),
     [Symbol.asyncDispose]: close,
   };

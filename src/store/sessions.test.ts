@@ -71,3 +71,30 @@ test("memory holds a bounded number of sessions, and of sessions with streams: t
   assert.equal(await streams.after("b", b), undefined);
   assert.equal((await streams.after("a", a))?.messages.length, 1);
 });
+
+test("memory holds a bounded number of bytes of all sessions' streams: answered replies go first, the oldest before the rest", async () => {
+  await using streams = memoryStreamStore({ totalBytes: 11_000 });
+  const text = "x".repeat(2_000);
+  const running = await streams.append("a", "running", text);
+  const answers: string[] = [];
+  for (let n = 0; n < 4; n += 1) answers.push(await streams.append("b", `reply-${n}`, { id: n, result: text }));
+  assert.ok(await streams.after("a", running), "what is not answered yet is kept before what is");
+  assert.deepEqual(
+    (await Promise.all(answers.map((id) => streams.after("b", id)))).map((found) => found !== undefined),
+    [false, true, true, true],
+  );
+  for (let n = 0; n < 1_000; n += 1) await streams.append(`s${n}`, "get", null);
+  assert.equal(await streams.after("s0", "1.get"), undefined, "what is nearly empty counts too");
+  assert.equal(await streams.after("a", running), undefined);
+});
+
+test("a stream that goes on after it was let go has no event id twice", async () => {
+  await using streams = memoryStreamStore({ streams: 1 });
+  const [one, two, three] = [await streams.append("s", "a", 1), await streams.append("s", "a", 2), await streams.append("s", "a", 3)];
+  await streams.append("s", "b", 1);
+  const four = await streams.append("s", "a", 4);
+  const five = await streams.append("s", "a", 5);
+  assert.equal(new Set([one, two, three, four, five]).size, 5);
+  for (const id of [one, two]) assert.equal(await streams.after("s", id), undefined);
+  assert.equal((await streams.after("s", three))?.messages.length, 2);
+});

@@ -183,6 +183,11 @@ function streamStore(database: DatabaseSync, bounds: StreamBounds, read: Run, wr
         if (rows.length !== int(columns["last"]) - n) return undefined;
         return { stream, messages: rows.map((row) => ({ id: eventId(stream, int(row["n"])), message: parsed(row["message"]) })) };
       }),
+    drop: (session, stream) =>
+      write(() => {
+        drop.run(session, stream, Number.MAX_SAFE_INTEGER);
+        forget.run(session, stream);
+      }),
     delete: (session) =>
       write(() => {
         removeStreams.run(session);

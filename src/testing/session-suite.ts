@@ -202,6 +202,17 @@ export function streamSuite(name: string, place: () => StreamPlace): void {
       assert.ok(await store.after("s", c));
     });
 
+    it("a stream that is dropped leaves others alone, where the store drops single ones", async (store) => {
+      const a = await store.append("s", "a", 1);
+      const b = await store.append("s", "b", 1);
+      const other = await store.append("t", "a", 1);
+      await store.drop?.("s", "a");
+      await store.drop?.("s", "never was");
+      if (store.drop !== undefined) assert.equal(await store.after("s", a), undefined);
+      assert.ok(await store.after("s", b));
+      assert.ok(await store.after("t", other));
+    });
+
     it("deleting a session's streams leaves others alone", async (store) => {
       const a = await store.append("s", "a", 1);
       const b = await store.append("t", "a", 1);

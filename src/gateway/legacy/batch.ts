@@ -6,7 +6,7 @@ import { batchesIn } from "../profile.ts";
 import { wholeText } from "../reply.ts";
 import { heard } from "./heard.ts";
 import { answeredText, performLegacy } from "./perform.ts";
-import { PostAside } from "./post-aside.ts";
+import { endStream, PostAside } from "./post-aside.ts";
 import type { Session } from "./session.ts";
 
 /** Several messages in one POST; the replies are one list, or on one stream. */
@@ -25,9 +25,7 @@ export async function answerBatch(core: Core, session: Session, exchange: Exchan
   const texts = replies.filter((text) => text !== undefined);
   if (aside.stream !== undefined) {
     for (const text of texts) aside.stream.send(JSON.parse(text));
-    await aside.stream.finish(undefined);
-    session.dropStream(aside.stream);
-    return { status: 200 };
+    return endStream(core, session, aside.stream, undefined);
   }
   return texts.length === 0 ? { status: 202 } : { status: 200, body: `[${texts.join(",")}]` };
 }

@@ -60,6 +60,8 @@ async function resume(core: Core, session: Session, exchange: Exchange, name: st
   };
   if (running === undefined) {
     await replay();
+    // It was over: what was left of it is read now.
+    core.delivered.add(session.row.id, name, channel.gone);
     return { status: 200 };
   }
   await running.resume(channel, replay);

@@ -72,11 +72,15 @@ export class PostAside implements LegacyAside {
 
 /** Ends an event stream with its reply. */
 export async function finish(core: Core, session: Session, stream: ResumableStream, request: Request, answered: Answered): Promise<Answer> {
-  if (answered === undefined) await stream.finish(undefined);
-  else {
-    const text = answeredText(core, request, answered);
-    await stream.finish(JSON.parse(typeof text === "string" ? text : wholeText(text)));
-  }
+  if (answered === undefined) return endStream(core, session, stream, undefined);
+  const text = answeredText(core, request, answered);
+  return endStream(core, session, stream, JSON.parse(typeof text === "string" ? text : wholeText(text)));
+}
+
+/** With its last message, if there is one more. */
+export async function endStream(core: Core, session: Session, stream: ResumableStream, message: Json | undefined): Promise<Answer> {
+  const gone = await stream.finish(message);
   session.dropStream(stream);
+  if (gone !== undefined) core.delivered.add(session.row.id, stream.name, gone);
   return { status: 200 };
 }

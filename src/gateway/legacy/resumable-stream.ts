@@ -1,4 +1,4 @@
-import type { Channel, Json } from "../../contract/index.ts";
+import type { CancelSignal, Channel, Json } from "../../contract/index.ts";
 import { inLog } from "../errors.ts";
 import type { Settings } from "../options.ts";
 import { FarWay } from "./far-way.ts";
@@ -10,7 +10,7 @@ export const RETRY_MS = 1_000;
 const MOST_WAITING = 65_536;
 
 /** What a stream goes out by. */
-export type Way = Pick<Channel, "ready" | "send" | "close">;
+export type Way = Pick<Channel, "ready" | "send" | "close"> & Partial<Pick<Channel, "gone">>;
 
 export interface EventStreamOptions {
   readonly settings: Settings;
@@ -70,13 +70,18 @@ export class ResumableStream {
     });
   }
 
-  /** The last message; settles when it was sent or, with nobody there, kept. The stream's connection ends, and any that takes over. */
-  finish(message: Json | undefined): Promise<void> {
+  /**
+   * The last message; settles when it was sent or, with nobody there, kept. The stream's connection ends, and any that takes
+   * over. Returns whether the client it was sent to has gone; undefined: there was none here.
+   */
+  finish(message: Json | undefined): Promise<CancelSignal | undefined> {
     if (message !== undefined) this.#append(message);
     return this.#after(async () => {
       this.#over = true;
-      this.#channel?.close();
+      const way = this.#channel;
+      way?.close();
       this.#channel = undefined;
+      return way?.gone;
     });
   }
 
@@ -118,9 +123,12 @@ export class ResumableStream {
   }
 
   /** One that fails is its caller's to hear of; those behind it go on. */
-  #after(step: () => Promise<void>): Promise<void> {
+  #after<T>(step: () => Promise<T>): Promise<T> {
     const done = this.#tail.then(step);
-    this.#tail = done.catch(() => undefined);
+    this.#tail = done.then(
+      () => undefined,
+      () => undefined,
+    );
     return done;
   }
 }

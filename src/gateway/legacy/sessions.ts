@@ -56,6 +56,7 @@ export class Sessions {
 
   close(): void {
     this.#undoSweep?.();
+    this.#core.delivered.close();
     this.#nodes?.close();
     for (const session of this.#live.values()) session.close();
     this.#live.clear();

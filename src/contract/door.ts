@@ -100,6 +100,6 @@ export interface Gateway extends AsyncDisposable {
   exchange(exchange: Exchange): Answer | Promise<Answer>;
   /** Its POSTs need accept one of the two media types of answers only. Absent: both. */
   readonly acceptsEither?: boolean;
-  /** No new work; settles when what runs has ended or `graceMs` passed. */
+  /** No new work; settles when what runs has ended. After `graceMs` what still runs is answered: not known whether it was applied. */
   drain(graceMs: number): Promise<void>;
 }

@@ -8,6 +8,7 @@ import { listMethods } from "./methods/listing.ts";
 import type { Settings } from "./options.ts";
 import { Pages } from "./pages.ts";
 import { rateLimiter } from "./rate-limit.ts";
+import { Unfinished } from "./unfinished.ts";
 import { Work } from "./work.ts";
 
 /** What stays open until its client or a drain ends it. */
@@ -20,6 +21,8 @@ export interface Lasting {
 export interface Core {
   readonly settings: Settings;
   readonly work: Work;
+  /** What is answered at the latest where a drain's grace is over. */
+  readonly unfinished: Unfinished;
   /** Listen requests, standalone streams. */
   readonly open: Set<Lasting>;
   readonly delivered: Delivered;
@@ -57,6 +60,7 @@ export function createCore(settings: Settings): Core {
   return {
     settings,
     work,
+    unfinished: new Unfinished(),
     open: new Set(),
     delivered: new Delivered(settings),
     connections: new Set(),

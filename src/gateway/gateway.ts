@@ -6,6 +6,8 @@ import { exchange } from "./http.ts";
 import { LegacyHttp } from "./legacy/http.ts";
 import { type GatewayOptions, settle } from "./options.ts";
 
+const LAST_REPLIES_MS = 1_000;
+
 /**
  * The MCP protocol engine for one source: legacy and modern revisions, on streams
  * and over HTTP. It holds no listener of its own; transports feed it.
@@ -20,7 +22,10 @@ export function createGateway(options: GatewayOptions): Gateway {
   const drain = async (graceMs: number): Promise<void> => {
     core.work.close();
     for (const one of core.open) one.finish();
-    await core.work.idle(settings.clock, graceMs);
+    if (await core.work.idle(settings.clock, graceMs)) return;
+    core.unfinished.refuseAll();
+    // Replies are kept and sent.
+    await core.work.idle(settings.clock, LAST_REPLIES_MS);
   };
 
   return {

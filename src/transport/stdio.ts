@@ -26,7 +26,8 @@ export interface StdioOptions {
 export interface StdioDoor extends AsyncDisposable {
   /** Settles when the client has gone and what ran for it has ended. Never rejects. */
   readonly closed: Promise<void>;
-  close(): Promise<void>;
+  /** `graceMs`: instead of the option of that name. */
+  close(options?: { readonly graceMs?: number }): Promise<void>;
 }
 
 /** MCP over newline-delimited JSON on two streams, one client. Ends promptly at the end of input. */
@@ -76,19 +77,19 @@ export function serveStdio(options: StdioOptions): StdioDoor {
   output.on("error", broken);
   output.on("close", broken);
 
-  function end(): void {
+  function end(within = graceMs): void {
     if (ending) return;
     ending = true;
     stopReading();
     input.pause();
-    void finish().then(resolve);
+    void finish(within).then(resolve);
   }
 
-  async function finish(): Promise<void> {
+  async function finish(within: number): Promise<void> {
     // The clock's timers let the process go; until the last answers are out, it stays.
     const stay = setInterval(() => {}, 60_000);
     const { promise: late, resolve: giveUp } = Promise.withResolvers<void>();
-    const undoGrace = clock.after(graceMs, giveUp);
+    const undoGrace = clock.after(within, giveUp);
     const ran = connection.close().catch(() => log?.("error", { event: "close-failed", door: "stdio" }));
     await Promise.race([ran, late]);
     undoGrace();
@@ -103,11 +104,11 @@ export function serveStdio(options: StdioOptions): StdioDoor {
     clearInterval(stay);
   }
 
-  const close = (): Promise<void> => {
-    end();
+  const close = (given: { readonly graceMs?: number } = {}): Promise<void> => {
+    end(given.graceMs);
     return closed;
   };
-  return { closed, close, [Symbol.asyncDispose]: close };
+  return { closed, close, [Symbol.asyncDispose]: () => close() };
 }
 
 /** Settles when the stream has handed over what it holds, or cannot. */

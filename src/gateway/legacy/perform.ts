@@ -47,13 +47,15 @@ export function performLegacy(core: Core, session: Session, request: Request, as
   };
   const failed = (error: unknown): Answered => {
     session.running.delete(running);
-    return running.aborted ? undefined : { error: told(core, request, error) };
+    if (running.aborted) return undefined;
+    if (core.unfinished.over) running.abort();
+    return { error: told(core, request, error) };
   };
   try {
     const members = resultOf(core, session, request, asking, running);
     if (!(members instanceof Promise) && session.told?.pending !== true) return ended(members);
     const inOrder = asking.ordered ? settled(session, members) : members;
-    return inOrder instanceof Promise ? inOrder.then(ended, failed) : ended(inOrder);
+    return inOrder instanceof Promise ? core.unfinished.within(inOrder).then(ended, failed) : ended(inOrder);
   } catch (error) {
     return failed(error);
   }

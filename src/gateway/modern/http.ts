@@ -1,4 +1,4 @@
-import type { Answer, Bag, Channel, Exchange, Source } from "../../contract/index.ts";
+import { type Answer, type Bag, type CancelSignal, Cancellation, type Channel, type Exchange, type Source } from "../../contract/index.ts";
 import type { Aside } from "../aside.ts";
 import type { Core } from "../core.ts";
 import { faultOf } from "../errors.ts";
@@ -15,7 +15,7 @@ export function modernExchange(core: Core, source: Source, exchange: Exchange, r
   const failed = (error: unknown): Answer => faultAnswer(faultOf(error), "modern", request.id, core.settings.profile.faults);
   try {
     if (request.method === "subscriptions/listen") return subscribe(core, source, exchange, request).catch(failed);
-    const asking = { caller: exchange.caller, source, aside: new StreamAside(exchange), signal: exchange.gone, header };
+    const asking = { caller: exchange.caller, source, aside: new StreamAside(exchange), signal: new Waiting(exchange.gone), header };
     const reply = core.work.during(() => performModern(core, request, asking));
     return reply instanceof Promise ? reply.then(answer, failed) : answer(reply);
   } catch (error) {
@@ -60,5 +60,27 @@ class StreamAside implements Aside {
   tell(method: string, params: Bag): void {
     const channel = this.#exchange.stream();
     if (channel.ready) channel.send(notificationText(method, params));
+  }
+}
+
+/** Aborted where the client has left, and where it was answered before the end. Listens only where somebody listens here. */
+class Waiting extends Cancellation {
+  readonly #gone: CancelSignal;
+  #listens = false;
+
+  constructor(gone: CancelSignal) {
+    super();
+    this.#gone = gone;
+  }
+
+  override get aborted(): boolean {
+    return super.aborted || this.#gone.aborted;
+  }
+
+  override addEventListener(type: "abort", listener: () => void): void {
+    super.addEventListener(type, listener);
+    if (this.#listens) return;
+    this.#listens = true;
+    this.#gone.addEventListener("abort", () => this.abort(), { once: true });
   }
 }

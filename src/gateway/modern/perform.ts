@@ -1,4 +1,4 @@
-import type { Bag, CancelSignal, Caller, Exchange, Json, Source } from "../../contract/index.ts";
+import type { Bag, Caller, Cancellation, Exchange, Json, Source } from "../../contract/index.ts";
 import { type Aside, logTo, progressTo } from "../aside.ts";
 import { type Call, type Members, type Outcome } from "../call.ts";
 import { cacheHints } from "../cache-hints.ts";
@@ -20,8 +20,8 @@ export interface ModernAsking {
   readonly caller: Caller;
   readonly source: Source;
   readonly aside: Aside;
-  /** The client is gone or cancelled: up to the commit nothing happens. */
-  readonly signal: CancelSignal;
+  /** The client is gone or cancelled: up to the commit nothing happens. Aborted here too, where the server closes. */
+  readonly signal: Cancellation;
   /** Only over HTTP: headers repeat what the body says. */
   readonly header?: Exchange["header"];
 }
@@ -39,6 +39,7 @@ export function openRequest({ settings }: Core, request: Request, header: Exchan
 export function performModern(core: Core, request: Request, asking: ModernAsking): ReplyText | undefined | Promise<ReplyText | undefined> {
   const failed = (error: unknown): undefined => {
     if (asking.signal.aborted) return undefined;
+    if (core.unfinished.over) asking.signal.abort();
     const fault = faultOf(error);
     if (fault.kind === "INTERNAL") core.settings.log("error", { event: "request-failed", method: request.method, ...inLog(error) });
     throw fault;
@@ -48,12 +49,12 @@ export function performModern(core: Core, request: Request, asking: ModernAsking
     const envelope = openRequest(core, request, asking.header);
     if (request.method === "server/discover") {
       const found = discover(core, request, asking);
-      return found instanceof Promise ? found.catch(failed) : found;
+      return found instanceof Promise ? core.unfinished.within(found).catch(failed) : found;
     }
     if (!core.knows(request.method) || (core.settings.profile.refusesTasks && "task" in request.params))
       throw new Fault("METHOD", `Method not found: ${request.method}`);
     const replied = reply(core, request, envelope, asking);
-    return replied instanceof Promise ? replied.catch(failed) : replied;
+    return replied instanceof Promise ? core.unfinished.within(replied).catch(failed) : replied;
   } catch (error) {
     return failed(error);
   }

@@ -8,9 +8,12 @@ import { OpenStreams } from "../open-streams.ts";
 import { arrivalOf } from "./arrival.ts";
 import { nodeArrival } from "./node-arrival.ts";
 import { giveUpOn, writeOut } from "./node-response.ts";
+import { Unsent } from "./unsent.ts";
 import { WebFace } from "./web-face.ts";
 import type { WebDoor, WebOptions } from "./web-options.ts";
 import { webRoutes } from "./web-routes.ts";
+
+const FLUSH_MS = 1_000;
 
 /**
  * Streamable HTTP as functions of a request, for applications that listen themselves. As strict as `serveHttp`: Host and
@@ -41,6 +44,7 @@ export function webDoor(options: WebOptions): WebDoor {
     clock,
     log,
   });
+  const unsent = new Unsent();
   const shut = async (graceMs: number): Promise<void> => {
     closing = true;
     const { promise: late, resolve: giveUp } = Promise.withResolvers<void>();
@@ -49,6 +53,8 @@ export function webDoor(options: WebOptions): WebDoor {
     undo();
     face.cut();
     streams.endAll();
+    // Whoever closes the application's server next finds no connection that is busy.
+    await unsent.flush(clock, FLUSH_MS);
   };
   let closed: Promise<void> | undefined;
   const close = ({ graceMs = 5_000 }: { readonly graceMs?: number } = {}): Promise<void> => (closed ??= shut(graceMs));
@@ -58,7 +64,11 @@ export function webDoor(options: WebOptions): WebDoor {
     // What throws here would end the application: nobody waits for an event's listener.
     node: async (request, response, body) => {
       try {
-        await writeOut(await face.handle(nodeArrival(request, response, body)), response);
+        const answer = face.handle(nodeArrival(request, response, body));
+        await unsent.during(
+          response,
+          answer.then((whole) => writeOut(whole, response)),
+        );
       } catch (error) {
         log?.("error", { event: "exchange-failed", door: "web", name: error instanceof Error ? error.name : typeof error });
         giveUpOn(response);

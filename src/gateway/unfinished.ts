@@ -1,0 +1,51 @@
+import { Fault } from "./errors.ts";
+
+interface Place<T> {
+  at: number;
+  readonly refuse: (fault: T) => void;
+}
+
+/**
+ * Requests that have begun and may have to be answered before they end. Each knows its place: a table that an entry enters and
+ * leaves with every call is held by the collector with what it held.
+ */
+export class Unfinished {
+  readonly #places: Place<Fault>[] = [];
+  #over = false;
+
+  /** Nothing is waited for any more. */
+  get over(): boolean {
+    return this.#over;
+  }
+
+  /** Settles as it does, or is refused where nothing is waited for any more. */
+  within<T>(outcome: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const place: Place<Fault> = { at: this.#places.length, refuse: reject };
+      this.#places.push(place);
+      const leave = (): void => this.#leave(place);
+      outcome.then(leave, leave);
+      outcome.then(resolve, reject);
+      if (this.#over) reject(closed());
+    });
+  }
+
+  /** Whoever still waits is told that nobody knows what became of it. */
+  refuseAll(): void {
+    this.#over = true;
+    for (const { refuse } of this.#places) refuse(closed());
+  }
+
+  #leave(place: Place<Fault>): void {
+    const last = this.#places.pop();
+    if (last === undefined || last === place) return;
+    this.#places[place.at] = last;
+    last.at = place.at;
+  }
+}
+
+const closed = (): Fault =>
+  new Fault(
+    "UNAVAILABLE",
+    "The server closes before this was done, and whether it was applied is not known: look, and call again once the server is back.",
+  );

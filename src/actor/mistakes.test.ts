@@ -32,6 +32,11 @@ const mistakes: readonly (readonly [what: string, run: (ctx: Context) => unknown
     { output: z.object({ a: z.number() }) },
   ],
   [
+    "a result as MCP writes it",
+    () => ({ content: [{ type: "text", text: "Out of stock." }], isError: true }),
+    /^What tools\/act replied is a result as MCP writes it, .+content\(.+refuse\(…\)\.$/,
+  ],
+  [
     "the data of a refusal",
     () => refuse("no", { data: { n: Number.NaN } }),
     /^the data of a refusal is not JSON: \/n is NaN \(use null\)\.$/,

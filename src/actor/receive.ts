@@ -1,4 +1,4 @@
-import type { Message, Policy, Reply, Turn, Viewer, Work } from "../contract/index.ts";
+import { BARE_RESULT, isBareResult, type Message, type Policy, type Reply, type Turn, type Viewer, type Work } from "../contract/index.ts";
 import { badTurn, explained } from "./bad-turn.ts";
 import { unconfirmed } from "./confirm.ts";
 import { isContent } from "./content.ts";
@@ -103,6 +103,7 @@ function outcome(act: Act, error: unknown): Reply {
 
 function replyOf(act: Act, value: unknown): Reply | "later" | undefined {
   if (Later.is(value)) return "later";
+  if (isBareResult(value) && act.action.startsWith("tools/")) throw badTurn(`What ${act.action} replied ${BARE_RESULT}.`);
   if (act.output !== undefined) return { ok: plain(fitting(act, act.output, value), `What ${act.action} replied`) };
   if (value === undefined) return undefined;
   if (isPromise(value)) throw promised(act, value);

@@ -18,3 +18,22 @@ export interface Content {
 
 /** A resource's bytes, written by `blob()`. */
 export const BLOB = "troupe/blob";
+
+const BLOCKS = new Set<unknown>(["text", "image", "audio", "resource", "resource_link"]);
+const RESULT = new Set(["content", "isError", "structuredContent", "_meta"]);
+
+/**
+ * A result as other servers' handlers write it, `{ content: [{ type, … }], isError? }`. As a domain value it would be told as
+ * data, and a failure as a success; whoever has it as data has other members beside it.
+ */
+export function isBareResult(value: unknown): boolean {
+  if (typeof value !== "object" || value === null || !Object.hasOwn(value, "content")) return false;
+  const blocks: unknown = Reflect.get(value, "content");
+  if (!Array.isArray(blocks) || !Object.keys(value).every((key) => RESULT.has(key))) return false;
+  if (blocks.length === 0) return "isError" in value;
+  return blocks.every((block: unknown) => typeof block === "object" && block !== null && "type" in block && BLOCKS.has(block.type));
+}
+
+/** What the author of one is told. */
+export const BARE_RESULT =
+  "is a result as MCP writes it, and here a value: return content([…], structured?), or for isError failure(…) or refuse(…)";

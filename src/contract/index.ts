@@ -5,7 +5,7 @@ export type * from "./chain.ts";
 export { REDACTED } from "./chain.ts";
 export * from "./clock.ts";
 export type * from "./content-store.ts";
-export { BLOB, CONTENT, type Content } from "./content.ts";
+export { BARE_RESULT, BLOB, CONTENT, type Content, isBareResult } from "./content.ts";
 export type * from "./door.ts";
 export type * from "./engine.ts";
 export * from "./errors.ts";

@@ -1,19 +1,24 @@
-import type { OfferRef } from "../contract/index.ts";
-import { type HandlerContext, isOutcome } from "../source/index.ts";
+import { type OfferRef, TroupeError } from "../contract/index.ts";
+import { type HandlerContext, isOutcome, type Schema, Settled, settle } from "../source/index.ts";
 import { type ServerContext, serverContext, type Surroundings } from "./context.ts";
 import { around } from "./middleware.ts";
 import type { Run } from "./on-error.ts";
+
+const RESULTS = new Set<string>(["STATE_NOT_JSON", "BAD_TURN"]);
 
 /** A handler as the registry calls it. */
 export function handling<A>(
   offer: OfferRef,
   surroundings: Surroundings,
   handler: (args: A, context: ServerContext) => unknown,
+  output?: Schema,
 ): (args: A, context: HandlerContext) => Promise<unknown> {
   return async (args, given) => {
     const context = serverContext(given, offer, surroundings);
     try {
-      return await around(surroundings.middleware, { offer, args, context }, () => handler(args, context));
+      const returned = await around(surroundings.middleware, { offer, args, context }, () => handler(args, context));
+      const made = settle(returned, offer, output);
+      return new Settled(made instanceof Promise ? await made : made);
     } catch (error) {
       // One that was aborted throws because it was told to.
       if (!isOutcome(error) && !context.signal.aborted)
@@ -25,8 +30,10 @@ export function handling<A>(
 
 function report({ log, onError }: Surroundings, error: unknown, run: Run): void {
   const { offer, requestId } = run;
-  // Its name only: a message may quote arguments.
-  log?.("error", { event: "handler-failed", offer, requestId, name: error instanceof Error ? error.name : typeof error });
+  // Its name only: a message may quote arguments. What is wrong with a result is told by paths and types.
+  const name = error instanceof Error ? error.name : typeof error;
+  const told = error instanceof TroupeError && RESULTS.has(error.code) ? { code: error.code, text: error.message } : undefined;
+  log?.("error", { event: "handler-failed", offer, requestId, name, ...told });
   try {
     onError?.(error, run);
   } catch (second) {

@@ -40,7 +40,7 @@ export class Tools extends Shelf {
           ...(input === undefined ? {} : { input }),
           ...(output === undefined ? {} : { output }),
           ...(annotations === undefined ? {} : { annotations }),
-          run: handling(this.refOf(name), this.around, handler),
+          run: handling(this.refOf(name), this.around, handler, output),
         },
       },
     });

@@ -15,6 +15,7 @@ export {
   tool,
 } from "./registry-definitions.ts";
 export { type Asked, type HandlerContext } from "./registry-context.ts";
+export { Settled, settle } from "./registry-result.ts";
 export { sameJson } from "./same-json.ts";
 export { type Checked, checkJson, type Schema, toJsonSchema } from "./schema.ts";
 export { describeSource } from "./source-name.ts";

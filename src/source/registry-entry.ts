@@ -7,6 +7,7 @@ import { type Schema, toJsonSchema } from "./schema.ts";
 
 export interface Handler {
   readonly input?: Schema;
+  readonly output?: Schema;
   readonly complete?: Readonly<Record<string, Complete>>;
   run(args: unknown, context: HandlerContext): unknown;
 }
@@ -38,6 +39,7 @@ export function entriesOf({ tools = {}, resources = {}, prompts = {} }: Definiti
       entry("tools", name, one, toolDefinition(one, name), one.annotations?.["readOnlyHint"] === true, {
         run: (args, context) => one.run(bagOf(args), context),
         ...(one.input === undefined ? {} : { input: one.input }),
+        ...(one.output === undefined ? {} : { output: one.output }),
       }),
     ),
     ...named("resources", resources).map(([name, one]) =>

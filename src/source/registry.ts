@@ -20,6 +20,7 @@ import { contextFor, isNeeds } from "./registry-context.ts";
 import { Book } from "./registry-book.ts";
 import type { Definitions } from "./registry-definitions.ts";
 import type { Handler } from "./registry-entry.ts";
+import { Settled, settle } from "./registry-result.ts";
 import { refused, unknownOffer } from "./refused.ts";
 import { sameJson } from "./same-json.ts";
 import { check } from "./schema.ts";
@@ -110,11 +111,14 @@ class Listed implements Registry {
     const signal = options.signal === undefined ? timeout.signal : AbortSignal.any([timeout.signal, abortSignalOf(options.signal)]);
     try {
       const context = contextFor(viewer, signal, options);
-      return { ok: plain(await untilAborted(signal, () => handler.run(args, context)), ref) };
+      const returned = await untilAborted(signal, () => handler.run(args, context));
+      if (returned instanceof Settled) return { ok: returned.value };
+      const made = settle(returned, ref, handler.output);
+      return { ok: made instanceof Promise ? await made : made };
     } catch (error) {
       const reply = replyOf(error);
       if (reply !== undefined) return reply;
-      if (error instanceof TroupeError) throw error;
+      if (error instanceof TroupeError && error.code !== "BAD_TURN") throw error;
       if (options.signal?.aborted === true)
         throw new EngineError("CANCELLED", `${ref} was cancelled.`, { applied: "unknown", cause: error });
       throw new EngineError("CRASHED", `${ref} failed. Throw refuse("…") for what its caller should read.`, {
@@ -197,15 +201,4 @@ function replyOf(error: unknown): Reply | undefined {
 
 function isRefusal(error: unknown): error is { readonly code: string; readonly message: string; readonly data?: Json } {
   return typeof error === "object" && error !== null && REFUSAL in error;
-}
-
-function plain(value: unknown, ref: OfferRef): Json {
-  if (value === undefined) return null;
-  const text = JSON.stringify(value);
-  if (text === undefined)
-    throw new EngineError("STATE_NOT_JSON", `${ref} returned what JSON cannot hold: return text, or plain objects.`, {
-      applied: "unknown",
-    });
-  const copy: Json = JSON.parse(text);
-  return copy;
 }

@@ -73,13 +73,13 @@ function sayError(error: ErrorObject | undefined): string {
 }
 
 /** Checks a value against a plain JSON Schema, compiled on first use and kept with the schema. Fills no defaults. */
-export function checkJson(schema: Bag, value: Json): Checked {
+export function checkJson(schema: Bag, value: unknown): Checked {
   const validate = validatorOf(schema);
   return validate(value) ? { value } : { wrong: sayError(validate.errors?.[0]) };
 }
 
 /** Checks a value against either kind of schema; a Standard Schema's own value (defaults, transforms) is returned. */
-export async function check(schema: Schema, value: Json): Promise<Checked> {
+export async function check(schema: Schema, value: unknown): Promise<Checked> {
   if (!isStandard(schema)) return checkJson(schema, value);
   const result = await schema["~standard"].validate(value);
   if (result.issues === undefined) return { value: result.value };

@@ -159,7 +159,7 @@ export function faultOf(error: unknown): Fault {
   if (error.code === "DRAINING") return new Fault("DRAINING", error.message, { headers: { "retry-after": "1" } });
   if (error.code === "CANCELLED") return new Fault("CANCELLED", "The request was cancelled.");
   if (error.code.startsWith("STORE_"))
-    return new Fault("INTERNAL", "The server could not keep the change; nothing was applied.", { data: failureData(error) });
+    return new Fault("INTERNAL", "What the server keeps could not be read or written; nothing was applied.", { data: failureData(error) });
   return new Fault("FAILED", error.message, { data: failureData(error) });
 }
 

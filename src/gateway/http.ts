@@ -1,8 +1,9 @@
 import type { Answer, Exchange, Source } from "../contract/index.ts";
 import type { Core } from "./core.ts";
-import { Fault, faultOf, inLog } from "./errors.ts";
+import { Fault } from "./errors.ts";
+import { exchangeFault } from "./exchange-fault.ts";
 import { faultAnswer } from "./fault-answer.ts";
-import { type Batch, decode, type Incoming } from "./json-rpc.ts";
+import { type Batch, decode, type Incoming, type RequestId } from "./json-rpc.ts";
 import type { LegacyHttp } from "./legacy/http.ts";
 import { modernExchange, modernNotification } from "./modern/http.ts";
 import { isModernParams } from "./modern/envelope.ts";
@@ -19,9 +20,9 @@ export function exchange(
   request: Exchange,
 ): Answer | Promise<Answer> {
   const failed = (error: unknown): Answer => {
-    const fault = faultOf(error);
-    if (fault.kind === "INTERNAL") core.settings.log("error", { event: "exchange-failed", ...inLog(error) });
-    return faultAnswer(fault, "legacy", null, core.settings.profile.faults);
+    const fault = exchangeFault(core, error);
+    const ours = fault.kind === "UNAVAILABLE" || fault.kind === "INTERNAL";
+    return faultAnswer(fault, "legacy", ours ? idOf(core, request) : null, core.settings.profile.faults);
   };
   try {
     const answer = route(core, legacy, sourceFor, request);
@@ -29,6 +30,12 @@ export function exchange(
   } catch (error) {
     return failed(error);
   }
+}
+
+// Read once more: what failed here is rare, and no request pays for it that went well.
+function idOf({ settings }: Core, { verb, body }: Exchange): RequestId | null {
+  const incoming = verb === "POST" ? decode(body ?? "", settings.limits) : undefined;
+  return incoming?.kind === "request" ? incoming.id : null;
 }
 
 function route(

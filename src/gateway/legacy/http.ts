@@ -1,6 +1,7 @@
 import type { Answer, Exchange, Source } from "../../contract/index.ts";
 import { type Core, viewerOf } from "../core.ts";
 import { Fault, faultOf } from "../errors.ts";
+import { exchangeFault } from "../exchange-fault.ts";
 import { faultAnswer } from "../fault-answer.ts";
 import type { Batch, Incoming, Request } from "../json-rpc.ts";
 import { discoverMembers } from "../modern/discover.ts";
@@ -115,7 +116,7 @@ export class LegacyHttp {
         body: wholeText(legacyReply(request.id, { members: initializeMembers(this.#core, session.revision, offered) })),
       };
     } catch (error) {
-      return faultAnswer(faultOf(error), "legacy", request.id, settings.profile.faults);
+      return faultAnswer(exchangeFault(this.#core, error), "legacy", request.id, settings.profile.faults);
     }
   }
 

@@ -1,0 +1,55 @@
+// What clients with a session are told while its store is out of reach.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Bag, isBag, type SessionStore, StoreError } from "../contract/index.ts";
+import { bodyOf, exchangeOf, gatewayOf, sessionsDouble, world } from "./kit.fixture.ts";
+
+const ACCEPT = { accept: "application/json, text/event-stream", "content-type": "application/json" };
+const INITIALIZE = { jsonrpc: "2.0", id: "first", method: "initialize", params: { protocolVersion: "2025-11-25" } };
+
+function failing() {
+  const kept = sessionsDouble();
+  const state = { away: false };
+  const unless = <T>(run: () => Promise<T>): Promise<T> =>
+    state.away ? Promise.reject(new StoreError("STORE_IO", "the disk is gone")) : run();
+  const sessions: SessionStore = {
+    ...kept,
+    put: (row) => unless(() => kept.put(row)),
+    get: (id) => unless(() => kept.get(id)),
+    delete: (id) => unless(() => kept.delete(id)),
+  };
+  return { sessions, state };
+}
+
+test("a session whose store is out of reach is answered 503 with the request's id, and nothing has ended", async () => {
+  const { sessions, state } = failing();
+  const logged: Bag[] = [];
+  await using gateway = gatewayOf(world().source, {
+    sessions,
+    sharedSessions: true,
+    log: (_level, entry) => void (isBag(entry) && logged.push(entry)),
+  });
+  const begun = await gateway.exchange(exchangeOf("POST", ACCEPT, INITIALIZE).exchange);
+  const headers = { ...ACCEPT, "mcp-session-id": begun.headers?.["mcp-session-id"] ?? "" };
+  const ping = { jsonrpc: "2.0", id: 7, method: "ping" };
+  const ask = async (verb: "POST" | "GET" | "DELETE", body?: object, of: Readonly<Record<string, string>> = headers) =>
+    gateway.exchange(exchangeOf(verb, of, body).exchange);
+  state.away = true;
+  for (const [id, answer] of [
+    [7, await ask("POST", ping)],
+    ["first", await ask("POST", INITIALIZE, ACCEPT)],
+    [null, await ask("GET")],
+    [null, await ask("DELETE")],
+  ] as const) {
+    assert.deepEqual([answer.status, answer.headers?.["retry-after"]], [503, "1"]);
+    const said = bodyOf(answer);
+    assert.deepEqual(
+      [said["id"], said["error"]],
+      [id, { code: -31503, message: "The server's sessions are out of reach; try again in a moment.", data: { code: "STORE_IO" } }],
+    );
+  }
+  assert.equal(logged.filter(({ event, error }) => event === "exchange-failed" && error === "STORE_IO").length, 4);
+  state.away = false;
+  assert.equal((await ask("POST", ping)).status, 200, "what could not be ended goes on");
+  assert.equal((await ask("DELETE")).status, 204);
+});

@@ -1,4 +1,5 @@
 import type { ActorId } from "./actor.ts";
+import type { TroupeError } from "./errors.ts";
 import type { Json } from "./json.ts";
 
 /** The three lists of MCP. Names are unique within one, not across them. */
@@ -14,6 +15,8 @@ export interface Catalogue {
   readonly prompts: readonly Offer[];
   /** Prefix → kinds of actor whose surface may join there. Absent while `links` appear: not known ahead, so never served "gated". */
   readonly links?: Readonly<Record<string, readonly string[]>>;
+  /** What should be here and is not, and why: a source of several that cannot be asked now; `BAD_NAME`: an offer no client could use. */
+  readonly missing?: readonly TroupeError[];
 }
 
 /**

@@ -44,7 +44,7 @@ export function createCore(settings: Settings): Core {
   const work = new Work();
   const methods = new Map<string, Method>([
     ...Object.entries(actingMethods(settings)),
-    ...Object.entries(listMethods(new Pages(settings.pageSize))),
+    ...Object.entries(listMethods(new Pages(settings.pageSize), settings.log)),
     ["completion/complete", complete],
   ]);
   for (const method of settings.profile.withholds) methods.delete(method);

@@ -2,6 +2,7 @@ import {
   type Bag,
   type CallOptions,
   type Catalogue,
+  EngineError,
   type Json,
   type ListName,
   type Offer,
@@ -12,14 +13,17 @@ import {
   TroupeError,
   type Viewer,
 } from "../contract/index.ts";
-import { LISTS } from "./refs.ts";
+import { Down } from "./down.ts";
+import { joinInstructions } from "./instructions.ts";
+import { LISTS, offersOf } from "./refs.ts";
 import { unknownOffer } from "./refused.ts";
 import { describeSource, sourceWords } from "./source-name.ts";
 import { uriOf } from "./uri.ts";
 
 /**
  * Several sources as one. Two offers of one name or one URI are an error naming both sources (`NAME_COLLISION`), thrown
- * where they first meet: from `surface`. A call goes to the source that knows the name now.
+ * where they first meet: from `surface`. A call goes to the source that knows the name now. A source that cannot say what it
+ * offers takes nothing else with it: its fault is in the catalogue's `missing`, unless no source offers anything.
  */
 export function merge(...sources: readonly Source[]): Source {
   const [only] = sources;
@@ -30,60 +34,81 @@ export function merge(...sources: readonly Source[]): Source {
 }
 
 interface Joined {
-  readonly parts: readonly Catalogue[];
+  /** In the order of the sources; undefined: of one that cannot say. */
+  readonly parts: readonly (Catalogue | undefined)[];
+  readonly faults: readonly TroupeError[];
   readonly catalogue: Catalogue;
 }
 
 class Merged implements Source {
   readonly #sources: readonly Source[];
+  readonly #down = new Down();
   readonly #catalogues: Joined[] = [];
-  readonly #surfaces = new WeakMap<Surface, { readonly parts: readonly Surface[]; readonly surface: Surface }[]>();
+  readonly #surfaces = new WeakMap<Surface, { readonly parts: readonly (Surface | undefined)[]; readonly surface: Surface }[]>();
 
   constructor(sources: readonly Source[]) {
     this.#sources = sources;
   }
 
   get instructions(): string | undefined {
-    const texts = this.#sources.flatMap(({ instructions }) => (instructions === undefined || instructions === "" ? [] : [instructions]));
-    return texts.length === 0 ? undefined : texts.join("\n\n");
+    return joinInstructions(this.#sources);
   }
 
   async surface(viewer: Viewer): Promise<Surface> {
-    const parts = await Promise.all(this.#sources.map(async (source) => source.surface(viewer)));
-    const [first] = parts;
-    if (first === undefined) return EMPTY;
-    const known = this.#surfaces.get(first) ?? [];
-    const found = known.find((one) => sameParts(one.parts, parts));
-    if (found !== undefined) return found.surface;
-    const surface = this.#join(parts);
-    // The same parts are the same object: what is listed of it is found again. A few viewers may share a first part.
-    this.#surfaces.set(first, [{ parts, surface }, ...known].slice(0, 16));
+    const answers = await Promise.all(this.#sources.map((source, at) => this.#ask(source, at, viewer)));
+    const parts = answers.map((answer) => (answer instanceof TroupeError ? undefined : answer));
+    const faults = answers.filter((answer) => answer instanceof TroupeError);
+    this.#down.shown(viewer, faults.length);
+    const surface = this.#joined(parts, faults);
+    const [fault] = faults;
+    if (fault !== undefined && LISTS.every((list) => surface.catalogue[list].length === 0)) throw fault;
     return surface;
   }
 
   catalogue(viewer: Viewer): Catalogue | undefined {
-    const parts: Catalogue[] = [];
+    const parts: (Catalogue | undefined)[] = [];
+    const faults: TroupeError[] = [];
     for (const source of this.#sources) {
       const part = source.catalogue?.(viewer);
-      if (part === undefined) return undefined;
+      // What is offered beside one that cannot be asked shall not wait for it: what is found without it is called at once.
+      const fault = part === undefined ? this.#down.fault(source) : undefined;
+      if (part === undefined && fault === undefined) return undefined;
       parts.push(part);
+      if (fault !== undefined) faults.push(fault);
     }
-    return this.#joinCatalogues(parts);
+    return this.#joinCatalogues(parts, faults);
   }
 
-  /** Asked one after the other: who does not know the name does nothing. */
+  /** First the source known to have the name, then one after the other: who does not know it does nothing. */
   async act(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Promise<Reply> {
-    let last: Reply = unknownOffer;
-    for (const source of this.#sources) {
-      const reply = await source.act(viewer, ref, args, options);
-      if (!("refused" in reply) || reply.refused.code !== "UNKNOWN") return reply;
-      last = reply;
+    const owner = this.#sources.find((source) => {
+      const catalogue = source.catalogue?.(viewer);
+      return catalogue !== undefined && offersOf(catalogue).has(ref);
+    });
+    if (owner !== undefined) {
+      const reply = await owner.act(viewer, ref, args, options);
+      if (!isUnknown(reply)) return reply;
     }
+    let last: Reply = unknownOffer;
+    const faults: unknown[] = [];
+    for (const source of this.#sources) {
+      if (source === owner) continue;
+      try {
+        const reply = await source.act(viewer, ref, args, options);
+        if (!isUnknown(reply)) return reply;
+        last = reply;
+      } catch (error) {
+        // It may be another's: this one could not even say.
+        faults.push(error);
+      }
+    }
+    if (faults.length > 0) throw faults[0];
     return last;
   }
 
   watch(viewer: Viewer, dirty: (ref?: OfferRef) => void, only?: { readonly ref: OfferRef; readonly args: Json }): () => void {
     const undo = this.#sources.map((source) => source.watch(viewer, dirty, only));
+    if (only === undefined) undo.push(this.#down.watch(viewer, dirty));
     return () => {
       for (const one of undo) one();
     };
@@ -97,13 +122,42 @@ class Merged implements Source {
     return [];
   }
 
-  #join(parts: readonly Surface[]): Surface {
-    const catalogue = this.#joinCatalogues(parts.map((part) => part.catalogue));
-    const off = Object.assign({}, ...parts.map((part) => part.off));
-    const choices = Object.assign({}, ...parts.map((part) => part.choices ?? {}));
-    const links = Object.assign({}, ...parts.map((part) => part.links ?? {}));
+  async #ask(source: Source, at: number, viewer: Viewer): Promise<Surface | TroupeError> {
+    try {
+      const surface = await source.surface(viewer);
+      this.#down.up(source);
+      return surface;
+    } catch (error) {
+      if (error instanceof TroupeError && error.code === "NAME_COLLISION") throw error;
+      const words = `${sourceWords(source, at)} cannot say what it offers`;
+      const fault = error instanceof TroupeError ? error : new EngineError("CRASHED", `${words}.`, { cause: error });
+      return this.#down.add(source, fault);
+    }
+  }
+
+  #joined(parts: readonly (Surface | undefined)[], faults: readonly TroupeError[]): Surface {
+    const first = parts.find((part) => part !== undefined);
+    if (first === undefined) return EMPTY;
+    if (faults.length > 0) return this.#join(parts, faults);
+    const known = this.#surfaces.get(first) ?? [];
+    const found = known.find((one) => sameParts(one.parts, parts));
+    if (found !== undefined) return found.surface;
+    const surface = this.#join(parts, faults);
+    // The same parts are the same object: what is listed of it is found again. A few viewers may share a first part.
+    this.#surfaces.set(first, [{ parts, surface }, ...known].slice(0, 16));
+    return surface;
+  }
+
+  #join(parts: readonly (Surface | undefined)[], faults: readonly TroupeError[]): Surface {
+    const catalogue = this.#joinCatalogues(
+      parts.map((part) => part?.catalogue),
+      faults,
+    );
+    const off = Object.assign({}, ...parts.map((part) => part?.off));
+    const choices = Object.assign({}, ...parts.map((part) => part?.choices));
+    const links = Object.assign({}, ...parts.map((part) => part?.links));
     // Also an empty one says something: that this part's catalogue is not known ahead.
-    const open = parts.some((part) => part.links !== undefined);
+    const open = parts.some((part) => part?.links !== undefined);
     return {
       catalogue,
       off,
@@ -112,14 +166,14 @@ class Merged implements Source {
     };
   }
 
-  #joinCatalogues(parts: readonly Catalogue[]): Catalogue {
-    const known = this.#catalogues.find((one) => sameParts(one.parts, parts));
+  #joinCatalogues(parts: readonly (Catalogue | undefined)[], faults: readonly TroupeError[]): Catalogue {
+    const known = this.#catalogues.find((one) => sameParts(one.parts, parts) && sameParts(one.faults, faults));
     if (known !== undefined) return known.catalogue;
     const lists: Record<ListName, Offer[]> = { tools: [], resources: [], prompts: [] };
     const taken = new Map<string, number>();
     for (const [position, part] of parts.entries()) {
       for (const list of LISTS) {
-        for (const offer of part[list]) {
+        for (const offer of part?.[list] ?? []) {
           this.#take(taken, `${list}/${offer.name}`, position);
           const uri = uriOf(offer.definition);
           if (uri !== "") this.#take(taken, `the URI ${uri}`, position);
@@ -127,12 +181,14 @@ class Merged implements Source {
         }
       }
     }
+    const missing = [...parts.flatMap((part) => part?.missing ?? []), ...faults];
     const catalogue: Catalogue = {
       tools: Object.freeze(lists.tools),
       resources: Object.freeze(lists.resources),
       prompts: Object.freeze(lists.prompts),
+      ...(missing.length === 0 ? {} : { missing: Object.freeze(missing) }),
     };
-    this.#catalogues.unshift({ parts, catalogue });
+    this.#catalogues.unshift({ parts, faults, catalogue });
     if (this.#catalogues.length > 64) this.#catalogues.pop();
     return catalogue;
   }
@@ -153,6 +209,8 @@ class Merged implements Source {
     );
   }
 }
+
+const isUnknown = (reply: Reply): boolean => "refused" in reply && reply.refused.code === "UNKNOWN";
 
 const EMPTY: Surface = { catalogue: { tools: [], resources: [], prompts: [] }, off: {} };
 

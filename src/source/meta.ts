@@ -91,7 +91,8 @@ class Meta implements Source {
   #catalogue(inner: Catalogue): Catalogue {
     let outer = this.#catalogues.get(inner);
     if (outer === undefined) {
-      outer = { tools: TOOLS, resources: inner.resources, prompts: inner.prompts };
+      const { resources, prompts, missing } = inner;
+      outer = { tools: TOOLS, resources, prompts, ...(missing === undefined ? {} : { missing }) };
       this.#catalogues.set(inner, outer);
     }
     return outer;

@@ -1,4 +1,19 @@
-import type { Bag, CallOptions, Catalogue, Json, ListName, Offer, OfferRef, Reply, Source, Surface, Viewer } from "../contract/index.ts";
+import {
+  type Bag,
+  type CallOptions,
+  type Catalogue,
+  type Json,
+  type ListName,
+  type Offer,
+  type OfferRef,
+  type Reply,
+  type Source,
+  type Surface,
+  TroupeError,
+  type Viewer,
+} from "../contract/index.ts";
+import { describePrefix, joinInstructions } from "./instructions.ts";
+import { Lru } from "./lru.ts";
 import { checkName, dotted, joinName, type Names } from "./names.ts";
 import { withoutName } from "./plan.ts";
 import { LISTS, refOf, splitRef } from "./refs.ts";
@@ -8,10 +23,12 @@ import { withSegment } from "./uri.ts";
 
 /**
  * A source whose names all begin with a prefix, and whose URIs have it as their first segment, so that it can be merged
- * with another of its kind. Throws `BAD_NAME` from `surface` where a name becomes one that clients refuse.
+ * with another of its kind. `names` says what stands between, and what a name may be: `dotted` (`town.look`) or `strict` (`town__look`).
+ * What becomes a name that clients refuse is left out, and is in the catalogue's `missing` (`BAD_NAME`); thrown where nothing is left.
  */
 export function prefix(name: string, source: Source, names: Names = dotted): Source {
   const prefixed = new Prefixed(name, source, names);
+  describePrefix(prefixed, { head: joinName(names, name, "x").slice(0, -1), inside: source });
   describeSource(prefixed, `${sourceWords(source, 0)} under ${JSON.stringify(name)}`);
   return prefixed;
 }
@@ -22,6 +39,8 @@ class Prefixed implements Source {
   readonly #names: Names;
   readonly #catalogues = new WeakMap<Catalogue, Catalogue>();
   readonly #surfaces = new WeakMap<Surface, Surface>();
+  /** By their sentence: the same again is the same object, and is logged once. */
+  readonly #refused = new Lru<string, TroupeError>(1_000);
   readonly complete?: NonNullable<Source["complete"]>;
 
   constructor(name: string, source: Source, names: Names) {
@@ -36,7 +55,7 @@ class Prefixed implements Source {
   }
 
   get instructions(): string | undefined {
-    return this.#source.instructions;
+    return joinInstructions([this]);
   }
 
   async surface(viewer: Viewer): Promise<Surface> {
@@ -46,6 +65,8 @@ class Prefixed implements Source {
       outer = this.#outside(inner);
       this.#surfaces.set(inner, outer);
     }
+    const [fault] = outer.catalogue.missing ?? [];
+    if (fault !== undefined && LISTS.every((list) => outer?.catalogue[list].length === 0)) throw fault;
     return outer;
   }
 
@@ -81,8 +102,11 @@ class Prefixed implements Source {
   #renamed(inner: Catalogue): Catalogue {
     let outer = this.#catalogues.get(inner);
     if (outer === undefined) {
-      const renamed = (list: ListName): readonly Offer[] => Object.freeze(inner[list].map((offer) => this.#rename(list, offer)));
-      outer = { tools: renamed("tools"), resources: renamed("resources"), prompts: renamed("prompts") };
+      const missing = [...(inner.missing ?? [])];
+      const renamed = (list: ListName): readonly Offer[] =>
+        Object.freeze(inner[list].flatMap((offer) => this.#rename(list, offer, missing)));
+      const lists = { tools: renamed("tools"), resources: renamed("resources"), prompts: renamed("prompts") };
+      outer = missing.length === 0 ? lists : { ...lists, missing: Object.freeze(missing) };
       this.#catalogues.set(inner, outer);
     }
     return outer;
@@ -102,10 +126,22 @@ class Prefixed implements Source {
     };
   }
 
-  #rename(list: ListName, offer: Offer): Offer {
+  // One name that no client could use must not take the others with it: whose they are may be a server we know nothing of.
+  #rename(list: ListName, offer: Offer, missing: TroupeError[]): readonly Offer[] {
     const name = joinName(this.#names, this.#name, offer.name);
-    checkName(this.#names, list, name, sourceWords(this.#source, 0));
-    if (list !== "resources") return { ...offer, name };
+    try {
+      checkName(this.#names, list, name, sourceWords(this.#source, 0));
+    } catch (error) {
+      if (!(error instanceof TroupeError)) throw error;
+      const known = this.#refused.get(error.message) ?? error;
+      this.#refused.set(error.message, known);
+      missing.push(known);
+      return [];
+    }
+    return [list === "resources" ? this.#moved(name, offer) : { ...offer, name }];
+  }
+
+  #moved(name: string, offer: Offer): Offer {
     const definition = withoutName(offer.definition, offer.name);
     const { uri, uriTemplate, ...rest } = definition;
     const segment = encodeURIComponent(this.#name);

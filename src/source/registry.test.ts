@@ -283,7 +283,11 @@ describe("merge and prefix", () => {
 
   it("keep to strict names where asked, and refuse what does not fit", async () => {
     assert.ok((await names(prefix("a", example().source, strict))).includes("a__add"));
-    await assert.rejects(async () => prefix("a".repeat(70), example().source, strict).surface(viewer), { code: "BAD_NAME" });
+    const tooLong = "a".repeat(70);
+    const { tools, missing } = (await prefix(tooLong, example().source, strict).surface(viewer)).catalogue;
+    assert.deepEqual([tools.length, missing?.[0]?.code], [0, "BAD_NAME"]);
+    const nothing = prefix(tooLong, registry({ tools: { only: { run: () => 1 } } }), strict);
+    await assert.rejects(async () => nothing.surface(viewer), { code: "BAD_NAME" });
   });
 });
 

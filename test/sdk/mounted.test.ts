@@ -145,7 +145,8 @@ for (const [sdk, everything] of [
     const read = await client.readResource("notes://one/a%2Fb");
     assert.match(JSON.stringify(read), /notes:\/\/a%2Fb/);
     assert.deepEqual(await client.complete({ uri: "notes://two/{id}" }, "id", "o"), ["one", "other"]);
-    assert.equal((await client.initialize())["instructions"], "Ask for anything.\n\nAsk for anything.");
+    const about = 'About everything here whose name begins with "one." or "two.":\nAsk for anything.';
+    assert.equal((await client.initialize())["instructions"], about);
     await one[Symbol.asyncDispose]();
     await two[Symbol.asyncDispose]();
   });

@@ -1,7 +1,18 @@
-import { type Bag, type CallOptions, CONTENT, isBag, type Json, type Receipt, type Reply, type Surface } from "../../contract/index.ts";
+import {
+  type Bag,
+  type CallOptions,
+  type Catalogue,
+  CONTENT,
+  isBag,
+  type Json,
+  type Receipt,
+  type Reply,
+  type Surface,
+} from "../../contract/index.ts";
 import { type Call, type Members, type Method, type Outcome, RECEIPT_META, type Refusal, SCOPES } from "../call.ts";
 import { Fault } from "../errors.ts";
 import { bagIn, isArray } from "../json.ts";
+import { orMissing } from "../missing.ts";
 import { indexOf, type Target } from "../offers.ts";
 import { eraOf } from "../revision.ts";
 import { CANNOT_ASK, cannotAsk, capabilityIn } from "./cannot-ask.ts";
@@ -21,12 +32,26 @@ class Acting {
 
   readonly method: Method = (call, answers) => {
     const catalogue = call.source.catalogue?.(call.viewer);
-    if (catalogue !== undefined) return this.#perform(call, this.#kind.target(call, indexOf(catalogue)), answers, undefined);
-    const resolved = (surface: Surface): Outcome | Promise<Outcome> =>
-      this.#perform(call, this.#kind.target(call, indexOf(surface.catalogue)), answers, surface);
+    if (catalogue !== undefined && catalogue.missing === undefined)
+      return this.#perform(call, this.#kind.target(call, indexOf(catalogue)), answers, undefined);
+    const known = catalogue && this.#known(call, catalogue);
+    if (known !== undefined) return this.#perform(call, known, answers, undefined);
+    const resolved = (surface: Surface): Outcome | Promise<Outcome> => {
+      const target = orMissing(surface.catalogue, () => this.#kind.target(call, indexOf(surface.catalogue)));
+      return this.#perform(call, target, answers, surface);
+    };
     const surface = call.source.surface(call.viewer);
     return surface instanceof Promise ? surface.then(resolved) : resolved(surface);
   };
+
+  // Not there may be at a source that was missing when it was asked last: the surface asks it again.
+  #known(call: Call, catalogue: Catalogue): Target | undefined {
+    try {
+      return this.#kind.target(call, indexOf(catalogue));
+    } catch {
+      return undefined;
+    }
+  }
 
   #perform(call: Call, target: Target, answers: Bag | undefined, surface: Surface | undefined): Outcome | Promise<Outcome> {
     let complaint: string | undefined;

@@ -2,6 +2,7 @@ import type { Bag, Surface } from "../../contract/index.ts";
 import type { Call, Method, Outcome } from "../call.ts";
 import { Fault } from "../errors.ts";
 import { bagIn, EMPTY, textIn } from "../json.ts";
+import { orMissing } from "../missing.ts";
 import { indexOf, MAX_URI, type Target } from "../offers.ts";
 
 // The most values MCP lets one answer carry.
@@ -10,7 +11,7 @@ const MAX_VALUES = 100;
 /** `completion/complete`: the surface's choices that begin with what was typed, then the source's own. */
 export const complete: Method = async (call) => {
   const surface = await call.source.surface(call.viewer);
-  const target = targetOf(call, surface);
+  const target = orMissing(surface.catalogue, () => targetOf(call, surface));
   const argument = bagIn(call.params, "argument");
   const name = textIn(argument, "name", 256);
   const value = argument?.["value"];

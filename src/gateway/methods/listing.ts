@@ -1,11 +1,12 @@
-import type { Surface } from "../../contract/index.ts";
+import type { Log, Surface } from "../../contract/index.ts";
 import { listed, type Lists } from "../../source/index.ts";
 import { type Call, type Method, type Outcome, postureFor } from "../call.ts";
 import type { WireList } from "../definition.ts";
 import { Fault } from "../errors.ts";
+import { tellMissing } from "../missing.ts";
 import type { Pages } from "../pages.ts";
 
-function listing(list: WireList & keyof Lists, pages: Pages): Method {
+function listing(list: WireList & keyof Lists, pages: Pages, log: Log): Method {
   const outcome = (call: Call, surface: Surface): Outcome => {
     const { cursor } = call.params;
     if (cursor !== undefined && cursor !== null && (typeof cursor !== "string" || cursor.length > 256))
@@ -14,7 +15,8 @@ function listing(list: WireList & keyof Lists, pages: Pages): Method {
     const lists = listed(surface, posture);
     const page = pages.page(list, lists[list], call.revision, typeof cursor === "string" ? cursor : undefined);
     call.onListed?.(lists, list);
-    return { members: page, lasting: posture === "gated" };
+    const meta = tellMissing(surface.catalogue, log);
+    return { members: page, lasting: posture === "gated" && meta === undefined, ...(meta === undefined ? undefined : { meta }) };
   };
   return (call) => {
     const surface = call.source.surface(call.viewer);
@@ -23,11 +25,11 @@ function listing(list: WireList & keyof Lists, pages: Pages): Method {
 }
 
 /** The four lists. Serialised once per list and revision, never per request. */
-export function listMethods(pages: Pages): Readonly<Record<string, Method>> {
+export function listMethods(pages: Pages, log: Log): Readonly<Record<string, Method>> {
   return {
-    "tools/list": listing("tools", pages),
-    "resources/list": listing("resources", pages),
-    "resources/templates/list": listing("resourceTemplates", pages),
-    "prompts/list": listing("prompts", pages),
+    "tools/list": listing("tools", pages, log),
+    "resources/list": listing("resources", pages, log),
+    "resources/templates/list": listing("resourceTemplates", pages, log),
+    "prompts/list": listing("prompts", pages, log),
   };
 }

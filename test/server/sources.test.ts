@@ -1,0 +1,79 @@
+// What is served beside a mounted server, when that cannot be asked or offers what no client could use.
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import { Server as SdkServer } from "@modelcontextprotocol/server";
+import { EngineError, type Log, type Source } from "troupe/contract";
+import { fromMcpServer } from "troupe/sdk";
+import { createServer } from "troupe/server";
+import { prefix, registry } from "troupe/source";
+import { assertHasTools, assertToolResult, testServer, type Wires } from "troupe/testing";
+
+const FULL = "All 3 servers are in use: call again later.";
+
+const serving = (source: Source, logged: string[]) => (wires: Wires) => {
+  const log: Log = (_level, data) => void logged.push(JSON.stringify(data));
+  const server = createServer("ours", "1.0.0", { ...wires, log, sources: [source] });
+  server.tools.register({ name: "native" }, () => "native");
+  server.resources.register({ name: "text", uri: "ours://text" }, () => "text");
+  server.prompts.register({ name: "greet" }, () => "Hello.");
+  return server;
+};
+
+for (const era of ["legacy", "modern"] as const) {
+  it(`${era}: a source that is down fails what is its own, and lists say that they are not whole`, async () => {
+    const state = { down: true };
+    const inner = registry({ tools: { other: { run: () => "other" } } });
+    const source: Source = {
+      surface(viewer) {
+        if (state.down) throw new EngineError("MAILBOX_FULL", FULL);
+        return inner.surface(viewer);
+      },
+      act: (...call) => inner.act(...call),
+      watch: (...watch) => inner.watch(...watch),
+    };
+    const logged: string[] = [];
+    await using house = await testServer(serving(source, logged));
+    const client = house.client({ era, principal: null });
+    for (let round = 0; round < 2; round += 1) {
+      const { tools, _meta } = await client.request("tools/list", {});
+      assert.match(JSON.stringify(tools), /native/);
+      assert.deepEqual(Object(_meta)["troupe/missing"], [FULL]);
+      assertToolResult(await client.callTool("native"), "native");
+      assert.match(JSON.stringify(await client.readResource("ours://text")), /"text"/);
+      assert.match(JSON.stringify(await client.getPrompt("greet")), /Hello/);
+      await assert.rejects(
+        client.callTool("other"),
+        { code: -31500, message: /call again later/ },
+        "it may be there, so it is not unknown",
+      );
+    }
+    assert.equal(logged.filter((line) => line.includes("offers-missing")).length, 1, "once");
+    state.down = false;
+    assertToolResult(await client.callTool("other"), "other");
+    const { _meta: whole } = await client.request("tools/list", {});
+    assert.equal(Object(whole)["troupe/missing"], undefined);
+    await assert.rejects(client.callTool("nothing"), { code: -32602 });
+  });
+}
+
+it("a mounted server's tool whose name no client could use is left out, also one that comes later, and logged once", async () => {
+  const names = ["look", "odd name!"];
+  const inner = new SdkServer({ name: "odd", version: "1.0.0" }, { capabilities: { tools: { listChanged: true } } });
+  inner.setRequestHandler("tools/list", () => ({ tools: names.map((name) => ({ name, inputSchema: { type: "object" as const } })) }));
+  inner.setRequestHandler("tools/call", ({ params }) => ({ content: [{ type: "text", text: params.name }] }));
+  await using source = fromMcpServer(inner);
+  const logged: string[] = [];
+  await using house = await testServer(serving(prefix("town", source), logged));
+  const client = house.client();
+  assertHasTools(await client.listTools(), "native", "town.look");
+  names.push("odder name!");
+  await inner.sendToolListChanged();
+  for (let round = 0; round < 2; round += 1) assertHasTools(await client.listTools(), "native", "town.look");
+  assertToolResult(await client.callTool("town.look"), "look");
+  assertToolResult(await client.callTool("native"), "native");
+  await assert.rejects(client.callTool("town.odd name!"), { code: -32602 });
+  const left = logged.filter((line) => line.includes("offers-missing"));
+  assert.equal(left.length, 2);
+  assert.match(left[0] ?? "", /town\.odd name!/);
+  assert.match(left[1] ?? "", /town\.odder name!/);
+});

@@ -4,9 +4,12 @@ import fastify from "fastify";
 import { Hono } from "hono";
 import type { Server } from "troupe/server";
 
+/** All that a server may have; leave out what your application has itself. */
+const PATHS = ["/mcp", "/sse", "/healthz", "/readyz", "/.well-known/oauth-protected-resource/mcp"];
+
 export function withHono(server: Server): Hono {
   const app = new Hono();
-  app.all("/mcp", (context) => server.fetch(context.req.raw));
+  for (const path of PATHS) app.all(path, (context) => server.fetch(context.req.raw));
   return app;
 }
 
@@ -22,16 +25,20 @@ export function withNode(server: Server) {
 
 export function withExpress(server: Server) {
   const app = express();
-  app.use(express.json());
-  app.use("/mcp", server.node);
+  app.all(PATHS, server.node);
   return app;
 }
 
 export function withFastify(server: Server) {
   const app = fastify();
-  app.all("/mcp", (request, reply) => {
-    reply.hijack();
-    void server.node(request.raw, reply.raw, request.body);
+  app.register(async (mcp) => {
+    mcp.removeAllContentTypeParsers();
+    mcp.addContentTypeParser("*", (_request, _payload, done) => done(null));
+    for (const path of PATHS)
+      mcp.all(path, (request, reply) => {
+        reply.hijack();
+        void server.node(request.raw, reply.raw);
+      });
   });
   return app;
 }
@@ -43,4 +50,13 @@ export function withUsers(server: Server, userOf: (request: Request) => string |
     if (user === undefined) return new Response("Sign in first.", { status: 401 });
     return server.fetchAs({ principal: user, scopes: ["read"] }, request);
   };
+}
+
+/** The server first: its streams would keep the application's server open. */
+export function closeWith(server: Server, app: { close(): unknown }): void {
+  const stop = async (): Promise<void> => {
+    await server.close({ graceMs: 10_000 });
+    await app.close();
+  };
+  process.once("SIGTERM", () => void stop());
 }

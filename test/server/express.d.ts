@@ -8,7 +8,7 @@ declare module "express" {
     (request: IncomingMessage, response: ServerResponse): void;
     use(handler: Handler): App;
     use(path: string, ...handlers: Handler[]): App;
-    all(path: string, handler: Handler): App;
+    all(path: string | readonly string[], handler: Handler): App;
     set(name: string, value: unknown): App;
   }
 

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer as createHttp, type RequestListener } from "node:http";
 import express, { type App } from "express";
+import fastify, { type FastifyInstance } from "fastify";
 import { Hono } from "hono";
 import { cors } from "hono/cors";
 import type { Server } from "troupe/server";
@@ -39,8 +40,16 @@ export const inProcess = (fetch: (request: Request) => Response | Promise<Respon
   async [Symbol.asyncDispose]() {},
 });
 
-async function fastifyListening(server: Server): Promise<Mounted> {
-  const app = withFastify(server);
+function fastifyParsed(server: Server): FastifyInstance {
+  const app = fastify();
+  app.all("/mcp", (request, reply) => {
+    reply.hijack();
+    void server.node(request.raw, reply.raw, request.body);
+  });
+  return app;
+}
+
+async function fastifyListening(app: FastifyInstance): Promise<Mounted> {
   const address = await app.listen({ port: 0, host: "127.0.0.1" });
   return {
     url: `${address}/mcp`,
@@ -51,7 +60,7 @@ async function fastifyListening(server: Server): Promise<Mounted> {
   };
 }
 
-const expressRaw = (server: Server): App => express().all("/mcp", server.node);
+const expressParsed = (server: Server): App => express().use(express.json()).use("/mcp", server.node);
 
 // Under this name Express does not print what it answers.
 const quiet = (app: App): App => app.set("env", "test");
@@ -73,10 +82,11 @@ export const ON_NODE: Readonly<Record<string, (server: Server) => Promise<Mounte
     const http = withNode(server);
     return listening((request, response) => void http.emit("request", request, response));
   },
-  Express: (server) => listening(expressRaw(server)),
-  "Express after express.json(), under a prefix it takes away": (server) => listening(quiet(withExpress(server))),
+  Express: (server) => listening(quiet(withExpress(server))),
+  "Express after express.json(), under a prefix it takes away": (server) => listening(quiet(expressParsed(server))),
   "Express, in a router of its own": (server) => listening(expressUnderPrefix(server), "/api/v1/mcp"),
-  Fastify: fastifyListening,
+  Fastify: (server) => fastifyListening(withFastify(server)),
+  "Fastify, which parses": (server) => fastifyListening(fastifyParsed(server)),
 };
 
 export const MOUNTS: Readonly<Record<string, (server: Server) => Mounted | Promise<Mounted>>> = {

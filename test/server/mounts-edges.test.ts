@@ -1,10 +1,12 @@
 // What goes wrong between a client and a server inside an application: bodies too large, clients that leave, what follows an error.
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { Agent, request as httpRequest } from "node:http";
 import { text as textOf } from "node:stream/consumers";
 import { describe, test } from "node:test";
 import { Hono } from "hono";
-import { createServer } from "troupe/server";
+import { createServer, type Server } from "troupe/server";
+import { closeWith, withHono, withNode } from "../../examples/server/mounts.ts";
 import { CLIENTS } from "../clients.ts";
 import { inProcess, listening, MOUNTS, ON_NODE } from "./mounted.ts";
 import { callerOf } from "./progress.ts";
@@ -106,6 +108,51 @@ for (const [name, mount] of Object.entries(ON_NODE))
       agent.destroy();
     }
   });
+
+for (const [name, app] of Object.entries({
+  Hono: (server: Server) => inProcess((request) => withHono(server).fetch(request)),
+  "node:http": ON_NODE["the guide's node:http"] ?? assert.fail(),
+  Express: ON_NODE["Express"] ?? assert.fail(),
+  Fastify: ON_NODE["Fastify"] ?? assert.fail(),
+}))
+  test(`${name}, as the guide mounts it, has health and HTTP with SSE too, and ends sessions of clients that say a type and send nothing`, async () => {
+    await using server = createServer("s", "1", { sse: true, ready: () => false });
+    await using mounted = await app(server);
+    const send = mounted.fetch ?? fetch;
+    const at = async (path: string): Promise<number> => (await send(new URL(path, mounted.url))).status;
+    assert.deepEqual([await at("/healthz"), await at("/readyz")], [200, 503]);
+    const gone = new AbortController();
+    const pair = await send(new URL("/sse", mounted.url), { headers: { accept: "text/event-stream" }, signal: gone.signal });
+    assert.equal(pair.headers.get("content-type"), "text/event-stream");
+    gone.abort();
+    const begun = await send(mounted.url, { method: "POST", headers: HEADERS, body: INITIALIZE });
+    await begun.text();
+    const headers = { ...HEADERS, "mcp-session-id": begun.headers.get("mcp-session-id") ?? "" };
+    assert.equal((await send(mounted.url, { method: "DELETE", headers })).status, 204);
+    assert.equal((await send(mounted.url, { method: "POST", headers, body: '{"jsonrpc":"2.0","id":1,"method":"ping"}' })).status, 404);
+  });
+
+test("a signal ends the server and the application it is in", async () => {
+  const server = createServer("s", "1");
+  const app = withNode(server);
+  app.listen(0, "127.0.0.1");
+  await once(app, "listening");
+  const ended = once(app, "close");
+  closeWith(server, app);
+  process.emit("SIGTERM");
+  await ended;
+  assert.equal((await server.fetch(new Request("http://localhost/readyz"))).status, 503);
+});
+
+test("a body that was parsed and is nested too deep is refused as that", async () => {
+  await using server = createServer("s", "1");
+  let deep: unknown = 1;
+  for (let at = 0; at < 100_000; at += 1) deep = [deep];
+  await using mounted = await listening((request, response) => void server.node(request, response, deep));
+  const refused = await fetch(mounted.url, { method: "POST", headers: HEADERS, body: INITIALIZE });
+  assert.equal(refused.status, 400);
+  assert.match(await refused.text(), /nested too deep/);
+});
 
 test("a body somebody else has read is asked for, and taken where it is handed on", async () => {
   await using server = createServer("s", "1");

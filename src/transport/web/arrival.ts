@@ -2,7 +2,7 @@ import type { CancelSignal } from "../../contract/index.ts";
 import { HeaderList } from "../http-headers.ts";
 
 /** A whole body, or why there is none. */
-export type Body = Uint8Array | "too-large" | "unreadable";
+export type Body = Uint8Array | "too-large" | "too-deep" | "unreadable";
 
 /** A request on its way, whichever server took it in. */
 export interface Arrival {

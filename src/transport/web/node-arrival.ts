@@ -38,8 +38,7 @@ function bodyOf(given: unknown, limit: number): Body {
     const bytes = given instanceof Uint8Array ? given : new TextEncoder().encode(typeof given === "string" ? given : JSON.stringify(given));
     return bytes.byteLength > limit ? "too-large" : bytes;
   } catch {
-    // Nested deeper than can be written.
-    return "unreadable";
+    return "too-deep";
   }
 }
 

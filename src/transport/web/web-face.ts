@@ -139,6 +139,7 @@ export class WebFace {
     undo();
     if (late.signal.aborted) return refusal("LATE", "The request did not arrive in time.");
     if (body === "too-large") return tooLarge();
+    if (body === "too-deep") return refusal("INVALID_REQUEST", "The body is nested too deep: send less at once.");
     if (body !== "unreadable") return body;
     return refusal("INVALID_REQUEST", "The body cannot be read: hand the request on as it came, or its body as it was parsed.");
   }

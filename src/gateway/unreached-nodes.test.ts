@@ -70,8 +70,30 @@ describe("nodes that share nothing but the stores", () => {
       assert.ok(second < 10, "it is looked for every second");
       await clock.advance(1_000);
     }
-    assert.equal(resumed.channel.ended, false);
-    await clock.advance(11 * 60_000);
+    for (let minute = 0; minute < 9; minute += 1) await clock.advance(60_000);
+    assert.equal(resumed.channel.ended, false, "its process says that it lives");
+    await clock.advance(2 * 60_000);
     await until(() => resumed.channel.ended);
+    assert.match(JSON.stringify(resumed.channel.messages.at(-1)), /did not answer/);
+  });
+
+  test("say of a reply whose process gives no sign of life that its outcome is not known, under its request's id", async () => {
+    const clock = new SimulatedClock();
+    await using nodes = cluster(2, { unreached: true, clock });
+    const client = await begin(nodes, 0);
+    const dead = `${"d".repeat(16)}-${"0".repeat(16)}`;
+    const last = await nodes.streams.append(client.id, `${dead}-"seven"`, null);
+    const many = await nodes.streams.append(client.id, dead, null);
+    const [named, unnamed] = [await client.get(1, last), await client.get(1, many)];
+    await clock.advance(30_000);
+    await nodes.streams.append(client.id, `${dead}-"seven"`, null);
+    await clock.advance(50_000);
+    assert.equal(named.sent.channel.ended, false, "it has said that it lives");
+    await clock.advance(30_000);
+    await until(() => named.sent.channel.ended && unnamed.sent.channel.ended);
+    const message = named.sent.channel.messages[0];
+    assert.equal(message?.["id"], "seven");
+    assert.match(JSON.stringify(message?.["error"]), /-31503.*"applied":"unknown"/);
+    assert.deepEqual(unnamed.sent.channel.messages, [], "of several requests at once there is no one to say it to");
   });
 });

@@ -1,11 +1,13 @@
 import { type Channel, isBag, type Json, type Peers } from "../../contract/index.ts";
-import { inLog } from "../errors.ts";
+import { Fault, inLog } from "../errors.ts";
 import { textIn } from "../json.ts";
+import { errorText } from "../json-rpc.ts";
 import type { Settings } from "../options.ts";
 import { FarWay } from "./far-way.ts";
 import { Following } from "./following.ts";
-import { nodeIn } from "./node-mark.ts";
+import { nodeIn, requestIn } from "./node-mark.ts";
 import type { StreamOwner } from "./open-stream.ts";
+import { ALIVE_MS } from "./resumable-stream.ts";
 import type { Session } from "./session.ts";
 
 /** Asked: send on a reply that runs there; say when it grows. */
@@ -17,6 +19,17 @@ export const REPLY = "session/reply";
 const CHECK_MS = 10_000;
 /** How often is looked for more of a reply whose node cannot be asked. */
 const POLL_MS = 1_000;
+/** Without a sign of life for so long its process counts as dead. */
+const SILENT_MS = 4 * ALIVE_MS;
+
+const lost = (): Fault =>
+  new Fault(
+    "UNAVAILABLE",
+    "The process that ran this request gives no sign of life; whether it was applied is not known. Look, then ask again.",
+    {
+      data: { applied: "unknown" },
+    },
+  );
 
 const keyOf = (session: string, stream: string): string => JSON.stringify([session, stream]);
 
@@ -45,7 +58,7 @@ export class FarReplies {
     });
     if (channel.gone.aborted) return;
     this.#followed.get(key)?.close();
-    following = new Following({ streams, session: session.row.id, stream, last, since: clock.now(), channel, failed });
+    following = new Following({ streams, session: session.row.id, stream, last, clock, channel, failed });
     this.#followed.set(key, following);
     void following.look();
     await this.#attach(following);
@@ -93,12 +106,15 @@ export class FarReplies {
     await following.look();
   }
 
-  // Its last message is the answer. A node that has died sends none; then the client may ask again.
+  // Its last message is the answer. A process that has died sends none, nor the signs of life that come four times a minute.
   async #poll(following: Following): Promise<void> {
-    const { clock, limits } = this.#settings;
+    const { clock, profile } = this.#settings;
     await following.look();
-    if (following.answered || clock.now() - following.since > limits.answerMs) return following.end();
-    this.#checkAfter(POLL_MS);
+    if (following.answered) return following.end();
+    if (clock.now() - following.heardAt <= SILENT_MS) return this.#checkAfter(POLL_MS);
+    const request = requestIn(following.stream);
+    if (request === undefined) return following.end();
+    following.endWith(errorText(request, lost(), "legacy", profile.faults));
   }
 
   #checkAfter(ms: number): void {

@@ -1,4 +1,4 @@
-import { type Channel, isBag, type StreamStore } from "../../contract/index.ts";
+import { type Channel, type Clock, isBag, type StreamStore } from "../../contract/index.ts";
 
 /** What is followed, from after which event on, and where to. */
 export interface Followed {
@@ -6,8 +6,7 @@ export interface Followed {
   readonly session: string;
   readonly stream: string;
   readonly last: string;
-  /** When that began. */
-  readonly since: number;
+  readonly clock: Clock;
   readonly channel: Channel;
   /** The store could not say what came next; the client may ask again. */
   readonly failed: (error: unknown) => void;
@@ -21,6 +20,8 @@ export class Following {
   readonly #followed: Followed;
   /** Its answer was sent on. */
   answered = false;
+  /** When the store last had something new, were it no more than a sign of life. */
+  heardAt: number;
   #last: string;
   #tail: Promise<void> = Promise.resolve();
   #next: Promise<void> | undefined;
@@ -28,6 +29,7 @@ export class Following {
   constructor(followed: Followed) {
     this.#followed = followed;
     this.#last = followed.last;
+    this.heardAt = followed.clock.now();
   }
 
   get session(): string {
@@ -36,10 +38,6 @@ export class Following {
 
   get stream(): string {
     return this.#followed.stream;
-  }
-
-  get since(): number {
-    return this.#followed.since;
   }
 
   /** Sends what the store has by now. Never rejects. */
@@ -57,17 +55,24 @@ export class Following {
     this.#followed.channel.close();
   }
 
+  /** Sends that as its last, and ends. */
+  endWith(text: string): void {
+    this.#followed.channel.send(text);
+    this.#followed.channel.close();
+  }
+
   /** Sends nothing more. */
   close(): void {
     this.#followed.channel.close();
   }
 
   async #read(): Promise<void> {
-    const { streams, session, channel, failed } = this.#followed;
+    const { streams, session, channel, clock, failed } = this.#followed;
     try {
       const missed = await streams.after(session, this.#last);
       // Dropped: what came after it would seem to follow.
       if (missed === undefined) return channel.close();
+      if (missed.messages.length > 0) this.heardAt = clock.now();
       for (const { id, message } of missed.messages) {
         if (message !== null) channel.send(JSON.stringify(message), id);
         this.#last = id;

@@ -140,7 +140,7 @@ export class LegacyHttp {
   }
 
   #request(session: Session, exchange: Exchange, request: Request): Answer | Promise<Answer> {
-    const aside = new PostAside(this.#core, session, exchange);
+    const aside = new PostAside(this.#core, session, exchange, request.id);
     if (request.method === "tools/call" && this.#core.settings.profile.streamsCalls) aside.begin();
     const answer = (answered: Answered): Answer | Promise<Answer> => {
       if (aside.stream !== undefined) return finish(this.#core, session, aside.stream, request, answered);

@@ -1,11 +1,11 @@
 import type { Answer, Bag, Exchange, Json } from "../../contract/index.ts";
 import type { Core } from "../core.ts";
-import type { Request } from "../json-rpc.ts";
+import type { Request, RequestId } from "../json-rpc.ts";
 import type { Profile } from "../profile.ts";
 import { wholeText } from "../reply.ts";
 import { has } from "../revision.ts";
 import { SESSION, sessionName } from "./newcomers.ts";
-import { nodeMark } from "./node-mark.ts";
+import { replyMark } from "./node-mark.ts";
 import { answeredText, type Answered, type LegacyAside } from "./perform.ts";
 import { ResumableStream } from "./resumable-stream.ts";
 import type { Session } from "./session.ts";
@@ -20,14 +20,17 @@ export class PostAside implements LegacyAside {
   readonly #core: Core;
   readonly #session: Session;
   readonly #exchange: Exchange;
+  readonly #request: RequestId | undefined;
   stream: ResumableStream | undefined;
   /** Where a profile makes something of progress, whoever asked for it. */
   readonly event: ((name: string, data: Json) => void) | undefined;
 
-  constructor(core: Core, session: Session, exchange: Exchange) {
+  /** `request`: the one that is answered; several have none. */
+  constructor(core: Core, session: Session, exchange: Exchange, request?: RequestId) {
     this.#core = core;
     this.#session = session;
     this.#exchange = exchange;
+    this.#request = request;
     const { profile } = core.settings;
     if (profile.progressEvents) this.event = (name, data) => this.stream?.event(name, data);
     else if (profile.streamsSteps) this.event = () => this.begin();
@@ -55,7 +58,7 @@ export class PostAside implements LegacyAside {
   #open(): ResumableStream {
     if (this.stream !== undefined) return this.stream;
     const { settings } = this.#core;
-    const name = nodeMark(settings);
+    const name = replyMark(settings, this.#request);
     const options = {
       settings,
       session: this.#session.row.id,

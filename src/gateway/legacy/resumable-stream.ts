@@ -9,6 +9,9 @@ export const RETRY_MS = 1_000;
 // In characters: as much as a socket takes in before its client counts as slow.
 const MOST_WAITING = 65_536;
 
+/** So often a reply that others can only look for says in the store that its process lives. */
+export const ALIVE_MS = 15_000;
+
 /** What a stream goes out by. */
 export type Way = Pick<Channel, "ready" | "send" | "close"> & Partial<Pick<Channel, "gone">>;
 
@@ -36,16 +39,19 @@ export class ResumableStream {
   #tail: Promise<void> = Promise.resolve();
   /** Of what is on its way to the store. */
   #waiting = 0;
+  #undoAlive: (() => void) | undefined;
 
   constructor(options: EventStreamOptions, channel: Channel) {
     this.#options = options;
     this.#channel = channel;
     if (options.primed) this.#append(null);
+    if (options.settings.unreached) this.#aliveLater();
   }
 
   /** The session has ended: nothing more is kept of it, and nobody can ask again. */
   abandon(): void {
     this.#abandoned = true;
+    this.#undoAlive?.();
   }
 
   get name(): string {
@@ -75,6 +81,7 @@ export class ResumableStream {
    * over. Returns whether the client it was sent to has gone; undefined: there was none here.
    */
   finish(message: Json | undefined): Promise<CancelSignal | undefined> {
+    this.#undoAlive?.();
     if (message !== undefined) this.#append(message);
     return this.#after(async () => {
       this.#over = true;
@@ -93,6 +100,16 @@ export class ResumableStream {
       await replay();
       if (this.#over) channel.close();
       else this.#channel = channel;
+    });
+  }
+
+  // Nothing that is sent: clients of older revisions cannot read an empty event.
+  #aliveLater(): void {
+    const { settings, session, name } = this.#options;
+    this.#undoAlive = settings.clock.after(ALIVE_MS, () => {
+      const failed = (error: unknown): void => settings.log("error", { event: "stream-append-failed", ...inLog(error) });
+      this.#after(async () => void (await settings.streams.append(session, name, null))).catch(failed);
+      this.#aliveLater();
     });
   }
 

@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createServer, type ServerOptions } from "troupe/server";
 import { recordTranscript, remoteServer, replayTranscript, type TestClient, type TestServer, testServer } from "troupe/testing";
+import { runningScript } from "../cli/run.ts";
 
 const answers = { elicitation: [{ action: "accept", content: {} }] };
 
@@ -77,6 +78,22 @@ test("what is recorded of a server over HTTP is replayed there, streams and ques
   assert.deepEqual(await replayTranscript(inside, transcript), []);
 });
 
+test("what is recorded of a server in another process is replayed there, however long it takes", async () => {
+  const server = `
+    import { setTimeout as sleep } from "node:timers/promises";
+    import { createServer } from "troupe/server";
+    const own = createServer("far", "1.0.0");
+    own.tools.register({ name: "naps" }, () => sleep(50, "rested"));
+    console.log((await own.listen({ http: { port: 0 } })).http.url);`;
+  await using running = runningScript({ args: ["--conditions=troupe-source", "--input-type=module", "-e", server] });
+  await running.said(/http:.*\n/);
+  const url = running.out().trim();
+  await using first = await testServer(remoteServer(url));
+  const transcript = await recordTranscript(first, { name: "far" }, async (client) => void (await client.callTool("naps")));
+  await using again = await testServer(remoteServer(url));
+  assert.deepEqual(await replayTranscript(again, transcript), []);
+});
+
 test("what a server tells on an open stream is waited for", async () => {
   const fresh = async (): Promise<{ readonly url: string } & AsyncDisposable> => {
     const server = makeErrands("");
@@ -109,6 +126,7 @@ test("an answer that does not come is a difference that says why", async () => {
   await using server = makeErrands("");
   const { http } = await server.listen({ http: { port: 0 } });
   await using elsewhere = await testServer(remoteServer(http.url));
+  assert.ok(elsewhere.remote && !idle.remote);
   assert.match(String((await replayTranscript(elsewhere, changed, { withinMs: 50 }))[0]?.actual), /none within 50 ms/);
   await server.close({ graceMs: 0 });
 });

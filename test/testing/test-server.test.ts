@@ -4,12 +4,17 @@ import { test } from "node:test";
 import { createServer, type ServerOptions } from "troupe/server";
 import { type Served, testServer } from "troupe/testing";
 
-test("what a handler of createServer throws is in faults, as it was thrown, and is told to no client", async () => {
+test("what a handler of createServer throws, or returns that is no JSON, is in faults, and is told to no client", async () => {
   const boom = new Error("boom");
   const make = (options: ServerOptions) => {
     const own = createServer("breaks", "1.0.0", options);
     own.tools.register({ name: "throws" }, () => {
       throw boom;
+    });
+    own.tools.register({ name: "circles" }, () => {
+      const ring: Record<string, unknown> = {};
+      ring["ring"] = ring;
+      return ring;
     });
     return own;
   };
@@ -18,6 +23,8 @@ test("what a handler of createServer throws is in faults, as it was thrown, and 
   assert.equal(result.isError, true);
   assert.doesNotMatch(JSON.stringify(result), /boom/);
   assert.deepEqual(server.faults, [boom]);
+  assert.equal((await server.client().callTool("circles")).isError, true);
+  assert.match(String(server.faults[1]), /tools\/circles returned is not JSON/);
 });
 
 /** As JavaScript would have it. */

@@ -8,6 +8,8 @@ export interface TestExchange extends Exchange {
 
 /** What answers HTTP requests: a `Gateway`, without a socket, a server with one, or `remoteServer`. */
 export interface Exchanging extends Partial<AsyncDisposable> {
+  /** It is in another process: whether something is still to come is not seen from here. */
+  readonly remote?: boolean;
   exchange(exchange: TestExchange): ReturnType<Gateway["exchange"]>;
 }
 

@@ -13,6 +13,7 @@ export interface RemoteOptions {
  */
 export function remoteServer(url: string, { headers = () => ({}) }: RemoteOptions = {}): Exchanging {
   return {
+    remote: true,
     async exchange(exchange) {
       const { request, caller, gone } = exchange;
       const response = await reached(url, gone, {

@@ -54,6 +54,7 @@ const NOT_SERVED =
 /** A server in the test's own process, on a clock that stands still: the same test twice gives the same bytes. */
 export interface TestServer extends AsyncDisposable {
   readonly exchange: Exchanging["exchange"];
+  readonly remote: boolean;
   readonly clock: SimulatedClock;
   /** Randomness of the actors. */
   readonly entropy: SimulatedEntropy;
@@ -107,6 +108,7 @@ export async function testServer(served: Served, options: TestServerOptions = {}
     engine,
     faults,
     exchange: (exchange) => made.exchange(exchange),
+    remote: made.remote === true,
     client(how) {
       const client = new TestClient(made, how);
       clients.push(client);

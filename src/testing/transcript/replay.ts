@@ -15,8 +15,8 @@ export interface ReplayOptions {
   /** Headers of answers that are not compared, in lower case. Default: those that are a transport's own, as `date` and `x-request-id`. */
   readonly ignore?: readonly string[];
   /**
-   * How long a step is waited for, in real time, ms. Default: 10,000 while a request, a timer or a file of this process is under way,
-   * and not at all where nothing is. What is given holds in any case: for what runs in a worker thread, which is not seen.
+   * How long a step is waited for, in real time, ms. Default: 10,000 of a remote server, and while a request, a timer or a file of this process
+   * is under way; not at all where nothing is. What is given holds in any case: for what runs in a worker thread, which is not seen.
    */
   readonly withinMs?: number;
 }
@@ -45,7 +45,7 @@ export async function replayTranscript(
   transcript: Transcript,
   { caller = { principal: "tester", scopes: [] }, ignore = TRANSPORTS_OWN, withinMs }: ReplayOptions = {},
 ): Promise<readonly Difference[]> {
-  const patience: Patience = { withinMs: withinMs ?? WITHIN_MS, always: withinMs !== undefined };
+  const patience: Patience = { withinMs: withinMs ?? WITHIN_MS, always: withinMs !== undefined || served.remote === true };
   const names = new SameNames();
   const found: Difference[] = [];
   const answers = new Set<string>();
@@ -60,6 +60,8 @@ export async function replayTranscript(
   for (const [at, step] of steps.entries()) {
     const expected = transcript.expect.mcp.steps[at];
     if (step.request.path !== "/mcp" || expected === undefined) continue;
+    // A socket that has just answered is still held for a moment, and is taken for the next request too.
+    await settle();
     const before = resources();
     open.add(new PlayedStep(at, step, expected, send(served, step, caller, names), before));
     const [answer, next] = [questionAnsweredBy(step), steps[at + 1]];

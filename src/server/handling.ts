@@ -4,6 +4,9 @@ import { type ServerContext, serverContext, type Surroundings } from "./context.
 import { around } from "./middleware.ts";
 import type { Run } from "./on-error.ts";
 
+// For whoever wrote the handler, never for its caller.
+const ADVICE = { text: 'Throw refuse("…") for what its caller should read.' };
+
 const RESULTS = new Set<string>(["STATE_NOT_JSON", "BAD_TURN"]);
 
 /** A handler as the registry calls it. */
@@ -32,7 +35,8 @@ function report({ log, onError }: Surroundings, error: unknown, run: Run): void 
   const { offer, requestId } = run;
   // Its name only: a message may quote arguments. What is wrong with a result is told by paths and types.
   const name = error instanceof Error ? error.name : typeof error;
-  const told = error instanceof TroupeError && RESULTS.has(error.code) ? { code: error.code, text: error.message } : undefined;
+  const isResult = error instanceof TroupeError && RESULTS.has(error.code);
+  const told = isResult ? { code: error.code, text: error.message } : ADVICE;
   log?.("error", { event: "handler-failed", offer, requestId, name, ...told });
   try {
     onError?.(error, run);

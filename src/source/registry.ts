@@ -55,6 +55,10 @@ export interface Registry extends Source {
   abandon(): void;
 }
 
+/** For who called, which may be a model: nothing of what failed, and what to do now. */
+const FAILED =
+  "failed inside the server, with arguments that fit. What it did until then may stay: look before you call it again, and if it fails again, tell whoever runs the server.";
+
 interface Listener {
   readonly dirty: (ref?: OfferRef) => void;
   readonly only?: { readonly ref: OfferRef; readonly args: Json };
@@ -121,10 +125,7 @@ class Listed implements Registry {
       if (error instanceof TroupeError && error.code !== "BAD_TURN") throw error;
       if (options.signal?.aborted === true)
         throw new EngineError("CANCELLED", `${ref} was cancelled.`, { applied: "unknown", cause: error });
-      throw new EngineError("CRASHED", `${ref} failed. Throw refuse("…") for what its caller should read.`, {
-        applied: "unknown",
-        cause: error,
-      });
+      throw new EngineError("CRASHED", `${ref} ${FAILED}`, { applied: "unknown", cause: error });
     } finally {
       undo();
       this.#running.delete(timeout);

@@ -5,6 +5,7 @@ import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writ
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
+import { guideCalled, namesInTable } from "../guide-code.ts";
 import { aboutTasks, readFixture } from "./fixture.ts";
 import { PROMPTS, TOOLS } from "./handlers.ts";
 import { play } from "./play.ts";
@@ -86,8 +87,6 @@ test("npm run fixtures plays a directory, a line for each file, and ends by what
 });
 
 test("the guide to testing has every handler there is", () => {
-  const [, rest = ""] = readFileSync(join(root, "docs/guide/testing.md"), "utf8").split("| `handler` | it |\n");
-  const [table = ""] = rest.split("\n\n");
-  const told = table.split("\n").flatMap((row) => Array.from((row.split("|")[1] ?? "").matchAll(/`(\w+)`/g), ([, name = ""]) => name));
-  assert.deepEqual(told.toSorted(), [...Object.keys(TOOLS), ...Object.keys(PROMPTS)].toSorted());
+  const told = namesInTable(guideCalled("testing.md"), "| `handler` | it |", 1);
+  assert.deepEqual(told, [...Object.keys(TOOLS), ...Object.keys(PROMPTS)].toSorted());
 });

@@ -1,7 +1,5 @@
 // The guide to migrating is true: its code is code that is tested, and each name of its table is one that can be imported.
 import assert from "node:assert/strict";
-import { globSync, readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
 import { test } from "node:test";
 import { actor, refuse } from "troupe";
 import type { Viewer } from "troupe/contract";
@@ -40,21 +38,12 @@ import type { Complete } from "troupe/source";
 import { memoryStreamStore, sqliteSessionStores } from "troupe/store";
 import { testServer } from "troupe/testing";
 import { authenticator } from "troupe/transport";
+import { assertShownCode, guideCalled, namesInTable } from "../guide-code.ts";
 
-const root = resolve(import.meta.dirname, "../..");
-const guide = readFileSync(join(root, "docs/guide/migrating.md"), "utf8");
-const unspaced = (code: string): string => code.replace(/\s+/g, "");
+const guide = guideCalled("migrating.md");
 
 test("the guide to migrating: its code is part of the examples, which are tested", () => {
-  const examples = globSync("examples/migrating/*.ts", { cwd: root, exclude: ["**/*.test.ts"] });
-  const texts = examples.map((file) => unspaced(readFileSync(join(root, file), "utf8")));
-  const shown = Array.from(guide.matchAll(/```ts\n([\s\S]*?)\n```/g), ([, inner = ""]) => inner);
-  assert.ok(shown.length > 5);
-  for (const code of shown)
-    assert.ok(
-      texts.some((whole) => whole.includes(unspaced(code))),
-      code,
-    );
+  assertShownCode(guide, "examples/migrating/*.ts");
 });
 
 // One entry per name of the table: this object does not compile where one is missing.
@@ -99,10 +88,7 @@ const named = {
 };
 
 test("the guide to migrating: each name of its table can be imported, and none besides", () => {
-  const [, rest = ""] = guide.split("| SDK | here | imported |\n");
-  const [table = ""] = rest.split("\n\n");
-  const told = table.split("\n").flatMap((row) => Array.from((row.split("|")[3] ?? "").matchAll(/`(\w+)`/g), ([, name = ""]) => name));
-  assert.deepEqual(told.toSorted(), Object.keys(named).toSorted());
+  assert.deepEqual(namesInTable(guide, "| SDK | here | imported |", 3), Object.keys(named).toSorted());
   for (const one of Object.values(named)) assert.equal(typeof one, "function");
 });
 
@@ -124,8 +110,5 @@ const options: Readonly<Record<keyof Omit<McpServerOptions, "clock" | "entropy">
 };
 
 test("the guide has every option", () => {
-  const [, rest = ""] = guide.split("| option | default | |\n");
-  const [table = ""] = rest.split("\n\n");
-  const told = table.split("\n").flatMap((row) => Array.from((row.split("|")[1] ?? "").matchAll(/`(\w+)`/g), ([, name = ""]) => name));
-  assert.deepEqual(told.toSorted(), Object.keys(options).toSorted());
+  assert.deepEqual(namesInTable(guide, "| option | default | |", 1), Object.keys(options).toSorted());
 });

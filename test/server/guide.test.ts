@@ -1,7 +1,5 @@
 // The guide to servers is true: its code is code that is tested, and each name of its table is one that can be imported.
 import assert from "node:assert/strict";
-import { globSync, readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
 import { test } from "node:test";
 import {
   type Arguments,
@@ -32,21 +30,12 @@ import {
   type ToolHandler,
   type Tools,
 } from "troupe/server";
+import { assertShownCode, guideCalled, namesInTable } from "../guide-code.ts";
 
-const root = resolve(import.meta.dirname, "../..");
-const guide = readFileSync(join(root, "docs/guide/server.md"), "utf8");
-const unspaced = (code: string): string => code.replace(/\s+/g, "");
+const guide = guideCalled("server.md");
 
 test("the guide's code is part of the examples, which are tested", () => {
-  const examples = globSync("examples/server/*.ts", { cwd: root, exclude: ["**/*.test.ts"] });
-  const texts = examples.map((file) => unspaced(readFileSync(join(root, file), "utf8")));
-  const shown = Array.from(guide.matchAll(/```ts\n([\s\S]*?)\n```/g), ([, inner = ""]) => inner);
-  assert.ok(shown.length > 8);
-  for (const code of shown)
-    assert.ok(
-      texts.some((whole) => whole.includes(unspaced(code))),
-      code,
-    );
+  assertShownCode(guide, "examples/server/*.ts");
 });
 
 // One type per name of the table: this object does not compile where one is missing.
@@ -81,8 +70,6 @@ const named = {
 };
 
 test("each name the table maps to is imported from troupe/server, and none besides", () => {
-  const [, table = ""] = guide.split("| Go | here | imported |\n");
-  const told = table.split("\n").flatMap((row) => Array.from((row.split("|")[3] ?? "").matchAll(/`(\w+)`/g), ([, name = ""]) => name));
-  assert.deepEqual(told.toSorted(), Object.keys(named).toSorted());
+  assert.deepEqual(namesInTable(guide, "| Go | here | imported |", 3), Object.keys(named).toSorted());
   for (const one of Object.values(named)) assert.equal(typeof one, "function");
 });

@@ -1,5 +1,6 @@
 import type { Complete, Registry } from "../source/index.ts";
 import type { ServerContext, Surroundings } from "./context.ts";
+import { checkDefinition } from "./definition-check.ts";
 import { handling } from "./handling.ts";
 import { completing, describedBy, type Item } from "./item.ts";
 import { Shelf } from "./shelf.ts";
@@ -34,12 +35,13 @@ export class Prompts extends Shelf {
     super("prompts", registry, around);
   }
 
-  /** Clients hear that the list has changed. Throws `NAME_COLLISION`, `BAD_NAME`; returns its undo. */
+  /** Clients hear that the list has changed. Throws `NAME_COLLISION`, `BAD_NAME`, `BAD_DEFINITION`; returns its undo. */
   register<const A extends readonly PromptArgument[] = readonly []>(definition: PromptDefinition<A>, handler: PromptHandler<A>): () => void;
   register(
     definition: PromptDefinition<readonly PromptArgument[]>,
     handler: (values: Readonly<Record<string, string>>, context: ServerContext) => unknown,
   ): () => void {
+    checkDefinition("prompts", definition, handler);
     const { name, arguments: known, complete } = definition;
     return this.registry.add({
       prompts: {

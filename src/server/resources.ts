@@ -1,6 +1,7 @@
 import type { Bag } from "../contract/index.ts";
 import type { Complete, Registry } from "../source/index.ts";
 import type { ServerContext, Surroundings } from "./context.ts";
+import { checkDefinition } from "./definition-check.ts";
 import { handling } from "./handling.ts";
 import { completing, describedBy, type Item } from "./item.ts";
 import { Shelf } from "./shelf.ts";
@@ -29,12 +30,13 @@ export class Resources extends Shelf {
     super("resources", registry, around);
   }
 
-  /** Clients hear that the list has changed. Throws `NAME_COLLISION`, `BAD_NAME`; returns its undo. */
+  /** Clients hear that the list has changed. Throws `NAME_COLLISION`, `BAD_NAME`, `BAD_DEFINITION`; returns its undo. */
   register<const U extends string>(definition: ResourceDefinition<U>, handler: ResourceHandler<U>): () => void;
   register(
     definition: ResourceDefinition<string>,
     handler: (variables: Readonly<Record<string, string>>, context: ServerContext) => unknown,
   ): () => void {
+    checkDefinition("resources", definition, handler);
     const { name, uri, mimeType, annotations, size, complete } = definition;
     return this.registry.add({
       resources: {

@@ -1,6 +1,7 @@
 import type { Bag, Content } from "../contract/index.ts";
 import type { Registry, Schema } from "../source/index.ts";
 import type { ServerContext, Surroundings } from "./context.ts";
+import { checkDefinition } from "./definition-check.ts";
 import { handling } from "./handling.ts";
 import { describedBy, type Item } from "./item.ts";
 import type { Arguments, Result } from "./json-schema.ts";
@@ -32,6 +33,7 @@ export class Tools extends Shelf {
     handler: ToolHandler<S, O>,
   ): () => void;
   register(definition: ToolDefinition<Schema, Schema>, handler: (args: Bag, context: ServerContext) => unknown): () => void {
+    checkDefinition("tools", definition, handler);
     const { name, input, output, annotations } = definition;
     return this.registry.add({
       tools: {

@@ -1,9 +1,10 @@
-import type { Bag, Json, ListName, Offer, OfferRef, Viewer } from "../contract/index.ts";
+import { type Bag, type Json, type ListName, type Offer, type OfferRef, TroupeError, type Viewer } from "../contract/index.ts";
 import { checkName, type Names } from "./names.ts";
 import { refOf } from "./refs.ts";
 import type { HandlerContext } from "./registry-context.ts";
 import type { Complete, Definitions, Described, RegistryPrompt, RegistryResource, RegistryTool, Texts } from "./registry-definitions.ts";
 import { type Schema, toJsonSchema } from "./schema.ts";
+import { checkUri } from "./template-check.ts";
 
 export interface Handler {
   readonly input?: Schema;
@@ -43,7 +44,7 @@ export function entriesOf({ tools = {}, resources = {}, prompts = {} }: Definiti
       }),
     ),
     ...named("resources", resources).map(([name, one]) =>
-      entry("resources", name, one, resourceDefinition(one), true, {
+      entry("resources", name, one, resourceDefinition(one, name), true, {
         run: (args, context) => one.read(textsOf(args), context),
         ...(one.complete === undefined ? {} : { complete: one.complete }),
       }),
@@ -69,13 +70,21 @@ function common({ describe, title, icons, meta }: Described): Bag {
 
 function toolDefinition({ input, output, annotations }: RegistryTool, name: string): Bag {
   return {
-    inputSchema: input === undefined ? { type: "object", properties: {} } : toJsonSchema(input, "input", `The input of ${name}`),
+    inputSchema:
+      input === undefined ? { type: "object", properties: {} } : ofObject(toJsonSchema(input, "input", `The input of ${name}`), name),
     ...(output === undefined ? {} : { outputSchema: toJsonSchema(output, "output", `The output of ${name}`) }),
     ...(annotations === undefined ? {} : { annotations }),
   };
 }
 
-function resourceDefinition({ uri, mimeType, annotations, size }: RegistryResource): Bag {
+function ofObject(schema: Bag, name: string): Bag {
+  const { type } = schema;
+  if (type === undefined || type === "object") return schema;
+  throw new TroupeError("BAD_DEFINITION", `The input of ${name} must be the schema of an object: a client sends arguments by name.`);
+}
+
+function resourceDefinition({ uri, mimeType, annotations, size }: RegistryResource, name: string): Bag {
+  checkUri(uri, `resources/${JSON.stringify(name)}`);
   return {
     [uri.includes("{") ? "uriTemplate" : "uri"]: uri,
     ...(mimeType === undefined ? {} : { mimeType }),

@@ -3,12 +3,14 @@ import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/sp
 import type { ErrorObject, ValidateFunction } from "ajv/dist/2020.js";
 import { type Bag, type Json, TroupeError } from "../contract/index.ts";
 import { isObject } from "./same-json.ts";
+import { checkSchema } from "./schema-check.ts";
 
 /** A Standard Schema (zod, ArkType, …) or a plain JSON Schema, which is kept word for word. */
 export type Schema = StandardSchemaV1 | Bag;
 
 function isStandard(schema: Schema): schema is StandardSchemaV1 {
-  return "~standard" in schema;
+  // Plain JavaScript may pass what is no object.
+  return Object(schema) === schema && "~standard" in schema;
 }
 
 function isConvertible(schema: StandardSchemaV1): schema is StandardSchemaV1 & StandardJSONSchemaV1 {
@@ -17,7 +19,10 @@ function isConvertible(schema: StandardSchemaV1): schema is StandardSchemaV1 & S
 
 /** The JSON Schema a client reads; throws `BAD_DEFINITION` where the library cannot write one. */
 export function toJsonSchema(schema: Schema, side: "input" | "output", where: string): Bag {
-  if (!isStandard(schema)) return schema;
+  if (!isStandard(schema)) {
+    checkSchema(schema, where);
+    return schema;
+  }
   try {
     if (isConvertible(schema)) {
       const text = JSON.stringify(schema["~standard"].jsonSchema[side]({ target: "draft-2020-12" }));

@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as z from "zod";
+import { createServer } from "./index.ts";
+
+/** As plain JavaScript would: no compiler has looked at it. */
+const unseen = (value: unknown) => Object(value);
+const handler = (): string => "x";
+const object = (properties: object): object => ({ type: "object", properties });
+
+type List = "tools" | "resources" | "prompts";
+type Wrong = readonly [what: string, definition: unknown, told: RegExp];
+
+async function refused(list: List, wrong: readonly Wrong[], code = "BAD_DEFINITION"): Promise<void> {
+  await using server = createServer("definitions", "1");
+  for (const [what, definition, message] of wrong)
+    assert.throws(() => unseen(server[list]).register(definition, handler), { code, message }, what);
+  assert.equal(server[list].size, 0);
+}
+
+const input = (schema: unknown): object => ({ name: "t", input: schema });
+
+test("a schema that cannot be one is refused where it is registered, by its path", () =>
+  refused("tools", [
+    ["the shape other libraries take", input({ message: z.string() }), /The input of t is a record of schemas: .+z\.object\(/],
+    ["the same of JSON", input({ message: { type: "string" } }), /no word of JSON Schema: pass \{ type: "object"/],
+    ["text", input("x"), /is no schema: pass a Standard Schema/],
+    ["null", input(null), /is no schema/],
+    ["an unknown type", input(object({ a: { type: "strin" } })), /\/properties\/a\/type is "strin", none of string, /],
+    ["a reference to nothing", input(object({ a: { $ref: "#/$defs/no" } })), /\/properties\/a\/\$ref #\/\$defs\/no leads nowhere/],
+    ["a reference elsewhere", input(object({ a: { $ref: "https://a.example/x.json" } })), /leads nowhere within it/],
+    ["a bad pattern", input(object({ a: { type: "string", pattern: "(" } })), /\/properties\/a\/pattern is no regular expression/],
+    ["a bad pattern for names", input({ type: "object", patternProperties: { "(": {} } }), /\/patternProperties\/\( is no regular/],
+    ["a property that is none", input(object({ a: "string" })), /\/properties\/a is no schema/],
+    ["names that are none", input({ ...object({}), required: "a" }), /\/required is no list of names/],
+    ["a bound that is none", input(object({ a: { type: "string", maxLength: "9" } })), /\/properties\/a\/maxLength is no number/],
+    ["an empty choice of schemas", input(object({ a: { items: { anyOf: [] } } })), /\/properties\/a\/items\/anyOf is no list of schemas/],
+    ["a list", input({ type: "array" }), /The input of t must be the schema of an object/],
+    ["a library's list", input(z.array(z.string())), /must be the schema of an object/],
+    ["an output", { name: "t", output: { type: "objekt" } }, /The output of t .+\/type is "objekt"/],
+  ]));
+
+test("schemas that can be compiled are taken as they are", async () => {
+  await using server = createServer("definitions", "1");
+  const schemas: readonly object[] = [
+    {},
+    { properties: { a: { type: ["string", "null"], pattern: "^a" } }, required: ["a"], "x-own": 1 },
+    { $defs: { "a/b": { type: "object" } }, type: "object", properties: { a: { $ref: "#/$defs/a~1b" }, self: { $ref: "#" } } },
+    { type: "object", $defs: { n: { $anchor: "n", type: "number" } }, properties: { n: { $ref: "#n" } } },
+    { $schema: "http://json-schema.org/draft-07/schema#", type: "object", properties: { a: { items: [true, { type: "string" }] } } },
+    z.union([z.object({ a: z.string() }), z.object({ b: z.string() })]),
+  ];
+  for (const [i, schema] of schemas.entries()) server.tools.register(unseen({ name: `t${i}`, input: schema }), handler);
+  server.tools.register({ name: "list", output: z.array(z.string()) }, () => ["a"]);
+  assert.equal(server.tools.size, schemas.length + 1);
+});
+
+test("a definition without a name or a handler, or with a word nobody reads, is refused with what to write instead", async () => {
+  for (const list of ["tools", "resources", "prompts"] as const) {
+    await refused(list, [["no name", {}, /has no name/]], "BAD_NAME");
+    await refused(list, [
+      ["nothing", undefined, /is an object/],
+      ["a misspelled word", { name: "x", descripton: "X." }, /nobody reads "descripton"; it knows name, title, description/],
+      ["another's word", { name: "x", _meta: {} }, /nobody reads "_meta"; here it is meta\./],
+      ["enabled at once", { name: "x", enabled: true }, /enabled is a function of the viewer/],
+    ]);
+    await using server = createServer("definitions", "1");
+    assert.throws(() => unseen(server[list]).register({ name: "x", ...(list === "resources" && { uri: "x://x" }) }), {
+      code: "BAD_DEFINITION",
+      message: /has no handler/,
+    });
+  }
+  await refused("tools", [["the official SDK's word", { name: "x", inputSchema: {} }, /nobody reads "inputSchema"; here it is input\./]]);
+  await refused("prompts", [["a schema of arguments", { name: "x", arguments: z.object({}) }, /arguments is a list of/]]);
+});
+
+test("a URI that is none, and a template beyond level 1, are refused", () =>
+  refused(
+    "resources",
+    [
+      ["none", undefined, /there is no URI/],
+      ["no scheme", "file.txt", /no URI: begin with a scheme/],
+      ["words", "not a uri", /no URI: begin with a scheme/],
+      ["an operator", "x://{+a}", /\{\+a\} is more than RFC 6570 level 1: use \{name\}/],
+      ["a query", "x://a{?b}", /more than RFC 6570 level 1/],
+      ["two at once", "x://{a,b}", /more than RFC 6570 level 1/],
+      ["half a brace", "x://{a", /a brace without its partner/],
+      ["one twice", "x://{a}/{a}", /\{a\} is there twice/],
+    ].map(([what, uri, told]): Wrong => [
+      String(what),
+      { name: "r", ...(uri !== undefined && { uri }) },
+      told instanceof RegExp ? told : /^$/,
+    ]),
+  ));

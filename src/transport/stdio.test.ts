@@ -4,6 +4,7 @@ import { PassThrough, Writable } from "node:stream";
 import { describe, it } from "node:test";
 import { fakeGateway, type FakeOptions } from "../../test/transport/fake-gateway.ts";
 import { eventually } from "../../test/transport/settle.ts";
+import { SimulatedClock } from "../testing/index.ts";
 import { serveStdio, type StdioOptions } from "./stdio.ts";
 
 function serve(fake: FakeOptions = {}, options: Partial<StdioOptions> = {}) {
@@ -108,6 +109,19 @@ describe("stdio", () => {
     gateway.held.add(new Promise(() => {}));
     input.end();
     await door.closed;
+  });
+
+  it("waits as long as whoever closes it says", async () => {
+    const clock = new SimulatedClock();
+    const { gateway, door } = serve({}, { clock });
+    gateway.held.add(new Promise(() => {}));
+    let over = false;
+    void door.closed.then(() => (over = true));
+    const closed = door.close({ graceMs: 20_000 });
+    await clock.advance(19_999);
+    assert.equal(over, false);
+    await clock.advance(1);
+    await closed;
   });
 
   it("ends when nobody reads its output any more", async () => {

@@ -92,7 +92,7 @@ void test("a quick disk is waited for here, a slow one on another thread", async
   assert.equal(slow.state, "kept");
 });
 
-void test("law 2 what was read is told once the disk has it", async () => {
+void test("law 2: what was read is told once the disk has it", async () => {
   using directory = temporary();
   const disk = new SlowDisk();
   const store = sqliteStore({ directory: directory.path, disk });

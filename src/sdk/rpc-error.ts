@@ -12,6 +12,14 @@ export class RpcError extends Error {
   }
 }
 
+/** A message beyond the bound. */
+export class TooLong extends Error {
+  override readonly name = "TooLong";
+  constructor(maxLength: number) {
+    super(`The server sent a message longer than ${maxLength} characters (maxLength): have it answer less at once, or allow more.`);
+  }
+}
+
 /** Nothing is answered any more. */
 export class Closed extends Error {
   override readonly name = "Closed";

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { type Bag, isBag, type Json } from "../contract/index.ts";
-import { Closed, RpcError } from "./rpc-error.ts";
+import { Closed, RpcError, TooLong } from "./rpc-error.ts";
 import type { SdkTransport } from "./sdk-server.ts";
 
 /** Who hears what a server says that is no answer. `within`: the request in whose course it was said; undefined: in none's. */
@@ -151,7 +151,7 @@ export class Wire implements SdkTransport {
 function plain(message: object, maxLength: number): Json {
   const text = JSON.stringify(message);
   if (text === undefined) throw new Error("The server sent what is no message.");
-  if (text.length > maxLength) throw new Error(`The server sent a message longer than ${maxLength} characters.`);
+  if (text.length > maxLength) throw new TooLong(maxLength);
   const copy: Json = JSON.parse(text);
   return copy;
 }

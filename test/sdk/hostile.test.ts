@@ -125,6 +125,8 @@ it("one that sends rubbish: a ring, what is too long, what is no result, no mess
     const { go } = mount({ "tools/call": ({ id }, to) => reply(to, id, rubbish) }, { maxLength: 1_000 });
     await assert.rejects(go(), { code: "CRASHED" }, typeof rubbish);
   }
+  const long = mount({ "tools/call": ({ id }, to) => reply(to, id, "x".repeat(2_000)) }, { maxLength: 1_000 });
+  await assert.rejects(long.go(), { code: "CRASHED", message: /longer than 1000 characters \(maxLength\)/ });
   const { go, faults } = mount({
     "tools/call": ({ id }, to) => {
       for (const message of [[], { jsonrpc: "2.0" }, { id: {} }, { method: "notifications/progress", params: { progressToken: "x" } }])

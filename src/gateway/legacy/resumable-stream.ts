@@ -106,8 +106,8 @@ export class ResumableStream {
   // Nothing that is sent: clients of older revisions cannot read an empty event.
   #aliveLater(): void {
     const { settings, session, name } = this.#options;
+    const failed = (error: unknown): void => settings.log("error", { event: "stream-append-failed", ...inLog(error) });
     this.#undoAlive = settings.clock.after(ALIVE_MS, () => {
-      const failed = (error: unknown): void => settings.log("error", { event: "stream-append-failed", ...inLog(error) });
       this.#after(async () => void (await settings.streams.append(session, name, null))).catch(failed);
       this.#aliveLater();
     });

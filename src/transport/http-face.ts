@@ -12,7 +12,7 @@ import { Expiry, type Framing, HttpExchange } from "./http-exchange.ts";
 import type { HttpGuard } from "./http-guard.ts";
 import { pathOf, refuseHead } from "./http-head.ts";
 import { HeaderList } from "./http-headers.ts";
-import { accepts, acceptsReply, isJson } from "./http-media.ts";
+import { accepts, acceptsReply, isJson, packedAs, refusePacked } from "./http-media.ts";
 import type { HttpLimits } from "./http-options.ts";
 import type { Route, Routes } from "./http-routes.ts";
 import { lineStream } from "./line-stream.ts";
@@ -167,6 +167,8 @@ export class HttpFace {
     if (route.mcp && !isJson(headers.get("content-type") ?? "")) {
       return this.#refuse(request, response, refusal("MEDIA_TYPE", "Send Content-Type: application/json."));
     }
+    const packed = packedAs(headers.get("content-encoding"));
+    if (packed !== undefined) return this.#refuse(request, response, refusal("MEDIA_TYPE", refusePacked(packed)));
     const { bodyBytes } = this.#options.limits;
     const length = headers.get("content-length");
     if (length !== undefined && Number(length) > bodyBytes) {

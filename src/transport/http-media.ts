@@ -49,6 +49,15 @@ export function acceptsReply({ json, events }: Admits, { acceptsEither }: Pick<G
   return acceptsEither === true ? json || events : json && events;
 }
 
+/** What a body has to be unpacked from first; nothing here does. Undefined: it is as it came. */
+export function packedAs(encoding: string | undefined): string | undefined {
+  const named = encoding?.trim().slice(0, 64).toLowerCase() ?? "";
+  return named === "" || named === "identity" ? undefined : named;
+}
+
+export const refusePacked = (encoding: string): string =>
+  `Send the body as it is, without Content-Encoding: ${encoding.replace(/[^a-z0-9, -]/g, "")}.`;
+
 /** JSON in UTF-8, the only charset JSON has between systems (RFC 8259, 8.1). */
 export const isJson: (contentType: string) => boolean = remember((text) => {
   const [type = "", ...parameters] = text.split(";");

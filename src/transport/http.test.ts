@@ -192,6 +192,8 @@ describe("HTTP", () => {
     assert.equal(await status({ ...both }), 415);
     assert.equal(await status({ ...both, "content-type": "text/plain" }), 415);
     assert.equal(await status({ ...both, "content-type": "application/json; charset=latin1" }), 415);
+    assert.equal(await status({ ...both, ...json, "content-encoding": "gzip" }), 415);
+    assert.equal(await status({ ...both, ...json, "content-encoding": "identity" }), 200);
     assert.equal(await status({ ...both, "content-type": 'application/JSON;charset="UTF-8"' }), 200);
     assert.equal(await status({ ...json, accept: "application/json" }), 406);
     assert.equal(await status({ ...json, accept: "text/event-stream" }), 406);

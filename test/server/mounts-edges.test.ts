@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { Agent, request as httpRequest } from "node:http";
 import { text as textOf } from "node:stream/consumers";
 import { describe, test } from "node:test";
+import { gzipSync } from "node:zlib";
 import { Hono } from "hono";
 import { createServer, type Server } from "troupe/server";
 import { closeWith, withHono, withNode } from "../../examples/server/mounts.ts";
@@ -11,6 +12,7 @@ import { CLIENTS } from "../clients.ts";
 import { inProcess, listening, MOUNTS, ON_NODE } from "./mounted.ts";
 import { callerOf } from "./progress.ts";
 
+const UNPACKS = /express\.json|Express, in a router/;
 const HEADERS = { "content-type": "application/json", accept: "application/json, text/event-stream" };
 const INITIALIZE = JSON.stringify({
   jsonrpc: "2.0",
@@ -30,6 +32,18 @@ for (const [name, mount] of Object.entries(MOUNTS))
       await large.text();
       const answer = await send(mounted.url, { method: "POST", headers: HEADERS, body: INITIALIZE });
       assert.match(await answer.text(), /"serverInfo"/);
+    });
+
+    test("a packed body is refused by its coding's name, or read where a framework has unpacked it", async () => {
+      await using server = createServer("s", "1");
+      await using mounted = await mount(server);
+      const send = mounted.fetch ?? fetch;
+      const headers = { ...HEADERS, "content-encoding": "gzip" };
+      const answer = await send(mounted.url, { method: "POST", headers, body: gzipSync(INITIALIZE) });
+      const said = await answer.text();
+      if (UNPACKS.test(name)) assert.match(said, /"serverInfo"/);
+      else if (name.startsWith("Fastify")) assert.ok([400, 415].includes(answer.status), "Fastify itself may refuse it first");
+      else assert.deepEqual([answer.status, /Content-Encoding: gzip/.test(said)], [415, true]);
     });
 
     for (const which of CLIENTS)

@@ -15,6 +15,8 @@ export interface Arrival {
   readonly peer?: string;
   /** The client, or its server, has given the request up. */
   readonly gone: CancelSignal;
+  /** The body was read by a framework, which has undone its `Content-Encoding`; the header is still there. */
+  readonly unpacked?: boolean;
   /** `late` ends the wait. */
   read(limit: number, late: AbortSignal): Promise<Body>;
 }

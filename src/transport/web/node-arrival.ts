@@ -20,6 +20,7 @@ export function nodeArrival(request: IncomingMessage, response: ServerResponse, 
     headers: new HeaderList(request.rawHeaders),
     ...(peer === undefined ? {} : { peer }),
     gone,
+    unpacked: given !== undefined,
     read: async (limit, late) => (given === undefined ? readMessage(request, limit, late) : bodyOf(given, limit)),
   };
 }

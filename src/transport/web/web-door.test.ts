@@ -95,6 +95,9 @@ describe("a door inside an application", () => {
     assert.equal(await status(post({ headers: { accept: "text/html" } })), 406);
     assert.equal(await status(new Request("http://localhost/mcp", { headers: { accept: "application/json" } })), 406);
     assert.equal(await status(post({ headers: { "content-type": "text/plain" } })), 415);
+    const packed = await door.fetch(post({ headers: { "content-encoding": "gzip" } }));
+    assert.equal(packed.status, 415);
+    assert.match(await packed.text(), /without Content-Encoding: gzip/);
     assert.equal(await status(post({ body: '{"long":1}' })), 413);
     assert.equal(await status(post({ headers: { "content-length": "9" } })), 413);
     assert.equal(await status(post({ headers: Object.fromEntries(Array.from({ length: 7 }, (_, n) => [`x-${n}`, "1"])) })), 431);

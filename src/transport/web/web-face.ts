@@ -5,7 +5,7 @@ import { type Authenticator, type ChallengeContext, metadataUrlOf, refuseToken, 
 import { originHeaders, preflight } from "../http-cors.ts";
 import type { HttpGuard } from "../http-guard.ts";
 import { pathOf, refuseHead } from "../http-head.ts";
-import { accepts, acceptsReply, isJson } from "../http-media.ts";
+import { accepts, acceptsReply, isJson, packedAs, refusePacked } from "../http-media.ts";
 import type { OpenStreams } from "../open-streams.ts";
 import type { Arrival, Body } from "./arrival.ts";
 import { responseOf, textOf } from "./web-answer.ts";
@@ -226,13 +226,15 @@ export class WebFace {
   }
 }
 
-function refuseMedia({ method, headers }: Arrival, route: WebEndpoint): Answer | undefined {
+function refuseMedia({ method, headers, unpacked }: Arrival, route: WebEndpoint): Answer | undefined {
   if (method === "DELETE") return undefined;
   const admits = accepts(headers.get("accept"));
   if (method === "GET") return admits.events ? undefined : refusal("NOT_ACCEPTABLE", "Send Accept: text/event-stream.");
   if (!route.bodiless && !acceptsReply(admits, route))
     return refusal("NOT_ACCEPTABLE", "Send Accept: application/json, text/event-stream.");
-  return isJson(headers.get("content-type") ?? "") ? undefined : refusal("MEDIA_TYPE", "Send Content-Type: application/json.");
+  if (!isJson(headers.get("content-type") ?? "")) return refusal("MEDIA_TYPE", "Send Content-Type: application/json.");
+  const packed = unpacked === true ? undefined : packedAs(headers.get("content-encoding"));
+  return packed === undefined ? undefined : refusal("MEDIA_TYPE", refusePacked(packed));
 }
 
 /** A challenge of the gateway's, with where to sign in. */

@@ -1,6 +1,7 @@
 /**
  * Options of `createServer` for a server that runs in Lambda alone. An environment that has just started knows no session:
- * the client's id is adopted. `allowedHosts`: the handlers let no request through but to the host that the platform itself
+ * the client's id is adopted. Where sessions are kept in a store, set `unknownSession: "reject"` after it: what has ended there
+ * would begin again under its id. `allowedHosts`: the handlers let no request through but to the host that the platform itself
  * names, or to one of their `hosts`; so do not listen with these options elsewhere.
  */
 export const forLambda = { unknownSession: "adopt", allowedHosts: ["*"] } as const;

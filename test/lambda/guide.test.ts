@@ -160,6 +160,11 @@ describe("the pages, followed", () => {
     assert.equal(await end("never-begun"), "404");
     assert.match((await end(id)) ?? "", /^20[024]$/);
     assert.equal(await end(id), "404");
+    const ping = {
+      headers: { ...headers, authorization, "mcp-session-id": id },
+      body: JSON.stringify({ jsonrpc: "2.0", id: 2, method: "ping" }),
+    };
+    assert.match(await invoked(project.folder, "kept.mjs", ping, env), /"status":404/, "what has ended stays ended");
   });
 
   test("for AgentCore it listens without a key, and takes ids it never gave", async () => {

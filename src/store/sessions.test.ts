@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { promisify } from "node:util";
 import { sessionSuite, streamSuite } from "../testing/session-suite.ts";
@@ -46,6 +47,20 @@ test("processes that start and write at once share one file: no message lost, no
   assert.equal((await stores.sessions.expire(1_000)).length, 300);
   const all = await stores.streams.after("shared", "1.stream");
   assert.equal(all?.messages.length, 299);
+});
+
+test("the log of a session file is short again once nobody reads what it says", async () => {
+  using file = temporary();
+  await using stores = sqliteSessionStores({ path: file.path });
+  const size = (): number => statSync(`${file.path}-wal`).size;
+  const reader = new DatabaseSync(file.path);
+  reader.exec("BEGIN; SELECT * FROM session");
+  for (let n = 0; n < 12; n += 1) await stores.streams.append("s", `${n}`, "x".repeat(800_000));
+  assert.ok(size() > 8_000_000);
+  reader.exec("COMMIT");
+  reader.close();
+  for (let n = 0; n < 3; n += 1) await stores.streams.append("s", "small", n);
+  assert.ok(size() <= 4_194_304, `${size()}`);
 });
 
 test("a file that is no session store is refused in words", async () => {

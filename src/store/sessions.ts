@@ -55,7 +55,8 @@ export function sqliteSessionStores(options: SqliteSessionOptions): SessionStore
     mkdirSync(dirname(options.path), { recursive: true, mode: 0o700 });
     const database = openDatabase(options.path, { busyMs: options.busyMs ?? 2_000 });
     try {
-      database.exec("PRAGMA synchronous = NORMAL");
+      // Whatever made its log long, a reader of another process say, it is cut to what writing needs.
+      database.exec("PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 4194304");
       migrate(database, APPLICATION, SCHEMA);
       return stores(database, { ...STREAM_BOUNDS, ...options.bounds });
     } catch (error) {

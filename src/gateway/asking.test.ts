@@ -100,3 +100,16 @@ test("a client of 2026-07-28 gets both needs in one input_required, and its answ
   const done = await call({ inputResponses: { said: SAMPLED, where: ROOTS }, requestState: asked["requestState"] });
   assert.deepEqual(done["structuredContent"], { said: SAMPLED, where: ROOTS });
 });
+
+test("a request that no client is sent is the author's mistake: the log has the sentence, the caller learns nothing", async () => {
+  const odd = registry({ tools: { think: { run: (_args, { ask }) => ask({ sure: { method: "nope/x", params: { text: "secret" } } }) } } });
+  const lines: string[] = [];
+  await using gateway = gatewayOf(odd, { log: (_level, data) => void lines.push(JSON.stringify(data)) });
+  const client = new ClientV1({ name: "v1", version: "1" }, { capabilities: { elicitation: {} } });
+  await client.connect(new InMemory(gateway));
+  await assert.rejects(client.callTool({ name: "think", arguments: {} }), (error: Error) => !/nope|secret/.test(error.message));
+  const line = lines.find((one) => one.includes("BAD_TURN")) ?? "";
+  assert.match(line, /What is asked as \\"sure\\" is no request .+ its method is \\"nope\/x\\", not elicitation\/create/);
+  assert.doesNotMatch(line, /secret/);
+  await client.close();
+});

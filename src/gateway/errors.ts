@@ -163,12 +163,16 @@ export function faultOf(error: unknown): Fault {
   return new Fault("FAILED", error.message, { data: failureData(error) });
 }
 
+/** What an author's code did that cannot work, in a sentence for the log; it quotes no arguments. Its caller reads that something failed. */
+export class Mistake extends Error {}
+
 /**
  * An error as a log has it: its kind and where it happened. Not its message, which
  * may quote arguments or state, unless it was written for callers.
  */
 export function inLog(error: unknown): Bag {
   if (error instanceof TroupeError) return { error: error.code, why: error.message };
+  if (error instanceof Mistake) return { error: "BAD_TURN", why: error.message };
   if (!(error instanceof Error)) return { error: typeof error };
   const place = /\n\s+at (.+)/.exec(error.stack ?? "")?.[1];
   return { error: error.name, ...(place === undefined ? undefined : { place }) };

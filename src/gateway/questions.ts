@@ -1,5 +1,5 @@
 import { type Bag, isBag, type Json } from "../contract/index.ts";
-import { Fault } from "./errors.ts";
+import { Fault, Mistake } from "./errors.ts";
 import { isArray } from "./json.ts";
 import { has, type Revision } from "./revision.ts";
 
@@ -22,11 +22,16 @@ export interface Question {
 export function questionsOf(needs: Bag): ReadonlyMap<string, Question> {
   return new Map(
     Object.entries(needs).map(([key, request]) => {
-      if (!isBag(request) || !isAskMethod(request["method"])) throw new Error(`The need ${key} is no request a client can be sent.`);
+      if (!isBag(request) || !isAskMethod(request["method"])) throw new Mistake(noQuestion(key, request));
       const params = isBag(request["params"]) ? request["params"] : {};
       return [key, { method: request["method"], params, needs: capabilityOf(request["method"], params) }];
     }),
   );
+}
+
+function noQuestion(key: string, request: Json | undefined): string {
+  const method = isBag(request) ? JSON.stringify(request["method"])?.slice(0, 100) : undefined;
+  return `What is asked as ${JSON.stringify(key.slice(0, 100))} is no request a client can be sent: its method is ${method ?? "missing"}, not elicitation/create, sampling/createMessage, roots/list, or an extension's own.`;
 }
 
 export function isAskMethod(method: Json | undefined): method is AskMethod {

@@ -23,9 +23,16 @@ export class Unfinished {
     return new Promise((resolve, reject) => {
       const place: Place<Fault> = { at: this.#places.length, refuse: reject };
       this.#places.push(place);
-      const leave = (): void => this.#leave(place);
-      outcome.then(leave, leave);
-      outcome.then(resolve, reject);
+      outcome.then(
+        (value) => {
+          this.#leave(place);
+          return resolve(value);
+        },
+        (error: unknown) => {
+          this.#leave(place);
+          reject(error);
+        },
+      );
       if (this.#over) reject(closed());
     });
   }

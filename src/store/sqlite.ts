@@ -169,7 +169,7 @@ function writable(
       open = false;
       await commits.drained();
       try {
-        wal.close();
+        await wal.close();
         database.close();
       } finally {
         unlock();

@@ -56,7 +56,8 @@ export class WalSync {
     return new Promise((resolve, reject) => this.after((fault) => (fault ? reject(fault) : resolve())));
   }
 
-  close(): void {
+  async close(): Promise<void> {
+    while (this.#busy) await new Promise<void>((resolve) => this.#next.push(() => resolve()));
     this.#disk.close();
   }
 
@@ -101,7 +102,13 @@ export function walFile(path: string): Disk {
   const open = (): number => (file ??= openSync(`${path}-wal`, "r+"));
   return {
     syncNow: () => fdatasyncSync(open()),
-    sync: (done) => fdatasync(open(), done),
+    sync(done) {
+      try {
+        fdatasync(open(), done);
+      } catch (error) {
+        done(error instanceof Error ? error : new Error("The WAL cannot be opened.", { cause: error }));
+      }
+    },
     close() {
       if (file !== undefined) closeSync(file);
       file = undefined;

@@ -233,7 +233,7 @@ for (const [name, place] of Object.entries(PLACES))
       await closed;
     });
 
-    test("closing, waits no longer than its grace", async () => {
+    test("closing, waits no longer than its grace, and says so under the call's id", async () => {
       const began = Promise.withResolvers<void>();
       const server = served();
       server.tools.register({ name: "stuck" }, () => {
@@ -245,7 +245,9 @@ for (const [name, place] of Object.entries(PLACES))
       await pair.post(call(1, "stuck"));
       await began.promise;
       await server.close({ graceMs: 1 });
-      assert.deepEqual(await pair.events.rest(), []);
+      const last = (await pair.events.rest()).map(({ data }): unknown => JSON.parse(data));
+      assert.partialDeepStrictEqual(last, [{ id: 1, error: { code: -31503 } }]);
+      assert.equal(last.length, 1);
     });
   });
 

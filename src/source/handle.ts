@@ -1,7 +1,6 @@
 import { base64urlOf, fromBase64, fromHex, hmacSha256, sameBytes, sha256Hex } from "../platform/index.ts";
-import type { ActorId, Bag, Json, Offer } from "../contract/index.ts";
+import { type ActorId, type Bag, isBag, type Json, type Offer } from "../contract/index.ts";
 import { TroupeError } from "../contract/index.ts";
-import { isObject } from "./same-json.ts";
 import { fillAlias, uriOf, withSegment } from "./uri.ts";
 
 /**
@@ -64,12 +63,12 @@ export function withHandle(list: "tools" | "resources" | "prompts", offer: Offer
   if (list === "prompts") {
     const own = definition["arguments"];
     const fixed: readonly Json[] = Array.isArray(own) ? own : [];
-    if (fixed.some((argument: Json) => isObject(argument) && argument["name"] === "handle")) throw taken(kind, list, offer.name);
+    if (fixed.some((argument: Json) => isBag(argument) && argument["name"] === "handle")) throw taken(kind, list, offer.name);
     return { ...definition, arguments: [{ name: "handle", description, required: true }, ...fixed] };
   }
   const given = definition["inputSchema"];
-  const schema: Bag = isObject(given) ? given : { type: "object" };
-  const properties = isObject(schema["properties"]) ? schema["properties"] : {};
+  const schema: Bag = isBag(given) ? given : { type: "object" };
+  const properties = isBag(schema["properties"]) ? schema["properties"] : {};
   if (Object.hasOwn(properties, "handle")) throw taken(kind, list, offer.name);
   const required: readonly Json[] = Array.isArray(schema["required"]) ? schema["required"] : [];
   return {

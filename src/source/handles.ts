@@ -1,9 +1,19 @@
 import { secretBytes } from "../platform/index.ts";
-import type { ActorId, Behaviour, Clock, Engine, Entropy, Json, Policy, Reply, Viewer } from "../contract/index.ts";
+import {
+  type ActorId,
+  type Behaviour,
+  type Clock,
+  type Engine,
+  type Entropy,
+  isBag,
+  type Json,
+  type Policy,
+  type Reply,
+  type Viewer,
+} from "../contract/index.ts";
 import { handleActor, isHandle, mintedAt, mintHandle, sayDuration } from "./handle.ts";
 import { Lru } from "./lru.ts";
 import { type Refused, refused } from "./refused.ts";
-import { isObject } from "./same-json.ts";
 
 export interface HandlesOptions {
   readonly engine: Pick<Engine, "call" | "read" | "stop">;
@@ -40,7 +50,7 @@ export class Handles {
   /** Code `HANDLE`: unknown, of somebody else (both alike) or expired. */
   async find(behaviour: Behaviour, viewer: Viewer, args: Json): Promise<Found | Refused> {
     const { kind } = behaviour;
-    const { handle, ...rest } = isObject(args) ? args : {};
+    const { handle, ...rest } = isBag(args) ? args : {};
     if (handle === undefined) return refused("INVALID", `Give \`handle\`: start_${kind} returns one.`);
     const nowhere = refused("HANDLE", `There is no ${kind} of this handle. Start a new one with start_${kind}.`);
     if (!isHandle(handle)) return nowhere;
@@ -66,7 +76,7 @@ export class Handles {
       await words.catch(() => undefined);
       await engine.stop(found.id, "ended by its holder");
     }
-    if (isObject(args) && typeof args["handle"] === "string") this.#ended.set(args["handle"], true);
+    if (isBag(args) && typeof args["handle"] === "string") this.#ended.set(args["handle"], true);
     return { ok: `The ${behaviour.kind} has ended.` };
   }
 

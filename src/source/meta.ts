@@ -1,8 +1,18 @@
-import type { CallOptions, Catalogue, Json, Offer, OfferRef, Reply, Source, Surface, Viewer } from "../contract/index.ts";
+import {
+  type CallOptions,
+  type Catalogue,
+  isBag,
+  type Json,
+  type Offer,
+  type OfferRef,
+  type Reply,
+  type Source,
+  type Surface,
+  type Viewer,
+} from "../contract/index.ts";
 import { type Entry, listed } from "./posture.ts";
 import { offersOf, refOf, splitRef } from "./refs.ts";
 import { refused, unknownOffer } from "./refused.ts";
-import { isObject } from "./same-json.ts";
 import { checkJson } from "./schema.ts";
 import { describeSource, sourceWords } from "./source-name.ts";
 
@@ -108,13 +118,13 @@ class Meta implements Source {
   }
 
   async #act(viewer: Viewer, args: Json, options: CallOptions): Promise<Reply> {
-    const { action, arguments: given = {} } = isObject(args) ? args : {};
+    const { action, arguments: given = {} } = isBag(args) ? args : {};
     if (typeof action !== "string") return refused("INVALID", "Give `action`: one that the tool `actions` lists.");
     const surface = await this.#source.surface(viewer);
     const ref = refOf("tools", action);
     // Not the enums of now: those are the turn's to decide.
     const schema = offersOf(surface.catalogue).get(ref)?.definition["inputSchema"];
-    const checked = isObject(schema) && surface.off[ref] === undefined ? checkJson(schema, given) : { value: given };
+    const checked = isBag(schema) && surface.off[ref] === undefined ? checkJson(schema, given) : { value: given };
     if ("wrong" in checked) return refused("INVALID", `arguments of ${action}: ${checked.wrong}`);
     const reply = await this.#source.act(viewer, ref, given, options);
     // It is the model's argument that names nothing, not the client's request.

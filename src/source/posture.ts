@@ -1,6 +1,6 @@
-import type { Catalogue, Json, ListName, Offer, OfferRef, Surface } from "../contract/index.ts";
+import { type Catalogue, isBag, type Json, type ListName, type Offer, type OfferRef, type Surface } from "../contract/index.ts";
 import { LISTS, refOf } from "./refs.ts";
-import { isObject, sameJson } from "./same-json.ts";
+import { sameJson } from "./same-json.ts";
 
 /** `dynamic`: the list is what is possible now. `gated`: the list is the whole catalogue, and a call out of turn is refused with the reason. */
 export type Posture = "dynamic" | "gated";
@@ -48,12 +48,12 @@ function visibleChoices(offer: Offer, choices: Choices): readonly (readonly [str
 
 function propertiesOf(offer: Offer): { readonly [key: string]: Json } {
   const schema = offer.definition["inputSchema"];
-  const properties = isObject(schema) ? schema["properties"] : undefined;
-  return isObject(properties) ? properties : {};
+  const properties = isBag(schema) ? schema["properties"] : undefined;
+  return isBag(properties) ? properties : {};
 }
 
 function withEnum(property: Json | undefined, values: readonly string[]): Json {
-  const fixed = isObject(property) ? property : {};
+  const fixed = isBag(property) ? property : {};
   if (fixed["type"] === "array") return { ...fixed, items: withEnum(fixed["items"], values) };
   return { ...fixed, enum: values };
 }
@@ -64,7 +64,7 @@ function entryOf(offer: Offer, choices: Choices | undefined): Entry {
   const schema = offer.definition["inputSchema"];
   const properties = { ...propertiesOf(offer) };
   for (const [argument, values] of visible) properties[argument] = withEnum(properties[argument], values);
-  return { ...plainEntry(offer), inputSchema: { ...(isObject(schema) ? schema : {}), properties } };
+  return { ...plainEntry(offer), inputSchema: { ...(isBag(schema) ? schema : {}), properties } };
 }
 
 const plainEntries = new WeakMap<Offer, Entry>();

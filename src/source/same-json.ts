@@ -1,4 +1,4 @@
-import { isBag, type Json } from "../contract/index.ts";
+import { isBag } from "../contract/index.ts";
 
 /** Equal as JSON: the order of an object's keys means nothing. */
 export function sameJson(a: unknown, b: unknown): boolean {
@@ -7,9 +7,4 @@ export function sameJson(a: unknown, b: unknown): boolean {
   if (!isBag(a) || !isBag(b)) return false;
   const keys = Object.keys(a);
   return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && sameJson(a[key], b[key]));
-}
-
-/** A JSON object, not an array. */
-export function isObject(value: Json | undefined): value is { readonly [key: string]: Json } {
-  return isBag(value);
 }

@@ -1,8 +1,7 @@
 import { loadAjv } from "../platform/index.ts";
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
 import type { ErrorObject, ValidateFunction } from "ajv/dist/2020.js";
-import { type Bag, type Json, TroupeError } from "../contract/index.ts";
-import { isObject } from "./same-json.ts";
+import { type Bag, isBag, type Json, TroupeError } from "../contract/index.ts";
 import { checkSchema } from "./schema-check.ts";
 
 /** A Standard Schema (zod, ArkType, …) or a plain JSON Schema, which is kept word for word. */
@@ -27,7 +26,7 @@ export function toJsonSchema(schema: Schema, side: "input" | "output", where: st
     if (isConvertible(schema)) {
       const text = JSON.stringify(schema["~standard"].jsonSchema[side]({ target: "draft-2020-12" }));
       const written: Json = JSON.parse(text);
-      if (isObject(written)) {
+      if (isBag(written)) {
         const { $schema: _dialect, ...rest } = written;
         return rest;
       }

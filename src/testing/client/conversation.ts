@@ -1,8 +1,8 @@
-import type { Bag } from "../../contract/index.ts";
+import { type Bag, isBag } from "../../contract/index.ts";
 import { unanswered } from "./answers.ts";
 import type { CallMore } from "./call-options.ts";
 import type { HttpCall } from "./http-call.ts";
-import { bagIn, isBag, notificationIn, type TestReply, type TestRequest } from "./message.ts";
+import { bagIn, notificationIn, type TestReply, type TestRequest } from "./message.ts";
 import { RequestError } from "./request-error.ts";
 import { replyOf } from "./test-stream.ts";
 import type { Wire } from "./wire.ts";

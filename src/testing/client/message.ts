@@ -1,4 +1,4 @@
-import type { Bag, Json } from "../../contract/index.ts";
+import { type Bag, isBag, type Json } from "../../contract/index.ts";
 
 /** A JSON-RPC request, as the builders make it. */
 export interface TestRequest {
@@ -33,8 +33,6 @@ export interface Notification {
 export interface Question extends Notification {
   readonly id: number | string;
 }
-
-export const isBag = (value: unknown): value is Bag => typeof value === "object" && value !== null && !Array.isArray(value);
 
 export const isBags = (value: unknown): value is readonly Bag[] => Array.isArray(value) && value.every(isBag);
 

@@ -1,5 +1,5 @@
-import type { Bag, Json } from "../../contract/index.ts";
-import { bagIn, isBag } from "./message.ts";
+import { type Bag, isBag, type Json } from "../../contract/index.ts";
+import { bagIn } from "./message.ts";
 
 const NAMED: Readonly<Record<string, string>> = { "tools/call": "name", "prompts/get": "name", "resources/read": "uri" };
 

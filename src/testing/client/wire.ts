@@ -1,8 +1,8 @@
-import type { Bag, Caller } from "../../contract/index.ts";
+import { type Bag, type Caller, isBag } from "../../contract/index.ts";
 import { Answers, type AnswerScripts, unanswered } from "./answers.ts";
 import type { Frame } from "./frames.ts";
 import { type Exchanging, HttpCall, type HttpRequest } from "./http-call.ts";
-import { isBag, notificationIn, parsed, questionIn, type Question } from "./message.ts";
+import { notificationIn, parsed, questionIn, type Question } from "./message.ts";
 import { modernHeaders } from "./modern-headers.ts";
 import { Notifications } from "./notifications.ts";
 

@@ -66,6 +66,11 @@ export interface Engine extends AsyncDisposable {
   readonly traits: ReadonlySet<Trait>;
   /** Throws `EngineError` only: code, and whether the call was applied. */
   call(message: Outgoing, options?: CallOptions): Promise<Reply>;
+  /**
+   * `call`, answered on the spot where nothing is waited for: an idle actor in memory whose turn is pure. Throws where that call
+   * would reject at once. Absent: an engine that is never that quick.
+   */
+  callNow?(message: Outgoing, options?: CallOptions): Reply | Promise<Reply>;
   /** Settles when durable. */
   send(message: Outgoing): Promise<void>;
   /** The last durable state and what was known with it, never a cell's lead (law 2). */

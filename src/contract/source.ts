@@ -41,6 +41,8 @@ export interface Source {
    * result, of a tool too, with the refusal's data as its own). Throws `TroupeError` for faults.
    */
   act(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Promise<Reply>;
+  /** `act`, answered on the spot where nothing is waited for. Throws where that call would reject at once. Absent: never that quick. */
+  actNow?(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Reply | Promise<Reply>;
   /**
    * That offer's content; without a ref, the lists. At most a flag: the listener asks `surface` again when it can send (C8).
    * `only` listens to one offer under these arguments and not to the lists: how a resource whose URI carries a handle

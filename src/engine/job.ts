@@ -62,6 +62,17 @@ export class Job {
   promise(): Promise<Reply> {
     if (this.#reply !== undefined) return Promise.resolve(this.#reply);
     if (this.#error !== undefined) return Promise.reject(this.#error);
+    return this.#settled();
+  }
+
+  /** The reply where it is there already. Throws the error where that is. */
+  now(): Reply | Promise<Reply> {
+    if (this.#reply !== undefined) return this.#reply;
+    if (this.#error !== undefined) throw this.#error;
+    return this.#settled();
+  }
+
+  #settled(): Promise<Reply> {
     return new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;

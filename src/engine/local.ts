@@ -186,9 +186,15 @@ export class LocalEngine implements Engine {
     if (this.#phase !== "open") return Promise.reject(faults.draining());
     const message = stamp(outgoing, options, this.#clock.now(), this.#entropy);
     if (options?.key !== undefined) return this.#keyed.call(message, options.key, options);
-    const job = new Job(message, options);
-    this.#submit(job, options?.signal);
-    return job.promise();
+    return this.#submitted(message, options).promise();
+  }
+
+  callNow(outgoing: Outgoing, options?: CallOptions): Reply | Promise<Reply> {
+    if (this.#phase !== "open") throw faults.draining();
+    const message = stamp(outgoing, options, this.#clock.now(), this.#entropy);
+    // Whether a key was used is asked of the store.
+    if (options?.key !== undefined) return this.#keyed.call(message, options.key, options);
+    return this.#submitted(message, options).now();
   }
 
   async send(outgoing: Outgoing): Promise<void> {
@@ -323,6 +329,12 @@ export class LocalEngine implements Engine {
   }
 
   // ── ways to a cell ────────────────────────────────────────────────────────
+
+  #submitted(message: Message, options: CallOptions | undefined): Job {
+    const job = new Job(message, options);
+    this.#submit(job, options?.signal);
+    return job;
+  }
 
   #submit(job: Job, signal: CancelSignal | undefined): void {
     if (signal?.aborted) return job.fail(faults.cancelled(job.message.to));

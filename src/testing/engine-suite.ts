@@ -70,6 +70,18 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       assert.deepEqual(await working, { ok: 1 });
     });
 
+    itInMemory("C2 whoever is answered on the spot has been announced before, and is told what any caller is", async ({ engine }) => {
+      if (engine.callNow === undefined) return;
+      const told: unknown[] = [];
+      engine.watch("note/n", ({ seq }) => told.push(seq));
+      told.push(await engine.callNow(say("add", null, { to: "note/n" })));
+      told.push(await engine.callNow(say("add", null, { to: "note/n" }), { key: "once" }));
+      told.push(await engine.callNow(say("add", null, { to: "note/n" }), { key: "once" }));
+      assert.deepEqual(told, [1, { ok: 1 }, 2, { ok: 2 }, { ok: 2 }]);
+      await assert.rejects(async () => engine.callNow?.(say("throw", null, { to: "note/n" })), { code: "CRASHED", applied: false });
+      await assert.rejects(async () => engine.callNow?.({ to: "note/other", action: "add", args: null }), { code: "NO_ACTOR" });
+    });
+
     it("C2 work starts only when all before it is durable", async ({ engine, hooks }) => {
       const durable: (number | undefined)[] = [];
       const seen: Promise<void>[] = [];

@@ -23,6 +23,7 @@ export const switchSource = (first: Source): Switched => {
     surface: (viewer) => current.surface(viewer),
     catalogue: (viewer) => current.catalogue?.(viewer),
     act: (viewer, ref, args, options) => current.act(viewer, ref, args, options),
+    actNow: (viewer, ref, args, options) => current.actNow?.(viewer, ref, args, options) ?? current.act(viewer, ref, args, options),
     complete: async (viewer, ref, argument, value, others) => (await current.complete?.(viewer, ref, argument, value, others)) ?? [],
     watch(viewer, dirty, only) {
       const watcher: Watcher = { viewer, dirty, only, undo: current.watch(viewer, dirty, only) };

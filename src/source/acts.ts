@@ -1,4 +1,18 @@
-import type { ActorId, CallOptions, Clock, Engine, Json, Outgoing, Receipt, Reply, Viewer } from "../contract/index.ts";
+import type {
+  ActorId,
+  Bag,
+  CallOptions,
+  CancelSignal,
+  Clock,
+  Engine,
+  Json,
+  Log,
+  Outgoing,
+  Progress,
+  Receipt,
+  Reply,
+  Viewer,
+} from "../contract/index.ts";
 import { EngineError } from "../contract/index.ts";
 import { offNow } from "./closure.ts";
 import type { Handles } from "./handles.ts";
@@ -7,6 +21,7 @@ import { Lru } from "./lru.ts";
 import { type Place, type Planned, rootOf, type Way, wayTo } from "./plan.ts";
 import { refused, unknownOffer } from "./refused.ts";
 import type { Sight, Sights } from "./sight.ts";
+import type { Standing } from "./standing.ts";
 
 /** Where a call lands: resolved through the links as they are now. */
 interface Target {
@@ -20,7 +35,7 @@ interface Target {
 }
 
 export interface ActsOptions {
-  readonly engine: Pick<Engine, "call" | "keyed">;
+  readonly engine: Pick<Engine, "call" | "callNow" | "keyed">;
   readonly clock: Clock;
   readonly sights: Sights;
   readonly handles: Handles;
@@ -46,47 +61,46 @@ export class Acts {
   }
 
   // The common call is to a root, whose own turn decides: nobody has to look first, so nothing is waited for.
-  act(viewer: Viewer, planned: Planned, args: Json, options: CallOptions, roots: ReadonlyMap<Place, ActorId>): Promise<Reply> {
+  act(standing: Standing, planned: Planned, args: Json, options: CallOptions): Reply | Promise<Reply> {
     const [way] = planned.ways;
-    const id = way !== undefined && planned.ways.length === 1 && !way.offer.readOnly ? roots.get(way.place) : undefined;
-    if (way === undefined || id === undefined) return this.#actLinked(viewer, planned, args, options, roots);
-    return this.#call(viewer, { way, id, self: id, unborn: false }, args, options);
+    const id = way !== undefined && planned.ways.length === 1 && !way.offer.readOnly ? standing.roots.get(way.place) : undefined;
+    if (way === undefined || id === undefined) return this.#actLinked(standing, planned, args, options);
+    return this.#call(standing, { way, id, self: id, unborn: false }, args, options);
   }
 
-  async #actLinked(viewer: Viewer, planned: Planned, args: Json, options: CallOptions, roots: ReadonlyMap<Place, ActorId>): Promise<Reply> {
+  async #actLinked(standing: Standing, planned: Planned, args: Json, options: CallOptions): Promise<Reply> {
     const offer = planned.ways[0]?.offer;
     const views = offer?.readOnly === true;
-    const target = (await this.#routed(viewer, planned, roots, options)) ?? (await this.resolve(viewer, planned, roots, views));
+    const target = (await this.#routed(standing, planned, options)) ?? (await this.resolve(standing, planned, views));
     if (target === undefined) {
       const handled = planned.ways[0]?.place.handled === true && planned.list !== "resources";
       return handled ? refused("NOT_NOW", `${planned.shown.name} is not possible now.`) : unknownOffer;
     }
     const { behaviour } = target.way.place;
-    if (target.way.offer.readOnly && behaviour.view !== undefined) return this.#view(viewer, target, args);
-    if (target.id !== target.self && target.unborn) await this.#begin(viewer, rootOf(target.way.place), target.self);
-    return this.#call(viewer, target, args, options);
+    if (target.way.offer.readOnly && behaviour.view !== undefined) return this.#view(standing, target, args);
+    if (target.id !== target.self && target.unborn) await this.#begin(standing, rootOf(target.way.place), target.self);
+    return this.#call(standing, target, args, options);
   }
 
   /** Follows the links as they are now, whatever any list said (law 3). */
-  async resolve(viewer: Viewer, planned: Planned, roots: ReadonlyMap<Place, ActorId>, look: boolean): Promise<Target | undefined> {
+  async resolve(standing: Standing, planned: Planned, look: boolean): Promise<Target | undefined> {
     for (const way of planned.ways) {
-      const target = await this.#follow(viewer, way, roots, look);
+      const target = await this.#follow(standing, way, look);
       if (target !== undefined) return target;
     }
     return undefined;
   }
 
-  async #follow(viewer: Viewer, way: Way, roots: ReadonlyMap<Place, ActorId>, look: boolean): Promise<Target | undefined> {
+  async #follow(standing: Standing, way: Way, look: boolean): Promise<Target | undefined> {
     const steps = wayTo(way.place);
-    const root = rootOf(way.place);
-    const self = roots.get(root);
+    const self = standing.roots.get(rootOf(way.place));
     if (self === undefined) return undefined;
     let id = self;
     let unborn = false;
     for (const [i, place] of steps.entries()) {
       const isLast = i === steps.length - 1;
       if (isLast && !look) return { way, id, self, unborn };
-      const sight = await this.#options.sights.see(place.behaviour, id, { ...viewer, self }, i === 0);
+      const sight = await this.#options.sights.see(place.behaviour, id, standing.as(self), i === 0);
       if (sight === undefined) return undefined;
       unborn ||= i === 0 && sight.seq === 0;
       if (isLast) return { way, id, self, unborn, sight };
@@ -99,13 +113,13 @@ export class Acts {
   }
 
   /** Law 2: of the last durable state. No mailbox, no event. */
-  #view(viewer: Viewer, { way, id, self, sight }: Target, args: Json): Reply {
+  #view(standing: Standing, { way, id, self, sight }: Target, args: Json): Reply {
     const { behaviour } = way.place;
     if (sight === undefined || behaviour.view === undefined) return unknownOffer;
     const why = offNow(sight.surface, way.inner);
     if (why !== undefined) return why === true ? unknownOffer : refused("NOT_NOW", why);
     try {
-      return behaviour.view(sight.state, way.offer.action, args, { ...viewer, self }, id);
+      return behaviour.view(sight.state, way.offer.action, args, standing.as(self), id);
     } catch (cause) {
       if (cause instanceof EngineError) throw cause;
       this.#options.onFault?.(cause, id);
@@ -113,53 +127,60 @@ export class Acts {
     }
   }
 
-  #call(viewer: Viewer, { way, id, self }: Target, args: Json, options: CallOptions): Promise<Reply> {
+  #call(standing: Standing, { way, id, self }: Target, args: Json, options: CallOptions): Reply | Promise<Reply> {
     const { place } = way;
+    const { clock, engine } = this.#options;
+    const { viewer } = standing;
     const isRoot = id === self;
     const mayBegin = isRoot || place.behaviour.begins === true || rootActor(place.behaviour, viewer) === id;
-    const { clock, engine, flagFirst } = this.#options;
-    const { key, answers, can, trace, signal, onProgress, onLog, onReceipt } = options;
-    const message: Outgoing = {
-      to: id,
-      action: way.offer.action,
-      args,
-      viewer: { ...viewer, self },
-      ...(mayBegin ? { start: null } : undefined),
-      ...(isRoot ? this.#policy(viewer, place) : undefined),
-      ...(trace === undefined ? undefined : { trace }),
-    };
-    const route = isRoot || key === undefined ? undefined : routeKey(viewer, self, way, key);
+    const route = isRoot || options.key === undefined ? undefined : routeKey(viewer, self, way, options.key);
     if (route !== undefined) this.#routes.set(route, { id, at: clock.now() });
-    let committed: Receipt | undefined;
-    const committing = (receipt: Receipt): void => {
-      committed = receipt;
-      onReceipt?.(receipt);
-    };
-    return engine.call(message, { key, answers, can, trace, signal, onProgress, onLog, onReceipt: committing }).then(
-      (reply) => {
-        if (committed === undefined) {
-          if (route !== undefined && !("ok" in reply)) this.#routes.delete(route);
-          return reply;
-        }
-        const flagged = flagFirst(viewer.principal ?? self, committed);
-        return flagged === undefined ? reply : flagged.then(() => reply);
-      },
-      (error: unknown) => {
-        // A key that is another call's keeps the route of that call.
-        const notApplied = error instanceof EngineError && error.applied === false && error.code !== "KEY_REUSED";
-        if (route !== undefined && notApplied) this.#routes.delete(route);
-        // Of somebody else, or ended since the link was read: for this viewer there is none.
-        if (error instanceof EngineError && (error.code === "NO_ACTOR" || (error.code === "ACTOR_STOPPED" && !mayBegin)))
-          return unknownOffer;
-        throw error;
-      },
+    const message = messageTo(id, way.offer.action, args, standing.as(self), mayBegin);
+    const policy = isRoot ? this.#policy(viewer, place) : undefined;
+    const { trace } = options;
+    const whole =
+      policy === undefined && trace === undefined ? message : { ...message, ...policy, ...(trace === undefined ? {} : { trace }) };
+    const asked = new Asked(options);
+    const end: End = { asked, listens: viewer.principal ?? self, route, mayBegin };
+    try {
+      const reply = engine.callNow?.(whole, asked) ?? engine.call(whole, asked);
+      return reply instanceof Promise ? this.#late(reply, end) : this.#answered(reply, end);
+    } catch (error) {
+      return this.#failed(error, end);
+    }
+  }
+
+  // Apart: its closures would be paid for by calls that need none.
+  #late(reply: Promise<Reply>, end: End): Promise<Reply> {
+    return reply.then(
+      (one) => this.#answered(one, end),
+      (error: unknown) => this.#failed(error, end),
     );
   }
 
+  // C8: who listens as this viewer is told before it is answered. Where nobody does, nothing is waited for.
+  #answered(reply: Reply, { asked: { committed }, listens, route }: End): Reply | Promise<Reply> {
+    if (committed === undefined) {
+      if (route !== undefined && !("ok" in reply)) this.#routes.delete(route);
+      return reply;
+    }
+    const flagged = this.#options.flagFirst(listens, committed);
+    return flagged === undefined ? reply : flagged.then(() => reply);
+  }
+
+  #failed(error: unknown, { route, mayBegin }: End): Reply {
+    // A key that is another call's keeps the route of that call.
+    const notApplied = error instanceof EngineError && error.applied === false && error.code !== "KEY_REUSED";
+    if (route !== undefined && notApplied) this.#routes.delete(route);
+    // Of somebody else, or ended since the link was read: for this viewer there is none.
+    if (error instanceof EngineError && (error.code === "NO_ACTOR" || (error.code === "ACTOR_STOPPED" && !mayBegin))) return unknownOffer;
+    throw error;
+  }
+
   // What the linked actor sends back must find somebody, with the owner and the expiry that a handle gives.
-  async #begin(viewer: Viewer, place: Place, self: ActorId): Promise<void> {
-    const policy = this.#policy(viewer, place);
-    await this.#options.engine.call({ to: self, action: "begin", args: null, viewer: { ...viewer, self }, start: null, ...policy });
+  async #begin(standing: Standing, place: Place, self: ActorId): Promise<void> {
+    const policy = this.#policy(standing.viewer, place);
+    await this.#options.engine.call({ to: self, action: "begin", args: null, viewer: standing.as(self), start: null, ...policy });
   }
 
   #policy(viewer: Viewer, { behaviour, handled }: Place): Pick<Outgoing, "policy"> | undefined {
@@ -168,20 +189,64 @@ export class Acts {
     return behaviour.per === "user" && isPassing(viewer) ? { policy: handles.passing(behaviour) } : undefined;
   }
 
-  async #routed(viewer: Viewer, { ways }: Planned, roots: ReadonlyMap<Place, ActorId>, { key }: CallOptions): Promise<Target | undefined> {
+  async #routed(standing: Standing, { ways }: Planned, { key }: CallOptions): Promise<Target | undefined> {
     if (key === undefined) return undefined;
     const { clock, engine } = this.#options;
     for (const way of ways) {
       const { behaviour, parent } = way.place;
-      const self = roots.get(rootOf(way.place));
+      const self = standing.roots.get(rootOf(way.place));
       const looks = way.offer.readOnly && behaviour.view !== undefined;
       if (self === undefined || parent === undefined || looks) continue;
-      const route = this.#routes.get(routeKey(viewer, self, way, key));
+      const route = this.#routes.get(routeKey(standing.viewer, self, way, key));
       const here = route !== undefined && clock.now() - route.at < ROUTE_MS ? route.id : undefined;
-      const id = here ?? (await engine.keyed?.(behaviour.kind, { ...viewer, self }, key));
+      const id = here ?? (await engine.keyed?.(behaviour.kind, standing.as(self), key));
       if (id !== undefined) return { way, id, self, unborn: false };
     }
     return undefined;
+  }
+}
+
+function messageTo(to: ActorId, action: string, args: Json, viewer: Viewer, mayBegin: boolean): Outgoing {
+  return mayBegin ? { to, action, args, viewer, start: null } : { to, action, args, viewer };
+}
+
+/** What a call's end needs to know of it. */
+interface End {
+  readonly asked: Asked;
+  /** As whom one listens who is told first. */
+  readonly listens: string;
+  readonly route: string | undefined;
+  readonly mayBegin: boolean;
+}
+
+/** What a caller asks of the engine, and what came of it. */
+class Asked implements CallOptions {
+  readonly key: string | undefined;
+  readonly answers: Bag | undefined;
+  readonly can: readonly string[] | undefined;
+  readonly trace: Bag | undefined;
+  readonly signal: CancelSignal | undefined;
+  readonly onProgress: Progress | undefined;
+  readonly onLog: Log | undefined;
+  readonly onReceipt: (receipt: Receipt) => void;
+  #committed: Receipt | undefined;
+
+  constructor({ key, answers, can, trace, signal, onProgress, onLog, onReceipt }: CallOptions) {
+    this.key = key;
+    this.answers = answers;
+    this.can = can;
+    this.trace = trace;
+    this.signal = signal;
+    this.onProgress = onProgress;
+    this.onLog = onLog;
+    this.onReceipt = (receipt) => {
+      this.#committed = receipt;
+      onReceipt?.(receipt);
+    };
+  }
+
+  get committed(): Receipt | undefined {
+    return this.#committed;
   }
 }
 

@@ -28,6 +28,7 @@ import type { Posture } from "./posture.ts";
 import { unknownOffer } from "./refused.ts";
 import { Sights } from "./sight.ts";
 import { describeSource } from "./source-name.ts";
+import { Standing, Standings } from "./standing.ts";
 
 export interface CastOptions {
   readonly engine: Engine;
@@ -64,8 +65,7 @@ export function cast(options: CastOptions): Source {
 interface Meeting {
   readonly plan: Plan;
   readonly closures: Closures;
-  /** Where they are the same for all of them. */
-  readonly roots: ReadonlyMap<Place, ActorId> | undefined;
+  readonly standings: Standings;
 }
 
 class Cast implements Source {
@@ -101,7 +101,10 @@ class Cast implements Source {
     const planFor = (known: boolean): Meeting => {
       const plan = makePlan({ kinds: this.#kinds, names, expireMs, known, ...(as === undefined ? {} : { as }) });
       const closures = new Closures(plan, { kinds: this.#kinds, names, sights: this.#sights, ...fault });
-      return { plan, closures, roots: perUser || as !== undefined ? undefined : rootsOf(plan, { scopes: [] }) };
+      const shared = perUser || as !== undefined ? undefined : rootsOf(plan, { scopes: [] });
+      const standingFor = (viewer: Viewer): ReadonlyMap<Place, ActorId> =>
+        as === undefined ? rootsOf(plan, viewer) : selfAsRoot(plan, viewer);
+      return { plan, closures, standings: new Standings((viewer) => shared ?? standingFor(viewer)) };
     };
     this.#known = planFor(true);
     // Without a kind per user, everybody meets the same catalogue: one object, so that one list serves all.
@@ -109,8 +112,8 @@ class Cast implements Source {
   }
 
   async surface(viewer: Viewer): Promise<Surface> {
-    const { closures } = this.#for(viewer);
-    return (await closures.of(viewer, this.#rootsOf(viewer))).surface;
+    const { closures, standings } = this.#for(viewer);
+    return (await closures.of(viewer, standings.of(viewer).roots)).surface;
   }
 
   catalogue(viewer: Viewer): Catalogue | undefined {
@@ -118,17 +121,21 @@ class Cast implements Source {
     return plan.open ? undefined : plan.catalogue;
   }
 
+  async act(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Promise<Reply> {
+    return this.actNow(viewer, ref, args, options);
+  }
+
   // The common call waits for nothing here: what is planned and stands under a root goes straight on.
-  act(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Promise<Reply> {
-    const { plan } = this.#for(viewer);
+  actNow(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Reply | Promise<Reply> {
+    const { plan, standings } = this.#for(viewer);
     const planned = plan.offers.get(ref);
     if (planned === undefined || planned.ways[0]?.place.handled !== false) return this.#actElsewhere(viewer, ref, args, options);
-    return this.#acts.act(viewer, planned, args, options, this.#rootsOf(viewer));
+    return this.#acts.act(standings.of(viewer), planned, args, options);
   }
 
   /** What mints and ends handles, what stands under one, and what only the links as they are now can tell. */
   async #actElsewhere(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Promise<Reply> {
-    const { plan } = this.#for(viewer);
+    const { plan, standings } = this.#for(viewer);
     const minting = plan.handleTools.get(ref);
     if (minting !== undefined) {
       const { behaviour } = minting.root;
@@ -137,33 +144,33 @@ class Cast implements Source {
     const planned = plan.offers.get(ref) ?? (plan.open ? await this.#findOpen(viewer, ref) : undefined);
     const first = planned?.ways[0];
     if (planned === undefined || first === undefined) return unknownOffer;
-    if (!first.place.handled) return this.#acts.act(viewer, planned, args, options, this.#rootsOf(viewer));
+    if (!first.place.handled) return this.#acts.act(standings.of(viewer), planned, args, options);
     const root = rootOf(first.place);
     const found = await this.#handles.find(root.behaviour, viewer, args);
     if ("refused" in found) return planned.list === "resources" && found.refused.code === "HANDLE" ? unknownOffer : found;
-    return this.#acts.act(viewer, planned, found.args, options, new Map([[root, found.id]]));
+    return this.#acts.act(new Standing(viewer, new Map([[root, found.id]])), planned, found.args, options);
   }
 
   watch(viewer: Viewer, dirty: (ref?: OfferRef) => void, only?: { readonly ref: OfferRef; readonly args: Json }): () => void {
-    const { plan, closures } = this.#for(viewer);
+    const { plan, closures, standings } = this.#for(viewer);
     const place = only === undefined ? undefined : plan.offers.get(only.ref)?.ways[0]?.place;
     if (only !== undefined && place?.handled === true) return this.#watchHandle(viewer, dirty, only, rootOf(place));
-    return this.#watchRoots(viewer, dirty, plan, closures, this.#rootsOf(viewer), viewer.principal, only?.ref);
+    return this.#watchRoots(viewer, dirty, plan, closures, standings.of(viewer).roots, viewer.principal, only?.ref);
   }
 
   async complete(viewer: Viewer, ref: OfferRef, argument: string, value: string, others: Bag): Promise<readonly string[]> {
-    const { plan } = this.#for(viewer);
+    const { plan, standings } = this.#for(viewer);
     const planned = plan.offers.get(ref) ?? (plan.open ? await this.#findOpen(viewer, ref) : undefined);
     const first = planned?.ways[0];
     if (planned === undefined || first === undefined) return [];
-    let roots = this.#rootsOf(viewer);
+    let standing = standings.of(viewer);
     if (first.place.handled) {
       const root = rootOf(first.place);
       const found = await this.#handles.find(root.behaviour, viewer, others);
       if ("refused" in found) return [];
-      roots = new Map([[root, found.id]]);
+      standing = new Standing(viewer, new Map([[root, found.id]]));
     }
-    const target = await this.#acts.resolve(viewer, planned, roots, true);
+    const target = await this.#acts.resolve(standing, planned, true);
     if (target?.sight === undefined || offNow(target.sight.surface, target.way.inner) !== undefined) return [];
     const choices = ownChoices(target.sight.surface, target.way.inner);
     const values = choices !== undefined && Object.hasOwn(choices, argument) ? (choices[argument] ?? []) : [];
@@ -171,19 +178,13 @@ class Cast implements Source {
     return values.filter((one) => one.toLowerCase().startsWith(typed)).slice(0, COMPLETIONS);
   }
 
-  #rootsOf(viewer: Viewer): ReadonlyMap<Place, ActorId> {
-    const { plan, roots } = this.#for(viewer);
-    if (this.#options.as !== undefined) return selfAsRoot(plan, viewer);
-    return roots ?? rootsOf(plan, viewer);
-  }
-
   #for(viewer: Viewer): Meeting {
     return viewer.principal === undefined ? this.#unknown : this.#known;
   }
 
   async #findOpen(viewer: Viewer, ref: OfferRef): Promise<Planned | undefined> {
-    const { closures } = this.#for(viewer);
-    return (await closures.of(viewer, this.#rootsOf(viewer))).offers.get(ref);
+    const { closures, standings } = this.#for(viewer);
+    return (await closures.of(viewer, standings.of(viewer).roots)).offers.get(ref);
   }
 
   // C8: on one ordered stream the flag goes before the reply, however late the engine's announcement comes.

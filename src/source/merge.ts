@@ -79,20 +79,30 @@ class Merged implements Source {
     return this.#joinCatalogues(parts, faults);
   }
 
-  /** First the source known to have the name, then one after the other: who does not know it does nothing. */
   async act(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Promise<Reply> {
+    return this.actNow(viewer, ref, args, options);
+  }
+
+  /** First the source known to have the name, then one after the other: who does not know it does nothing. */
+  actNow(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Reply | Promise<Reply> {
     const owner = this.#sources.find((source) => {
       const catalogue = source.catalogue?.(viewer);
       return catalogue !== undefined && offersOf(catalogue).has(ref);
     });
-    if (owner !== undefined) {
-      const reply = await owner.act(viewer, ref, args, options);
+    if (owner === undefined) return this.#actAmong(this.#sources, viewer, ref, args, options);
+    const orAnother = (reply: Reply): Reply | Promise<Reply> => {
       if (!isUnknown(reply)) return reply;
-    }
+      const others = this.#sources.filter((source) => source !== owner);
+      return this.#actAmong(others, viewer, ref, args, options);
+    };
+    const reply = owner.actNow?.(viewer, ref, args, options) ?? owner.act(viewer, ref, args, options);
+    return reply instanceof Promise ? reply.then(orAnother) : orAnother(reply);
+  }
+
+  async #actAmong(sources: readonly Source[], viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Promise<Reply> {
     let last: Reply = unknownOffer;
     const faults: unknown[] = [];
-    for (const source of this.#sources) {
-      if (source === owner) continue;
+    for (const source of sources) {
       try {
         const reply = await source.act(viewer, ref, args, options);
         if (!isUnknown(reply)) return reply;

@@ -28,13 +28,15 @@ import { withSegment } from "./uri.ts";
  */
 export function prefix(name: string, source: Source, names: Names = dotted): Source {
   const prefixed = new Prefixed(name, source, names);
-  describePrefix(prefixed, { head: joinName(names, name, "x").slice(0, -1), inside: source });
+  describePrefix(prefixed, { head: headOf(names, name), inside: source });
   describeSource(prefixed, `${sourceWords(source, 0)} under ${JSON.stringify(name)}`);
   return prefixed;
 }
 
 class Prefixed implements Source {
   readonly #name: string;
+  /** What all names begin with. */
+  readonly #head: string;
   readonly #source: Source;
   readonly #names: Names;
   readonly #catalogues = new WeakMap<Catalogue, Catalogue>();
@@ -45,6 +47,7 @@ class Prefixed implements Source {
 
   constructor(name: string, source: Source, names: Names) {
     this.#name = name;
+    this.#head = headOf(names, name);
     this.#source = source;
     this.#names = names;
     if (source.complete === undefined) return;
@@ -76,8 +79,13 @@ class Prefixed implements Source {
   }
 
   async act(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Promise<Reply> {
+    return this.actNow(viewer, ref, args, options);
+  }
+
+  actNow(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Reply | Promise<Reply> {
     const inner = this.#inside(ref);
-    return inner === undefined ? unknownOffer : this.#source.act(viewer, inner, args, options);
+    if (inner === undefined) return unknownOffer;
+    return this.#source.actNow?.(viewer, inner, args, options) ?? this.#source.act(viewer, inner, args, options);
   }
 
   watch(viewer: Viewer, dirty: (ref?: OfferRef) => void, only?: { readonly ref: OfferRef; readonly args: Json }): () => void {
@@ -89,9 +97,8 @@ class Prefixed implements Source {
 
   #inside(ref: OfferRef): OfferRef | undefined {
     const parts = splitRef(ref);
-    const head = joinName(this.#names, this.#name, "x").slice(0, -1);
-    if (parts === undefined || !parts.name.startsWith(head)) return undefined;
-    return refOf(parts.list, parts.name.slice(head.length));
+    if (parts === undefined || !parts.name.startsWith(this.#head)) return undefined;
+    return refOf(parts.list, parts.name.slice(this.#head.length));
   }
 
   #outsideRef(ref: OfferRef): OfferRef {
@@ -150,6 +157,8 @@ class Prefixed implements Source {
     return { ...offer, name };
   }
 }
+
+const headOf = (names: Names, name: string): string => joinName(names, name, "x").slice(0, -1);
 
 function isRef(text: string): text is OfferRef {
   return LISTS.some((list) => text.startsWith(`${list}/`));

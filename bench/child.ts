@@ -1,6 +1,9 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { createInterface } from "node:readline";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { ours } from "./leftovers.ts";
+import { onCore, SERVER_CORE } from "./pin.ts";
 
 export const root = join(import.meta.dirname, "..");
 
@@ -10,12 +13,19 @@ export interface Started {
   stop(): Promise<void>;
 }
 
+export interface StartOptions {
+  readonly cwd?: string;
+  /** Absent: where it likes. */
+  readonly core?: number;
+}
+
+/** This Node, with what it takes to run our sources. */
+const nodeArgs = (args: readonly string[]): readonly string[] => ["--conditions=troupe-source", ...args];
+
 /** Starts a program of ours on this Node and waits for its line `{"ready":true,…}`. */
-export const start = async (args: readonly string[], options: { readonly cwd?: string } = {}): Promise<Started> => {
-  const child = spawn(process.execPath, ["--conditions=troupe-source", ...args], {
-    cwd: options.cwd ?? root,
-    stdio: ["ignore", "pipe", "inherit"],
-  });
+export const start = async (args: readonly string[], { cwd = root, core }: StartOptions = {}): Promise<Started> => {
+  const [program, all] = core === undefined ? [process.execPath, nodeArgs(args)] : onCore(core, process.execPath, nodeArgs(args));
+  const child = ours(spawn(program, all, { cwd, stdio: ["ignore", "pipe", "inherit"] }));
   const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
   for await (const line of createInterface({ input: child.stdout })) {
     if (!line.startsWith("{")) continue;
@@ -33,19 +43,30 @@ export const start = async (args: readonly string[], options: { readonly cwd?: s
   throw new Error(`${args.join(" ")} ended before it was ready.`);
 };
 
+/** A program of ours on the server's core, which talks by its standard input and output. */
+export const piped = (args: readonly string[]): ChildProcess => {
+  const [program, all] = onCore(SERVER_CORE, process.execPath, nodeArgs(args));
+  return ours(spawn(program, all, { cwd: root, stdio: ["pipe", "pipe", "inherit"] }));
+};
+
+/** What `troupe serve` needs so that nothing but its work is measured. */
+export const SERVE = ["--log", "error", "--rate", "1000000"] as const;
+
+/** A server of ours, on the server's core. */
 export const serve = (module: string, data: string, ...more: readonly string[]): Promise<Started> =>
-  start([
-    "bin/troupe.js",
-    "serve",
-    module,
-    "--http",
-    "127.0.0.1:0",
-    "--data",
-    data,
-    "--json",
-    "--log",
-    "error",
-    "--rate",
-    "1000000",
-    ...more,
-  ]);
+  start(["bin/troupe.js", "serve", module, "--http", "127.0.0.1:0", "--data", data, "--json", ...SERVE, ...more], { core: SERVER_CORE });
+
+/** Linux counts a process's time in these, whatever the machine. */
+const TICK_US = 10_000;
+
+/** Processor time a process has had, in microseconds, all its threads; NaN where the system does not say. */
+export const cpuUsOf = (pid: number | undefined): number => {
+  try {
+    // The name may hold blanks and brackets; what comes after it begins with field 3.
+    const [, fields = ""] = /\) (.*)$/s.exec(readFileSync(`/proc/${pid}/stat`, "utf8")) ?? [];
+    const [user, system] = fields.split(" ").slice(11, 13);
+    return (Number(user) + Number(system)) * TICK_US;
+  } catch {
+    return Number.NaN;
+  }
+};

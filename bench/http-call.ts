@@ -1,80 +1,48 @@
-// README: a tools/call over HTTP against a bare node:http echo, and against the official SDK's server.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+// README: a tools/call over HTTP beside a bare node:http echo that is asked the same.
 import { join } from "node:path";
-import { root, serve, start } from "./child.ts";
-import { compete, post, type Shot } from "./load.ts";
+import { apart, Same } from "./answers.ts";
+import type { Asked } from "./asked.ts";
+import { serve, start } from "./child.ts";
+import { temporaryFolder } from "./leftovers.ts";
+import { burstsOf, compete, printRates, printTimes } from "./load.ts";
+import { ADD, counted, countedModern, legacy, modern, openSession, openSessions } from "./mcp.ts";
+import { loadOnItsCore, SERVER_CORE } from "./pin.ts";
 
-const MODERN = {
-  "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-  "io.modelcontextprotocol/clientCapabilities": {},
-  "io.modelcontextprotocol/clientInfo": { name: "bench", version: "1" },
-};
+const CONNECTIONS = 32;
 
-export const portOf = (url: unknown): number => Number(new URL(String(url)).port);
-
-/** Opens a legacy session and returns its headers. */
-export const openSession = async (port: number): Promise<Readonly<Record<string, string>>> => {
-  const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
-  const url = `http://127.0.0.1:${port}/mcp`;
-  const body = JSON.stringify({
-    jsonrpc: "2.0",
-    id: 0,
-    method: "initialize",
-    params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "bench", version: "1" } },
-  });
-  const response = await fetch(url, { method: "POST", headers, body });
-  await response.text();
-  const session = { "mcp-session-id": response.headers.get("mcp-session-id") ?? "", "mcp-protocol-version": "2025-11-25" };
-  await fetch(url, {
-    method: "POST",
-    headers: { ...headers, ...session },
-    body: JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" }),
-  }).then((ended) => ended.text());
-  return session;
-};
-
-export const legacyCall = (port: number, session: Readonly<Record<string, string>>, tool: string): Shot => ({
-  port,
-  text: (id) =>
-    post(port, "/mcp", JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params: { name: tool, arguments: {} } }), session),
-  good: (body) => body.includes('"content"') && !body.includes('"isError":true') && !body.includes('"error"'),
-});
-
-export const modernCall = (port: number, tool: string): Shot => ({
-  port,
-  text: (id) =>
-    post(port, "/mcp", JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params: { name: tool, arguments: {}, _meta: MODERN } }), {
-      "mcp-protocol-version": "2026-07-28",
-      "mcp-method": "tools/call",
-      "mcp-name": tool,
-    }),
-  good: (body) => body.includes('"content"') && !body.includes('"isError":true') && !body.includes('"error"'),
-});
-
-export const run = async (): Promise<void> => {
-  const data = mkdtempSync(join(tmpdir(), "bench-"));
-  const echo = await start(["bench/echo.ts"]);
-  const sdk = await start(["sdk.ts"], { cwd: join(root, "bench/peers") });
-  const memory = await serve("examples/counter", join(data, "memory"));
-  const disk = await serve("examples/counter-disk", join(data, "disk"));
+export const run = async (asked: Asked): Promise<void> => {
+  using data = temporaryFolder();
+  using _load = loadOnItsCore();
+  const folder = (name: string): string => join(data.path, name);
+  const servers = await Promise.all([
+    start(["bench/echo.ts"], { core: SERVER_CORE }),
+    serve("examples/counter", folder("memory")),
+    serve("examples/counter", folder("modern")),
+    serve("bench/kinds/counter-each.ts", folder("each")),
+    serve("examples/counter-disk", folder("hot")),
+  ]);
+  const [echo, memory, stateless, each, hot] = servers;
   try {
-    const [echoPort, sdkPort] = [Number(echo.ready["port"]), Number(sdk.ready["port"])];
-    const [memoryPort, diskPort] = [portOf(memory.ready["http"]), portOf(disk.ready["http"])];
-    const figures = await compete({
-      "bare node:http echo": { ...legacyCall(echoPort, {}, "add") },
-      "troupe, memory, session": legacyCall(memoryPort, await openSession(memoryPort), "add"),
-      "troupe, memory, 2026-07-28": modernCall(memoryPort, "add"),
-      "troupe, disk, session": legacyCall(diskPort, await openSession(diskPort), "add"),
-      "official SDK server, 2026-07-28": modernCall(sdkPort, "add"),
-    });
-    const sdkRate = figures["official SDK server, 2026-07-28"]?.rate ?? Number.NaN;
-    for (const [name, { rate, ratio, bad }] of Object.entries(figures))
-      console.log(
-        `${name.padEnd(34)} ${rate.toFixed(0).padStart(8)}/s  ${ratio.toFixed(2)} of the echo  ${(rate / sdkRate).toFixed(1).padStart(6)} × the SDK${bad > 0 ? `  ${bad} BAD ANSWERS` : ""}`,
-      );
+    const port = (server: typeof echo): number => Number(new URL(String(server.ready["http"])).port);
+    const call = "tools/call";
+    const outcomes = await compete(
+      {
+        "a bare node:http echo": legacy(echo, [{}], new Same({ content: [{ type: "text", text: "1" }] }), call, ADD),
+        "memory, in a session": legacy(memory, [await openSession(port(memory))], counted(), call, ADD),
+        "memory, 2026-07-28": modern(stateless, countedModern(), call, ADD),
+        "on disk, an actor for each connection": legacy(each, await openSessions(port(each), CONNECTIONS), apart(counted), call, ADD),
+        "on disk, one actor for all": legacy(hot, [await openSession(port(hot))], counted(), call, ADD),
+      },
+      { ...burstsOf(asked), connections: CONNECTIONS },
+    );
+    printRates("tools/call over HTTP", outcomes);
+    const row = (name: string, least: number): void =>
+      printTimes(`tools/call over HTTP: ${name}, of the echo`, outcomes[name], outcomes["a bare node:http echo"], least);
+    row("memory, in a session", 0.95);
+    row("memory, 2026-07-28", 0.9);
+    row("on disk, an actor for each connection", 0.75);
+    row("on disk, one actor for all", 0.65);
   } finally {
-    await Promise.all([echo.stop(), sdk.stop(), memory.stop(), disk.stop()]);
-    rmSync(data, { recursive: true, force: true });
+    await Promise.all(servers.map((server) => server.stop()));
   }
 };

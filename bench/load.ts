@@ -1,18 +1,25 @@
 import { connect, type Socket } from "node:net";
+import type { Answers } from "./answers.ts";
+import type { Asked } from "./asked.ts";
+import { cpuUsOf } from "./child.ts";
+import { times } from "./statistics.ts";
+import { note, print } from "./table.ts";
+
+export { median } from "./statistics.ts";
 
 /** One HTTP request, as it goes over the wire again and again. */
 export interface Shot {
   readonly port: number;
-  /** By connection, since a session must not have two requests of one id under way. */
+  /** By connection, since a session must not have two requests of one id under way: the connection's number is the id. */
   readonly text: (connection: number) => string;
-  /** Looks at one response's body; false: it was not what it should be. */
-  readonly good: (body: string) => boolean;
+  readonly answers: Answers;
+  /** The server's process, whose time is counted. */
+  readonly pid?: number | undefined;
 }
 
 export interface Volley {
   readonly requests: number;
   readonly seconds: number;
-  readonly bad: number;
 }
 
 export const post = (port: number, path: string, body: string, headers: Readonly<Record<string, string>> = {}): string =>
@@ -28,43 +35,75 @@ export const post = (port: number, path: string, body: string, headers: Readonly
   ].join("\r\n");
 
 const HEADER_END = "\r\n\r\n";
+const LAST_CHUNK = "\r\n0\r\n\r\n";
 
-/** Keep-alive connections, one request under way on each: closed loop. Reads Content-Length and chunked responses. */
-export const fire = async (shot: Shot, connections: number, forMs: number): Promise<Volley> => {
+/** Reads one response after the other from a connection: with a Content-Length, or in chunks. */
+export class Responses {
+  #text = "";
+  #head = "";
+  #length: number | undefined;
+
+  /** A response's body, once it is whole; undefined: more is to come. */
+  add(chunk: string): string | undefined {
+    this.#text = this.#text === "" ? chunk : this.#text + chunk;
+    // Most heads are like the one before, which is faster seen than read.
+    if (this.#head === "" || !this.#text.startsWith(this.#head)) {
+      const end = this.#text.indexOf(HEADER_END);
+      if (end < 0) return undefined;
+      this.#head = this.#text.slice(0, end + HEADER_END.length);
+      const length = /\r\ncontent-length: *(\d+)/i.exec(this.#head)?.[1];
+      this.#length = length === undefined ? undefined : Number(length);
+    }
+    const from = this.#head.length;
+    if (this.#length === undefined ? !this.#text.endsWith(LAST_CHUNK) : this.#text.length < from + this.#length) return undefined;
+    const body = this.#text.slice(from);
+    this.#text = "";
+    return this.#length === undefined ? unchunked(body) : body;
+  }
+}
+
+const unchunked = (body: string): string => {
+  let text = "";
+  for (let at = 0; at < body.length;) {
+    const end = body.indexOf("\r\n", at);
+    const size = Number.parseInt(body.slice(at, end), 16);
+    text += body.slice(end + 2, end + 2 + size);
+    at = end + size + 4;
+  }
+  return text;
+};
+
+/** Keep-alive connections, one request under way on each: closed loop. Rejects at an answer that is not what it should be. */
+export const fire = async ({ port, text, answers }: Shot, connections: number, forMs: number): Promise<Volley> => {
   let requests = 0;
-  let bad = 0;
   const started = performance.now();
   const until = started + forMs;
   const one = (connection: number): Promise<void> =>
     new Promise((resolve, reject) => {
-      const request = shot.text(connection);
-      const socket: Socket = connect(shot.port, "127.0.0.1");
-      socket.setNoDelay(true);
-      socket.setEncoding("latin1");
-      let text = "";
+      const request = text(connection);
+      const socket: Socket = connect(port, "127.0.0.1").setNoDelay(true).setEncoding("latin1");
+      const responses = new Responses();
+      const fail = (why: string): void => {
+        socket.destroy();
+        reject(new Error(`Bad answer: ${why.slice(0, 1_000)}`));
+      };
       socket.on("connect", () => socket.write(request));
       socket.on("error", reject);
       socket.on("data", (chunk: string) => {
-        text += chunk;
-        const end = text.indexOf(HEADER_END);
-        if (end < 0) return;
-        const head = text.slice(0, end).toLowerCase();
-        const length = /content-length: (\d+)/.exec(head)?.[1];
-        const bodyStart = end + HEADER_END.length;
-        if (length === undefined ? !text.endsWith("0\r\n\r\n") : text.length < bodyStart + Number(length)) return;
+        const body = responses.add(chunk);
+        if (body === undefined) return;
         requests += 1;
-        if (!shot.good(text.slice(bodyStart))) bad += 1;
-        text = "";
-        if (performance.now() < until) socket.write(request);
+        if (!answers.good(body, connection)) fail(body);
+        else if (performance.now() < until) socket.write(request);
         else {
-          socket.destroy();
           resolve();
+          socket.destroy();
         }
       });
-      socket.on("close", resolve);
+      socket.on("close", () => fail("the server closed the connection"));
     });
   await Promise.all(Array.from({ length: connections }, (_, connection) => one(connection)));
-  return { requests, seconds: (performance.now() - started) / 1000, bad };
+  return { requests, seconds: (performance.now() - started) / 1000 };
 };
 
 /** Requests a second. */
@@ -72,7 +111,8 @@ export const rate = (volley: Volley): number => volley.requests / volley.seconds
 
 /** Callers that each wait for their answer before they call again. Calls a second. */
 export const callers = async (count: number, forMs: number, call: (caller: number) => Promise<unknown>): Promise<number> => {
-  const until = performance.now() + forMs;
+  const started = performance.now();
+  const until = started + forMs;
   let calls = 0;
   await Promise.all(
     Array.from({ length: count }, async (_, caller) => {
@@ -82,38 +122,94 @@ export const callers = async (count: number, forMs: number, call: (caller: numbe
       }
     }),
   );
-  return calls / (forMs / 1_000);
+  // The last calls end after their time.
+  return (calls * 1_000) / (performance.now() - started);
 };
 
-export const median = (values: readonly number[]): number => {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
-};
+/** Of one contestant, a figure a round. */
+export interface Outcome {
+  /** A second. */
+  readonly rates: readonly number[];
+  /** Of the server's processor, for each; undefined where the system does not say. */
+  readonly cpuUs: number | undefined;
+}
 
-/** Alternating bursts, so that a busy moment of the machine hits all alike. Per contestant: the median rate, and the median ratio to the first. */
-export const compete = async (
-  contestants: Readonly<Record<string, Shot>>,
-  { rounds = 7, connections = 32, burstMs = 1_000 } = {},
-): Promise<Readonly<Record<string, { readonly rate: number; readonly ratio: number; readonly bad: number }>>> => {
-  const names = Object.keys(contestants);
-  const rates: Record<string, number[]> = Object.fromEntries(names.map((name) => [name, []]));
-  const bad: Record<string, number> = Object.fromEntries(names.map((name) => [name, 0]));
-  for (const [name, shot] of Object.entries(contestants)) await fire(shot, connections, 500).then((volley) => (bad[name] = volley.bad));
-  for (let round = 0; round < rounds; round += 1)
-    for (const [name, shot] of Object.entries(contestants)) {
-      const volley = await fire(shot, connections, burstMs);
-      rates[name]?.push(rate(volley));
-      bad[name] = (bad[name] ?? 0) + volley.bad;
+/** What a contestant does in its turn. */
+export interface Contest {
+  readonly burst: () => Promise<Volley>;
+  readonly answers?: Answers;
+  readonly pid?: number | undefined;
+}
+
+export interface Bursts {
+  readonly rounds: number;
+  readonly burstMs: number;
+}
+
+export const burstsOf = ({ quick }: Asked): Bursts => (quick ? { rounds: 3, burstMs: 300 } : { rounds: 7, burstMs: 1_000 });
+
+/** What a server needs until its functions are compiled, on the core where it also serves. */
+const WARM_MS = 1_200;
+
+/** The server is its core's only work: below this share of it, the load was the limit, and ratios say too little. */
+const BUSY = 0.85;
+
+/** Alternating bursts, so that a busy moment of the machine hits all alike, after rounds that warm up. Rejects at a bad answer. */
+export const alternate = async (
+  contests: Readonly<Record<string, Contest>>,
+  { rounds, burstMs }: Bursts,
+): Promise<Readonly<Record<string, Outcome>>> => {
+  const entries = Object.entries(contests);
+  const sums = entries.map(() => ({ rates: Array<number>(), cpuUs: 0, requests: 0, seconds: 0 }));
+  for (let round = -Math.max(2, Math.ceil(WARM_MS / burstMs)); round < rounds; round += 1)
+    for (const [place, [name, { burst, answers, pid }]] of entries.entries()) {
+      const before = cpuUsOf(pid);
+      const volley = await burst();
+      const flaw = answers?.flaw();
+      if (flaw !== undefined) throw new Error(`Bad answers: ${name}: ${flaw}.`);
+      const sum = sums[place];
+      if (round < 0 || sum === undefined) continue;
+      sum.rates.push(rate(volley));
+      sum.cpuUs += cpuUsOf(pid) - before;
+      sum.requests += volley.requests;
+      sum.seconds += volley.seconds;
     }
-  const first = rates[names[0] ?? ""] ?? [];
-  return Object.fromEntries(
-    names.map((name) => [
-      name,
-      {
-        rate: median(rates[name] ?? []),
-        ratio: median((rates[name] ?? []).map((value, round) => value / (first[round] ?? Number.NaN))),
-        bad: bad[name] ?? 0,
-      },
-    ]),
-  );
+  const outcomes: Record<string, Outcome> = {};
+  for (const [place, [name, { pid }]] of entries.entries()) {
+    const { rates, cpuUs, requests, seconds } = sums[place] ?? { rates: [], cpuUs: Number.NaN, requests: 0, seconds: 0 };
+    const share = cpuUs / (seconds * 1e6);
+    if (pid !== undefined && share < BUSY) note(`${name}: its server had work for ${Math.round(share * 100)} % of the time.`);
+    outcomes[name] = { rates, cpuUs: Number.isNaN(cpuUs) ? undefined : cpuUs / requests };
+  }
+  return outcomes;
 };
+
+/** Servers that are asked over HTTP, by turns. */
+export const compete = (
+  shots: Readonly<Record<string, Shot>>,
+  { connections, ...bursts }: Bursts & { readonly connections: number },
+): Promise<Readonly<Record<string, Outcome>>> =>
+  alternate(
+    Object.fromEntries(
+      Object.entries(shots).map(([name, shot]) => [
+        name,
+        { ...shot, burst: () => fire(shot, connections, bursts.burstMs) } satisfies Contest,
+      ]),
+    ),
+    bursts,
+  );
+
+/** A row for the rate of each. */
+export const printRates = (what: string, outcomes: Readonly<Record<string, Outcome>>): void => {
+  for (const [name, { rates, cpuUs }] of Object.entries(outcomes)) print({ what: `${what}: ${name}`, measured: rates, unit: "/s", cpuUs });
+};
+
+/** A row for how many times the second's rate the first has. */
+export const printTimes = (what: string, first: Outcome | undefined, second: Outcome | undefined, least?: number): void =>
+  print({
+    what,
+    measured: times(first?.rates ?? [], second?.rates ?? []),
+    unit: "×",
+    cpuUs: first?.cpuUs,
+    ...(least === undefined ? {} : { least }),
+  });

@@ -1,11 +1,15 @@
-// One file per claim of README: `npm run bench`, or `npm run bench -- http-call spawn` for some.
-import { join } from "node:path";
-import { installPinned } from "../test/install-pinned.ts";
+// One file per claim of README, each in a process of its own, so that none is measured with what another left behind.
+import { type ChildProcess, fork } from "node:child_process";
+import { join, resolve } from "node:path";
+import { env } from "node:process";
+import { type Figures, merged, parseSent, readFigures, writeFigures } from "./figures.ts";
+import { parseOptions, usage, UsageError, type Options } from "./options.ts";
+import { heading, line, type Summary } from "./row.ts";
 
-const all = [
+const all: readonly string[] = [
   "http-call",
-  "wires",
   "tools-list",
+  "wires",
   "in-process",
   "actors",
   "durable",
@@ -18,14 +22,75 @@ const all = [
   "guests",
   "sessions",
   "slow-reader",
-] as const;
+];
 
-await installPinned(join(import.meta.dirname, "peers"));
+/** Left out of a quick run that names none. */
+const slow: readonly string[] = ["start-up", "wake", "cluster", "packet-search", "guests", "slow-reader"];
 
-const wanted = process.argv.slice(2);
-for (const name of all) {
-  if (wanted.length > 0 && !wanted.includes(name)) continue;
-  console.log(`\n# ${name}`);
-  const bench: unknown = await import(`./${name}.ts`);
-  if (typeof bench === "object" && bench !== null && "run" in bench && typeof bench.run === "function") await bench.run();
+const BASELINE = join(import.meta.dirname, "baseline.json");
+
+/** The bench that runs now. */
+let child: ChildProcess | undefined;
+// It cleans up what it made, which takes it a moment.
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
+  process.once(signal, () => {
+    if (child === undefined) process.exit(130);
+    child.once("exit", () => process.exit(130)).kill("SIGTERM");
+  });
+
+/** Rows are printed as they come. Rejects when the bench failed: an answer was wrong, or it did not run. */
+const ran = (name: string, { quick }: Options, baseline: Figures | undefined): Promise<Readonly<Record<string, Summary>>> => {
+  const rows: Record<string, Summary> = {};
+  const running = fork(join(import.meta.dirname, "one.ts"), [name, ...(quick ? ["--quick"] : [])]);
+  child = running;
+  return new Promise((done, fail) => {
+    running.on("message", (message) => {
+      const { row, summary, note } = parseSent(message);
+      if (note !== undefined) console.log(`  ${note}`);
+      if (row === undefined || summary === undefined) return;
+      rows[row] = summary;
+      console.log(line(row, summary, baseline && (baseline[name]?.[row] ?? null)));
+    });
+    running.once("error", fail);
+    running.once("exit", (code, signal) => {
+      child = undefined;
+      if (code === 0) done(rows);
+      else fail(new Error(`${name} ended with ${signal ?? code}.`));
+    });
+  });
+};
+
+const main = async (): Promise<number> => {
+  const options = parseOptions(process.argv.slice(2), all);
+  if (options.help) {
+    console.log(usage(all));
+    return 0;
+  }
+  const left = options.quick && options.names.length === all.length ? slow : [];
+  const baseline = options.compare ? readFigures(BASELINE) : undefined;
+  // npm runs this elsewhere than it was asked.
+  const file = options.json === undefined ? undefined : resolve(env["INIT_CWD"] ?? ".", options.json);
+  const failed: string[] = [];
+  for (const name of options.names) {
+    if (left.includes(name)) continue;
+    console.log(`\n${heading(name, options.compare)}`);
+    try {
+      const rows = await ran(name, options, baseline);
+      if (file !== undefined) writeFigures(file, merged(readFigures(file), { [name]: rows }));
+    } catch (error) {
+      console.error(error instanceof Error ? error.message : error);
+      failed.push(name);
+    }
+  }
+  if (left.length > 0) console.log(`\nLeft out, since it was to be quick: ${left.join(", ")}.`);
+  if (failed.length > 0) console.error(`\nFailed: ${failed.join(", ")}.`);
+  return failed.length > 0 ? 1 : 0;
+};
+
+try {
+  process.exitCode = await main();
+} catch (error) {
+  if (!(error instanceof UsageError)) throw error;
+  console.error(error.message);
+  process.exitCode = 2;
 }

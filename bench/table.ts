@@ -1,22 +1,19 @@
-import { median } from "./load.ts";
+import type { Row } from "./row.ts";
+import { line, summarize } from "./row.ts";
 
-export interface Row {
-  readonly what: string;
-  /** One figure a round. */
-  readonly measured: readonly number[];
-  readonly unit: "µs" | "ms" | "bytes";
-  /** The most the median may be. */
-  readonly target: number;
-  readonly spec: string;
-}
+export type { Row } from "./row.ts";
+export { beyond } from "./statistics.ts";
 
-const figure = (value: number): string => (Math.abs(value) >= 100 ? value.toFixed(0) : value.toFixed(value < 1 ? 3 : 2));
+/** A row of the one table that all benches share: of whoever runs this bench, or of this terminal. */
+export const print = (row: Row): void => {
+  if (process.send === undefined) console.log(line(row.what, summarize(row)));
+  else process.send({ row: row.what, summary: summarize(row) });
+};
 
-/** A line: what it is, median, least and most of what was measured, what it was to be, what the spec has. */
-export const print = ({ what, measured, unit, target, spec }: Row): void => {
-  const middle = median(measured);
-  const range = `${figure(middle)} ${unit} (${figure(Math.min(...measured))}–${figure(Math.max(...measured))})`;
-  console.log(`${what.padEnd(76)} ${range.padEnd(28)} target ${target} ${unit}, spec ${spec}${middle <= target ? "" : "  OVER"}`);
+/** What is to be said beside the figures: what could not be measured here, and why. */
+export const note = (text: string): void => {
+  if (process.send === undefined) console.log(`  ${text}`);
+  else process.send({ note: text });
 };
 
 /** Microseconds of each of `count`, one after the other. */
@@ -36,7 +33,3 @@ export const rounds = async (count: number, ...bursts: readonly (() => number | 
     }
   return figures;
 };
-
-/** What the first takes beyond the second, round by round. */
-export const beyond = (whole: readonly number[], part: readonly number[]): readonly number[] =>
-  whole.map((value, round) => value - (part[round] ?? Number.NaN));

@@ -1,63 +1,73 @@
-// README: tools/list of 50 tools, against the official SDK's server and a server that sends the same bytes without looking.
-import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:http";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { root, serve, start } from "./child.ts";
-import { openSession, portOf } from "./http-call.ts";
-import { compete, post, type Shot } from "./load.ts";
+// README: tools/list of 50 tools, beside a server that sends the same bytes without looking, and the servers of others.
+import { type Answers, jsonIn, Same } from "./answers.ts";
+import type { Asked } from "./asked.ts";
+import { serve, start, type Started } from "./child.ts";
+import { temporaryFolder } from "./leftovers.ts";
+import { burstsOf, compete, printRates, printTimes, type Shot } from "./load.ts";
+import { legacy, modern, openSession, portOf } from "./mcp.ts";
+import { loadOnItsCore, SERVER_CORE } from "./pin.ts";
 
-const META = { "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {} };
-const LIST = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list", params: {} });
+const TOOLS = 50;
+const LIST = "tools/list";
 
-const good = (text: string): boolean => text.includes('"tool_') && text.includes("tools");
-
-export const run = async (): Promise<void> => {
-  const data = mkdtempSync(join(tmpdir(), "bench-"));
-  const troupe = await serve("bench/kinds/fifty.ts", data);
-  const sdk = await start(["sdk.ts", "50"], { cwd: join(root, "bench/peers") });
-  const port = portOf(troupe.ready["http"]);
-  const session = await openSession(port);
-  const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
-  const body = await fetch(`http://127.0.0.1:${port}/mcp`, { method: "POST", headers: { ...headers, ...session }, body: LIST }).then(
-    (response) => response.text(),
-  );
-  const constant = createServer((request, response) => {
-    request.resume();
-    request.on("end", () => {
-      response.writeHead(200, { "content-type": "application/json", "content-length": Buffer.byteLength(body) });
-      response.end(body);
-    });
+/** What this server lists, once it was seen to be fifty tools with schemas of their arguments. */
+const listed = async (shot: (answers: Same) => Shot): Promise<Same> => {
+  const { port, text } = shot(new Same(undefined));
+  const [head = "", body] = text(1).split("\r\n\r\n");
+  const headers = head
+    .split("\r\n")
+    .slice(1)
+    .map((line) => line.split(": "))
+    .filter(([name = ""]) => !/^(?:host|content-length)$/i.test(name));
+  const response = await fetch(`http://127.0.0.1:${port}/mcp`, {
+    method: "POST",
+    headers: Object.fromEntries(headers),
+    ...(body === undefined ? {} : { body }),
   });
-  await new Promise<void>((resolve) => constant.listen(0, "127.0.0.1", resolve));
-  const address = constant.address();
-  const constantPort = typeof address === "object" && address !== null ? address.port : 0;
-  const shot = (to: number, extra: Readonly<Record<string, string>>, text = LIST): Shot => ({
-    port: to,
-    text: (id) => post(to, "/mcp", text.replace('"id":1', `"id":${id}`), extra),
-    good,
-  });
-  const modern = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list", params: { _meta: META } });
-  const modernHeaders = { "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/list" };
+  const { result } = Object(jsonIn(await response.text()));
+  const tools: unknown = Object(result)["tools"];
+  if (!Array.isArray(tools) || tools.length !== TOOLS || !tools.every(isTool)) throw new Error(`Bad answer: ${JSON.stringify(result)}`);
+  return new Same(result);
+};
+
+const isTool = (tool: unknown): boolean => {
+  const { name, description, inputSchema } = Object(tool);
+  return typeof name === "string" && typeof description === "string" && Object(inputSchema)["type"] === "object";
+};
+
+export const run = async (how: Asked): Promise<void> => {
+  using data = temporaryFolder();
+  using _load = loadOnItsCore();
+  const servers: Started[] = [];
+  const started = async (starting: Promise<Started>): Promise<Started> => {
+    const server = await starting;
+    servers.push(server);
+    return server;
+  };
   try {
-    const figures = await compete(
+    const troupe = await started(serve("bench/kinds/fifty.ts", data.path));
+    const session = await openSession(portOf(troupe));
+    const inSession = (answers: Same): Shot => legacy(troupe, [session], answers, LIST);
+    const stateless = (answers: Same): Shot => modern(troupe, answers, LIST);
+    const same = await listed(inSession);
+    const bytes = JSON.stringify({ jsonrpc: "2.0", id: 0, result: same.result });
+    const constant = await started(start(["bench/constant.ts", bytes], { core: SERVER_CORE }));
+    const asked = legacy(constant, [{}], same, LIST);
+    // It knows no other id.
+    const first: Answers = { good: (body) => same.good(body, 0), flaw: () => undefined };
+    const BARE = "a constant Buffer of node:http";
+    const outcomes = await compete(
       {
-        "constant bytes (in the load's process)": shot(constantPort, {}),
-        "troupe, session": shot(port, session),
-        "troupe, 2026-07-28": shot(port, modernHeaders, modern),
-        "official SDK server": shot(Number(sdk.ready["port"]), modernHeaders, modern),
+        [BARE]: { ...asked, text: () => asked.text(0), answers: first },
+        "in a session": inSession(same),
+        "2026-07-28": stateless(await listed(stateless)),
       },
-      { rounds: 5, connections: 16 },
+      { ...burstsOf(how), connections: 16 },
     );
-    const slow = figures["official SDK server"]?.rate ?? Number.NaN;
-    console.log(`${body.length} bytes of list`);
-    for (const [name, { rate, bad }] of Object.entries(figures))
-      console.log(
-        `${name.padEnd(40)} ${rate.toFixed(0).padStart(8)}/s  ${(rate / slow).toFixed(1).padStart(6)} × the SDK${bad > 0 ? `  ${bad} BAD ANSWERS` : ""}`,
-      );
+    printRates(`tools/list of ${TOOLS}`, outcomes);
+    for (const name of ["in a session", "2026-07-28"])
+      printTimes(`tools/list of ${TOOLS}: ${name}, of the constant Buffer`, outcomes[name], outcomes[BARE], 0.95);
   } finally {
-    constant.close();
-    await Promise.all([troupe.stop(), sdk.stop()]);
-    rmSync(data, { recursive: true, force: true });
+    await Promise.all(servers.map((server) => server.stop()));
   }
 };

@@ -1,16 +1,18 @@
-// README: a tools/call over TCP and stdio, one after the other and pipelined, beside the same over our own HTTP.
-import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+// README: a tools/call over TCP and stdio, one after the other and pipelined, beside the same over our own HTTP, and beside a
+// program that echoes lines.
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
 import { connect } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
-import { root, serve } from "./child.ts";
-import { legacyCall, openSession, portOf } from "./http-call.ts";
-import { fire, median, rate } from "./load.ts";
+import { type Answers, Same } from "./answers.ts";
+import type { Asked } from "./asked.ts";
+import { piped, SERVE, serve, start } from "./child.ts";
+import { temporaryFolder } from "./leftovers.ts";
+import { alternate, burstsOf, type Contest, fire, printRates, printTimes, type Volley } from "./load.ts";
+import { ADD, counted, INITIALIZE, INITIALIZED, legacy, openSession, portOf } from "./mcp.ts";
+import { loadOnItsCore, SERVER_CORE } from "./pin.ts";
 
-const BURST_MS = 1_000;
-const ROUNDS = 7;
 const WINDOW = 64;
 
 interface Wire {
@@ -18,54 +20,68 @@ interface Wire {
   readonly to: Writable;
 }
 
-const line = (message: object): string => `${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`;
-const call = (id: number): string => line({ id, method: "tools/call", params: { name: "add", arguments: {} } });
+const line = (message: object): string => `${JSON.stringify(message)}\n`;
+const call = (id: number): string => line({ jsonrpc: "2.0", id, method: "tools/call", params: ADD });
 
-/** Until one whole line has come. */
-const answered = ({ from }: Wire): Promise<void> =>
-  new Promise((resolve) => {
-    const hear = (chunk: Buffer): void => {
-      if (!chunk.includes("\n")) return;
-      from.off("data", hear);
-      resolve();
-    };
-    from.on("data", hear);
-  });
-
-const initialize = async (wire: Wire): Promise<void> => {
-  const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "bench", version: "1" } };
-  wire.to.write(line({ id: 0, method: "initialize", params }));
-  await answered(wire);
-  wire.to.write(line({ method: "notifications/initialized" }));
+const wireOf = ({ stdin, stdout }: ChildProcess): Wire => {
+  if (stdin === null || stdout === null) throw new Error("It has no pipes.");
+  return { from: stdout.setEncoding("latin1"), to: stdin };
 };
 
-/** Calls a second: `windows` of `size` calls are under way on each wire; a window is sent again when all of it was answered. */
-const burst = async (wires: readonly Wire[], size: number, windows: number): Promise<number> => {
-  let calls = 0;
-  const window = (first: number): Buffer => Buffer.from(Array.from({ length: size }, (_, n) => call(first + n + 1)).join(""));
-  const texts = Array.from({ length: windows }, (_, w) => window(w * size));
+const initialize = async ({ from, to }: Wire): Promise<void> => {
+  to.write(line(INITIALIZE));
+  let text = "";
+  while (!text.endsWith("\n")) text += String((await once(from, "data"))[0]);
+  to.write(line(INITIALIZED));
+};
+
+interface Windows {
+  readonly wires: readonly Wire[];
+  /** Calls of a window, which is sent again when all of it was answered. */
+  readonly size: number;
+  /** Under way on each wire. */
+  readonly windows: number;
+  readonly answers: Answers;
+  readonly burstMs: number;
+}
+
+const burst = async ({ wires, size, windows, answers, burstMs }: Windows): Promise<Volley> => {
+  let requests = 0;
+  const texts = Array.from({ length: windows }, (_, w) => Array.from({ length: size }, (_id, n) => call(w * size + n + 1)).join(""));
   const started = performance.now();
-  const until = started + BURST_MS;
+  const until = started + burstMs;
   const one = ({ from, to }: Wire): Promise<void> =>
     new Promise((resolve, reject) => {
       let open = 0;
       let left = size;
       let turn = 0;
+      let rest = "";
       const send = (): void => {
         to.write(texts[turn] ?? "");
         turn = (turn + 1) % windows;
         open += 1;
       };
-      const hear = (chunk: Buffer): void => {
-        if (chunk.includes('"error"') || chunk.includes('"isError":true')) reject(new Error(chunk.toString()));
-        for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, at + 1)) {
-          calls += 1;
+      /** On one wire answers come in the order of their calls: the next is to the oldest window's next. */
+      let next = 0;
+      const hear = (chunk: string): void => {
+        const text = rest === "" ? chunk : rest + chunk;
+        let at = 0;
+        for (let end = text.indexOf("\n"); end >= 0; at = end + 1, end = text.indexOf("\n", at)) {
+          const id = next + 1;
+          next = id % (windows * size);
+          if (!answers.good(text.slice(at, end), id)) {
+            from.off("data", hear);
+            reject(new Error(`Bad answer to ${id}: ${text.slice(at, end)}`));
+            return;
+          }
+          requests += 1;
           left -= 1;
           if (left > 0) continue;
           left = size;
           open -= 1;
           if (performance.now() < until) send();
         }
+        rest = text.slice(at);
         if (open > 0) return;
         from.off("data", hear);
         resolve();
@@ -74,73 +90,75 @@ const burst = async (wires: readonly Wire[], size: number, windows: number): Pro
       for (let w = 0; w < windows; w += 1) send();
     });
   await Promise.all(wires.map(one));
-  return calls / ((performance.now() - started) / 1_000);
+  return { requests, seconds: (performance.now() - started) / 1_000 };
 };
 
-const overTcp = async (port: number, count: number): Promise<readonly Wire[]> => {
-  const wires = await Promise.all(
-    Array.from(
-      { length: count },
-      () =>
-        new Promise<Wire>((resolve, reject) => {
-          const socket = connect(port, "127.0.0.1", () => resolve({ from: socket, to: socket }));
-          socket.setNoDelay(true);
-          socket.once("error", reject);
-        }),
-    ),
+const overTcp = (port: number, count: number): Promise<readonly Wire[]> =>
+  Promise.all(
+    Array.from({ length: count }, async () => {
+      const socket = connect(port, "127.0.0.1").setNoDelay(true).setEncoding("latin1");
+      await once(socket, "connect");
+      return { from: socket, to: socket };
+    }),
   );
-  await Promise.all(wires.map(initialize));
-  return wires;
-};
 
-export const run = async (): Promise<void> => {
-  const data = mkdtempSync(join(tmpdir(), "bench-"));
-  const server = await serve("examples/counter", join(data, "served"), "--tcp", "127.0.0.1:0");
-  const piped = spawn(
-    process.execPath,
-    [
-      "--conditions=troupe-source",
-      "bin/troupe.js",
-      "serve",
-      "examples/counter",
-      "--stdio",
-      "--log",
-      "error",
-      "--rate",
-      "1000000",
-      "--data",
-      join(data, "piped"),
-    ],
-    { cwd: root, stdio: ["pipe", "pipe", "inherit"] },
-  );
+const MANY = 32;
+const FEW = 4;
+
+export const run = async (asked: Asked): Promise<void> => {
+  using data = temporaryFolder();
+  using _load = loadOnItsCore();
+  const bursts = burstsOf(asked);
+  const { burstMs } = bursts;
+  const server = await serve("examples/counter", join(data.path, "served"), "--tcp", "127.0.0.1:0");
+  const echo = await start(["bench/line-echo.ts"], { core: SERVER_CORE });
+  const ours = piped(["bin/troupe.js", "serve", "examples/counter", "--stdio", "--json", "--data", join(data.path, "piped"), ...SERVE]);
+  const bare = piped(["bench/line-echo.ts", "--stdio"]);
+  const tcp = Number(/:(\d+)$/.exec(String(server.ready["tcp"]))?.[1]);
+  const wires = {
+    many: await overTcp(tcp, MANY),
+    few: await overTcp(tcp, FEW),
+    stdio: [wireOf(ours)],
+    bareMany: await overTcp(portOf(echo), MANY),
+    bareFew: await overTcp(portOf(echo), FEW),
+    bareStdio: [wireOf(bare)],
+  };
   try {
-    const port = portOf(server.ready["http"]);
-    const shot = legacyCall(port, await openSession(port), "add");
-    const tcp = Number(/:(\d+)$/.exec(String(server.ready["tcp"]))?.[1]);
-    const [many, few] = [await overTcp(tcp, 32), await overTcp(tcp, 4)];
-    const stdio: readonly Wire[] = [{ from: piped.stdout, to: piped.stdin }];
-    for (const wire of stdio) await initialize(wire);
-    const contestants: Readonly<Record<string, () => Promise<number>>> = {
-      "HTTP, 32 connections": async () => rate(await fire(shot, 32, BURST_MS)),
-      "TCP, 32 connections, one call after the other": () => burst(many, 1, 1),
-      "TCP, 4 connections, pipelined": () => burst(few, WINDOW, 2),
-      "stdio, pipelined": () => burst(stdio, WINDOW, 2),
+    await Promise.all([...wires.many, ...wires.few, ...wires.stdio].map(initialize));
+    const shot = legacy(server, [await openSession(portOf(server))], counted(), "tools/call", ADD);
+    // Who counts over TCP counts over HTTP: one actor.
+    const { answers } = shot;
+    const contest = (child: ChildProcess, windows: Omit<Windows, "burstMs">): Contest => ({
+      ...windows,
+      pid: child.pid,
+      burst: () => burst({ ...windows, burstMs }),
+    });
+    const same = new Same({ content: [{ type: "text", text: "1" }] });
+    const single = { size: 1, windows: 1 };
+    const pipelined = { size: WINDOW, windows: 2 };
+    const outcomes = await alternate(
+      {
+        "HTTP, 32 connections": { ...shot, burst: () => fire(shot, MANY, burstMs) },
+        "TCP, 32 connections, one by one": contest(server.child, { wires: wires.many, ...single, answers }),
+        "TCP, 4 connections, pipelined": contest(server.child, { wires: wires.few, ...pipelined, answers }),
+        "stdio, pipelined": contest(ours, { wires: wires.stdio, ...pipelined, answers: counted() }),
+        "a bare echo of lines, 32 connections, one by one": contest(echo.child, { wires: wires.bareMany, ...single, answers: same }),
+        "a bare echo of lines, 4 connections, pipelined": contest(echo.child, { wires: wires.bareFew, ...pipelined, answers: same }),
+        "a bare echo of lines, stdio, pipelined": contest(bare, { wires: wires.bareStdio, ...pipelined, answers: same }),
+      },
+      bursts,
+    );
+    printRates("tools/call", outcomes);
+    const beside = (name: string, least: number, echoed: string): void => {
+      printTimes(`tools/call: ${name}, of our HTTP`, outcomes[name], outcomes["HTTP, 32 connections"], least);
+      printTimes(`tools/call: ${name}, of the bare echo`, outcomes[name], outcomes[`a bare echo of lines, ${echoed}`]);
     };
-    const rates: Record<string, number[]> = {};
-    for (let round = 0; round <= ROUNDS; round += 1)
-      for (const [name, contest] of Object.entries(contestants)) {
-        const value = await contest();
-        if (round > 0) (rates[name] ??= []).push(value);
-      }
-    const http = rates["HTTP, 32 connections"] ?? [];
-    for (const [name, values] of Object.entries(rates)) {
-      const ratio = median(values.map((value, round) => value / (http[round] ?? Number.NaN)));
-      console.log(`${name.padEnd(46)} ${median(values).toFixed(0).padStart(8)}/s  ${ratio.toFixed(2).padStart(6)} of HTTP`);
-    }
-    for (const { to } of [...many, ...few]) to.destroy();
+    beside("TCP, 32 connections, one by one", 2, "32 connections, one by one");
+    beside("TCP, 4 connections, pipelined", 7, "4 connections, pipelined");
+    beside("stdio, pipelined", 7, "stdio, pipelined");
   } finally {
-    piped.kill("SIGTERM");
-    await server.stop();
-    rmSync(data, { recursive: true, force: true });
+    for (const { to } of Object.values(wires).flat()) to.destroy();
+    for (const child of [ours, bare]) child.kill("SIGTERM");
+    await Promise.all([server.stop(), echo.stop()]);
   }
 };

@@ -1,0 +1,96 @@
+import { isDeepStrictEqual } from "node:util";
+
+/** Looks at every response of a burst. */
+export interface Answers {
+  /** Whether this is, by value, what the request with this id is to be answered with. */
+  good(body: string, id: number): boolean;
+  /** What is wrong with all of them together, each of which was good; undefined: nothing. */
+  flaw(): string | undefined;
+}
+
+/** A count no run comes to, by which the text around a count is found. */
+const MARK = 987_654_321_012;
+
+/**
+ * Replies of one counter: each has the next count, whoever is told it. `result` is what a reply with a count is to be. Texts are
+ * compared first, and parsed only where they differ: the load must cost less than what it measures.
+ */
+export class Counted implements Answers {
+  readonly #result: (count: number) => unknown;
+  readonly #frames: string[][] = [];
+  #replies = 0;
+  #sum = 0;
+  #least = Number.POSITIVE_INFINITY;
+  #most = 0;
+
+  constructor(result: (count: number) => unknown) {
+    this.#result = result;
+  }
+
+  good(body: string, id: number): boolean {
+    const frame = (this.#frames[id] ??= JSON.stringify(reply(id, this.#result(MARK))).split(String(MARK)));
+    const from = frame[0]?.length ?? 0;
+    let count = Number.parseInt(body.slice(from, from + 15), 10);
+    if (frame.join(String(count)) !== body) count = this.#parsed(body, id);
+    if (!Number.isInteger(count)) return false;
+    this.#replies += 1;
+    this.#sum += count;
+    this.#least = Math.min(this.#least, count);
+    this.#most = Math.max(this.#most, count);
+    return true;
+  }
+
+  flaw(): string | undefined {
+    const wanted = this.#replies === 0 ? 0 : this.#most - this.#least + 1;
+    if (wanted === this.#replies && this.#sum === ((this.#least + this.#most) * wanted) / 2) return undefined;
+    if (this.#replies === 0) return undefined;
+    return `${this.#replies} replies had counts from ${this.#least} to ${this.#most}: one was lost or came twice`;
+  }
+
+  #parsed(body: string, id: number): number {
+    const message = jsonIn(body);
+    const text: unknown = Object(Object(Object(message)["result"])["content"]?.[0])["text"];
+    const count = Number.parseInt(String(text).replace(/^\D+/, ""), 10);
+    return isDeepStrictEqual(message, reply(id, this.#result(count))) ? count : Number.NaN;
+  }
+}
+
+/** Replies that are all the same but for their id. */
+export class Same implements Answers {
+  readonly result: unknown;
+  readonly #texts: string[] = [];
+
+  constructor(result: unknown) {
+    this.result = result;
+  }
+
+  good(body: string, id: number): boolean {
+    if (body === this.#texts[id]) return true;
+    if (!isDeepStrictEqual(jsonIn(body), reply(id, this.result))) return false;
+    this.#texts[id] = body;
+    return true;
+  }
+
+  flaw(): undefined {}
+}
+
+/** For each connection answers of its own: it has an actor of its own. */
+export const apart = (answers: () => Answers): Answers => {
+  const own: Answers[] = [];
+  return {
+    good: (body, id) => (own[id] ??= answers()).good(body, id),
+    flaw: () => own.map((one) => one?.flaw()).find((flaw) => flaw !== undefined),
+  };
+};
+
+const reply = (id: number, result: unknown): object => ({ jsonrpc: "2.0", id, result });
+
+/** A body's message: as it is, or the last event of a stream. */
+export const jsonIn = (body: string): unknown => {
+  const events = body.startsWith("{") ? [] : body.split(/\r?\n/).filter((text) => text.startsWith("data:") && text.length > 6);
+  try {
+    return JSON.parse(events.at(-1)?.slice("data:".length) ?? body);
+  } catch {
+    return undefined;
+  }
+};

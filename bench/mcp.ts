@@ -1,0 +1,87 @@
+// What clients send and servers say, in both eras.
+import type { Answers } from "./answers.ts";
+import { Counted } from "./answers.ts";
+import type { Started } from "./child.ts";
+import { post, type Shot } from "./load.ts";
+
+export const MODERN = {
+  "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+  "io.modelcontextprotocol/clientCapabilities": {},
+  "io.modelcontextprotocol/clientInfo": { name: "bench", version: "1" },
+};
+
+export const INITIALIZE = {
+  jsonrpc: "2.0",
+  id: 0,
+  method: "initialize",
+  params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "bench", version: "1" } },
+};
+export const INITIALIZED = { jsonrpc: "2.0", method: "notifications/initialized" };
+
+export type Headers = Readonly<Record<string, string>>;
+
+export const portOf = ({ ready: { http, port } }: Started): number => Number(typeof http === "string" ? new URL(http).port : port);
+
+/** Opens a legacy session and returns its headers. */
+export const openSession = async (port: number): Promise<Headers> => {
+  const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
+  const url = `http://127.0.0.1:${port}/mcp`;
+  const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(INITIALIZE) });
+  const text = await response.text();
+  const session = response.headers.get("mcp-session-id");
+  if (session === null) throw new Error(`No session was opened: ${text}`);
+  const told = { "mcp-session-id": session, "mcp-protocol-version": "2025-11-25" };
+  await fetch(url, { method: "POST", headers: { ...headers, ...told }, body: JSON.stringify(INITIALIZED) }).then((ended) => ended.text());
+  return told;
+};
+
+export const openSessions = (port: number, count: number): Promise<readonly Headers[]> =>
+  Promise.all(Array.from({ length: count }, () => openSession(port)));
+
+/** A request in a legacy session; with several, each connection has its own. */
+export const legacy = (server: Started, sessions: readonly Headers[], answers: Answers, method: string, params: object = {}): Shot => {
+  const port = portOf(server);
+  return {
+    port,
+    pid: server.child.pid,
+    answers,
+    text: (id) => post(port, "/mcp", JSON.stringify({ jsonrpc: "2.0", id, method, params }), sessions[id % sessions.length]),
+  };
+};
+
+/** A request of 2026-07-28. */
+export const modern = (
+  server: Started,
+  answers: Answers,
+  method: string,
+  params: { readonly name?: string; readonly arguments?: object } = {},
+): Shot => {
+  const port = portOf(server);
+  const headers = {
+    "mcp-protocol-version": "2026-07-28",
+    "mcp-method": method,
+    ...(params.name === undefined ? {} : { "mcp-name": params.name }),
+  };
+  return {
+    port,
+    pid: server.child.pid,
+    answers,
+    text: (id) => post(port, "/mcp", JSON.stringify({ jsonrpc: "2.0", id, method, params: { ...params, _meta: MODERN } }), headers),
+  };
+};
+
+export const ADD = { name: "add", arguments: {} };
+
+const said = (count: number) => ({ content: [{ type: "text", text: String(count) }] });
+
+/** What a counter says to `add` in a session. */
+export const counted = (): Answers => new Counted(said);
+
+/** What examples/counter says to it in 2026-07-28. */
+export const countedModern = (): Answers =>
+  new Counted((count) => ({
+    resultType: "complete",
+    ...said(count),
+    structuredContent: count,
+    _meta: { "io.modelcontextprotocol/serverInfo": { name: "counter", version: "0.1.0" } },
+  }));

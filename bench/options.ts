@@ -1,0 +1,47 @@
+/** What a run was asked for. */
+export interface Options {
+  readonly names: readonly string[];
+  /** Fewer and shorter rounds; what takes long is left out. */
+  readonly quick: boolean;
+  /** A file whose rows of what ran are replaced. */
+  readonly json?: string;
+  /** Each figure beside the committed baseline's. */
+  readonly compare: boolean;
+  readonly help: boolean;
+}
+
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+}
+
+/** `known` in the order in which they run; whoever names none wants all. Throws a UsageError that lists what there is. */
+export const parseOptions = (args: readonly string[], known: readonly string[]): Options => {
+  const wanted = new Set<string>();
+  let [quick, compare, help] = [false, false, false];
+  let json: string | undefined;
+  const left = args.values();
+  for (const arg of left) {
+    if (arg === "--quick") quick = true;
+    else if (arg === "--compare") compare = true;
+    else if (arg === "--help") help = true;
+    else if (arg === "--json") {
+      const file: string | undefined = left.next().value;
+      if (file === undefined || file.startsWith("--")) throw new UsageError(`--json needs the name of a file.\n\n${usage(known)}`);
+      json = file;
+    } else if (known.includes(arg)) wanted.add(arg);
+    else throw new UsageError(`There is no ${arg.startsWith("-") ? "option" : "bench"} ${arg}.\n\n${usage(known)}`);
+  }
+  const names = wanted.size === 0 ? known : known.filter((name) => wanted.has(name));
+  return { names, quick, compare, help, ...(json === undefined ? {} : { json }) };
+};
+
+export const usage = (known: readonly string[]): string =>
+  [
+    "npm run bench [-- NAME… OPTION…]",
+    "",
+    "  --quick      fewer and shorter rounds, two minutes for all; what takes long is left out unless it is named",
+    "  --json FILE  keep the rows of what ran in FILE, beside those of others that are in it",
+    "  --compare    show each figure beside bench/baseline.json, and by how many per cent it changed",
+    "",
+    `Names: ${known.join(", ")}`,
+  ].join("\n");

@@ -1,0 +1,84 @@
+import { median } from "./statistics.ts";
+
+export interface Row {
+  readonly what: string;
+  /** One figure a round. */
+  readonly measured: readonly number[];
+  /** `×`: times something else of the same round. `/s`: a second. */
+  readonly unit: "µs" | "ms" | "bytes" | "×" | "/s";
+  /** The most the median may be. */
+  readonly target?: number;
+  /** The least the median may be. */
+  readonly least?: number;
+  /** Held against the limit is the best round, not the median: what is measured is a tail, and a busy machine has one of its own. */
+  readonly best?: boolean;
+  /** What a specification has for it. */
+  readonly spec?: string;
+  /** Of the server, for each request. */
+  readonly cpuUs?: number | undefined;
+}
+
+/** A row as it is printed and kept. */
+export interface Summary {
+  readonly unit: Row["unit"];
+  readonly min: number;
+  readonly median: number;
+  readonly max: number;
+  /** `≤ 35` or `≥ 0.9`; absent: only to be read. */
+  readonly limit?: string;
+  readonly ok?: boolean;
+  readonly spec?: string;
+  readonly cpuUs?: number;
+}
+
+export const summarize = ({ measured, unit, target, least, best = false, spec, cpuUs }: Row): Summary => {
+  const [min, middle, max] = [Math.min(...measured), median(measured), Math.max(...measured)];
+  const low = best ? min : middle;
+  const high = best ? max : middle;
+  return {
+    unit,
+    min,
+    median: middle,
+    max,
+    ...(target === undefined ? {} : { limit: `≤ ${target}`, ok: low <= target }),
+    ...(least === undefined ? {} : { limit: `≥ ${least}`, ok: high >= least }),
+    ...(spec === undefined || spec === "none" ? {} : { spec }),
+    ...(cpuUs === undefined ? {} : { cpuUs }),
+  };
+};
+
+const WIDTH = 84;
+const COLUMN = 10;
+
+/** Three digits that count; whole from a hundred on. */
+export const figure = (value: number): string => {
+  const size = Math.abs(value);
+  if (size >= 100) return Math.round(value).toLocaleString("en");
+  return value.toFixed(size >= 10 ? 1 : size >= 1 ? 2 : 3);
+};
+
+export const heading = (name: string, compared: boolean): string =>
+  columns(`# ${name}`, ["median", "min", "max", "limit", "CPU µs", ...(compared ? ["baseline", "change"] : [])], "");
+
+/** A line of the table. `was`: what the baseline has for it, and its change in per cent; null: nothing. */
+export const line = (what: string, summary: Summary, was?: Summary | null): string => {
+  const { unit, min, median: middle, max, limit = "", ok, spec, cpuUs } = summary;
+  const compared = was === undefined ? [] : was === null ? ["none", ""] : [figure(was.median), change(was.median, middle)];
+  const verdict = ok === undefined ? "" : ok ? "ok" : "OVER";
+  const said = spec === undefined ? verdict : `${verdict} (spec ${spec})`;
+  return columns(
+    `${what}, ${unit}`,
+    [figure(middle), figure(min), figure(max), limit, cpuUs === undefined ? "" : figure(cpuUs), ...compared],
+    said,
+  );
+};
+
+/** In per cent, with its sign. */
+export const change = (from: number, to: number): string => {
+  if (from === 0) return to === 0 ? "0 %" : "";
+  const per = (to / from - 1) * 100;
+  return `${per > 0 ? "+" : ""}${per.toFixed(1)} %`;
+};
+
+const columns = (what: string, figures: readonly string[], end: string): string =>
+  [what.padEnd(WIDTH), ...figures.map((text) => text.padStart(COLUMN)), ` ${end}`].join(" ").trimEnd();

@@ -1,0 +1,161 @@
+// What the bench does with figures, answers and options. What it measures is no test.
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { apart, Counted, jsonIn, Same } from "../bench/answers.ts";
+import { merged, readFigures, writeFigures } from "../bench/figures.ts";
+import { Responses } from "../bench/load.ts";
+import { parseOptions, UsageError } from "../bench/options.ts";
+import { change, figure, heading, line, summarize } from "../bench/row.ts";
+import { beyond, median, quantile, times } from "../bench/statistics.ts";
+
+const KNOWN = ["one", "two", "three"];
+
+describe("the bench's options", () => {
+  test("no name is all of them, names are taken in the order in which they run", () => {
+    assert.deepEqual(parseOptions([], KNOWN), { names: KNOWN, quick: false, compare: false, help: false });
+    assert.deepEqual(parseOptions(["three", "--quick", "one", "--json", "out.json", "--compare"], KNOWN), {
+      names: ["one", "three"],
+      quick: true,
+      compare: true,
+      help: false,
+      json: "out.json",
+    });
+  });
+
+  test("what there is not is refused, and what there is listed", () => {
+    for (const args of [["four"], ["--fast"], ["--json"], ["--json", "--quick"]])
+      assert.throws(
+        () => parseOptions(args, KNOWN),
+        (error) => error instanceof UsageError && /Names: one, two, three/.test(error.message),
+      );
+  });
+});
+
+describe("the bench's statistics", () => {
+  test("median and quantiles do not mind the order", () => {
+    assert.equal(median([3, 1, 2]), 2);
+    assert.equal(median([4, 1, 3, 2]), 3);
+    assert.equal(quantile([5, 4, 3, 2, 1], 0.99), 5);
+    assert.equal(quantile([5, 4, 3, 2, 1], 0), 1);
+    assert.ok(Number.isNaN(median([])));
+  });
+
+  test("ratios and differences are of the same round", () => {
+    assert.deepEqual(times([2, 9], [1, 3]), [2, 3]);
+    assert.deepEqual(beyond([2, 9], [1, 3]), [1, 6]);
+  });
+});
+
+describe("the bench's table", () => {
+  test("a median is held against the most and the least it may be, a tail's best round against its most", () => {
+    const row = { what: "it", measured: [3, 1, 2], unit: "µs" } as const;
+    assert.deepEqual(summarize(row), { unit: "µs", min: 1, median: 2, max: 3 });
+    assert.deepEqual(summarize({ ...row, target: 2, spec: "1 ms" }), {
+      unit: "µs",
+      min: 1,
+      median: 2,
+      max: 3,
+      limit: "≤ 2",
+      ok: true,
+      spec: "1 ms",
+    });
+    assert.equal(summarize({ ...row, target: 1.9 }).ok, false);
+    assert.equal(summarize({ ...row, target: 1, best: true }).ok, true);
+    assert.equal(summarize({ ...row, least: 2 }).ok, true);
+    assert.equal(summarize({ ...row, least: 2.1 }).ok, false);
+    assert.equal(summarize({ ...row, least: 3, best: true }).ok, true);
+  });
+
+  test("figures have three digits that count", () => {
+    assert.deepEqual([0.0456, 1.234, 12.34, 123.4, 49_234.5, 0].map(figure), ["0.046", "1.23", "12.3", "123", "49,235", "0.000"]);
+  });
+
+  test("columns are aligned, with a baseline too", () => {
+    const summary = summarize({ what: "it", measured: [2], unit: "µs", target: 1, cpuUs: 15.5 });
+    for (const was of [undefined, null, { ...summary, median: 1 }]) {
+      const [head, text] = [heading("a bench", was !== undefined), line("it", summary, was)];
+      assert.equal(head.indexOf("CPU µs") + "CPU µs".length, text.indexOf("15.5") + "15.5".length);
+      assert.match(text, /^it, µs .*2\.00.*≤ 1.*15\.5.*OVER$/);
+    }
+    assert.match(line("it", summary, { ...summary, median: 1 }), /1\.00 +\+100\.0 % +OVER$/);
+    assert.match(line("it", summary, null), / none +OVER$/);
+  });
+
+  test("a change is in per cent of what was", () => {
+    assert.deepEqual([change(2, 1), change(1, 1), change(0, 0), change(0, 1)], ["-50.0 %", "0.0 %", "0 %", ""]);
+  });
+});
+
+test("what ran replaces its rows in a file of figures, and leaves others'", (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "bench-test-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, "figures.json");
+  const summary = (value: number) => summarize({ what: "", measured: [value], unit: "×", least: 1 });
+  assert.deepEqual(readFigures(file), {});
+  writeFigures(file, { one: { gone: summary(1) }, two: { stays: summary(2) } });
+  writeFigures(file, merged(readFigures(file), { one: { comes: summary(3.00001) } }));
+  assert.deepEqual(readFigures(file), { one: { comes: summary(3) }, two: { stays: summary(2) } });
+});
+
+describe("the bench's answers", () => {
+  const said = (count: number) => ({ content: [{ type: "text", text: String(count) }] });
+  const body = (id: number, result: unknown): string => JSON.stringify({ jsonrpc: "2.0", id, result });
+
+  test("are compared by value, in whatever order and dress they come", () => {
+    const answers = new Counted(said);
+    assert.ok(answers.good(body(1, said(1)), 1));
+    assert.ok(answers.good(`event: message\ndata: ${body(2, said(2))}\n\n`, 2));
+    assert.ok(answers.good(JSON.stringify({ result: said(3), id: 1, jsonrpc: "2.0" }), 1));
+    assert.equal(answers.good(body(2, said(4)), 1), false);
+    assert.equal(answers.good(body(1, { ...said(4), isError: true }), 1), false);
+    assert.equal(answers.good(body(1, { content: [{ type: "text", text: "4 and more" }] }), 1), false);
+    assert.equal(answers.good('{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"no"}}', 1), false);
+    assert.equal(answers.good("", 1), false);
+    assert.equal(answers.flaw(), undefined);
+  });
+
+  test("of a counter are each count once", () => {
+    const counts = (...all: readonly number[]): string | undefined => {
+      const answers = new Counted(said);
+      for (const count of all) assert.ok(answers.good(body(1, said(count)), 1));
+      return answers.flaw();
+    };
+    assert.equal(counts(7, 9, 8), undefined);
+    assert.match(counts(7, 9) ?? "", /2 replies had counts from 7 to 9/);
+    assert.match(counts(1, 2, 2) ?? "", /one was lost or came twice/);
+    assert.equal(counts(), undefined);
+  });
+
+  test("of connections with actors of their own are counted apart", () => {
+    const answers = apart(() => new Counted(said));
+    for (const id of [0, 5]) assert.ok(answers.good(body(id, said(1)), id));
+    assert.equal(answers.flaw(), undefined);
+  });
+
+  test("that are all the same differ in their id only", () => {
+    const answers = new Same({ tools: [] });
+    assert.ok(answers.good(body(1, { tools: [] }), 1));
+    assert.ok(answers.good(body(1, { tools: [] }), 1));
+    assert.equal(answers.good(body(1, { tools: [] }), 2), false);
+    assert.equal(answers.good(body(1, { tools: [1] }), 1), false);
+  });
+
+  test("are read with a length and in chunks, however they arrive", () => {
+    const responses = new Responses();
+    const lengthy = 'HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n{"a":1}';
+    const chunked = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n{"b\r\n4\r\n":2}\r\n0\r\n\r\n';
+    for (const [text, wanted] of [
+      [lengthy, { a: 1 }],
+      [lengthy.replace("1}", "3}"), { a: 3 }],
+      [chunked, { b: 2 }],
+      [lengthy, { a: 1 }],
+    ] as const)
+      for (const at of [1, 30, text.length - 1]) {
+        assert.equal(responses.add(text.slice(0, at)), undefined);
+        assert.deepEqual(jsonIn(responses.add(text.slice(at)) ?? ""), wanted);
+      }
+  });
+});

@@ -1,7 +1,6 @@
 import type { Bag, Caller, Channel, Connection, Json } from "../contract/index.ts";
-import type { Aside } from "./aside.ts";
 import type { Core } from "./core.ts";
-import { Fault, faultOf, inLog } from "./errors.ts";
+import { Fault, inLog } from "./errors.ts";
 import {
   classify,
   decode,
@@ -13,14 +12,15 @@ import {
   type RequestId,
 } from "./json-rpc.ts";
 import { initializeMembers, newSession } from "./legacy/initialize.ts";
-import { answeredText, type LegacyAside, noticed, performLegacy } from "./legacy/perform.ts";
+import { type Answered, answeredText, type LegacyAside, noticed, performLegacy } from "./legacy/perform.ts";
 import { Session } from "./legacy/session.ts";
 import { EVERYTHING, offeredTo } from "./offered.ts";
 import { batchesIn } from "./profile.ts";
 import { isModernParams } from "./modern/envelope.ts";
 import { listen, type Listen } from "./modern/listen.ts";
 import { openRequest, performModern } from "./modern/perform.ts";
-import { legacyReply, wholeText } from "./reply.ts";
+import { legacyReply, type ReplyText, wholeText } from "./reply.ts";
+import { requestFault } from "./request-fault.ts";
 import { type Era, MODERN_REVISIONS } from "./revision.ts";
 import { InFlight, Running } from "./running.ts";
 import { Work } from "./work.ts";
@@ -43,6 +43,7 @@ class Open extends Running {
 export class StreamConnection implements Connection {
   readonly #core: Core;
   readonly #channel: Channel;
+  readonly #aside: LegacyAside;
   readonly #caller: Caller;
   readonly #work = new Work();
   readonly #open = new InFlight<Open>();
@@ -53,6 +54,7 @@ export class StreamConnection implements Connection {
   constructor(core: Core, channel: Channel, caller: Caller) {
     this.#core = core;
     this.#channel = channel;
+    this.#aside = new Ahead(channel);
     this.#caller = caller;
     channel.gone.addEventListener("abort", this.#abandon, { once: true });
     core.connections.add(this.#abandon);
@@ -64,7 +66,7 @@ export class StreamConnection implements Connection {
     if (incoming.kind === "batch") return this.#batch(incoming.items, caller);
     // What is known at once is sent at once: nothing that came later can overtake it.
     const reply = this.#one(incoming, caller);
-    if (reply instanceof Promise) this.#run(async () => this.#send(await reply));
+    if (reply instanceof Promise) this.#run(() => reply.then((text) => this.#send(text)));
     else this.#send(reply);
   }
 
@@ -96,7 +98,7 @@ export class StreamConnection implements Connection {
 
   #run(job: () => Promise<void>): void {
     const failed = (error: unknown): void => this.#core.settings.log("error", { event: "connection-failed", ...inLog(error) });
-    Promise.resolve(this.#work.during(() => this.#core.work.during(job))).catch(failed);
+    void this.#work.during(() => this.#core.work.during(() => job().catch(failed)));
   }
 
   #send(text: string | undefined): void {
@@ -185,29 +187,21 @@ export class StreamConnection implements Connection {
       const members = initializeMembers(this.#core, session.revision, found instanceof Promise ? EVERYTHING : found);
       return wholeText(legacyReply(request.id, { members }));
     } catch (error) {
-      return this.#fault(request.id, faultOf(error), "legacy");
+      return this.#fault(request.id, requestFault(this.#core, request.method, error), "legacy");
     }
   }
 
-  async #legacy(session: Session, request: Request, caller: Caller): Promise<string | undefined> {
-    const send = (message: Bag): void => this.#channel.send(JSON.stringify(message));
-    const aside: LegacyAside = { tell: (method, params) => this.#tell(method, params), ask: send };
-    const answered = await performLegacy(this.#core, session, request, {
-      caller,
-      aside,
-      idempotencyKey: undefined,
-      ordered: true,
-    });
-    if (answered === undefined) return undefined;
-    const text = answeredText(this.#core, request, answered);
-    return typeof text === "string" ? text : wholeText(text);
+  #legacy(session: Session, request: Request, caller: Caller): Promise<string | undefined> | string | undefined {
+    const text = (answered: Answered): string | undefined => {
+      if (answered === undefined) return undefined;
+      const made = answeredText(this.#core, request, answered);
+      return typeof made === "string" ? made : wholeText(made);
+    };
+    const answered = performLegacy(this.#core, session, request, { caller, aside: this.#aside, idempotencyKey: undefined, ordered: true });
+    return answered instanceof Promise ? answered.then(text) : text(answered);
   }
 
-  #tell(method: string, params: Bag): void {
-    if (this.#channel.ready) this.#channel.send(notificationText(method, params));
-  }
-
-  async #enveloped(request: Request, caller: Caller): Promise<string | undefined> {
+  #enveloped(request: Request, caller: Caller): Promise<string | undefined> | string | undefined {
     const { id } = request;
     const { inFlight } = this.#core.settings.limits;
     if (this.#open.get(id) !== undefined)
@@ -216,27 +210,35 @@ export class StreamConnection implements Connection {
       return this.#fault(id, new Fault("BUSY", "Too many requests of this connection run at once."), "modern");
     const open = new Open(id, request.method === "subscriptions/listen");
     this.#open.add(open);
-    try {
-      if (open.listens) {
-        await this.#listen(request, caller, open);
-        return undefined;
-      }
-      const aside: Aside = { tell: (method, params) => this.#tell(method, params) };
-      const reply = await performModern(this.#core, request, {
-        caller,
-        source: this.#core.settings.source,
-        aside,
-        signal: open,
-      });
-      if (request.method !== "server/discover") this.#modern = true;
-      // C8: on one stream the notification comes before the reply of the call that caused it.
-      for (const { listen: listening } of this.#open.all()) if (listening?.audience.pending === true) await listening.audience.settle();
+    const failed = (error: unknown): string => {
+      this.#open.delete(open);
+      return this.#fault(id, requestFault(this.#core, request.method, error), "modern");
+    };
+    const ended = (reply: ReplyText | undefined): string | undefined => {
+      this.#open.delete(open);
       return reply === undefined || open.aborted ? undefined : wholeText(reply);
+    };
+    const told = (reply: ReplyText | undefined): Promise<string | undefined> | string | undefined => {
+      if (request.method !== "server/discover") this.#modern = true;
+      return this.#unsettled ? this.#settle().then(() => ended(reply)) : ended(reply);
+    };
+    try {
+      if (open.listens) return this.#listen(request, caller, open).then(() => undefined, failed);
+      const { source } = this.#core.settings;
+      const reply = performModern(this.#core, request, { caller, source, aside: this.#aside, signal: open });
+      return reply instanceof Promise ? reply.then(told).catch(failed) : told(reply);
     } catch (error) {
-      return this.#fault(id, faultOf(error), "modern");
-    } finally {
-      if (open.listen === undefined) this.#open.delete(open);
+      return failed(error);
     }
+  }
+
+  get #unsettled(): boolean {
+    return this.#open.some(({ listen: listening }) => listening?.audience.pending === true);
+  }
+
+  // C8: on one stream the notification comes before the reply of the call that caused it.
+  async #settle(): Promise<void> {
+    for (const { listen: listening } of this.#open.all()) if (listening?.audience.pending === true) await listening.audience.settle();
   }
 
   async #listen(request: Request, caller: Caller, open: Open): Promise<void> {
@@ -254,5 +256,22 @@ export class StreamConnection implements Connection {
     this.#modern = true;
     open.listen = made;
     if (open.aborted || this.#closed) made.cancel();
+  }
+}
+
+/** What precedes a reply on the one stream there is. */
+class Ahead implements LegacyAside {
+  readonly #channel: Channel;
+
+  constructor(channel: Channel) {
+    this.#channel = channel;
+  }
+
+  tell(method: string, params: Bag): void {
+    if (this.#channel.ready) this.#channel.send(notificationText(method, params));
+  }
+
+  ask(message: Bag): void {
+    this.#channel.send(JSON.stringify(message));
   }
 }

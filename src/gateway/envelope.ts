@@ -26,11 +26,12 @@ const TRACE_KEYS = ["traceparent", "tracestate", "baggage"] as const;
 /** W3C trace context of a request, bounded. */
 export function traceOf(meta: Bag | undefined): Bag | undefined {
   if (meta === undefined) return undefined;
-  const found = TRACE_KEYS.flatMap((key) => {
+  let found: Record<string, string> | undefined;
+  for (const key of TRACE_KEYS) {
     const value = textIn(meta, key, 8_192);
-    return value === undefined ? [] : [[key, value] as const];
-  });
-  return found.length === 0 ? undefined : Object.fromEntries(found);
+    if (value !== undefined) (found ??= {})[key] = value;
+  }
+  return found;
 }
 
 /** What a client declared it can be asked, as `can` names it. */

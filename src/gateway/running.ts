@@ -38,6 +38,10 @@ export class InFlight<R extends { readonly id: RequestId } = Running> {
     if (last !== undefined && at < this.#running.length) this.#running[at] = last;
   }
 
+  some(is: (one: R) => boolean): boolean {
+    return this.#running.some(is);
+  }
+
   /** As they are now: what ends meanwhile changes nothing in it. */
   all(): readonly R[] {
     return [...this.#running];

@@ -50,9 +50,8 @@ const LINGER_BYTES = 16 * 1_048_576;
  */
 export function refuseUpload(request: BodyRequest, response: ServerResponse, answer: Answer, lingerMs: number, clock: Clock): void {
   const body = typeof answer.body === "string" ? answer.body : "";
-  const head = ["content-type", JSON_TYPE, "content-length", String(Buffer.byteLength(body)), "connection", "close"];
-  for (const name in answer.headers) head.push(name, answer.headers[name] ?? "");
-  response.writeHead(answer.status, head);
+  const headers = { "content-type": JSON_TYPE, "content-length": Buffer.byteLength(body), ...answer.headers, connection: "close" };
+  response.writeHead(answer.status, headers);
   response.write(body);
   let thrownAway = 0;
   let over = false;

@@ -11,7 +11,7 @@ import { allowOrigin, preflight } from "./http-cors.ts";
 import { Expiry, type Framing, HttpExchange } from "./http-exchange.ts";
 import type { HttpGuard } from "./http-guard.ts";
 import { pathOf, refuseHead } from "./http-head.ts";
-import { HeaderList } from "./http-headers.ts";
+import { type HeaderList, headersOf } from "./http-headers.ts";
 import { accepts, acceptsReply, isJson, packedAs, refusePacked } from "./http-media.ts";
 import type { HttpLimits } from "./http-options.ts";
 import type { Route, Routes } from "./http-routes.ts";
@@ -60,6 +60,8 @@ interface Arrival {
 export class HttpFace {
   readonly #options: FaceOptions;
   readonly #busy = new WeakSet<Socket>();
+  /** What comes on these is not looked at: a head on them could be read two ways. */
+  readonly #shut = new Set<Socket>();
   readonly #door: StreamDoor;
   /** Of the streams whose tokens expire: the undo of that. */
   readonly #expiries = new Map<OpenStream, () => void>();
@@ -89,7 +91,7 @@ export class HttpFace {
 
   /** An answer is on its way on this connection, or soon will be. */
   busy(socket: Socket): boolean {
-    return this.#busy.has(socket);
+    return this.#busy.has(socket) || this.#shut.has(socket);
   }
 
   /** Answers 503 from now on; settles when nothing runs any more. */
@@ -102,7 +104,8 @@ export class HttpFace {
   }
 
   handle(request: BodyRequest, response: ServerResponse, expects = false): void {
-    const headers = new HeaderList(request.rawHeaders);
+    if (this.#shut.size > 0 && this.#shut.has(request.socket)) return request.throwAway();
+    const headers = headersOf(request);
     const url = request.url ?? "";
     const path = pathOf(url);
     const { guard, limits, cors } = this.#options;
@@ -110,7 +113,7 @@ export class HttpFace {
     if (cors) response.setHeader("vary", "Origin");
     if (guard.cors(origin)) allowOrigin(response, origin);
     const wrong = refuseHead({ guard, headers: limits.headers }, headers, url);
-    if (wrong !== undefined) return this.#refuse(request, response, wrong);
+    if (wrong !== undefined) return this.#shutOut(request, response, wrong);
     const route = this.#options.routes.find(path);
     if (route === undefined)
       return this.#refuse(request, response, refusal("PATH", `There is nothing at this path: MCP is at ${this.#options.path}.`));
@@ -308,11 +311,20 @@ export class HttpFace {
     return stream;
   }
 
+  /** Somebody between may have taken such a head for another request than we do, and so what follows it. */
+  #shutOut(request: BodyRequest, response: ServerResponse, answer: Answer): void {
+    const { socket } = request;
+    this.#shut.add(socket);
+    socket.once("close", () => this.#shut.delete(socket));
+    this.#refuse(request, response, { ...answer, headers: { ...answer.headers, connection: "close" } });
+  }
+
   #refuse(request: BodyRequest, response: ServerResponse, answer: Answer): void {
     if (response.destroyed) return;
     const length = request.headers["content-length"];
     const uploads =
-      request.headers["transfer-encoding"] !== undefined || (length !== undefined && Number(length) > this.#options.limits.bodyBytes);
+      request.headers["transfer-encoding"] !== undefined ||
+      (length !== undefined && (answer.headers?.["connection"] === "close" || Number(length) > this.#options.limits.bodyBytes));
     request.throwAway();
     if (uploads && answer.body !== undefined) refuseUpload(request, response, answer, LINGER_MS, this.#options.clock);
     else writeAnswer(response, answer);

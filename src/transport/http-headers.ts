@@ -1,3 +1,5 @@
+import type { IncomingMessage } from "node:http";
+
 /** Headers that decide something here: whoever sends one twice wants two readers to see two requests. */
 const ONCE = new Set([
   "authorization",
@@ -10,29 +12,17 @@ const ONCE = new Set([
   "transfer-encoding",
 ]);
 
-interface Known {
-  readonly name: string;
-  readonly once: boolean;
-}
+/** By lower-case names. */
+type HeaderMap = Readonly<Record<string, string | string[] | undefined>>;
 
-// Clients spell a name the same way each time: remembering it saves lower-casing per request. Bounded, since names come from outside.
-const KNOWN_MAX = 512;
-const known = new Map<string, Known>();
-
-function know(raw: string): Known {
-  const found = known.get(raw);
-  if (found !== undefined) return found;
-  const name = raw.toLowerCase();
-  const made = { name, once: ONCE.has(name) || name.startsWith("mcp-") };
-  if (known.size < KNOWN_MAX && raw.length <= 64) known.set(raw, made);
-  return made;
-}
-
-/** A request's headers as they came, looked up without building a map of them. */
+/** A request's headers, looked up in the map that node:http has made of them before anybody sees the request: a second one would be a second pass. */
 export class HeaderList {
+  readonly #map: HeaderMap;
   readonly #raw: readonly string[];
 
-  constructor(raw: readonly string[]) {
+  /** `raw`: names and values as they came, by which what was sent twice is found. */
+  constructor(map: HeaderMap, raw: readonly string[]) {
+    this.#map = map;
     this.#raw = raw;
   }
 
@@ -42,28 +32,28 @@ export class HeaderList {
 
   /** By its lower-case name; several of a kind that may be repeated are joined by commas. */
   get(name: string): string | undefined {
-    const raw = this.#raw;
-    let value: string | undefined;
-    for (let index = 0; index < raw.length; index += 2) {
-      const key = raw[index];
-      if (key === undefined || key.length !== name.length || (key !== name && know(key).name !== name)) continue;
-      const text = raw[index + 1] ?? "";
-      value = value === undefined ? text : `${value}, ${text}`;
-    }
-    return value;
+    const value = this.#map[name];
+    if (typeof value === "string") return value;
+    return Array.isArray(value) ? value.join(", ") : undefined;
   }
 
   /** The lower-case name of a header that was sent twice and may not be. */
   duplicated(): string | undefined {
-    const raw = this.#raw;
-    for (let index = 0; index < raw.length; index += 2) {
-      const one = know(raw[index] ?? "");
-      if (!one.once) continue;
-      for (let later = index + 2; later < raw.length; later += 2) {
-        const other = raw[later];
-        if (other !== undefined && other.length === one.name.length && know(other).name === one.name) return one.name;
-      }
+    // Where each has a place of its own in the map, none was sent twice.
+    let names = 0;
+    for (const _name in this.#map) names += 1;
+    return names === this.count ? undefined : this.#repeated();
+  }
+
+  #repeated(): string | undefined {
+    const seen = new Set<string>();
+    for (let index = 0; index < this.#raw.length; index += 2) {
+      const name = (this.#raw[index] ?? "").toLowerCase();
+      if (seen.has(name) && (ONCE.has(name) || name.startsWith("mcp-"))) return name;
+      seen.add(name);
     }
     return undefined;
   }
 }
+
+export const headersOf = ({ headers, rawHeaders }: IncomingMessage): HeaderList => new HeaderList(headers, rawHeaders);

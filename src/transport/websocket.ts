@@ -9,7 +9,7 @@ import { type Authenticator, type ChallengeContext, refuseToken, type Verified }
 import { lastAnswer } from "./http-answer.ts";
 import type { HttpGuard } from "./http-guard.ts";
 import { pathOf, refuseHead } from "./http-head.ts";
-import { HeaderList } from "./http-headers.ts";
+import { headersOf } from "./http-headers.ts";
 import type { HttpLimits } from "./http-options.ts";
 import { checkPath } from "./http-routes.ts";
 import type { OpenStreams } from "./open-streams.ts";
@@ -86,7 +86,7 @@ export class WebSocketDoor {
       this.#empty();
     });
     const { guard, limits, auth, resource } = this.#options;
-    const headers = new HeaderList(request.rawHeaders);
+    const headers = headersOf(request);
     const wrong = refuseHead({ guard, headers: limits.headers }, headers, request.url ?? "");
     if (wrong !== undefined) return this.#refuse(socket, wrong);
     if (headers.get("sec-websocket-version") !== "13") {

@@ -4,7 +4,7 @@ import { type Call, isList, type Members } from "../call.ts";
 import { toolError } from "../content.ts";
 import type { Core } from "../core.ts";
 import { callKey, metaOf, traceOf } from "../envelope.ts";
-import { Fault, faultOf, inLog } from "../errors.ts";
+import { Fault } from "../errors.ts";
 import { textIn } from "../json.ts";
 import { errorText, type Notification, type Request } from "../json-rpc.ts";
 import { cannotAsk } from "../methods/cannot-ask.ts";
@@ -14,6 +14,7 @@ import { offeredTo } from "../offered.ts";
 import { legacyReply, type ReplyText } from "../reply.ts";
 import { discoverMembers } from "../modern/discover.ts";
 import { serverMeta } from "../modern/server-meta.ts";
+import { requestFault } from "../request-fault.ts";
 import { Running } from "../running.ts";
 import { subscribable } from "../subscribable.ts";
 import type { Lists } from "../../source/index.ts";
@@ -41,19 +42,23 @@ export type Answered = ReplyText | { readonly error: Fault } | undefined;
 export function performLegacy(core: Core, session: Session, request: Request, asking: Asking): Answered | Promise<Answered> {
   const running = begin(core, session, request);
   if (running instanceof Fault) return { error: running };
-  const ended = (members: Members): Answered => {
-    session.running.delete(running);
-    return running.aborted ? undefined : legacyReply(request.id, members);
-  };
   const failed = (error: unknown): Answered => {
     session.running.delete(running);
     if (running.aborted) return undefined;
     if (core.unfinished.over) running.abort();
-    return { error: told(core, request, error) };
+    return { error: requestFault(core, request.method, error) };
+  };
+  const ended = (members: Members): Answered => {
+    session.running.delete(running);
+    if (running.aborted) return undefined;
+    try {
+      return legacyReply(request.id, members);
+    } catch (error) {
+      return failed(error);
+    }
   };
   try {
     const members = resultOf(core, session, request, asking, running);
-    if (!(members instanceof Promise) && session.told?.pending !== true) return ended(members);
     const inOrder = asking.ordered ? settled(session, members) : members;
     return inOrder instanceof Promise ? core.unfinished.within(inOrder).then(ended, failed) : ended(inOrder);
   } catch (error) {
@@ -62,16 +67,9 @@ export function performLegacy(core: Core, session: Session, request: Request, as
 }
 
 // C8: on one stream the notification comes before the reply of the call that caused it.
-async function settled(session: Session, result: Members | Promise<Members>): Promise<Members> {
-  const members = await result;
-  if (session.told?.pending === true) await session.told.settle();
-  return members;
-}
-
-function told(core: Core, request: Request, error: unknown): Fault {
-  const fault = faultOf(error);
-  if (fault.kind === "INTERNAL") core.settings.log("error", { event: "request-failed", method: request.method, ...inLog(error) });
-  return fault;
+function settled(session: Session, result: Members | Promise<Members>): Members | Promise<Members> {
+  if (result instanceof Promise) return result.then((members) => settled(session, members));
+  return session.told?.pending === true ? session.told.settle().then(() => result) : result;
 }
 
 function begin(core: Core, session: Session, request: Request): Running | Fault {

@@ -143,7 +143,8 @@ export class Session implements AudienceHost, StreamOwner {
   }
 
   get logLevel(): LogLevel {
-    return isLogLevel(this.row.logLevel) ? this.row.logLevel : "info";
+    const { logLevel } = this.row;
+    return logLevel !== undefined && isLogLevel(logLevel) ? logLevel : "info";
   }
 
   /** The same object while the caller's scopes are the same: sources may hang things on it. */

@@ -84,17 +84,26 @@ class Acting {
         }
       : undefined;
     const options: CallOptions = { key, answers, can, trace, signal, onProgress, onLog, onReceipt };
-    return call.source.act(call.viewer, target.ref, this.#kind.args(call, target), options).then(
-      (reply) => withReceipt(this.#encode(call, target, reply), receipt),
-      (error: unknown) => this.#kind.fail(error, target),
-    );
+    const { source, viewer } = call;
+    const args = this.#kind.args(call, target);
+    const failed = (error: unknown): Members => this.#kind.fail(error, target);
+    let reply: Reply | Promise<Reply>;
+    try {
+      reply =
+        source.actNow === undefined ? source.act(viewer, target.ref, args, options) : source.actNow(viewer, target.ref, args, options);
+    } catch (error) {
+      return failed(error);
+    }
+    const told = (one: Reply): Outcome => withReceipt(this.#encode(call, target, one), receipt);
+    return reply instanceof Promise ? reply.then(told, failed) : told(reply);
   }
 
   #encode(call: Call, target: Target, reply: Reply): Outcome {
     const kind = this.#kind;
     if ("ok" in reply) {
       const meta = metaIn(reply.ok);
-      return { members: kind.encode(call, target, reply.ok), ...(meta === undefined ? undefined : { meta }) };
+      const members = kind.encode(call, target, reply.ok);
+      return meta === undefined ? { members } : { members, meta };
     }
     if ("needs" in reply) return reply;
     if (reply.refused.code === CANNOT_ASK && eraOf(call.revision) === "modern") return cannotAsk(call, [capabilityIn(reply.refused)]);

@@ -16,7 +16,7 @@ export interface Envelope {
   readonly revision: ModernRevision;
   readonly can: readonly string[];
   /** Absent: the request wants no log messages. */
-  readonly logLevel?: LogLevel;
+  readonly logLevel: LogLevel | undefined;
   readonly meta: Bag;
 }
 
@@ -53,7 +53,7 @@ export function openEnvelope(params: Bag, supported: readonly Revision[]): Envel
   if (logLevel !== undefined && !isLogLevel(logLevel))
     throw new Fault("ENVELOPE", `_meta["${LOG_LEVEL_META}"] is a log level.`, { about: LOG_LEVEL_META });
   const can = canOf(capabilities, { elicitation: true, modes: true, samplingTools: true, extensions: true });
-  return { revision: requested, can, meta, ...(logLevel === undefined ? undefined : { logLevel }) };
+  return { revision: requested, can, meta, logLevel };
 }
 
 export function unsupported(requested: string, supported: readonly Revision[]): Fault {

@@ -112,7 +112,7 @@ function same(text: string | undefined, value: Json): boolean {
 }
 
 const ENCODED = "=?base64?";
-const SENTINEL = /^=\?base64\?(.*)\?=$/s;
+const END = "?=";
 
 /** Of a header that was sent more than once with one value, that value. */
 export function joined(text: string | undefined): string | undefined {
@@ -123,8 +123,9 @@ export function joined(text: string | undefined): string | undefined {
 
 /** A header's value: literal, or base64 of UTF-8 between `=?base64?` and `?=`. Undefined: neither. */
 function decodeValue(text: string): string | undefined {
-  const encoded = SENTINEL.exec(text)?.[1];
-  if (encoded === undefined) return /^[\t\x20-\x7e]*$/.test(text) ? text : undefined;
+  if (!text.startsWith(ENCODED) || !text.endsWith(END) || text.length < ENCODED.length + END.length)
+    return /^[\t\x20-\x7e]*$/.test(text) ? text : undefined;
+  const encoded = text.slice(ENCODED.length, -END.length);
   if (encoded.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(encoded)) return undefined;
   return textOf(fromBase64(encoded));
 }

@@ -1,10 +1,10 @@
 import { type Answer, type Bag, type CancelSignal, Cancellation, type Channel, type Exchange, type Source } from "../../contract/index.ts";
 import type { Aside } from "../aside.ts";
 import type { Core } from "../core.ts";
-import { faultOf } from "../errors.ts";
 import { faultAnswer } from "../fault-answer.ts";
 import { type Notification, notificationText, type Request } from "../json-rpc.ts";
 import { pieces, type ReplyText } from "../reply.ts";
+import { requestFault } from "../request-fault.ts";
 import { joined } from "./headers.ts";
 import { listen } from "./listen.ts";
 import { openRequest, performModern } from "./perform.ts";
@@ -12,7 +12,8 @@ import { openRequest, performModern } from "./perform.ts";
 /** One POST of 2026-07-28: a request of its own. The client closing the connection cancels it. */
 export function modernExchange(core: Core, source: Source, exchange: Exchange, request: Request): Answer | Promise<Answer> {
   const header = headersOf(core, exchange);
-  const failed = (error: unknown): Answer => faultAnswer(faultOf(error), "modern", request.id, core.settings.profile.faults);
+  const failed = (error: unknown): Answer =>
+    faultAnswer(requestFault(core, request.method, error), "modern", request.id, core.settings.profile.faults);
   try {
     if (request.method === "subscriptions/listen") return subscribe(core, source, exchange, request).catch(failed);
     const asking = { caller: exchange.caller, source, aside: new StreamAside(exchange), signal: new Waiting(exchange.gone), header };

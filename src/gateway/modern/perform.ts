@@ -4,12 +4,13 @@ import { type Call, type Members, type Outcome } from "../call.ts";
 import { cacheHints } from "../cache-hints.ts";
 import { type Core, viewerOf } from "../core.ts";
 import { callKey, traceOf } from "../envelope.ts";
-import { Fault, faultOf, inLog } from "../errors.ts";
+import { Fault } from "../errors.ts";
 import { bagIn, EMPTY } from "../json.ts";
 import type { Request } from "../json-rpc.ts";
 import { cannotAsk } from "../methods/cannot-ask.ts";
 import { checkAnswer, questionsOf, shapeQuestion } from "../questions.ts";
 import { modernReply, type ReplyText } from "../reply.ts";
+import { requestFault } from "../request-fault.ts";
 import { discoverMembers } from "./discover.ts";
 import { claimedVersion, type Envelope, openEnvelope } from "./envelope.ts";
 import { checkParamHeaders, checkStandardHeaders, checkVersionHeader } from "./headers.ts";
@@ -40,9 +41,7 @@ export function performModern(core: Core, request: Request, asking: ModernAsking
   const failed = (error: unknown): undefined => {
     if (asking.signal.aborted) return undefined;
     if (core.unfinished.over) asking.signal.abort();
-    const fault = faultOf(error);
-    if (fault.kind === "INTERNAL") core.settings.log("error", { event: "request-failed", method: request.method, ...inLog(error) });
-    throw fault;
+    throw requestFault(core, request.method, error);
   };
   try {
     core.admit();

@@ -23,13 +23,13 @@ export interface Arrival {
 
 export function arrivalOf(request: Request): Arrival {
   const url = new URL(request.url);
-  const raw = Array.from(request.headers).flat();
+  const headers = Array.from(request.headers);
   // A request that was never on a wire names its host in its URL only.
-  if (!request.headers.has("host")) raw.push("host", url.host);
+  if (!request.headers.has("host")) headers.push(["host", url.host]);
   return {
     method: request.method,
     url: url.pathname + url.search,
-    headers: new HeaderList(raw),
+    headers: new HeaderList(Object.fromEntries(headers), headers.flat()),
     gone: request.signal,
     read: (limit, late) => readStream(request, limit, late),
   };

@@ -1,8 +1,9 @@
-import { sha256Base64url, soon } from "../platform/index.ts";
+import { sha256Base64url } from "../platform/index.ts";
 import type { Channel, Json, ListName, Log, OfferRef, Source, Surface, Viewer } from "../contract/index.ts";
 import { type Entry, listed, type Lists, type Posture } from "../source/index.ts";
 import { postureFor } from "./call.ts";
 import { inLog } from "./errors.ts";
+import { type Piece, Slices } from "./slices.ts";
 
 /*
  * C8. What one client is still to be told, as flags: which lists may differ from
@@ -25,6 +26,9 @@ const EVERY: readonly (keyof Lists)[] = ["tools", "resources", "resourceTemplate
 
 // Templates have no notification of their own: MCP counts them to the resources.
 const noticeOf = (list: keyof Lists): ListName => (list === "resourceTemplates" ? "resources" : list);
+
+// So many at a time keep a round of the event loop below some milliseconds, whoever else is served meanwhile. All of a process share them.
+const telling = new Slices(128);
 
 const texts = new WeakMap<readonly Entry[], string>();
 function textOf(entries: readonly Entry[]): string {
@@ -71,7 +75,7 @@ interface Subscribed extends Subject {
 }
 
 /** One client's dirty flags and the way to it. */
-export class Audience {
+export class Audience implements Piece {
   readonly #host: AudienceHost;
   readonly #viewer: Viewer;
   #seen = NOTHING_SEEN;
@@ -247,52 +251,76 @@ export class Audience {
     this.#schedule();
   }
 
-  // All that changes in one round of the event loop is told once.
+  // All that changes in one round of the event loop is told once. Whether the client reads is looked at when its slice comes: now it
+  // would be a second walk through the memory of all who listen.
   #schedule(): void {
-    if (this.#scheduled || this.#channel === undefined || !this.pending) return;
-    if (!this.#channel.ready) return this.#waitFor(this.#channel);
+    if (this.#scheduled || this.#channel === undefined || this.#undoReady !== undefined || !this.pending) return;
     this.#scheduled = true;
-    soon(() => {
-      this.#scheduled = false;
-      if (this.#channel?.ready !== true) this.#schedule();
-      else if (this.#flushing === undefined) void this.#flush();
-    });
+    telling.add(this);
   }
 
-  #flush(): Promise<void> {
-    if (this.#channel === undefined) return Promise.resolve();
-    const told = this.#tell()
-      .catch((error: unknown) => {
-        this.#host.log("error", { event: "notify-failed", ...inLog(error) });
-      })
-      .finally(() => {
-        this.#flushing = undefined;
-        this.#schedule();
-      });
-    this.#flushing = told;
-    return told;
+  /** Its slice has come. */
+  run(): void {
+    this.#scheduled = false;
+    if (this.#channel === undefined || this.#flushing !== undefined || !this.pending) return;
+    if (this.#channel.ready) void this.#flush();
+    else this.#waitFor(this.#channel);
   }
 
-  async #tell(): Promise<void> {
-    const uris = [...(this.#dirtyUris ?? [])];
+  /** Undefined: what was dirty is told. Never throws nor rejects: one that fails ends the telling of no other. */
+  #flush(): Promise<void> | undefined {
+    if (this.#channel === undefined) return undefined;
+    const uris = this.#dirtyUris;
     this.#dirtyUris = undefined;
-    if (this.#dirtyLists) {
-      this.#dirtyLists = false;
-      const surface = await this.#surface();
-      if (this.#channel === undefined) return this.#put(uris);
-      if (surface === undefined) this.#tellStale();
-      else this.#tellLists(surface);
+    if (!this.#dirtyLists) {
+      this.#tellUris(uris);
+      return undefined;
     }
-    for (const uri of uris) if (this.has(uri)) this.#host.updated(uri);
+    this.#dirtyLists = false;
+    const surface = this.#surface();
+    if (!(surface instanceof Promise)) {
+      this.#tellAll(surface, uris);
+      return undefined;
+    }
+    this.#flushing = surface.then((found) => {
+      this.#flushing = undefined;
+      if (this.#channel === undefined) this.#put(uris);
+      else this.#tellAll(found, uris);
+      return this.#schedule();
+    });
+    return this.#flushing;
   }
 
   /** Undefined: it cannot be had now. */
-  async #surface(): Promise<Surface | undefined> {
+  #surface(): Surface | undefined | Promise<Surface | undefined> {
     try {
-      return await this.#host.source.surface(this.#viewer);
+      const surface = this.#host.source.surface(this.#viewer);
+      return surface instanceof Promise ? surface.catch((error: unknown) => this.#failed(error)) : surface;
     } catch (error) {
-      this.#host.log("error", { event: "notify-failed", ...inLog(error) });
-      return undefined;
+      return this.#failed(error);
+    }
+  }
+
+  #failed(error: unknown): undefined {
+    this.#host.log("error", { event: "notify-failed", ...inLog(error) });
+  }
+
+  #tellAll(surface: Surface | undefined, uris: ReadonlySet<string> | undefined): void {
+    try {
+      if (surface === undefined) this.#tellStale();
+      else this.#tellLists(surface);
+    } catch (error) {
+      this.#failed(error);
+    }
+    this.#tellUris(uris);
+  }
+
+  #tellUris(uris: ReadonlySet<string> | undefined): void {
+    if (uris === undefined) return;
+    try {
+      for (const uri of uris) if (this.has(uri)) this.#host.updated(uri);
+    } catch (error) {
+      this.#failed(error);
     }
   }
 
@@ -303,9 +331,9 @@ export class Audience {
   }
 
   // The client went away meanwhile: what it was not told stays to be told.
-  #put(uris: readonly string[]): void {
+  #put(uris: ReadonlySet<string> | undefined): void {
     this.#dirtyLists = this.#started;
-    for (const uri of uris) {
+    for (const uri of uris ?? []) {
       if (!this.has(uri)) continue;
       this.#dirtyUris ??= new Set();
       this.#dirtyUris.add(uri);
@@ -314,12 +342,11 @@ export class Audience {
 
   #tellLists(surface: Surface): void {
     const lists = listed(surface, postureFor(surface, this.#host.posture));
-    const changed = new Set<ListName>();
-    for (const list of EVERY) {
-      const was = this.#seen[list];
-      if (was !== undefined && differs(was, lists[list])) changed.add(noticeOf(list));
-    }
+    const was = this.#seen;
     this.#seen = lists;
-    for (const list of changed) if (this.#host.wanted.includes(list)) this.#host.listChanged(list);
+    if (was === lists) return;
+    const changed = (list: keyof Lists): boolean => was[list] !== undefined && differs(was[list], lists[list]);
+    for (const list of this.#host.wanted)
+      if (changed(list) || (list === "resources" && changed("resourceTemplates"))) this.#host.listChanged(list);
   }
 }

@@ -64,7 +64,12 @@ export class Listen implements AudienceHost, Lasting {
   /** Gracefully: the request gets its result. */
   finish(): void {
     const meta = { [SUBSCRIPTION_META]: this.id, ...serverMeta(this.#core) };
-    this.#channel?.send(wholeText(modernReply(this.id, { members: "" }, "complete", "", meta)));
+    try {
+      this.#channel?.send(wholeText(modernReply(this.id, { members: "" }, "complete", "", meta)));
+    } catch (error) {
+      // A drain ends all that are open: one that fails is no reason to leave the others.
+      this.log("error", { event: "notify-failed", ...inLog(error) });
+    }
     this.cancel();
   }
 

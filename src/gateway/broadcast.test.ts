@@ -1,0 +1,142 @@
+// C8 with many who listen: each is told once, in slices, whatever becomes of the others meanwhile.
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { registry, type Registry } from "../source/index.ts";
+import { ENVELOPE, exchangeOf, gatewayOf, type ReadChannel, quiet } from "./kit.fixture.ts";
+
+const MANY = 1_000;
+const CHANGED = "notifications/tools/list_changed";
+
+const round = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+interface Listener {
+  readonly channel: ReadChannel;
+  readonly leave: () => void;
+  /** How often it was told that the tools are others. */
+  told(): number;
+}
+
+interface Hall extends AsyncDisposable {
+  readonly source: Registry;
+  readonly logged: unknown[];
+  readonly gateway: ReturnType<typeof gatewayOf>;
+  /** One more, of that era. */
+  join(era: "legacy" | "modern"): Promise<Listener>;
+}
+
+function hall(): Hall {
+  const source = registry({ tools: { look: { describe: "Look.", run: () => "Here." } } });
+  const logged: unknown[] = [];
+  const gateway = gatewayOf(source, { rateLimit: false, log: (_level, data) => void logged.push(data) });
+  const legacy = async (): Promise<Parameters<typeof exchangeOf>> => {
+    const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "t", version: "1" } };
+    const begun = await gateway.exchange(exchangeOf("POST", {}, { jsonrpc: "2.0", id: 0, method: "initialize", params }).exchange);
+    const headers = { "mcp-session-id": begun.headers?.["mcp-session-id"] ?? assert.fail() };
+    await gateway.exchange(exchangeOf("POST", headers, { jsonrpc: "2.0", method: "notifications/initialized" }).exchange);
+    return ["GET", headers];
+  };
+  const modern = (): Parameters<typeof exchangeOf> => {
+    const params = { notifications: { toolsListChanged: true }, _meta: ENVELOPE };
+    const headers = { "mcp-protocol-version": "2026-07-28", "mcp-method": "subscriptions/listen" };
+    return ["POST", headers, { jsonrpc: "2.0", id: 1, method: "subscriptions/listen", params }];
+  };
+  return {
+    source,
+    logged,
+    gateway,
+    async join(era) {
+      const { channel, exchange, leave } = exchangeOf(...(era === "legacy" ? await legacy() : modern()));
+      assert.equal((await gateway.exchange(exchange)).open, true);
+      return { channel, leave, told: () => channel.messages.filter(({ method }) => method === CHANGED).length };
+    },
+    [Symbol.asyncDispose]: () => gateway[Symbol.asyncDispose](),
+  };
+}
+
+const joined = async (at: Hall, era: "legacy" | "modern", count: number): Promise<readonly Listener[]> => {
+  const all: Listener[] = [];
+  while (all.length < count) all.push(await at.join(era));
+  await quiet();
+  return all;
+};
+
+const told = (all: readonly Listener[]): readonly number[] => [...new Set(all.map((one) => one.told()))];
+const change = ({ source }: Hall, name = "door"): void =>
+  void source.add({ tools: { [name]: { describe: "A door.", run: () => "Open." } } });
+
+for (const era of ["legacy", "modern"] as const)
+  describe(`C8 a change that ${MANY} listeners hear of, ${era}`, () => {
+    test("is told each of them once, and not all in one round of the event loop", async () => {
+      await using at = hall();
+      const all = await joined(at, era, MANY);
+      change(at);
+      await round();
+      const first = all.filter((one) => one.told() > 0).length;
+      assert.ok(first > 0 && first < MANY / 4, String(first));
+      await quiet();
+      assert.deepEqual(told(all), [1]);
+    });
+
+    test("is told the others where a client leaves, its channel throws, or it does not read, and that one once it reads", async () => {
+      await using at = hall();
+      const all = await joined(at, era, 400);
+      const [left, broken, slow] = [all[0], all[1], all[2]];
+      assert.ok(left !== undefined && broken !== undefined && slow !== undefined);
+      slow.channel.block();
+      broken.channel.send = () => {
+        throw new Error("the socket");
+      };
+      for (const name of ["door", "window", "gate"]) change(at, name);
+      left.leave();
+      await quiet();
+      assert.deepEqual(told(all.slice(3)), [1]);
+      assert.deepEqual([left.told(), slow.told()], [0, 0]);
+      assert.match(JSON.stringify(at.logged), /notify-failed/);
+      slow.channel.unblock();
+      await quiet();
+      assert.deepEqual(told(all.slice(2)), [1]);
+    });
+
+    test("is told whoever is still there where some leave between two slices, and who comes meanwhile sees the lists as they are", async () => {
+      await using at = hall();
+      const all = await joined(at, era, 400);
+      change(at);
+      await round();
+      const leaving = all.slice(-100);
+      assert.deepEqual(told(leaving), [0]);
+      for (const one of leaving) one.leave();
+      const late = await at.join(era);
+      await quiet();
+      assert.deepEqual([told(all.slice(0, -100)), told(leaving), late.told()], [[1], [0], 0]);
+      at.source.remove("tools/door");
+      await quiet();
+      assert.deepEqual([told(all.slice(0, -100)), told(leaving), late.told()], [[2], [0], 1]);
+    });
+
+    test("is told once for all that changes between two slices, to those who had not been told yet", async () => {
+      await using at = hall();
+      const all = await joined(at, era, 400);
+      change(at);
+      await round();
+      const early = all.filter((one) => one.told() === 1);
+      at.source.remove("tools/door");
+      await quiet();
+      assert.deepEqual(told(early), [2]);
+      // What they saw last is what there is again.
+      assert.deepEqual(told(all.filter((one) => !early.includes(one))), [0]);
+    });
+
+    test("ends nothing where the server drains between two slices", async () => {
+      await using at = hall();
+      const all = await joined(at, era, 400);
+      change(at);
+      await round();
+      await at.gateway.drain(0);
+      await quiet();
+      for (const one of all) assert.ok(one.told() <= 1);
+      assert.deepEqual(
+        all.filter((one) => era === "legacy" && !one.channel.ended),
+        [],
+      );
+    });
+  });

@@ -22,6 +22,7 @@ const all: readonly string[] = [
   "guests",
   "sessions",
   "slow-reader",
+  "broadcast",
 ];
 
 /** Left out of a quick run that names none. */

@@ -1,0 +1,80 @@
+// One change told to all who listen, by a server of ours and by a bare one that writes the same frame to each of its sockets.
+import { createServer as bareServer } from "node:http";
+import type { Socket } from "node:net";
+import { createServer } from "troupe/server";
+import { inUse } from "./clients.ts";
+import { exposeGc } from "./heap.ts";
+
+interface Teller {
+  readonly port: number;
+  tell(frame: string): void;
+}
+
+const ours = async (): Promise<Teller> => {
+  const server = createServer("bench", "1.0.0", { rateLimit: false });
+  for (let n = 0; n < 10; n += 1) server.tools.register({ name: `tool_${n}`, description: "Says hello." }, () => "Hello.");
+  const { http } = await server.listen({ http: { port: 0 } });
+  return {
+    port: http.port,
+    tell() {
+      if (server.tools.has("door")) server.tools.unregister("door");
+      else server.tools.register({ name: "door", description: "Comes and goes." }, () => "Open.");
+    },
+  };
+};
+
+const bare = async (): Promise<Teller> => {
+  const sockets: Socket[] = [];
+  const server = bareServer((request, response) => {
+    request.resume();
+    request.on("end", () => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.write('data: "acknowledged"\n\n');
+      sockets.push(request.socket);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen({ port: 0, host: "127.0.0.1", backlog: 4_096 }, resolve));
+  const address = server.address();
+  return {
+    port: typeof address === "object" && address !== null ? address.port : 0,
+    tell(frame) {
+      const bytes = Buffer.from(frame, "latin1");
+      for (const socket of sockets) socket.write(bytes);
+    },
+  };
+};
+
+await exposeGc();
+const teller = await (process.argv[2] === "bare" ? bare() : ours());
+
+// Not `monitorEventLoopDelay`: from when it is reset on, it leaves out what comes first.
+const stall = { last: performance.now(), longest: 0 };
+setInterval(() => {
+  const now = performance.now();
+  stall.longest = Math.max(stall.longest, now - stall.last);
+  stall.last = now;
+}, 1);
+let cpu = process.cpuUsage();
+
+const acts: Readonly<Record<string, (frame: string) => object | Promise<object>>> = {
+  port: () => ({ port: teller.port }),
+  tell(frame) {
+    stall.longest = 0;
+    cpu = process.cpuUsage();
+    const at = Number(process.hrtime.bigint());
+    teller.tell(frame);
+    return { at };
+  },
+  /** Since the last change was told. */
+  cost() {
+    const { user, system } = process.cpuUsage(cpu);
+    return { cpuMs: (user + system) / 1_000, stallMs: stall.longest };
+  },
+  held: async () => ({ bytes: await inUse() }),
+};
+
+process.on("message", (message: unknown) => {
+  const { act, frame } = Object(message);
+  void Promise.resolve(acts[String(act)]?.(String(frame))).then((answer) => process.send?.({ answer }));
+});
+process.on("disconnect", () => process.exit());

@@ -1,0 +1,152 @@
+// One change told to all who listen, beside a bare server that writes the same frame to as many sockets: how long until the last
+// listener has it, what it costs the server, how long everything else waits meanwhile, and what is held where half do not read.
+import { execFileSync, fork } from "node:child_process";
+import { join } from "node:path";
+import type { Asked } from "./asked.ts";
+import { ours as dying } from "./leftovers.ts";
+import { times } from "./statistics.ts";
+import { note, print, type Row } from "./table.ts";
+
+const ROUNDS = 9;
+const UNREAD_CHANGES = 20;
+/** Descriptors that a process has beside its connections. */
+const SPARE = 200;
+
+type Answer = Readonly<Record<string, unknown>>;
+
+/** A process that does what it is told, one thing at a time. */
+class Told implements Disposable {
+  readonly #child;
+
+  constructor(module: string, ...args: readonly string[]) {
+    this.#child = dying(fork(join(import.meta.dirname, module), args, { execArgv: ["--conditions=troupe-source"] }));
+  }
+
+  act(act: string, given: object = {}): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const hear = (message: unknown): void => {
+        const { answer, error } = Object(message);
+        if (answer === undefined && error === undefined) return;
+        this.#child.off("message", hear);
+        if (error === undefined) resolve(answer);
+        else reject(new Error(String(error)));
+      };
+      this.#child.on("message", hear);
+      this.#child.send({ act, ...given });
+    });
+  }
+
+  /** Settles when it says that it waits for what comes. */
+  get ready(): Promise<void> {
+    return new Promise((resolve) => {
+      const hear = (message: unknown): void => {
+        if (Object(message).ready !== true) return;
+        this.#child.off("message", hear);
+        resolve();
+      };
+      this.#child.on("message", hear);
+    });
+  }
+
+  [Symbol.dispose](): void {
+    this.#child.disconnect();
+  }
+}
+
+interface Cost {
+  readonly ms: number;
+  readonly cpuMs: number;
+  readonly stallMs: number;
+  readonly frame: string;
+}
+
+/** A server, and those who listen to it. */
+class House implements Disposable {
+  readonly #server: Told;
+  readonly #listeners = new Told("broadcast-listeners.ts");
+
+  constructor(whose: "ours" | "bare") {
+    this.#server = new Told("broadcast-server.ts", whose);
+  }
+
+  async open(kind: string, count: number): Promise<void> {
+    const { port } = await this.#server.act("port");
+    await this.#listeners.act("open", { port, count, kind });
+  }
+
+  /** One change, until the last who reads has heard of it: of once, or what it was meant to be told is not what it was. */
+  async change(frame: string): Promise<Cost> {
+    const { ready } = this.#listeners;
+    const heard = this.#listeners.act("hear");
+    await ready;
+    const began = await this.#server.act("tell", { frame });
+    const { at, frame: told } = await heard;
+    const { cpuMs, stallMs } = await this.#server.act("cost");
+    const { most, least } = await this.#listeners.act("told");
+    if (most !== 1 || least !== 1) throw new Error(`A listener was told ${String(least)} to ${String(most)} times, not once.`);
+    return { ms: (Number(at) - Number(began["at"])) / 1_000_000, cpuMs: Number(cpuMs), stallMs: Number(stallMs), frame: String(told) };
+  }
+
+  async half(): Promise<void> {
+    await this.#listeners.act("half");
+  }
+
+  async held(): Promise<number> {
+    return Number((await this.#server.act("held"))["bytes"]);
+  }
+
+  async leave(): Promise<void> {
+    await this.#listeners.act("leave");
+  }
+
+  [Symbol.dispose](): void {
+    this.#server[Symbol.dispose]();
+    this.#listeners[Symbol.dispose]();
+  }
+}
+
+const many = (): number => {
+  const most = Number(execFileSync("sh", ["-c", "ulimit -n"], { encoding: "utf8" }));
+  return Math.min(10_000, Number.isNaN(most) ? 10_000 : most - SPARE);
+};
+
+const KINDS = { get: "GET streams", listen: "subscriptions/listen" } as const;
+
+const each = (costs: readonly Cost[], of: "ms" | "cpuMs" | "stallMs"): readonly number[] => costs.map((cost) => cost[of]);
+
+const rows = async (kind: keyof typeof KINDS, count: number, quick: boolean): Promise<void> => {
+  using ours = new House("ours");
+  using bare = new House("bare");
+  await ours.open(kind, count);
+  await bare.open("listen", count);
+  const costs: { readonly ours: Cost[]; readonly bare: Cost[] } = { ours: [], bare: [] };
+  let { frame } = await ours.change("");
+  await bare.change(frame);
+  for (let round = 0; round < (quick ? ROUNDS / 3 : ROUNDS); round += 1) {
+    costs.ours.push(await ours.change(""));
+    ({ frame } = costs.ours.at(-1) ?? { frame });
+    costs.bare.push(await bare.change(frame));
+  }
+  const what = `one change to ${count} ${KINDS[kind]}`;
+  const row = (of: string, measured: readonly number[], unit: Row["unit"], target?: number): void =>
+    print({ what: `${what}, ${of}`, measured, unit, ...(target === undefined ? undefined : { target }) });
+  row("till the last has it, beside socket.write", times(each(costs.ours, "ms"), each(costs.bare, "ms")), "×", 1.15);
+  row("server's CPU, beside that", times(each(costs.ours, "cpuMs"), each(costs.bare, "cpuMs")), "×", 1.15);
+  row("till the last has it", each(costs.ours, "ms"), "ms");
+  row("longest stall of the event loop", each(costs.ours, "stallMs"), "ms", 10);
+  row("longest stall of the bare one, for comparison", each(costs.bare, "stallMs"), "ms");
+  await ours.half();
+  const before = await ours.held();
+  const unread: Cost[] = [];
+  while (unread.length < (quick ? UNREAD_CHANGES / 4 : UNREAD_CHANGES)) unread.push(await ours.change(""));
+  row("half of whom do not read, till the last other has it", each(unread, "ms"), "ms");
+  row(`held for each after ${unread.length} such changes`, [((await ours.held()) - before) / count], "bytes", 256);
+  await Promise.all([ours.leave(), bare.leave()]);
+};
+
+export const run = async ({ quick }: Asked): Promise<void> => {
+  const count = many();
+  if (count < 10_000) note(`${count} listeners: a process may have no more connections here (ulimit -n).`);
+  await rows("get", count, quick);
+  await rows("listen", count, quick);
+};

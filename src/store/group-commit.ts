@@ -1,5 +1,5 @@
 /**
- * C2: what is handed over in one tick is written in one transaction, in the order it
+ * C2: what is handed over together is written in one transaction, in the order it
  * came, and settles when that is durable. C6: a write that is refused (it throws
  * `StoreError` before it wrote anything) fails alone; one whose own content is at fault
  * fails alone too; a fault of the disk fails the whole group, of which nothing was kept.
@@ -8,6 +8,13 @@ import type { DatabaseSync } from "node:sqlite";
 import { StoreError } from "../contract/index.ts";
 import { isItsOwnFault, storeFault } from "./sqlite-error.ts";
 import type { WalSync } from "./wal-sync.ts";
+
+/** Rounds of the event loop for which a group stays open at most: one that has much to compute must not keep a caller for long. */
+const MOST_ROUNDS = 4;
+/** With fewer callers than this none waits for another. */
+const CROWD = 4;
+/** With so many, what a wait for the disk costs each is next to nothing. */
+const ENOUGH = 256;
 
 interface Waiting {
   readonly write: () => unknown;
@@ -22,7 +29,11 @@ export class GroupCommit {
   readonly #beforeCommit: (() => void) | undefined;
   readonly #wal: WalSync | undefined;
   #waiting: Waiting[] = [];
-  #scheduled = false;
+  /** Rounds since the first of this group came. */
+  #rounds = 0;
+  /** How many there were a round ago, and in the group before. */
+  #before = 0;
+  #last = 0;
   #unsettled = 0;
   #idle: (() => void)[] = [];
 
@@ -53,9 +64,7 @@ export class GroupCommit {
         done: () => resolve(result),
         failed: reject,
       });
-      if (this.#scheduled) return;
-      this.#scheduled = true;
-      setImmediate(() => this.flush());
+      if (this.#waiting.length === 1) setImmediate(this.#look);
     });
   }
 
@@ -65,11 +74,27 @@ export class GroupCommit {
     return new Promise((resolve) => this.#idle.push(resolve));
   }
 
-  flush(): void {
-    this.#scheduled = false;
+  /**
+   * Callers who were answered together come back one after the other, and a wait for the disk takes as long as ten of them:
+   * where there are many, a group stays open while rounds bring more, or the last one had more.
+   */
+  readonly #look = (): void => {
+    const { length } = this.#waiting;
+    const crowd = Math.max(length, this.#last) >= CROWD;
+    const more = length > this.#before || length < this.#last;
+    this.#before = length;
+    this.#rounds += 1;
+    if (crowd && more && length < ENOUGH && this.#rounds < MOST_ROUNDS) setImmediate(this.#look);
+    else this.#close();
+  };
+
+  #close(): void {
+    this.#rounds = 0;
+    this.#before = 0;
+    this.#last = this.#waiting.length;
     const group = this.#waiting;
     this.#waiting = [];
-    if (group.length > 0) this.#together(group);
+    this.#together(group);
   }
 
   #together(group: readonly Waiting[]): void {

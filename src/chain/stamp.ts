@@ -2,19 +2,16 @@ import type { ActorId, CallOptions, Entropy, Message, Outgoing } from "../contra
 
 /** Built key by key: what else a caller put into its object is not the engine's to pass on. */
 export function stamp(outgoing: Outgoing, options: CallOptions | undefined, at: number, entropy: Entropy): Message {
-  const message: { -readonly [K in keyof Message]: Message[K] } = {
-    id: entropy.hex(16),
-    to: outgoing.to,
-    action: outgoing.action,
-    args: outgoing.args,
-    at,
-    seed: entropy.hex(16),
-  };
+  const { to, action, args, start } = outgoing;
+  // Drawn together: to draw costs more than to cut.
+  const drawn = entropy.hex(32);
+  const id = drawn.slice(0, 32);
+  const seed = drawn.slice(32);
+  // In one piece: an object takes what is added to it outside of itself.
+  const message: { -readonly [K in keyof Message]: Message[K] } =
+    start === undefined ? { id, to, action, args, at, seed } : { id, to, action, args, at, seed, start };
   if (outgoing.viewer !== undefined) message.viewer = outgoing.viewer;
-  if (outgoing.start !== undefined) {
-    message.start = outgoing.start;
-    if (outgoing.policy !== undefined) message.policy = outgoing.policy;
-  }
+  if (start !== undefined && outgoing.policy !== undefined) message.policy = outgoing.policy;
   if (outgoing.deadline !== undefined) message.deadline = outgoing.deadline;
   const trace = outgoing.trace ?? options?.trace;
   if (trace !== undefined) message.trace = trace;

@@ -33,7 +33,7 @@ export const systemClock: Clock = {
 };
 
 // Asking the system for 16 bytes at a time costs more than a whole turn.
-const pool = new Uint8Array(4_096);
+const pool = new Uint8Array(16_384);
 let drawn = pool.length;
 // Node's own way to hex is many times as fast; a browser has none.
 const pooled = typeof Buffer === "undefined" ? undefined : Buffer.from(pool.buffer);

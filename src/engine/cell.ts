@@ -71,7 +71,7 @@ export class Cell extends Commits {
 
   #receive(job: Job, base: Base, born: boolean): void {
     // Not the message's own time: one that waited long in the outbox comes now all the same.
-    this.lastAt = this.host.clock.now();
+    this.lastAt = job.at ?? this.host.clock.now();
     let effect: Turn<unknown> | Work<unknown>;
     try {
       effect = received(this.kind, base, job.message, this.seq + 1);
@@ -125,6 +125,7 @@ export class Cell extends Commits {
   /** Holds the line for an answer, and goes on with it unless the caller has left meanwhile: it was told "not applied". */
   #wait<T>(hold: Hold, job: Job, answer: Promise<T>, act: (value: T) => void): void {
     this.hold = hold;
+    job.at = undefined;
     const goOn = (run: () => void): void => {
       this.awaited = undefined;
       this.resume(job, () => {

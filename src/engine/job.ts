@@ -15,6 +15,8 @@ export class Job {
   readonly message: Message;
   readonly options: CallOptions | undefined;
   phase: Phase = "waiting";
+  /** When it came, as long as that is now: it has not waited. Saves a look at the clock. */
+  at: number | undefined;
   key: CallKey | undefined;
   /** The outbox message it is (C5). */
   consumed: string | undefined;

@@ -332,17 +332,23 @@ export class LocalEngine implements Engine {
 
   #submitted(message: Message, options: CallOptions | undefined): Job {
     const job = new Job(message, options);
+    job.at = message.at;
     this.#submit(job, options?.signal);
     return job;
   }
 
   #submit(job: Job, signal: CancelSignal | undefined): void {
     if (signal?.aborted) return job.fail(faults.cancelled(job.message.to));
-    // Asked first: a closure for each call would be one too many.
-    if (this.#outbox.empty || !this.#outbox.after(job.message, () => this.#accept(job))) this.#accept(job);
+    if (this.#outbox.empty || !this.#isBehind(job)) this.#accept(job);
     // An idle actor's turn has run by now: of what is over already nothing can be taken back.
     if (job.phase !== "over" && (signal !== undefined || job.message.deadline !== undefined))
       job.guard = new Guard(this.#guards, job, signal);
+  }
+
+  // Apart: what a function closes over it puts on the heap each time it is entered.
+  #isBehind(job: Job): boolean {
+    job.at = undefined;
+    return this.#outbox.after(job.message, () => this.#accept(job));
   }
 
   #accept(job: Job): void {

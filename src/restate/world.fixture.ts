@@ -242,7 +242,7 @@ export class World {
 
   /** By its key alone: as after the server has forgotten the message's id. */
   async #inner({ work, n, outgoing, endsAt, key, waiting }: InnerCall): Promise<Reply> {
-    const message = stampFrom(work, n, outgoing, endsAt, this.now, { hex: () => "0".repeat(32), uuid: () => "unused" });
+    const message = stampFrom(work, n, outgoing, endsAt, this.now, { hex: (bytes) => "0".repeat(bytes * 2), uuid: () => "unused" });
     const named = this.#named(message, innerKey(work, key, n, message.action, message.args));
     const outcome = await this.ask(
       this.names.actor(message.to, "turn"),

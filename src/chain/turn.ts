@@ -158,7 +158,10 @@ export function planTurn(base: Base, job: Incoming, turn: Turn<unknown>, now: Ci
   }
   const sends = sendsOf(effects);
   const answers = effects.answer === undefined ? NOTHING : answersIn(effects.answer, base.extra.pending);
-  const settled = settlePending(base, job, reply, answers, effects.stop, now);
+  const settled =
+    reply !== "later" && answers === NOTHING && effects.stop === undefined && job.key === undefined
+      ? { pending: base.extra.pending, answers, sends: NOTHING, remembered: NOTHING }
+      : settlePending(base, job, reply, answers, effects.stop, now);
   if (settled.sends.length > 0) sends.push(...settled.sends);
   if (effects.stop !== undefined && base.extra.parent !== undefined && !now.parentKnows)
     sends.push({ to: base.extra.parent, action: "ended", args: { child: now.id, reason: effects.stop } });

@@ -62,16 +62,13 @@ export class Cell extends Commits {
     const refusal = this.#refusal(job);
     if (refusal) return this.#lapses(job) ? job.done(OK_NULL) : job.fail(refusal);
     if (this.status === "live") this.#receive(job, this, false);
-    else this.#birth(job);
-  }
-
-  #birth(job: Job): void {
-    this.#ifParentLives(job, () => this.#bear(job));
+    else if (this.#isSent(job)) this.#birth(job);
+    else this.#bear(job);
   }
 
   #receive(job: Job, base: Base, born: boolean): void {
     // Not the message's own time: one that waited long in the outbox comes now all the same.
-    this.lastAt = job.at ?? this.host.clock.now();
+    this.lastAt = job.fresh ? job.message.at : this.host.clock.now();
     let effect: Turn<unknown> | Work<unknown>;
     try {
       effect = received(this.kind, base, job.message, this.seq + 1);
@@ -98,12 +95,21 @@ export class Cell extends Commits {
     return (this.status === "stopped" || this.status === "unborn") && this.kind.behaviour.lapses?.(message) === true;
   }
 
+  #isSent({ bounded, message }: Job): boolean {
+    return !bounded && message.from !== undefined && hasParent(this.kind);
+  }
+
+  // What a function closes over it puts on the heap each time it is entered: a call's way to a birth closes over nothing.
+  #birth(job: Job): void {
+    this.#ifParentLives(job, () => this.#bear(job));
+  }
+
   /** A send begins no actor once its sender, which would be the parent, has ended that life. */
   #ifParentLives(job: Job, act: () => void): void {
     const { message } = job;
     const { from } = message;
     const { family } = this.host;
-    if (job.bounded || from === undefined || !hasParent(this.kind)) return act();
+    if (from === undefined || !this.#isSent(job)) return act();
     const go = (lives: boolean): void => (lives ? act() : job.fail(faults.parentStopped(this.id, from)));
     const sure = family.senderLives(message);
     if (sure !== undefined) return go(sure);
@@ -113,19 +119,24 @@ export class Cell extends Commits {
 
   /** Another life begins without the children of the last. */
   #bear(job: Job): void {
-    const live = (): void => {
-      const base = this.#begin(job);
-      if (base !== undefined) this.#receive(job, base, true);
-    };
     const stopping = this.life === "" ? undefined : this.host.family.stopChildren(this.id, NOBODY);
-    if (stopping === undefined) return live();
-    this.#wait("stop", job, stopping, live);
+    if (stopping === undefined) this.#live(job);
+    else this.#liveAfter(job, stopping);
+  }
+
+  #live(job: Job): void {
+    const base = this.#begin(job);
+    if (base !== undefined) this.#receive(job, base, true);
+  }
+
+  #liveAfter(job: Job, stopping: Promise<void>): void {
+    this.#wait("stop", job, stopping, () => this.#live(job));
   }
 
   /** Holds the line for an answer, and goes on with it unless the caller has left meanwhile: it was told "not applied". */
   #wait<T>(hold: Hold, job: Job, answer: Promise<T>, act: (value: T) => void): void {
     this.hold = hold;
-    job.at = undefined;
+    job.fresh = false;
     const goOn = (run: () => void): void => {
       this.awaited = undefined;
       this.resume(job, () => {

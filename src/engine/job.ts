@@ -1,5 +1,5 @@
 import type { CallKey } from "../chain/internal.ts";
-import type { CallOptions, EngineError, Message, Reply, SetWake } from "../contract/index.ts";
+import { EngineError, type CallOptions, type Message, type Reply, type SetWake } from "../contract/index.ts";
 
 /** Where a message is: `commit` is where cancelling ends. */
 export type Phase = "waiting" | "work" | "commit" | "later" | "over";
@@ -15,8 +15,8 @@ export class Job {
   readonly message: Message;
   readonly options: CallOptions | undefined;
   phase: Phase = "waiting";
-  /** When it came, as long as that is now: it has not waited. Saves a look at the clock. */
-  at: number | undefined;
+  /** It was stamped just now, and has not waited: the time of its message is the time. */
+  fresh = false;
   key: CallKey | undefined;
   /** The outbox message it is (C5). */
   consumed: string | undefined;
@@ -31,8 +31,7 @@ export class Job {
   ended: Ended | undefined;
   /** Lifted when it is over. */
   guard: { lift(): void; recheck?(): void } | undefined;
-  #reply: Reply | undefined;
-  #error: EngineError | undefined;
+  #outcome: Reply | EngineError | undefined;
   #resolve: ((reply: Reply) => void) | undefined;
   #reject: ((error: EngineError) => void) | undefined;
 
@@ -47,7 +46,7 @@ export class Job {
     this.guard?.lift();
     this.guard = undefined;
     if (this.#resolve) this.#resolve(reply);
-    else this.#reply = reply;
+    else this.#outcome = reply;
     this.ended?.(reply, undefined);
   }
 
@@ -57,21 +56,22 @@ export class Job {
     this.guard?.lift();
     this.guard = undefined;
     if (this.#reject) this.#reject(error);
-    else this.#error = error;
+    else this.#outcome = error;
     this.ended?.(undefined, error);
   }
 
   promise(): Promise<Reply> {
-    if (this.#reply !== undefined) return Promise.resolve(this.#reply);
-    if (this.#error !== undefined) return Promise.reject(this.#error);
-    return this.#settled();
+    const outcome = this.#outcome;
+    if (outcome === undefined) return this.#settled();
+    return outcome instanceof EngineError ? Promise.reject(outcome) : Promise.resolve(outcome);
   }
 
   /** The reply where it is there already. Throws the error where that is. */
   now(): Reply | Promise<Reply> {
-    if (this.#reply !== undefined) return this.#reply;
-    if (this.#error !== undefined) throw this.#error;
-    return this.#settled();
+    const outcome = this.#outcome;
+    if (outcome === undefined) return this.#settled();
+    if (outcome instanceof EngineError) throw outcome;
+    return outcome;
   }
 
   #settled(): Promise<Reply> {

@@ -47,7 +47,7 @@ export abstract class Line {
       return;
     }
     this.#waiting ??= new Mailbox();
-    if (task instanceof Job) task.at = undefined;
+    if (task instanceof Job) task.fresh = false;
     if (task instanceof Job && task.bounded && this.#waiting.length >= this.room) task.fail(faults.mailboxFull(this.id));
     else if (urgent) this.#waiting.addUrgent(task);
     else this.#waiting.add(task);
@@ -85,7 +85,7 @@ export abstract class Line {
   /** Enters again, before all others, once the lead is durable. */
   protected park(task: Task): void {
     this.hold = "quiet";
-    if (task instanceof Job) task.at = undefined;
+    if (task instanceof Job) task.fresh = false;
     this.#waiting ??= new Mailbox();
     this.#waiting.addUrgent(task);
   }

@@ -332,7 +332,7 @@ export class LocalEngine implements Engine {
 
   #submitted(message: Message, options: CallOptions | undefined): Job {
     const job = new Job(message, options);
-    job.at = message.at;
+    job.fresh = true;
     this.#submit(job, options?.signal);
     return job;
   }
@@ -347,7 +347,7 @@ export class LocalEngine implements Engine {
 
   // Apart: what a function closes over it puts on the heap each time it is entered.
   #isBehind(job: Job): boolean {
-    job.at = undefined;
+    job.fresh = false;
     return this.#outbox.after(job.message, () => this.#accept(job));
   }
 

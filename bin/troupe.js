@@ -21,7 +21,10 @@ try {
   // Without a home it starts somewhat slower.
 }
 // A checkout has the sources and may have no build; a package has the build only.
-const source = new URL("../src/cli/main.ts", import.meta.url);
-const { main } = await import(existsSync(source) ? source.href : new URL("../dist/cli/main.js", import.meta.url).href);
+const source = existsSync(new URL("../src/cli/main.ts", import.meta.url));
+const part = (name) => import(new URL(source ? `../src/cli/${name}.ts` : `../dist/cli/${name}.js`, import.meta.url).href);
+// Before all others: it says where they are.
+(await part("resolve-hook")).resolveToThisTroupe();
+const { main } = await part("main");
 // What a module leaves running must not hold up a command that is done, nor a server that was told to stop.
 process.exit(await main(process.argv.slice(2)));

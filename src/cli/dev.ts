@@ -7,11 +7,9 @@ import { load, type Loaded } from "./load.ts";
 import { isModuleFile } from "./module-file.ts";
 import type { ServeOptions } from "./options.ts";
 import { reloadRounds } from "./reload-hook.ts";
-import { resolveToThisTroupe } from "./resolve-hook.ts";
 import { begin, serviceFault } from "./serve.ts";
 
 export const dev = async (modules: readonly string[], options: ServeOptions, version: string): Promise<void> => {
-  resolveToThisTroupe();
   const rounds = reloadRounds();
   const { server, loaded, log, stopped } = await begin(modules, options, version, twice);
 

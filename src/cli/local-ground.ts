@@ -1,42 +1,15 @@
-import { existsSync } from "node:fs";
-import type { Behaviour, Engine, Json, SessionStore, Store, StreamStore } from "../contract/index.ts";
+import type { Behaviour, Engine, Json, SessionStore, StreamStore } from "../contract/index.ts";
 import { LocalEngine } from "../engine/index.ts";
-import { memorySessionStore, memoryStreamStore, mendedSessionStores, sqliteStore } from "../store/index.ts";
-import { serveControl } from "./control.ts";
-import { DataDirectory } from "./data-directory.ts";
+import { memorySessionStore } from "../store/memory-sessions.ts";
+import { memoryStreamStore } from "../store/memory-streams.ts";
+import type { DiskKeep } from "./disk-keep.ts";
 import { faultFields } from "./fault-fields.ts";
 import type { Ground, GroundOptions } from "./ground.ts";
 import type { Loaded, Part } from "./load.ts";
-import { operate } from "./operate.ts";
 import { type KindCount, unservedKinds } from "./unserved.ts";
-
-interface Keep {
-  readonly directory: DataDirectory | undefined;
-  readonly store: Store | undefined;
-  readonly sessions: SessionStore;
-  readonly streams: StreamStore;
-}
 
 const keepsFiles = (parts: readonly Part[]): boolean =>
   parts.some(({ kinds, capabilities }) => capabilities.length > 0 || kinds.some((kind) => kind.policy.persistence === "disk"));
-
-const open = (loaded: Loaded, { options, dev, log }: GroundOptions): Keep => {
-  // Memory actors alone leave nothing behind, so they need no directory either.
-  if (dev === undefined && !keepsFiles(loaded.parts))
-    return { directory: undefined, store: undefined, sessions: memorySessionStore(), streams: memoryStreamStore() };
-  const directory = new DataDirectory(options.data);
-  directory.create();
-  const isNew = !existsSync(directory.actors);
-  const store = sqliteStore({ directory: directory.path });
-  if (!isNew && !existsSync(directory.sessions))
-    log("warn", "sessions-missing", { path: directory.sessions, what: "Clients begin new sessions; actors are all there." });
-  const stores = mendedSessionStores({
-    path: directory.sessions,
-    onDamage: ({ code, message }, aside) =>
-      log("error", "sessions-damaged", { code, why: message, aside, what: "Clients begin new sessions; actors are all there." }),
-  });
-  return { directory, store, ...stores };
-};
 
 /** In development a reload ends the engine, and what only lived in memory must outlive that. */
 const kept = (kind: Behaviour): Behaviour => {
@@ -50,15 +23,19 @@ export class LocalGround implements Ground {
   readonly node = undefined;
   readonly peers = undefined;
   readonly key: Uint8Array | undefined;
+  readonly sessions: SessionStore;
+  readonly streams: StreamStore;
   readonly #how: GroundOptions;
-  readonly #keep: Keep;
+  readonly #disk: DiskKeep | undefined;
   #engine: LocalEngine | undefined;
   #closeControl: (() => PromiseLike<void> | void) | undefined;
 
-  constructor(loaded: Loaded, how: GroundOptions) {
+  private constructor(disk: DiskKeep | undefined, how: GroundOptions) {
     this.#how = how;
-    this.#keep = open(loaded, how);
-    this.key = this.#keep.directory?.key((bytes) =>
+    this.#disk = disk;
+    this.sessions = disk?.sessions ?? memorySessionStore();
+    this.streams = disk?.streams ?? memoryStreamStore();
+    this.key = disk?.directory.key((bytes) =>
       how.log("warn", "key-replaced", {
         bytes,
         what: "The key was damaged: what clients were handed before, such as handles, may be refused.",
@@ -66,21 +43,19 @@ export class LocalGround implements Ground {
     );
   }
 
-  get sessions(): SessionStore {
-    return this.#keep.sessions;
-  }
-
-  get streams(): StreamStore {
-    return this.#keep.streams;
+  static async open(loaded: Loaded, how: GroundOptions): Promise<LocalGround> {
+    // Memory actors alone leave nothing behind, so they need no directory either, nor what reads and writes one.
+    const isKept = how.dev !== undefined || keepsFiles(loaded.parts);
+    return new LocalGround(isKept ? (await import("./disk-keep.ts")).openDisk(how) : undefined, how);
   }
 
   get data(): string | undefined {
-    return this.#keep.directory?.path;
+    return this.#disk?.directory.path;
   }
 
   async start({ parts }: Loaded): Promise<Engine> {
     const { dev, log, inFull } = this.#how;
-    const { store } = this.#keep;
+    const store = this.#disk?.store;
     const prepare = (kind: Behaviour): Behaviour => (dev === undefined ? kind : dev(kept(kind)));
     this.#engine = await LocalEngine.start({
       kinds: parts.flatMap((part) => part.kinds.map(prepare)),
@@ -92,8 +67,8 @@ export class LocalGround implements Ground {
 
   /** Notes what is served, for the commands beside this server. */
   async served({ parts, files }: Loaded): Promise<readonly KindCount[]> {
-    const { directory, store } = this.#keep;
-    if (directory === undefined || store === undefined) return [];
+    if (this.#disk === undefined) return [];
+    const { directory, store } = this.#disk;
     const kinds = parts.flatMap((part) => part.kinds.map(({ kind }) => kind));
     directory.writeNote({ pid: process.pid, modules: files, kinds });
     try {
@@ -105,12 +80,16 @@ export class LocalGround implements Ground {
   }
 
   async open(more?: Parameters<Ground["open"]>[0]): Promise<void> {
-    const { directory, store } = this.#keep;
-    if (directory === undefined || store === undefined) return;
+    if (this.#disk === undefined) return;
+    const { directory, store } = this.#disk;
+    const { serveControl } = await import("./control.ts");
     directory.removeSocket();
     const handle = async (operation: string, args: Readonly<Record<string, Json>>): Promise<Json> => {
       if (this.#engine === undefined) throw new TypeError("No engine has started.");
-      return (await more?.(operation, args)) ?? (await operate({ engine: this.#engine, store })(operation, args));
+      const done = await more?.(operation, args);
+      if (done !== undefined) return done;
+      const { operate } = await import("./operate.ts");
+      return await operate({ engine: this.#engine, store })(operation, args);
     };
     this.#closeControl = await serveControl(directory.control, handle);
   }
@@ -121,12 +100,12 @@ export class LocalGround implements Ground {
 
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#closeControl !== undefined) {
-      this.#keep.directory?.removeSocket();
+      this.#disk?.directory.removeSocket();
       await this.#closeControl();
     }
     await this.#engine?.[Symbol.asyncDispose]();
-    await this.#keep.streams[Symbol.asyncDispose]();
-    await this.#keep.sessions[Symbol.asyncDispose]();
-    await this.#keep.store?.[Symbol.asyncDispose]();
+    await this.streams[Symbol.asyncDispose]();
+    await this.sessions[Symbol.asyncDispose]();
+    await this.#disk?.store[Symbol.asyncDispose]();
   }
 }

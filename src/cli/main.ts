@@ -1,16 +1,8 @@
 import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
-import { registerActorCommands } from "./actor-commands.ts";
-import { registerActorsCommand } from "./actors-command.ts";
-import { registerChainCommands } from "./chain-commands.ts";
-import { registerClusterCommands } from "./cluster-commands.ts";
+import { groupsFor } from "./command-groups.ts";
 import { describeFailure, EXIT, type ExitCode } from "./exit-code.ts";
-import { registerExportCommands } from "./export-commands.ts";
-import { registerGuestCommands } from "./guest-commands.ts";
 import { bearGoneReaders, print, printed, visible } from "./output.ts";
-import { registerPacketCommands } from "./packet-commands.ts";
-import { registerServeCommands } from "./serve-commands.ts";
-import { registerTheaterCommands } from "./theater-commands.ts";
 
 const version = (): string => {
   const manifest: unknown = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
@@ -42,15 +34,7 @@ const run = async (argv: readonly string[]): Promise<ExitCode> => {
     .showSuggestionAfterError()
     .exitOverride()
     .configureHelp({ showGlobalOptions: true });
-  registerServeCommands(program, version());
-  registerActorsCommand(program);
-  registerActorCommands(program);
-  registerChainCommands(program);
-  registerExportCommands(program);
-  registerClusterCommands(program);
-  registerPacketCommands(program);
-  registerTheaterCommands(program, version());
-  registerGuestCommands(program);
+  for (const group of groupsFor(argv)) await group.register(program, version());
   for (const command of program.commands) command.exitOverride();
   try {
     await program.parseAsync([...argv], { from: "user" });

@@ -7,7 +7,6 @@ import { load, type Loaded } from "./load.ts";
 import { serverLog, type ServerLog } from "./log.ts";
 import type { ServeOptions } from "./options.ts";
 import { bearGoneReaders, paintError } from "./output.ts";
-import { resolveToThisTroupe } from "./resolve-hook.ts";
 import { logUnserved, type Server, startServer } from "./server.ts";
 import { stopSignal } from "./stop-signal.ts";
 import { strayError } from "./stray.ts";
@@ -86,7 +85,6 @@ export const begin = async (
 };
 
 export const serve = async (modules: readonly string[], options: ServeOptions, version: string): Promise<void> => {
-  resolveToThisTroupe();
   const { stopped } = await begin(modules, options, version);
   await stopped;
 };

@@ -2,8 +2,7 @@ import { createHmac } from "node:crypto";
 import { type Behaviour, type Engine, isBag, type Log, type Source, systemClock } from "../contract/index.ts";
 import { createGateway } from "../gateway/index.ts";
 import { cast, dotted, merge, prefix, strict } from "../source/index.ts";
-import { type HttpDoor, serveHttp, serveStdio, serveTcp, type StdioDoor, type TcpDoor } from "../transport/index.ts";
-import { authOf } from "./auth.ts";
+import type { Authenticator, HttpDoor, StdioDoor, TcpDoor, TcpOptions } from "../transport/index.ts";
 import type { EngineAddress } from "./cluster/engine-address.ts";
 import { faultFields } from "./fault-fields.ts";
 import type { Ground, GroundOptions, NodeAddress } from "./ground.ts";
@@ -112,10 +111,18 @@ const theaterOf = async (options: ServeOptions, known: boolean, log: Log): Promi
 
 // Each loaded only where it is stood on: what it needs is much.
 const onLocalGround = async (loaded: Loaded, how: GroundOptions): Promise<Ground> =>
-  new (await import("./local-ground.ts")).LocalGround(loaded, how);
+  (await import("./local-ground.ts")).LocalGround.open(loaded, how);
 
 const onClusterGround = async (loaded: Loaded, address: EngineAddress, how: GroundOptions): Promise<Ground> =>
   (await import("./cluster-ground.ts")).ClusterGround.join(loaded, address, how);
+
+// Each door by its own file: the folder's index would load them all.
+const serveTcp = async (options: TcpOptions): Promise<TcpDoor> => (await import("../transport/tcp.ts")).serveTcp(options);
+
+const authOf = async (options: ServeOptions): Promise<Authenticator | undefined> =>
+  options.jwks === undefined && options.issuer === undefined && options.apiKeys === undefined
+    ? undefined
+    : (await import("./auth.ts")).authOf(options);
 
 const hasOtherDoor = ({ stdio, tcp, theater, theaterTcp }: ServeOptions): boolean =>
   stdio === true || tcp !== undefined || (theaterTcp !== undefined && theater !== true);
@@ -198,6 +205,7 @@ export const startServer = async (
     let tcp: TcpDoor | undefined;
     let stdio: StdioDoor | undefined;
     if (wantsHttp !== undefined) {
+      const { serveHttp } = await import("../transport/http.ts");
       const door = await serveHttp({
         ...common,
         ...wantsHttp,
@@ -227,6 +235,7 @@ export const startServer = async (
     await ground.open(theater === undefined ? undefined : (operation, args) => theater.operate(operation, args));
     // Last: from here on the standard output is the client's.
     if (options.stdio === true) {
+      const { serveStdio } = await import("../transport/stdio.ts");
       about.beforeStdio();
       const door = serveStdio({
         gateway,

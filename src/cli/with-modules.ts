@@ -3,7 +3,6 @@ import { CommandError, EXIT } from "./exit-code.ts";
 import { holdOutput } from "./hold-output.ts";
 import { load, type Loaded } from "./load.ts";
 import { serverLog } from "./log.ts";
-import { resolveToThisTroupe } from "./resolve-hook.ts";
 import { strayError } from "./stray.ts";
 
 /** Loads modules for as long as one command uses them: what they print and let go of goes to the standard error, as with a server. */
@@ -12,7 +11,6 @@ export const withModules = async <T>(
   { json }: { readonly json?: boolean },
   use: (loaded: Loaded) => Promise<T>,
 ): Promise<T> => {
-  const unhook = resolveToThisTroupe();
   const held = holdOutput();
   const stray = strayError(
     serverLog("info", json === true, () => systemClock.now()),
@@ -28,6 +26,5 @@ export const withModules = async <T>(
     return await Promise.race([load(modules).then(use), stray]);
   } finally {
     held.release();
-    unhook();
   }
 };

@@ -1,6 +1,7 @@
-import { type ServerResponse, STATUS_CODES } from "node:http";
+import type { ServerResponse } from "node:http";
 import type { Answer, Clock } from "../contract/index.ts";
 import type { BodyRequest } from "./http-body.ts";
+import { STATUS_CODES } from "./node-http.ts";
 
 const JSON_TYPE = "application/json";
 

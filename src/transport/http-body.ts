@@ -1,5 +1,5 @@
-import { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
+import { IncomingMessage } from "./node-http.ts";
 
 const EMPTY = Buffer.alloc(0);
 // More than any body; a number that takes no memory of its own.

@@ -1,4 +1,3 @@
-import { createServer } from "node:http";
 import { Socket } from "node:net";
 import { systemClock, systemEntropy } from "../contract/index.ts";
 import { type FaultKind, refusal } from "../gateway/index.ts";
@@ -13,9 +12,10 @@ import { HTTP_LIMITS, type HttpDoor, type HttpOptions } from "./http-options.ts"
 import { HttpSse } from "./http-sse.ts";
 import { checkPath, type Routes, routes } from "./http-routes.ts";
 import { listenAt, refuseOpenDoor } from "./listen.ts";
+import { createServer } from "./node-http.ts";
 import { OpenStreams } from "./open-streams.ts";
 import { Peers } from "./peers.ts";
-import { WebSocketDoor } from "./websocket.ts";
+import type { WebSocketDoor } from "./websocket.ts";
 
 const CHECK_MS = 1_000;
 const LAST_WORDS_MS = 1_000;
@@ -46,6 +46,9 @@ export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
   refuseOpenDoor("HTTP", host, auth !== undefined, options.insecure ?? false);
   checkPath(path, "the endpoint's path");
 
+  // Before the server listens: whoever asks from then on is heard. Few have such doors.
+  const Sockets = upgrades.length === 0 ? undefined : (await import("./websocket.ts")).WebSocketDoor;
+
   const server = createServer<typeof BodyRequest>({
     IncomingMessage: BodyRequest,
     maxHeaderSize: limits.headerBytes,
@@ -59,7 +62,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
     requireHostHeader: false,
     insecureHTTPParser: false,
     // What asks for anything else goes on as the plain request it also is.
-    shouldUpgradeCallback: (request) => sockets.wants(request),
+    shouldUpgradeCallback: (request) => sockets?.wants(request) ?? false,
   });
   server.maxConnections = limits.connections;
   // Above its own count node:http would drop headers in silence.
@@ -81,9 +84,9 @@ export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
     ...(auth?.resource === undefined ? {} : { resource: auth.resource }),
   });
   let table: Routes;
-  let sockets: WebSocketDoor;
+  let sockets: WebSocketDoor | undefined;
   try {
-    sockets = new WebSocketDoor({ upgrades, guard, streams, auth, resource, challenge, limits, clock, log });
+    sockets = Sockets && new Sockets({ upgrades, guard, streams, auth, resource, challenge, limits, clock, log });
     table = routes({ gateway, path, doors, auth, resource, closing: () => face.closing, ready: options.ready ?? (() => true), sse });
   } catch (error) {
     server.close();
@@ -132,7 +135,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
   server.on("upgrade", (request, socket, head) => {
     silent.delete(request.socket);
     // Behind a request that has no answer yet, one would be written into the other.
-    if (face.busy(request.socket)) socket.destroy();
+    if (sockets === undefined || face.busy(request.socket)) socket.destroy();
     else sockets.handle(request, socket, head);
   });
   server.on("checkExpectation", (_request, response) =>
@@ -155,7 +158,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
   let closed: Promise<void> | undefined;
   const shut = async (graceMs: number): Promise<void> => {
     const ended = new Promise<void>((done) => server.close(() => done()));
-    const idle = Promise.all([face.drain(), sockets.drain(), sse?.drain()]);
+    const idle = Promise.all([face.drain(), sockets?.drain(), sse?.drain()]);
     server.closeIdleConnections();
     for (const socket of silent) socket.destroy();
     const { promise: late, resolve: giveUp } = Promise.withResolvers<void>();
@@ -163,12 +166,12 @@ export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
     await Promise.race([idle, late]);
     undo();
     streams.endAll();
-    sockets.endAll();
+    sockets?.endAll();
     server.closeIdleConnections();
     // Last bytes are on their way; a client that does not take them is not waited for.
     const undoFlush = clock.after(FLUSH_MS, () => {
       server.closeAllConnections();
-      sockets.destroyAll();
+      sockets?.destroyAll();
     });
     await ended;
     undoFlush();

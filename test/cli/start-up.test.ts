@@ -15,6 +15,18 @@ const loadedBy = async (...args: readonly string[]): Promise<readonly string[]> 
   return /^loaded (.*)$/m.exec(command.err())?.[1]?.split(" ") ?? [];
 };
 
+const OF_OTHERS = new Set(["ajv", "jose", "restate", "smol-toml", "theater", "wasm", "packet", "ws", "yaml"]);
+
+/** A server that has said it is ready and was told to stop: what it had loaded by then. */
+const servedBy = async (...args: readonly string[]): Promise<{ readonly loaded: readonly string[]; readonly files: readonly string[] }> => {
+  await using served = runningIn(hook, "serve", ...args, "--json");
+  await served.said(/"ready":true/);
+  served.child.kill("SIGTERM");
+  assert.equal(await served.ended, 0);
+  const words = (line: RegExp): readonly string[] => line.exec(served.err())?.[1]?.split(" ") ?? [];
+  return { loaded: words(/^loaded (.*)$/m), files: words(/^files (.*)$/m) };
+};
+
 describe("a command loads what it needs", () => {
   const folder = mkdtempSync(join(tmpdir(), "troupe-start-up-"));
   const data = join(folder, "data");
@@ -29,6 +41,14 @@ describe("a command loads what it needs", () => {
     );
     assert.equal((await troupe("call", "bell/one", "tools/ring", "--start", "--data", data, "--module", module)).code, 0);
   });
+  const servedMemory = (...door: readonly string[]): ReturnType<typeof servedBy> => {
+    const memory = join(folder, "memory.ts");
+    writeFileSync(
+      memory,
+      `import { actor } from "troupe";\nexport const bell = actor("bell", { describe: "A bell.", per: "shared", persistence: "memory", initial: () => ({ n: 0 }) });`,
+    );
+    return servedBy(memory, ...door);
+  };
   after(() => rmSync(folder, { recursive: true, force: true }));
 
   test("help and version load the command line only", async () => {
@@ -51,6 +71,35 @@ describe("a command loads what it needs", () => {
     assert.ok(loaded.includes("engine"));
     assert.deepEqual(
       loaded.filter((part) => ["testing", "agentic", "restate", "yaml", "zod"].includes(part)),
+      [],
+    );
+  });
+
+  test("a memory actor over stdio loads neither a store's files nor another door, nor what a door may need later", async () => {
+    const { loaded, files } = await servedMemory("--stdio");
+    assert.deepEqual(
+      loaded.filter((part) => OF_OTHERS.has(part)),
+      [],
+    );
+    assert.deepEqual(
+      files.filter((file) => file.startsWith("store/")),
+      ["store/memory-sessions.ts", "store/memory-streams.ts"],
+    );
+    assert.deepEqual(
+      files.filter((file) => /^transport\/(http|tcp|web|auth|index)|^cli\/(auth|control|packets|theater|chain|cluster-ground)/.test(file)),
+      [],
+    );
+  });
+
+  test("over HTTP it loads that door alone, and neither WebSockets nor tokens of issuers", async () => {
+    const { loaded, files } = await servedMemory("--http", "127.0.0.1:0");
+    assert.deepEqual(
+      loaded.filter((part) => OF_OTHERS.has(part)),
+      [],
+    );
+    assert.ok(files.includes("transport/http.ts"));
+    assert.deepEqual(
+      files.filter((file) => /^transport\/(stdio|tcp|web|auth\/issuer|auth\/jwks|index)/.test(file)),
       [],
     );
   });

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { type Clock, type Json, systemClock, TroupeError } from "../../contract/index.ts";
 import { type ApiKey, apiKeyRing } from "./api-key.ts";
-import { issuerRing, type TrustedIssuer } from "./issuer.ts";
+import type { IssuerRing, TrustedIssuer } from "./issuer.ts";
 import { invalid, missing, type Verdict } from "./verdict.ts";
 
 export interface AuthOptions {
@@ -39,6 +39,12 @@ const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 // Verifying a signature costs more than the call it guards: a verdict is remembered, by the token's hash, for a minute at most.
 const REMEMBERED_MS = 60_000;
 const REMEMBERED_MAX = 4_096;
+
+const NO_ISSUERS: IssuerRing = { issuers: [], verify: () => Promise.resolve(invalid("The token is not known here.")) };
+
+/** What reads signed tokens is loaded where there is an issuer. */
+const issuerRing = async (trusted: readonly TrustedIssuer[]): Promise<IssuerRing> =>
+  trusted.length === 0 ? NO_ISSUERS : (await import("./issuer.ts")).issuerRing(trusted);
 
 /** Tokens of keys and issuers. Neither a token nor a part of one leaves here. */
 export async function authenticator(options: AuthOptions): Promise<Authenticator> {

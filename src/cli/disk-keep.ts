@@ -1,0 +1,30 @@
+import { existsSync } from "node:fs";
+import type { SessionStore, Store, StreamStore } from "../contract/index.ts";
+// Each by its own file: the folder's index would load exports, imports and contents, too.
+import { mendedSessionStores } from "../store/mended-sessions.ts";
+import { sqliteStore } from "../store/sqlite.ts";
+import { DataDirectory } from "./data-directory.ts";
+import type { GroundOptions } from "./ground.ts";
+
+/** A data directory that is this process's. */
+export interface DiskKeep {
+  readonly directory: DataDirectory;
+  readonly store: Store;
+  readonly sessions: SessionStore;
+  readonly streams: StreamStore;
+}
+
+export const openDisk = ({ options, log }: Pick<GroundOptions, "options" | "log">): DiskKeep => {
+  const directory = new DataDirectory(options.data);
+  directory.create();
+  const isNew = !existsSync(directory.actors);
+  const store = sqliteStore({ directory: directory.path });
+  if (!isNew && !existsSync(directory.sessions))
+    log("warn", "sessions-missing", { path: directory.sessions, what: "Clients begin new sessions; actors are all there." });
+  const stores = mendedSessionStores({
+    path: directory.sessions,
+    onDamage: ({ code, message }, aside) =>
+      log("error", "sessions-damaged", { code, why: message, aside, what: "Clients begin new sessions; actors are all there." }),
+  });
+  return { directory, store, ...stores };
+};

@@ -12,7 +12,7 @@ import {
 } from "../contract/index.ts";
 import type { SendOptions } from "./context-types.ts";
 import type { Definition, Kind } from "./definition.ts";
-import { freezeDeep } from "./draft.ts";
+import { freezeDeep } from "./draft/index.ts";
 import { checkWords } from "./known-words.ts";
 import { actorId, checkKind, checkMessageName, keyOf } from "./names.ts";
 import { compilePrompt, compileResource, compileTool, doesOf } from "./offers.ts";

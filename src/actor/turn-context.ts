@@ -12,7 +12,7 @@ import {
 } from "../contract/index.ts";
 import { badTurn } from "./bad-turn.ts";
 import type { Answers, RawQuestion, RunContext, Send, SendOptions, WakeOptions } from "./context-types.ts";
-import { type Draft, openDraft } from "./draft.ts";
+import { type Draft, openDraft } from "./draft/index.ts";
 import { capabilityOf, type Question } from "./elicit.ts";
 import { Later } from "./later.ts";
 import { keyOf } from "./names.ts";
@@ -175,6 +175,7 @@ export class TurnContext implements RunContext<object, unknown> {
   /** Ends the turn: nothing it kept hold of writes anywhere afterwards. */
   end(): void {
     this.#over = true;
+    this.#draft?.drop();
   }
 
   /** The turn as data. The draft is closed here, after the reply was read out of it. */

@@ -1,6 +1,6 @@
 import type { Json } from "../contract/index.ts";
 import { isJsonList } from "./json-check.ts";
-import { STEPS, type Between, type Take } from "./patch-format.ts";
+import { STEPS, type Walk } from "./patch-format.ts";
 
 /**
  * The change inside a list: `[0, step, …]`, a step being `[index, node]` (that item
@@ -8,13 +8,7 @@ import { STEPS, type Between, type Take } from "./patch-format.ts";
  * before any of it, ascending. Linear: a bounded log that drops its oldest line and
  * gains one is two short splices, not a new log.
  */
-export function diffList(
-  before: readonly Json[],
-  after: readonly unknown[],
-  depth: number,
-  between: Between,
-  take: Take,
-): Json | undefined {
+export function diffList(before: readonly Json[], after: readonly unknown[], depth: number, walk: Walk): Json | undefined {
   let start = 0;
   let oldEnd = before.length;
   let newEnd = after.length;
@@ -36,7 +30,7 @@ export function diffList(
     for (let offset = 0; offset < pairs; offset += 1) {
       const was = before[from + offset];
       if (was === undefined) break;
-      const node = between(was, after[newFrom + offset], depth + 1);
+      const node = walk.between(was, after[newFrom + offset], depth + 1);
       if (isJsonList(node) && node.length === 1 && node[0] !== undefined) {
         run ??= { index: from + offset, removed: 0, items: [] };
         run.removed += 1;
@@ -50,7 +44,7 @@ export function diffList(
     if (removed > 0 || newTo - newFrom > pairs) {
       run ??= { index: from + pairs, removed: 0, items: [] };
       run.removed += removed;
-      for (let index = newFrom + pairs; index < newTo; index += 1) run.items.push(take(after[index], depth + 1));
+      for (let index = newFrom + pairs; index < newTo; index += 1) run.items.push(walk.take(after[index], depth + 1));
     }
     flush();
   };

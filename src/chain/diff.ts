@@ -1,7 +1,9 @@
 import type { Json } from "../contract/index.ts";
+import type { Written } from "../contract/internal.ts";
 import { diffList } from "./diff-list.ts";
 import {
   DEFAULT_BOUND,
+  hasAccessor,
   isJson,
   isJsonList,
   isJsonObject,
@@ -12,7 +14,7 @@ import {
   notJson,
   type Allowance,
 } from "./json-check.ts";
-import { GONE, MOVED, type Between, type Take } from "./patch-format.ts";
+import { GONE, MOVED, STEPS, type Walk } from "./patch-format.ts";
 import { put } from "./put.ts";
 
 /** Thrown inside the walk; the slow walk finds out where. */
@@ -25,31 +27,86 @@ const NOT_JSON = Symbol("not JSON");
  * `STATE_TOO_LARGE` past `maxBytes` of new JSON). `before` must be JSON.
  * The format is in docs/design/chain.md.
  */
-export function diff(before: Json, after: unknown, maxBytes = DEFAULT_BOUND): Json | undefined {
-  if (before === after) return undefined;
-  const allowance: Allowance = { left: maxBytes };
-  const between: Between = (old, now, depth) => {
+export const diff = (before: Json, after: unknown, maxBytes = DEFAULT_BOUND): Json | undefined =>
+  diffWritten(before, after, maxBytes, undefined);
+
+/** The same patch, where a draft has vouched for what of `after` was written: nothing else is compared. */
+export function diffWritten(before: Json, after: unknown, maxBytes: number, written: Written | undefined): Json | undefined {
+  const walk = new Comparison(maxBytes);
+  try {
+    return walk.between(before, after, 0, written);
+  } catch (error) {
+    if (error === NOT_JSON) throw notJson(after, "state", walk.allowance);
+    throw error;
+  }
+}
+
+class Comparison implements Walk {
+  readonly allowance: Allowance;
+  constructor(maxBytes: number) {
+    this.allowance = { left: maxBytes };
+  }
+
+  between(old: Json, now: unknown, depth: number, written?: Written): Json | undefined {
     if (old === now) return undefined;
+    if (written?.keys !== undefined) {
+      if (isJsonObject(old) && isObject(now)) return diffKeys(old, now, inOrder(written.keys, now), depth, this, written);
+      if (written.keys.length === 1 && isJsonList(old) && isList(now))
+        return diffItem(old, now, written.keys[0] ?? "", depth, this, written);
+    }
     if (isJsonObject(old) && isObject(now)) {
-      if (depth >= MAX_DEPTH || !isPlain(now)) throw NOT_JSON;
-      return diffObject(old, now, depth, between, take);
+      if (depth >= MAX_DEPTH || !isPlain(now) || (written === undefined && hasAccessor(now))) throw NOT_JSON;
+      return diffObject(old, now, depth, this, written);
     }
     if (isJsonList(old) && isList(now)) {
       if (depth >= MAX_DEPTH || !isPlain(now)) throw NOT_JSON;
-      return diffList(old, now, depth, between, take);
+      return diffList(old, now, depth, this);
     }
-    return [take(now, depth)];
-  };
-  const take = (value: unknown, depth: number): Json => {
-    if (isJson(value, depth, allowance)) return value;
-    throw NOT_JSON;
-  };
-  try {
-    return between(before, after, 0);
-  } catch (error) {
-    if (error === NOT_JSON) throw notJson(after, "state", allowance);
-    throw error;
+    return [this.take(now, depth)];
   }
+
+  take(value: unknown, depth: number): Json {
+    if (isJson(value, depth, this.allowance)) return value;
+    throw NOT_JSON;
+  }
+}
+
+/** A patch has them in the order of the object, whenever they were written. */
+const inOrder = (keys: readonly string[], object: object): readonly string[] =>
+  keys.length < 2 ? keys : Object.keys(object).filter((key) => keys.includes(key));
+
+function diffKeys(
+  before: Readonly<Record<string, Json>>,
+  after: Readonly<Record<string, unknown>>,
+  keys: readonly string[],
+  depth: number,
+  walk: Walk,
+  written: Written | undefined,
+): Record<string, Json> | undefined {
+  let patch: Record<string, Json> | undefined;
+  for (const key of keys) {
+    const was = before[key];
+    const value = after[key];
+    if (was === value || was === undefined) continue;
+    const node = walk.between(was, value, depth + 1, written?.at(key));
+    if (node !== undefined) put((patch ??= {}), key, node);
+  }
+  return patch;
+}
+
+/** The change of a list that differs at one place, which is no other place's item. */
+function diffItem(
+  before: readonly Json[],
+  after: readonly unknown[],
+  key: string,
+  depth: number,
+  walk: Walk,
+  written: Written,
+): Json | undefined {
+  const index = Number(key);
+  const was = before[index];
+  const node = was === undefined ? undefined : walk.between(was, after[index], depth + 1, written.at(key));
+  return node === undefined ? undefined : [STEPS, [index, node]];
 }
 
 const INDEX = /^(?:0|[1-9]\d{0,9})$/u;
@@ -60,8 +117,8 @@ function diffObject(
   before: Readonly<Record<string, Json>>,
   after: Readonly<Record<string, unknown>>,
   depth: number,
-  between: Between,
-  take: Take,
+  walk: Walk,
+  written: Written | undefined,
 ): Json | undefined {
   const old = Object.keys(before);
   const now = Object.keys(after);
@@ -69,18 +126,11 @@ function diffObject(
   let same = 0;
   while (same < old.length && old[same] === now[same]) same += 1;
   if (same === old.length) {
-    for (let index = 0; index < now.length; index += 1) {
+    patch = diffKeys(before, after, old, depth, walk, written);
+    for (let index = same; index < now.length; index += 1) {
       const key = now[index] ?? "";
-      const value = after[key];
-      if (index < same) {
-        const was = before[key];
-        if (was === value || was === undefined) continue;
-        const node = between(was, value, depth + 1);
-        if (node !== undefined) put((patch ??= {}), key, node);
-      } else {
-        if (!key.isWellFormed()) throw NOT_JSON;
-        put((patch ??= {}), key, [take(value, depth + 1)]);
-      }
+      if (!key.isWellFormed()) throw NOT_JSON;
+      put((patch ??= {}), key, [walk.take(after[key], depth + 1)]);
     }
     return patch;
   }
@@ -91,10 +141,10 @@ function diffObject(
     const was = Object.hasOwn(before, key) ? before[key] : undefined;
     if (was === undefined) {
       if (!key.isWellFormed()) throw NOT_JSON;
-      put(patch, key, [take(value, depth + 1)]);
+      put(patch, key, [walk.take(value, depth + 1)]);
       continue;
     }
-    const node = between(was, value, depth + 1);
+    const node = walk.between(was, value, depth + 1, written?.at(key));
     if (kept.has(key)) {
       if (node !== undefined) put(patch, key, node);
     } else put(patch, key, [MOVED, node ?? null]);

@@ -25,6 +25,14 @@ export function isPlain(value: object): boolean {
   return (prototype === Object.prototype || prototype === null) && Object.getOwnPropertySymbols(value).length === 0;
 }
 
+/** A value that is made when it is read may be another each time. */
+const isAccessor = (value: object, key: string): boolean => Reflect.getOwnPropertyDescriptor(value, key)?.get !== undefined;
+
+export function hasAccessor(value: object): boolean {
+  for (const key of Object.keys(value)) if (isAccessor(value, key)) return true;
+  return false;
+}
+
 /** The fast walk: says whether, not where. Cycles end at the depth bound. */
 export function isJson(value: unknown, depth: number, allowance: Allowance): value is Json {
   switch (typeof value) {
@@ -43,12 +51,13 @@ export function isJson(value: unknown, depth: number, allowance: Allowance): val
   if ((allowance.left -= 2) < 0 || depth >= MAX_DEPTH || !isPlain(value)) return false;
   if (isList(value)) {
     for (let index = 0; index < value.length; index += 1) if (!isJson(value[index], depth + 1, allowance)) return false;
-    return true;
+    // What a list has beside its items no text carries.
+    return Object.keys(value).length === value.length;
   }
   if (!isObject(value)) return false;
   for (const key of Object.keys(value)) {
     allowance.left -= key.length + 3;
-    if (!key.isWellFormed() || !isJson(value[key], depth + 1, allowance)) return false;
+    if (!key.isWellFormed() || isAccessor(value, key) || !isJson(value[key], depth + 1, allowance)) return false;
   }
   return true;
 }
@@ -92,9 +101,12 @@ function whatIsWrong(
       const wrong = whatIsWrong(value[index], `${path}[${index}]`, inside, allowance);
       if (wrong) return wrong;
     }
-    return undefined;
+    const stray = Object.keys(value)[value.length];
+    return stray === undefined ? undefined : { path: path + step(stray), why: "stands in a list beside its items: keep an object instead" };
   }
-  for (const [key, item] of Object.entries(value)) {
+  for (const key of Object.keys(value)) {
+    if (isAccessor(value, key)) return { path: path + step(key), why: "is a getter: keep the value it gives instead" };
+    const item: unknown = Reflect.get(value, key);
     if (!key.isWellFormed()) return { path, why: `has the key ${JSON.stringify(key)} with a lone surrogate` };
     const wrong = whatIsWrong(item, path + step(key), inside, allowance);
     if (wrong) return wrong;

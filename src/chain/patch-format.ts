@@ -1,4 +1,5 @@
 import type { Json } from "../contract/index.ts";
+import type { Written } from "../contract/internal.ts";
 
 /** A key that goes. */
 export const GONE = 0;
@@ -7,7 +8,10 @@ export const STEPS = 0;
 /** First item of a key that goes to the end of its object, changed or (null) not. */
 export const MOVED = 1;
 
-/** The change between two values; undefined where they are equal as JSON. */
-export type Between = (before: Json, after: unknown, depth: number) => Json | undefined;
-/** A new value, checked to be JSON. */
-export type Take = (value: unknown, depth: number) => Json;
+/** The way through what changed. */
+export interface Walk {
+  /** The change between two values; undefined where they are equal as JSON. */
+  between(before: Json, after: unknown, depth: number, written?: Written): Json | undefined;
+  /** A new value, checked to be JSON. */
+  take(value: unknown, depth: number): Json;
+}

@@ -3,10 +3,11 @@
  * Nothing here touches the cell.
  */
 import { checkReply, checkTold } from "./checked-turn.ts";
-import { diff } from "./diff.ts";
+import { diffWritten } from "./diff.ts";
 import { freezeNew } from "./freeze.ts";
 import { check, isJsonObject } from "./json-check.ts";
 import type { ActorId, Bag, Json, Message, Outgoing, Policy, Remembered, Reply, SetWake, Turn, Wake, Work } from "../contract/index.ts";
+import { vouchedFor } from "../contract/internal.ts";
 import { sha256 } from "./event.ts";
 import { isId, keyOf } from "./address.ts";
 import { mailboxFull, stateTooLarge } from "./faults.ts";
@@ -148,9 +149,10 @@ export function planTurn(base: Base, job: Incoming, turn: Turn<unknown>, now: Ci
   let patch: Json | undefined;
   if (changed) {
     const after: unknown = effects.state;
-    patch = diff(base.state, after, policy.maxStateBytes);
+    const written = vouchedFor(base.state, after);
+    patch = diffWritten(base.state, after, policy.maxStateBytes, written);
     if (patch !== undefined) {
-      freezeNew(base.state, after);
+      if (written === undefined) freezeNew(base.state, after);
       trustWalked(after);
       state = after;
       bytes = bounded(now.id, state, base.bytes + atMostBytes(patch), policy);

@@ -1,0 +1,2 @@
+export { freezeDeep } from "./freeze.ts";
+export { type Draft, openDraft } from "./draft.ts";

@@ -1,0 +1,211 @@
+// What an author may put into a state by mistake: the commit says where, and the state before stays.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { DEFAULT_POLICY, type Behaviour, type EngineError, type Json, type Turn } from "../../contract/index.ts";
+import { LocalEngine } from "../../engine/index.ts";
+import { actor } from "../index.ts";
+
+type State = Record<string, unknown>;
+type Does = (state: State) => unknown;
+
+/** What somebody writes whose editor does not look at types. */
+const unseen = (value: unknown) => Object(value);
+
+const FLAT: State = { n: 1, text: "x" };
+const DEEP: State = { n: 1, list: [{ id: 1 }, { id: 2 }], part: { inner: { n: 1 } } };
+
+/** Turns of one actor, one after the other, through an engine. */
+async function staged(initial: State) {
+  let does: Does = () => undefined;
+  const kind = actor("thing", {
+    describe: "A thing.",
+    persistence: "memory",
+    initial: (): State => structuredClone(initial),
+    messages: { act: { run: ({ state }) => void does(state) } },
+  });
+  const engine = await LocalEngine.start({ kinds: [kind] });
+  const state = async (): Promise<unknown> => (await engine.read("thing/main"))?.state;
+  const turn = async (next: Does): Promise<unknown> => {
+    does = next;
+    await engine.call({ to: "thing/main", action: "act", args: null, start: null });
+    return state();
+  };
+  return { turn, state, [Symbol.asyncDispose]: () => engine[Symbol.asyncDispose]() };
+}
+
+let deep: unknown = 1;
+for (let level = 0; level < 20_000; level += 1) deep = [deep];
+const cycle: State = { n: 1 };
+cycle["self"] = [cycle];
+
+const wrong: readonly (readonly [what: string, value: unknown, told: RegExp])[] = [
+  ["NaN", Number.NaN, /^state\.n is NaN/],
+  ["undefined", undefined, /^state\.n is undefined/],
+  ["a Date", new Date(0), /^state\.n is a Date/],
+  ["a BigInt", 1n, /^state\.n is a BigInt/],
+  ["a lone surrogate", "\ud800", /^state\.n is text with a lone surrogate/],
+  ["a function", () => 1, /^state\.n is a function/],
+  [
+    "a class instance",
+    new (class Sword {
+      edge = 1;
+    })(),
+    /^state\.n is a Sword/,
+  ],
+  ["bytes", new Uint8Array(2), /^state\.n is a Uint8Array/],
+  ["a symbol as key", { [Symbol("x")]: 1 }, /^state\.n has a symbol as key/],
+  [
+    "a getter",
+    {
+      get now() {
+        return 1;
+      },
+    },
+    /^state\.n\.now is a getter/,
+  ],
+  ["a list with a name", Object.assign([1], { extra: 1 }), /^state\.n\.extra stands in a list/],
+  ["a cycle", cycle, /^state\.n\.self\[0\] contains itself/],
+  ["what is nested too deep", deep, /is nested deeper than 128/],
+];
+
+for (const [what, value, told] of wrong)
+  test(`a state is refused by its path, and stays what it was: ${what}`, async () => {
+    for (const initial of [FLAT, DEEP]) {
+      await using stage = await staged(initial);
+      const before = await stage.turn(() => undefined);
+      for (const put of [(state: State) => (state["n"] = value), (state: State) => Object.assign(state, { o: 1, n: value })])
+        await assert.rejects(
+          stage.turn(put),
+          (error: EngineError) => error.code === "STATE_NOT_JSON" && (assert.match(error.message, told), true),
+        );
+      assert.equal(await stage.state(), before);
+    }
+  });
+
+test("a state is refused where a part of it holds itself, or a symbol is its key", async () => {
+  await using stage = await staged(DEEP);
+  await assert.rejects(
+    stage.turn((state) => (unseen(state["part"]).self = state["part"])),
+    { code: "STATE_NOT_JSON", message: /contains itself/ },
+  );
+  await assert.rejects(
+    stage.turn((state) => (unseen(state["part"]).up = { state })),
+    { code: "STATE_NOT_JSON", message: /contains itself/ },
+  );
+  await assert.rejects(
+    stage.turn((state) => (unseen(state)[Symbol("x")] = 1)),
+    { code: "STATE_NOT_JSON", message: /symbol as key/ },
+  );
+});
+
+test("what is no assignment is refused in the author's words: getters, prototypes, names of lists, freezing", async () => {
+  const clumsy: readonly Does[] = [
+    (state) => Object.defineProperty(state, "n", { get: () => 1 }),
+    (state) => Object.defineProperty(state, "hidden", { value: 1 }),
+    (state) => Object.setPrototypeOf(state, null),
+    (state) => Object.freeze(state["list"]),
+    (state) => (unseen(state["list"]).name = 1),
+  ];
+  for (const does of clumsy) {
+    await using stage = await staged(DEEP);
+    await assert.rejects(stage.turn(does), (error: EngineError) => unseen(error.cause).code === "BAD_TURN");
+  }
+});
+
+test("a key called __proto__ is kept like any other, in flat states too", async () => {
+  for (const initial of [FLAT, DEEP]) {
+    await using stage = await staged(initial);
+    for (const value of [5, { polluted: true }]) {
+      const next = await stage.turn((state) => (state["__proto__"] = value));
+      assert.equal(JSON.stringify(next), JSON.stringify({ ...initial, ["__proto__"]: value }));
+      assert.equal(Object.getPrototypeOf(next), Object.prototype);
+    }
+    const inside = await stage.turn((state) => (unseen(Object.entries(state).at(-1)?.[1]).polluted = 1));
+    assert.match(JSON.stringify(inside), /"__proto__":\{"polluted":1\}\}$/);
+  }
+});
+
+test("an object given to a state twice is there twice, and each place is written alone in later turns", async () => {
+  for (const given of [{ n: 1, tags: ["x"] }, Object.freeze({ n: 1, tags: ["x"] })]) {
+    await using stage = await staged(DEEP);
+    await stage.turn((state) => (state["one"] = given));
+    await stage.turn((state) => {
+      state["one"] = given;
+      state["two"] = given;
+      unseen(state["two"]).n = 5;
+      unseen(state["two"]).tags.push("y");
+    });
+    await stage.turn((state) => (state["three"] = [given]));
+    const next = unseen(await stage.turn((state) => unseen(state["one"]).tags.push("z")));
+    assert.deepEqual([next.one, next.two, next.three], [{ n: 1, tags: ["x", "z"] }, { n: 5, tags: ["x", "y"] }, [{ n: 1, tags: ["x"] }]]);
+    assert.deepEqual(given, { n: 1, tags: ["x"] });
+  }
+});
+
+test("a descriptor hands out a draft, and what is written to that is written", async () => {
+  await using stage = await staged(DEEP);
+  const before = await stage.turn(() => undefined);
+  const next = unseen(await stage.turn((state) => (unseen(Object.getOwnPropertyDescriptor(state, "part")?.value).inner.n = 7)));
+  assert.equal(next.part.inner.n, 7);
+  assert.deepEqual(before, DEEP);
+});
+
+test("a list takes as many items at once as an array does", async () => {
+  await using stage = await staged({ list: [] });
+  const many = Array.from({ length: 62_500 }, (_, n) => n);
+  const next = unseen(await stage.turn((state) => unseen(state["list"]).push(...many)));
+  assert.equal(next.list.length, 62_500);
+});
+
+test("a wide object keeps its keys and their order", async () => {
+  const wide = Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`key${n}`, { n }]));
+  await using stage = await staged({ ["__proto__"]: 1, ...wide });
+  const next = await stage.turn((state) => (unseen(state["key7"]).n = 8));
+  assert.equal(JSON.stringify(next), JSON.stringify({ ["__proto__"]: 1, ...wide, key7: { n: 8 } }));
+});
+
+test("-0 is kept as the 0 its text says", async () => {
+  await using stage = await staged(DEEP);
+  const next = unseen(await stage.turn((state) => Object.assign(state, { n: -0, given: [-0] })));
+  assert.ok(Object.is(next.n, 0) && Object.is(next.given[0], 0));
+});
+
+test("a draft of a turn that threw is dead too", async () => {
+  await using stage = await staged(FLAT);
+  let kept: State = {};
+  await assert.rejects(
+    stage.turn((state) => {
+      kept = state;
+      throw new RangeError("crash");
+    }),
+  );
+  assert.throws(() => (kept["n"] = 9), { name: "TypeError", message: /revoked/ });
+});
+
+test("C3 nobody but a draft vouches for a state: what a bare behaviour gives is looked at in full, an actor()'s turn in its hands too", async () => {
+  const inner = actor("inner", {
+    describe: "Inner.",
+    initial: (): State => ({ n: 1 }),
+    messages: { act: { run: ({ state }) => void (state["n"] = 2) } },
+  });
+  const forgeries: readonly ((turn: Turn<object>) => Turn<unknown>)[] = [
+    (turn) => ({ ...turn, state: { ...turn.state, n: Number.NaN } }),
+    (turn) => ({ ...turn, state: { n: 1, more: new Date(0) } }),
+    (turn) => Object.assign(Object.create(turn), { state: Object.freeze({ n: 1n }) }),
+  ];
+  for (const forge of forgeries) {
+    const bare: Behaviour = {
+      kind: "bare",
+      version: 1,
+      policy: { ...DEFAULT_POLICY, persistence: "memory" },
+      initial: (): Json => ({ n: 1 }),
+      receive(state, message) {
+        const turn = inner.receive(unseen(state), { ...message, action: "act" });
+        assert.ok(typeof turn !== "function");
+        return forge(turn);
+      },
+    };
+    await using engine = await LocalEngine.start({ kinds: [bare] });
+    await assert.rejects(engine.call({ to: "bare/main", action: "x", args: null, start: null }), { code: "STATE_NOT_JSON" });
+  }
+});

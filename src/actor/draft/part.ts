@@ -1,0 +1,208 @@
+import type { Written } from "../../contract/internal.ts";
+import { badTurn } from "../bad-turn.ts";
+import { isObject, isPlain, isRow, place, type Row } from "./row.ts";
+import type { Scope } from "./scope.ts";
+
+/** Of so many written keys a part keeps the names; where more were written it looks at all. */
+const MOST_KEYS = 8;
+
+/**
+ * One object or list of a state while it may be written: the handler of the proxy the author holds. It copies before
+ * its first write, drafts a part when it is read, and what is not read stays the object it was.
+ */
+export abstract class Part implements ProxyHandler<object>, Written {
+  readonly before: Row;
+  after: object;
+  readonly proxy: object;
+  protected now: Row;
+  readonly #scope: Scope;
+  readonly #above: Part | undefined;
+  /** Written, or a part of it is. */
+  #changed = false;
+  #settled = false;
+  #written: string[] | undefined;
+  #all = false;
+  // Most turns go one way down: the first part read has a place of its own, a Map is for the others.
+  #firstKey: string | undefined;
+  #first: Part | undefined;
+  #others: Map<string, Part> | undefined;
+
+  /** `target` answers for what it is to `Array.isArray` and for its prototype, never for what it holds: all drafts share two. */
+  constructor(before: object, target: object, scope: Scope, above: Part | undefined) {
+    if (!isRow(before)) throw new TypeError("No object.");
+    this.before = before;
+    this.after = before;
+    this.now = before;
+    this.#scope = scope;
+    this.#above = above;
+    this.proxy = new Proxy(target, this);
+    scope.parts.push(this);
+  }
+
+  /** Of `before`, open. */
+  protected abstract copy(): Row;
+  /** Throws where such a value has no such key. */
+  protected abstract mayHold(key: PropertyKey): void;
+  /** Whether a write there takes or gives keys. */
+  protected abstract reshapes(key: PropertyKey): boolean;
+  /** Whether both have the same keys in the same order. */
+  protected abstract sameShape(): boolean;
+
+  // ── what the author does ──────────────────────────────────────────────────
+
+  get(_target: object, key: PropertyKey): unknown {
+    this.#scope.alive();
+    const value = this.now[key];
+    if (typeof value !== "object" || value === null || typeof key !== "string") return value;
+    if (key === this.#firstKey && this.#first?.before === value) return this.#first.proxy;
+    return this.#drafted(key, value);
+  }
+
+  set(_target: object, key: PropertyKey, value: unknown): boolean {
+    this.#scope.alive();
+    const { now } = this;
+    const known = Object.hasOwn(now, key);
+    if (known && Object.is(now[key], value)) return true;
+    if (!known) this.mayHold(key);
+    const copy = this.#open();
+    if (known && typeof key === "string" && !this.reshapes(key)) this.#note(key);
+    else this.#all = true;
+    if (isObject(value) && Object.isFrozen(value)) this.#scope.tookFrozen = true;
+    place(copy, key, value);
+    return true;
+  }
+
+  deleteProperty(_target: object, key: PropertyKey): boolean {
+    this.#scope.alive();
+    if (!Object.hasOwn(this.now, key)) return true;
+    this.#all = true;
+    return Reflect.deleteProperty(this.#open(), key);
+  }
+
+  has(_target: object, key: PropertyKey): boolean {
+    this.#scope.alive();
+    return key in this.now;
+  }
+
+  ownKeys(): (string | symbol)[] {
+    this.#scope.alive();
+    return Reflect.ownKeys(this.now);
+  }
+
+  getOwnPropertyDescriptor(target: object, key: PropertyKey): PropertyDescriptor | undefined {
+    this.#scope.alive();
+    const found = Reflect.getOwnPropertyDescriptor(this.now, key);
+    if (found === undefined) return undefined;
+    // A list's length is the one property of the target, and must be told as it is there.
+    const isOfTarget = Object.hasOwn(target, key);
+    return { value: this.get(target, key), writable: true, enumerable: !isOfTarget, configurable: !isOfTarget };
+  }
+
+  defineProperty(target: object, key: PropertyKey, given: PropertyDescriptor): boolean {
+    this.#scope.alive();
+    const known = Object.hasOwn(this.now, key);
+    const { value, enumerable = known, writable = known, configurable = known } = given;
+    if (!("value" in given) || !enumerable || !writable || !configurable)
+      throw badTurn(`A state holds values only: assign ${JSON.stringify(String(key))}, instead of defining how it is got or set.`);
+    return this.set(target, key, value);
+  }
+
+  preventExtensions(): boolean {
+    throw badTurn("A draft cannot be frozen: what a turn leaves is, once it has ended.");
+  }
+
+  setPrototypeOf(): boolean {
+    throw badTurn("A state holds plain objects and lists: a prototype is not kept.");
+  }
+
+  #drafted(key: string, value: object): unknown {
+    const known = this.#others?.get(key);
+    if (known?.before === value) return known.proxy;
+    // What the author put there stays what it is, unless it is frozen, which he cannot write to otherwise.
+    const isOwn = value === this.before[key] ? Object.hasOwn(this.now, key) : this.#scope.isFrozenValue(value);
+    if (!isOwn || !isPlain(value)) return value;
+    const part = this.#scope.draft(value, this);
+    if (this.#first === undefined || this.#firstKey === key) {
+      this.#firstKey = key;
+      this.#first = part;
+    } else (this.#others ??= new Map()).set(key, part);
+    return part.proxy;
+  }
+
+  #open(): Row {
+    if (this.now === this.before) {
+      this.now = this.copy();
+      this.#mark();
+    }
+    return this.now;
+  }
+
+  #mark(): void {
+    if (this.#changed) return;
+    this.#changed = true;
+    if (this.#above !== undefined) this.#above.#mark();
+  }
+
+  #note(key: string): void {
+    const written = (this.#written ??= []);
+    if (written.includes(key)) return;
+    if (written.length === MOST_KEYS) this.#all = true;
+    else written.push(key);
+  }
+
+  // ── what becomes of it ────────────────────────────────────────────────────
+
+  /** Frozen, with all that is in it; `before` where nothing differs. */
+  settle(): object {
+    if (!this.#changed) return this.before;
+    // Also while it is being settled: then it holds itself, which the commit refuses.
+    if (this.#settled) return this.after;
+    this.#settled = true;
+    const copy = this.#open();
+    this.after = copy;
+    for (const key of this.#all ? Object.keys(copy) : (this.#written ?? NONE)) this.#settleValue(copy, key);
+    if (this.#firstKey !== undefined) this.#settlePart(copy, this.#firstKey, this.#first);
+    if (this.#others !== undefined) for (const [key, part] of this.#others) this.#settlePart(copy, key, part);
+    if (this.#differs(copy)) Object.freeze(copy);
+    else this.after = this.before;
+    return this.after;
+  }
+
+  get keys(): readonly string[] | undefined {
+    return this.#all ? undefined : (this.#written ?? NONE);
+  }
+
+  at(key: string): Written | undefined {
+    const part = this.#firstKey === key ? this.#first : this.#others?.get(key);
+    if (part === undefined || part.before !== this.before[key]) return undefined;
+    return part.after === this.now[key] ? part : undefined;
+  }
+
+  #settleValue(copy: Row, key: string): void {
+    const value = copy[key];
+    if (isObject(value)) {
+      if (value === this.before[key]) return;
+      const settled = this.#scope.settled(value);
+      if (settled !== value) place(copy, key, settled);
+    } else if (Object.is(value, -0)) copy[key] = 0;
+  }
+
+  #settlePart(copy: Row, key: string, part: Part | undefined): void {
+    if (part === undefined || !part.#changed || copy[key] !== part.before) return;
+    const settled = part.settle();
+    if (settled === part.before) return;
+    place(copy, key, settled);
+    if (!this.#all) this.#note(key);
+  }
+
+  #differs(copy: Row): boolean {
+    const { before } = this;
+    if (this.#all) {
+      if (!this.sameShape()) return true;
+      for (const key of Object.keys(copy)) if (copy[key] !== before[key]) return true;
+    } else for (const key of this.#written ?? NONE) if (copy[key] !== before[key]) return true;
+    return false;
+  }
+}
+
+const NONE: readonly string[] = [];

@@ -1,0 +1,23 @@
+/** An object or a list, by its keys: a list's are its places, as text. */
+export type Row = Record<PropertyKey, unknown>;
+
+/** Every object is one. */
+export function isRow(_value: object): _value is Row {
+  return true;
+}
+
+export function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}
+
+/** Made by a literal, JSON.parse or a spread. */
+export function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === Array.prototype || prototype === null;
+}
+
+/** Sets an own property also where its name is `__proto__`. */
+export function place(row: Row, key: PropertyKey, value: unknown): void {
+  if (key === "__proto__") Object.defineProperty(row, key, { value, enumerable: true, configurable: true, writable: true });
+  else row[key] = value;
+}

@@ -1,0 +1,62 @@
+import { DEEPEST } from "./freeze.ts";
+import { ListPart } from "./list-part.ts";
+import { ObjectPart } from "./object-part.ts";
+import type { Part } from "./part.ts";
+import { revoked } from "./revoked.ts";
+import { isObject, isPlain, isRow, place, type Row } from "./row.ts";
+
+/** What the drafts of one turn share. */
+export class Scope {
+  readonly parts: Part[] = [];
+  /** A frozen value was put somewhere: only then is it worth asking which. */
+  tookFrozen = false;
+  #over = false;
+  #byProxy: Map<object, Part> | undefined;
+  #met: Map<object, object> | undefined;
+
+  draft(value: object, above: Part | undefined): Part {
+    return Array.isArray(value) ? new ListPart(value, this, above) : new ObjectPart(value, this, above);
+  }
+
+  alive(): void {
+    if (this.#over) throw revoked();
+  }
+
+  end(): void {
+    this.#over = true;
+  }
+
+  isFrozenValue(value: object): boolean {
+    return this.tookFrozen && Object.isFrozen(value);
+  }
+
+  /** What a value the author put somewhere becomes: of a draft its outcome, of his own the same object, frozen, with no draft in it. */
+  settled(value: object): object {
+    return this.#part(value)?.settle() ?? this.#given(value, 0);
+  }
+
+  #part(value: object): Part | undefined {
+    this.#byProxy ??= new Map(this.parts.map((part) => [part.proxy, part]));
+    return this.#byProxy.get(value);
+  }
+
+  #given(value: object, depth: number): object {
+    const met = (this.#met ??= new Map());
+    const known: object | undefined = met.get(value);
+    if (known !== undefined) return known;
+    met.set(value, value);
+    // Neither is JSON: the commit says so.
+    if (depth === DEEPEST || !isPlain(value) || !isRow(value)) return value;
+    const isOpen = !Object.isFrozen(value);
+    let row: Row = value;
+    for (const key of Object.keys(value)) {
+      const item = value[key];
+      const fit = isObject(item) ? (this.#part(item)?.settle() ?? this.#given(item, depth + 1)) : item === 0 ? 0 : item;
+      if (Object.is(fit, item)) continue;
+      // His own frozen object holds a draft: it cannot be replaced there.
+      if (!isOpen && row === value) met.set(value, (row = Array.isArray(value) ? Object.assign([], value) : { ...value }));
+      place(row, key, fit);
+    }
+    return Object.freeze(row);
+  }
+}

@@ -1,5 +1,4 @@
 import type { ServerResponse } from "node:http";
-import type { Socket } from "node:net";
 import { Cancellation, type CancelSignal, type Channel, type Clock } from "../contract/index.ts";
 import type { OpenStream } from "./open-streams.ts";
 import { type DropReason, Outlet, type OutletLimits, type Sink } from "./outlet.ts";
@@ -22,19 +21,24 @@ export function frameEvent(text: string, eventId?: string, retryMs?: number, eve
 /** A piece of a response in the chunked coding. */
 export const asChunk = (payload: string): string => `${Buffer.byteLength(payload).toString(16)}\r\n${payload}\r\n`;
 
-// A broadcast sends the same text to one stream after another: from the second on, all share one buffer.
-let lastText = "";
-let lastFrame: Buffer | undefined;
+const ALIVE = Buffer.from(asChunk(KEEP_ALIVE));
+
+// A broadcast sends the same few texts to one stream after another, which then share their bytes. Short ones only: a long one is an
+// answer, and comes once.
+const SHARED_CHARACTERS = 512;
+const SHARED = 64;
+const shared = new Map<string, Buffer>();
 
 function chunkOf(text: string, eventId?: string, retryMs?: number, event?: string): string | Buffer {
   if (eventId !== undefined || retryMs !== undefined || event !== undefined) return asChunk(frameEvent(text, eventId, retryMs, event));
-  if (text !== lastText) {
-    lastText = text;
-    lastFrame = undefined;
-    return asChunk(frameEvent(text));
+  if (text.length > SHARED_CHARACTERS) return asChunk(frameEvent(text));
+  let chunk = shared.get(text);
+  if (chunk === undefined) {
+    chunk = Buffer.from(asChunk(frameEvent(text)));
+    if (shared.size === SHARED) shared.clear();
+    shared.set(text, chunk);
   }
-  lastFrame ??= Buffer.from(asChunk(frameEvent(text)));
-  return lastFrame;
+  return chunk;
 }
 
 /** What the streams of one door share: there may be very many that do nothing. */
@@ -94,7 +98,7 @@ export class EventStream implements Channel, OpenStream {
   /** A comment, so that nothing between here and the client takes the silence for an end. */
   keepAlive(): void {
     if (!this.ready) return;
-    this.#outlet.write(this.#chunked && this.#response.socket !== null ? asChunk(KEEP_ALIVE) : KEEP_ALIVE);
+    this.#outlet.write(this.#chunked && this.#response.socket !== null ? ALIVE : KEEP_ALIVE);
   }
 
   close(): void {
@@ -128,19 +132,19 @@ export class ResponseSink implements Sink {
   }
 
   write(data: string | Uint8Array, flushed: () => void): void {
-    this.#out.write(data, flushed);
+    const { socket } = this.#response;
+    // A pipelined response has no socket until those before it have ended.
+    if (socket === null) return void this.#response.write(data, flushed);
+    // A function with each write costs a tick for each, and nearly all have gone out by then.
+    socket.write(data);
+    if (socket.writableLength > 0) socket.write("", flushed);
   }
 
   queued(): number {
-    return this.#out.writableLength;
+    return (this.#response.socket ?? this.#response).writableLength;
   }
 
   destroy(): void {
     this.#response.destroy();
-  }
-
-  // A pipelined response has no socket until those before it have ended.
-  get #out(): Socket | ServerResponse {
-    return this.#response.socket ?? this.#response;
   }
 }

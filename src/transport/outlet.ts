@@ -2,6 +2,7 @@ import type { Clock } from "../contract/index.ts";
 
 /** Where bytes go: a socket, the standard output, a response. Neither method throws. */
 export interface Sink {
+  /** `flushed`: called once nothing is queued any more. Where nothing is queued after the write it may be left out. */
   write(data: string | Uint8Array, flushed: () => void): void;
   /** Bytes accepted and not yet handed to the operating system. */
   queued(): number;

@@ -18,6 +18,14 @@ const FILTERS = [
   ["resourcesListChanged", "resources"],
 ] as const;
 
+const changed = (list: ListName): string =>
+  `{"jsonrpc":"2.0","method":"notifications/${list}/list_changed","params":{"_meta":{${JSON.stringify(SUBSCRIPTION_META)}:`;
+const CHANGED: Readonly<Record<ListName, string>> = {
+  tools: changed("tools"),
+  resources: changed("resources"),
+  prompts: changed("prompts"),
+};
+
 /** One open `subscriptions/listen`: acknowledged first, then notices of what was asked for and of nothing else (C8). */
 export class Listen implements AudienceHost, Lasting {
   readonly id: RequestId;
@@ -53,8 +61,9 @@ export class Listen implements AudienceHost, Lasting {
     this.#channel?.send(notificationText(method, { _meta: { [SUBSCRIPTION_META]: this.id }, ...params }));
   }
 
+  // Put together from its parts: to make an object and its text for each of very many who listen costs as much as all else but the write.
   listChanged(list: ListName): void {
-    this.tell(`notifications/${list}/list_changed`, {});
+    this.#channel?.send(`${CHANGED[list]}${JSON.stringify(this.id)}}}}`);
   }
 
   updated(uri: string): void {

@@ -7,12 +7,13 @@ import { join } from "node:path";
 import { Verifier } from "troupe/chain";
 import { LocalEngine } from "troupe/engine";
 import { sqliteStore } from "troupe/store";
+import type { Asked } from "./asked.ts";
 import { plain } from "./kinds/plain.ts";
-import { median } from "./load.ts";
+import { times } from "./statistics.ts";
+import { print, rounds } from "./table.ts";
 
 const ACTORS = 100;
 const TURNS = 1_000;
-const ROUNDS = 7;
 const PAGE = 1_000;
 
 const bare = (path: string): number => {
@@ -44,13 +45,13 @@ const ours = async (directory: string): Promise<number> => {
   return events;
 };
 
-const seconds = async (run: () => number | Promise<number>): Promise<number> => {
+const rate = async (run: () => number | Promise<number>): Promise<number> => {
   const started = performance.now();
   if ((await run()) !== ACTORS * TURNS) throw new Error("Some events were not looked at.");
-  return (performance.now() - started) / 1_000;
+  return (ACTORS * TURNS * 1_000) / (performance.now() - started);
 };
 
-export const run = async (): Promise<void> => {
+export const run = async ({ quick }: Asked): Promise<void> => {
   const folder = mkdtempSync(join(tmpdir(), "bench-"));
   try {
     {
@@ -61,16 +62,13 @@ export const run = async (): Promise<void> => {
           Array.from({ length: ACTORS }, (_, n) => engine.call({ to: `plain-disk/${n}`, action: "add", args: {}, start: null })),
         );
     }
-    const [took, floor]: [number[], number[]] = [[], []];
-    for (let round = 0; round <= ROUNDS; round += 1) {
-      const [one, other] = [await seconds(() => ours(folder)), await seconds(() => bare(join(folder, "troupe.db")))];
-      if (round === 0) continue;
-      took.push(one);
-      floor.push(other);
-    }
-    const ratio = median(floor.map((value, round) => value / (took[round] ?? Number.NaN)));
-    const rate = (ACTORS * TURNS) / median(took);
-    console.log(`verify: ${rate.toFixed(0)} events a second, ${ratio.toFixed(2)} of reading and hashing the same rows`);
+    const [verified = [], read = []] = await rounds(
+      quick ? 3 : 7,
+      () => rate(() => ours(folder)),
+      () => rate(() => bare(join(folder, "troupe.db"))),
+    );
+    print({ what: "events verified, of reading and hashing the same rows", measured: times(verified, read), unit: "×", least: 0.45 });
+    print({ what: "events verified", measured: verified, unit: "/s" });
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

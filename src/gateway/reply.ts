@@ -55,5 +55,5 @@ export function wholeText({ head, members, tail }: ReplyText): string {
 }
 
 export function pieces({ head, members, tail }: ReplyText): string | readonly (string | Uint8Array)[] {
-  return typeof members === "string" ? head + members + tail : [head, members.bytes, tail];
+  return typeof members === "string" ? head + members + tail : [head, members.before(tail)];
 }

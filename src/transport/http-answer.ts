@@ -29,8 +29,10 @@ export function writeAnswer(response: ServerResponse, answer: Answer): void {
     head.push("content-length", String(size));
     response.writeHead(answer.status, head);
     response.cork();
-    for (const piece of body) response.write(piece);
-    response.end();
+    const last = body.length - 1;
+    for (let at = 0; at < last; at += 1) response.write(body[at] ?? "");
+    // Ended without its last piece, a response has an empty one more.
+    response.end(body[last]);
   }
 }
 

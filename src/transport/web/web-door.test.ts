@@ -61,6 +61,17 @@ describe("a door inside an application", () => {
     ]);
   });
 
+  it("waits for no timer and no round of the event loop where its gateway does not", async () => {
+    const clock = new SimulatedClock();
+    for (const answer of [(): Answer => OK, async (): Promise<Answer> => OK]) {
+      const door = doorOf(answer, { clock });
+      const round = new Promise<"a round">((done) => {
+        setImmediate(done, "a round");
+      });
+      assert.notEqual(await Promise.race([door.fetch(post()), round]), "a round");
+    }
+  });
+
   it("refuses names it is not known by, and pages of other origins, unless they are allowed", async () => {
     const foreign = "https://app.example/mcp";
     assert.equal((await doorOf().fetch(post({}, foreign))).status, 403);

@@ -52,7 +52,7 @@ export function actor(kind: string, definition: AnyDefinition): object {
     links: linkedKinds(kind, definition.links ?? {}),
   });
   const fits = stateCheck(kind, definition);
-  const surface = surfaceOf(catalogue, offered, definition.links);
+  const { surface, constant } = surfaceOf(catalogue, offered, definition.links);
   const senders = senderPrototype(Object.keys(definition.messages ?? {}));
   const migrate = definition.migrate?.bind(definition);
 
@@ -65,6 +65,7 @@ export function actor(kind: string, definition: AnyDefinition): object {
     per: definition.per ?? "shared",
     ...(definition.begins === true && { begins: true }),
     catalogue,
+    ...(constant && { constant }),
     initial: (key: string, first: Message) => initialState(definition, fits, key, first),
     ...(migrate !== undefined && { migrate: (state: Json, from: number) => fits(migrate(state, from)) }),
     receive: (state: object, message: Message, life?: string, seq?: number) => receive(acts, frozen(state), message, life, seq),

@@ -5,7 +5,13 @@ import type { Act, AnyDefinition } from "./plan.ts";
 import { isRefusal } from "./refuse.ts";
 
 type Links = NonNullable<AnyDefinition["links"]>;
-type Computed = (state: unknown, viewer: Viewer, onFault?: (error: TroupeError) => void) => Surface;
+type Compute = (state: unknown, viewer: Viewer, onFault?: (error: TroupeError) => void) => Surface;
+
+interface Computed {
+  readonly surface: Compute;
+  /** Nothing of it can vary. */
+  readonly constant: boolean;
+}
 
 /**
  * What a viewer may do and see now: a pure function, compiled to touch only what can vary. What an author's function breaks is
@@ -15,9 +21,9 @@ export function surfaceOf(catalogue: Catalogue, acts: readonly Act[], links: Lin
   const constant: Surface = Object.freeze({ catalogue, off: NOTHING_OFF });
   const varying = acts.filter((act) => act.ref !== undefined && (act.when !== undefined || act.choices !== undefined));
   const ways = Object.entries(links ?? {});
-  if (varying.length === 0 && ways.length === 0) return () => constant;
+  if (varying.length === 0 && ways.length === 0) return { surface: () => constant, constant: true };
   const told = new Set<string>();
-  return (state, viewer, onFault) => {
+  const surface: Compute = (state, viewer, onFault) => {
     let off: Record<OfferRef, string | true> | undefined;
     let choices: Record<OfferRef, Readonly<Record<string, readonly string[]>>> | undefined;
     let joined: Record<string, ActorId> | undefined;
@@ -62,6 +68,7 @@ export function surfaceOf(catalogue: Catalogue, acts: readonly Act[], links: Lin
       ...(joined !== undefined && { links: joined }),
     };
   };
+  return { surface, constant: false };
 }
 
 const NOTHING_OFF: Surface["off"] = Object.freeze({});

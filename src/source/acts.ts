@@ -40,7 +40,7 @@ export interface ActsOptions {
   readonly sights: Sights;
   readonly handles: Handles;
   /** Settles when those who listen as this viewer have been flagged; undefined: nobody does. */
-  readonly flagFirst: (key: string, receipt: Receipt) => Promise<unknown> | undefined;
+  readonly flagFirst: (viewer: Viewer, self: ActorId, receipt: Receipt) => Promise<unknown> | undefined;
   readonly onFault?: (error: unknown, actor: ActorId) => void;
 }
 
@@ -141,7 +141,7 @@ export class Acts {
     const whole =
       policy === undefined && trace === undefined ? message : { ...message, ...policy, ...(trace === undefined ? {} : { trace }) };
     const asked = new Asked(options);
-    const end: End = { asked, listens: viewer.principal ?? self, route, mayBegin };
+    const end: End = { asked, viewer, self, route, mayBegin };
     try {
       const reply = engine.callNow?.(whole, asked) ?? engine.call(whole, asked);
       return reply instanceof Promise ? this.#late(reply, end) : this.#answered(reply, end);
@@ -159,12 +159,12 @@ export class Acts {
   }
 
   // C8: who listens as this viewer is told before it is answered. Where nobody does, nothing is waited for.
-  #answered(reply: Reply, { asked: { committed }, listens, route }: End): Reply | Promise<Reply> {
+  #answered(reply: Reply, { asked: { committed }, viewer, self, route }: End): Reply | Promise<Reply> {
     if (committed === undefined) {
       if (route !== undefined && !("ok" in reply)) this.#routes.delete(route);
       return reply;
     }
-    const flagged = this.#options.flagFirst(listens, committed);
+    const flagged = this.#options.flagFirst(viewer, self, committed);
     return flagged === undefined ? reply : flagged.then(() => reply);
   }
 
@@ -213,8 +213,8 @@ function messageTo(to: ActorId, action: string, args: Json, viewer: Viewer, mayB
 /** What a call's end needs to know of it. */
 interface End {
   readonly asked: Asked;
-  /** As whom one listens who is told first. */
-  readonly listens: string;
+  readonly viewer: Viewer;
+  readonly self: ActorId;
   readonly route: string | undefined;
   readonly mayBegin: boolean;
 }

@@ -1,33 +1,59 @@
-import type { ActorId, Engine, OfferRef, Surface } from "../contract/index.ts";
-import { type Closure, offNow } from "./closure.ts";
+import type { ActorId, Change, Engine, Surface } from "../contract/index.ts";
+import type { Closure } from "./closure.ts";
+import { changedContents, contentsOf } from "./closure-diff.ts";
+import { type Ear, Ears } from "./ears.ts";
 import { changedLists, type Posture } from "./posture.ts";
-import { sameState, type Sight } from "./sight.ts";
+import type { Standing } from "./standing.ts";
 
 export interface WatchOptions {
   readonly engine: Pick<Engine, "watch">;
   readonly posture: Posture;
   /** Told of every actor before it is read. */
   readonly walk: (onActor: (id: ActorId) => void) => Promise<Closure>;
-  readonly roots: readonly ActorId[];
-  readonly dirty: (ref?: OfferRef) => void;
-  /** Only this offer's content, never the lists. */
-  readonly only?: OfferRef;
+  /** Whose eyes it sees with. */
+  readonly standing: Standing;
+  /** Before anybody is told what was found: the time for those to leave who do not see the same after all. */
+  readonly onWalked: (closure: Closure) => void;
   readonly onFault?: (error: unknown, actor: ActorId) => void;
 }
 
+/** One actor that is listened to. */
+class Topic {
+  readonly undo: () => void;
+  /** Of the state that was seen last; -1: none was. */
+  seq: number;
+  /** The look that saw it first. */
+  since = 0;
+  /** Announced last; -1: nothing was. */
+  heard = -1;
+  /** Told of without a look; -1: nothing was since the last one. */
+  ahead = -1;
+  /** Whatever it does while it lives, its surface stays. */
+  steady = false;
+
+  constructor(undo: () => void, seq: number) {
+    this.undo = undo;
+    this.seq = seq;
+  }
+}
+
 /**
- * One viewer's ear. C8: it holds what the viewer saw last and which actors to listen to, nothing per change; however
- * many changes arrive while it looks, it looks once more.
+ * What viewers alike meet, and their ears. C8: it holds what they saw last and which actors to listen to, nothing per change;
+ * however many changes arrive while it looks, it looks once more.
  */
 export class CastWatch {
+  readonly ears = new Ears();
+  readonly standing: Standing;
+  readonly #roots: readonly ActorId[];
   readonly #options: WatchOptions;
-  readonly #topics = new Map<ActorId, () => void>();
+  readonly #topics = new Map<ActorId, Topic>();
+  /** Announced before there was a first look. */
   readonly #changed = new Set<ActorId>();
   #last: Closure | undefined;
-  /** Seqs at the first look, until something later is announced. */
-  readonly #first = new Map<ActorId, number>();
-  /** Announced after the first look, which has it already: an engine may announce late. Whoever listens has seen nothing of it. */
-  readonly #late = new Set<ActorId>();
+  /** Another surface than the last look's that was given to one of these viewers since; true: several. */
+  #given: Surface | true | undefined;
+  /** The number of the last look. */
+  #looks = 0;
   #wanted = true;
   /** For a look that begins from now on. */
   #waiting: (() => void)[] = [];
@@ -36,50 +62,109 @@ export class CastWatch {
   #looking = false;
   #closed = false;
 
-  constructor(options: WatchOptions) {
+  /** `parted`: the watch its first ears listened to until now. */
+  constructor(options: WatchOptions, parted?: CastWatch) {
     this.#options = options;
-    for (const id of options.roots) this.#listen(id);
+    this.standing = options.standing;
+    this.#roots = [...options.standing.roots.values()];
+    if (parted !== undefined) {
+      this.#last = parted.#last;
+      this.#given = parted.#given;
+      for (const id of parted.#changed) this.#changed.add(id);
+    }
+    for (const id of this.#roots) this.#listen(id, this.#last?.parts.find(({ sight }) => sight.id === id)?.sight.seq);
+    for (const { sight } of this.#last?.parts ?? []) this.#listen(sight.id, sight.seq);
     void this.#look();
   }
 
+  add(ear: Ear): void {
+    this.ears.add(ear, this.#looks);
+  }
+
   /**
-   * Settles when this commit has been flagged, or cannot be seen from here: a reply waits for it, so that the flag goes
-   * first, also where the engine announces late.
+   * Settles when this commit has been flagged: a reply waits for it, so that the flag goes first, also where the engine
+   * announces late. Undefined: it has been, or cannot be seen from here.
    */
-  async settled(actor: string, seq: number): Promise<void> {
-    const topics: ReadonlyMap<string, unknown> = this.#topics;
-    if (this.#closed || !topics.has(actor)) return;
-    if (this.#looking) await new Promise<void>((resolve) => this.#ending.push(resolve));
-    if (this.#isClosed() || this.#last?.parts.some(({ sight }) => sight.id === actor && sight.seq === seq) === true) return;
-    await new Promise<void>((resolve) => {
+  settled(actor: string, seq: number): Promise<void> | undefined {
+    const topics: ReadonlyMap<string, Topic> = this.#topics;
+    const topic = topics.get(actor);
+    if (this.#closed || topic === undefined) return undefined;
+    if (this.#looking) return this.#settledLater(actor, seq);
+    return topic.seq === seq || topic.ahead >= seq ? undefined : this.#nextLook();
+  }
+
+  async #settledLater(actor: string, seq: number): Promise<void> {
+    await new Promise<void>((resolve) => this.#ending.push(resolve));
+    await this.settled(actor, seq);
+  }
+
+  #nextLook(): Promise<void> {
+    return new Promise<void>((resolve) => {
       this.#waiting.push(resolve);
       this.#wanted = true;
       void this.#look();
     });
   }
 
+  /**
+   * One of these viewers was given this surface. What is not what the last look saw may be gone again before the next one: whoever
+   * holds it is told then.
+   */
+  gave(surface: Surface): void {
+    const { posture } = this.#options;
+    const last = this.#last;
+    if (this.#closed || (last !== undefined && changedLists(last.surface, surface, posture).length === 0)) return;
+    const given = this.#given;
+    // One of two that differ is not what is now.
+    if (given === undefined) this.#given = surface;
+    else if (given !== true && changedLists(given, surface, posture).length > 0) this.#given = true;
+    if (last === undefined) return;
+    this.#wanted = true;
+    void this.#look();
+  }
+
   close(): void {
     this.#closed = true;
-    for (const undo of this.#topics.values()) undo();
+    for (const { undo } of this.#topics.values()) undo();
     this.#topics.clear();
     this.#release(this.#waiting.splice(0));
     this.#release(this.#ending.splice(0));
   }
 
-  readonly #listen = (id: ActorId): void => {
+  #listen(id: ActorId, seq = -1): void {
     if (this.#closed || this.#topics.has(id)) return;
-    const undo = this.#options.engine.watch(id, ({ seq }) => {
-      this.#changed.add(id);
-      const first = this.#first.get(id);
-      if (first !== undefined) {
-        if (seq <= first) this.#late.add(id);
-        if (seq >= first) this.#first.delete(id);
-      }
-      this.#wanted = true;
-      void this.#look();
-    });
-    this.#topics.set(id, undo);
+    this.#topics.set(id, new Topic(this.#options.engine.watch(id, this.#heard), seq));
+  }
+
+  readonly #heard = (change: Change): void => {
+    const { id, seq } = change;
+    const topic = this.#topics.get(id);
+    if (topic === undefined) return;
+    const isLate = seq === topic.seq && topic.heard < seq;
+    topic.heard = seq;
+    const last = this.#last;
+    if (last === undefined) this.#changed.add(id);
+    else if (isLate) this.#flagLate(last, id, topic.since);
+    else if (this.#isSteady(topic, change)) {
+      topic.ahead = seq;
+      this.ears.flagContents(contentsOf(last, (one) => one === id));
+      return;
+    }
+    this.#wanted = true;
+    void this.#look();
   };
+
+  // Where nothing it can do changes a list, there is nothing to look at: its contents are other ones, and that is all.
+  #isSteady({ steady, seq, ahead }: Topic, change: Change): boolean {
+    return steady && seq > 0 && change.status === "live" && change.seq > Math.max(seq, ahead) && !this.#looking;
+  }
+
+  // An engine may announce late. Who began to listen after the state was seen here has seen nothing of it.
+  #flagLate(last: Closure, id: ActorId, since: number): void {
+    this.ears.flagLists(since);
+    const refs = contentsOf(last, (one) => one === id);
+    this.ears.flagContents(refs, since);
+  }
 
   async #look(): Promise<void> {
     if (this.#looking) return;
@@ -88,22 +173,20 @@ export class CastWatch {
       this.#wanted = false;
       const waiting = this.#waiting;
       this.#waiting = [];
-      // Whatever is announced from here on may or may not be in what is read: before the first look that counts as changed.
-      const unsure = this.#last === undefined ? this.#changed : undefined;
-      if (unsure === undefined) this.#changed.clear();
       try {
-        const met = new Set<ActorId>();
+        const met = new Set<ActorId>(this.#roots);
         const now = await this.#options.walk((id) => {
           met.add(id);
           this.#listen(id);
         });
+        if (!this.#isClosed()) this.#options.onWalked(now);
+        if (!this.#isClosed()) this.#compare(now);
         this.#forget(met);
-        if (!this.#isClosed()) this.#compare(now, unsure);
       } catch (error) {
-        // What the viewer holds may be stale now: it is told to ask, and hears the fault then.
+        // What the viewers hold may be stale now: they are told to ask, and hear the fault then.
         this.#last = undefined;
-        this.#options.onFault?.(error, this.#options.roots[0] ?? "cast/none");
-        if (!this.#isClosed()) this.#options.dirty(this.#options.only);
+        this.#options.onFault?.(error, this.#roots[0] ?? "cast/none");
+        if (!this.#isClosed()) this.ears.flagAll();
       }
       this.#release(waiting);
       this.#release(this.#ending.splice(0));
@@ -120,60 +203,52 @@ export class CastWatch {
   }
 
   #forget(met: ReadonlySet<ActorId>): void {
-    for (const [id, undo] of this.#topics) {
-      if (met.has(id) || this.#options.roots.includes(id)) continue;
+    for (const [id, { undo }] of this.#topics) {
+      if (met.has(id)) continue;
       undo();
       this.#topics.delete(id);
     }
   }
 
-  #compare(now: Closure, unsure: ReadonlySet<ActorId> | undefined): void {
+  #compare(now: Closure): void {
     const before = this.#last;
     this.#last = now;
-    const { dirty, only, posture } = this.#options;
-    if (unsure !== undefined) {
-      for (const { sight } of now.parts) if (!unsure.has(sight.id)) this.#first.set(sight.id, sight.seq);
-      const moved = now.parts.filter(({ sight }) => unsure.has(sight.id));
+    const refs = before === undefined ? [] : changedContents(before, now, ({ id, seq }) => this.#topics.get(id)?.ahead === seq);
+    const given = this.#given;
+    this.#given = undefined;
+    this.#see(now, before !== undefined);
+    if (before === undefined) {
+      // What was announced since the look began may or may not be in what was read: it counts as changed.
+      const isChanged = (id: ActorId): boolean => this.#changed.has(id);
+      if (now.parts.some(({ sight }) => isChanged(sight.id))) {
+        this.ears.flagLists();
+        this.ears.flagContents(contentsOf(now, isChanged));
+      } else if (this.#differs(given, now)) this.ears.flagLists();
       this.#changed.clear();
-      if (moved.length === 0) return;
-      this.#flagAll(now, unsure);
       return;
     }
-    if (this.#late.size > 0) this.#flagAll(now, this.#late);
-    this.#late.clear();
-    if (before === undefined) return;
-    if (only === undefined && changedLists(before.surface, now.surface, posture).length > 0) dirty();
-    for (const ref of new Set([...contents(before), ...contents(now)])) {
-      const [was, is] = [shownBy(before, ref), shownBy(now, ref)];
-      if (was?.id !== is?.id || (was !== undefined && is !== undefined && !sameState(was, is))) this.#flag(ref);
+    if (this.#differs(before.surface, now) || this.#differs(given, now)) this.ears.flagLists();
+    this.ears.flagContents(refs);
+  }
+
+  #differs(surface: Surface | true | undefined, now: Closure): boolean {
+    if (surface === undefined || surface === true) return surface === true;
+    return changedLists(surface, now.surface, this.#options.posture).length > 0;
+  }
+
+  #see({ parts }: Closure, again: boolean): void {
+    if (again) this.#looks += 1;
+    for (const topic of this.#topics.values()) {
+      topic.ahead = -1;
+      topic.steady = false;
+    }
+    for (const { place, sight } of parts) {
+      const topic = this.#topics.get(sight.id);
+      if (topic === undefined) continue;
+      topic.steady = place.behaviour.constant === true;
+      if (topic.seq === sight.seq) continue;
+      topic.seq = sight.seq;
+      topic.since = this.#looks;
     }
   }
-
-  /** Everything these actors show. */
-  #flagAll(now: Closure, ids: ReadonlySet<ActorId>): void {
-    if (this.#options.only === undefined) this.#options.dirty();
-    for (const ref of contents(now)) if (ids.has(shownBy(now, ref)?.id ?? "none/none")) this.#flag(ref);
-  }
-
-  #flag(ref: OfferRef): void {
-    const { only, dirty } = this.#options;
-    if (only === undefined || only === ref) dirty(ref);
-  }
-}
-
-function contents(closure: Closure): readonly OfferRef[] {
-  return closure.surface.catalogue.resources.map((offer): OfferRef => `resources/${offer.name}`);
-}
-
-/** What of which actor a resource shows; undefined where it is off. */
-function shownBy(closure: Closure, ref: OfferRef): Sight | undefined {
-  for (const { place, inner } of closure.offers.get(ref)?.ways ?? []) {
-    const sight = closure.at.get(place);
-    if (sight !== undefined) return isOn(sight.surface, inner) ? sight : undefined;
-  }
-  return undefined;
-}
-
-function isOn(surface: Surface, inner: OfferRef): boolean {
-  return offNow(surface, inner) === undefined;
 }

@@ -19,7 +19,6 @@ import {
   type Viewer,
 } from "../contract/index.ts";
 import { Acts } from "./acts.ts";
-import { CastWatch } from "./cast-watch.ts";
 import { Closures, offNow, ownChoices, rootsOf, selfAsRoot } from "./closure.ts";
 import { Handles } from "./handles.ts";
 import { dotted, type Names } from "./names.ts";
@@ -29,6 +28,7 @@ import { unknownOffer } from "./refused.ts";
 import { Sights } from "./sight.ts";
 import { describeSource } from "./source-name.ts";
 import { Standing, Standings } from "./standing.ts";
+import { Watches } from "./watches.ts";
 
 export interface CastOptions {
   readonly engine: Engine;
@@ -66,6 +66,7 @@ interface Meeting {
   readonly plan: Plan;
   readonly closures: Closures;
   readonly standings: Standings;
+  readonly watches: Watches;
 }
 
 class Cast implements Source {
@@ -77,11 +78,9 @@ class Cast implements Source {
   readonly #acts: Acts;
   readonly #known: Meeting;
   readonly #unknown: Meeting;
-  /** By principal, or by the actor behind a handle. */
-  readonly #watches = new Map<string, Set<CastWatch>>();
 
   constructor(options: CastOptions) {
-    const { engine, kinds, clock = systemClock, entropy = systemEntropy, names = dotted, handles = {} } = options;
+    const { engine, kinds, clock = systemClock, entropy = systemEntropy, names = dotted, posture = "dynamic", handles = {} } = options;
     this.#options = options;
     if (options.instructions !== undefined) this.instructions = options.instructions;
     this.#kinds = new Map(kinds.map((behaviour) => [behaviour.kind, behaviour]));
@@ -94,7 +93,9 @@ class Cast implements Source {
     const fault = options.onFault === undefined ? {} : { onFault: options.onFault };
     this.#sights = new Sights({ engine, clock, ...fault });
     this.#handles = new Handles({ engine, clock, entropy, expireMs, ...(handles.secret === undefined ? {} : { secret: handles.secret }) });
-    const flagFirst = (key: string, receipt: Receipt): Promise<unknown> | undefined => this.#flagFirst(key, receipt);
+    // C8: on one ordered stream the flag goes before the reply.
+    const flagFirst = (viewer: Viewer, self: ActorId, receipt: Receipt): Promise<unknown> | undefined =>
+      this.#for(viewer).watches.flagFirst(viewer.principal ?? self, receipt);
     this.#acts = new Acts({ engine, clock, sights: this.#sights, handles: this.#handles, flagFirst, ...fault });
     const { as } = options;
     const perUser = as === undefined && kinds.some(({ per }) => per === "user");
@@ -104,7 +105,12 @@ class Cast implements Source {
       const shared = perUser || as !== undefined ? undefined : rootsOf(plan, { scopes: [] });
       const standingFor = (viewer: Viewer): ReadonlyMap<Place, ActorId> =>
         as === undefined ? rootsOf(plan, viewer) : selfAsRoot(plan, viewer);
-      return { plan, closures, standings: new Standings((viewer) => shared ?? standingFor(viewer)) };
+      return {
+        plan,
+        closures,
+        standings: new Standings((viewer) => shared ?? standingFor(viewer)),
+        watches: new Watches({ engine, posture, closures, ...fault }),
+      };
     };
     this.#known = planFor(true);
     // Without a kind per user, everybody meets the same catalogue: one object, so that one list serves all.
@@ -112,8 +118,11 @@ class Cast implements Source {
   }
 
   async surface(viewer: Viewer): Promise<Surface> {
-    const { closures, standings } = this.#for(viewer);
-    return (await closures.of(viewer, standings.of(viewer).roots)).surface;
+    const { closures, standings, watches } = this.#for(viewer);
+    const standing = standings.of(viewer);
+    const surface = await closures.surfaceFor(standing);
+    watches.gave(standing, surface);
+    return surface;
   }
 
   catalogue(viewer: Viewer): Catalogue | undefined {
@@ -152,10 +161,10 @@ class Cast implements Source {
   }
 
   watch(viewer: Viewer, dirty: (ref?: OfferRef) => void, only?: { readonly ref: OfferRef; readonly args: Json }): () => void {
-    const { plan, closures, standings } = this.#for(viewer);
+    const { plan, standings, watches } = this.#for(viewer);
     const place = only === undefined ? undefined : plan.offers.get(only.ref)?.ways[0]?.place;
     if (only !== undefined && place?.handled === true) return this.#watchHandle(viewer, dirty, only, rootOf(place));
-    return this.#watchRoots(viewer, dirty, plan, closures, standings.of(viewer).roots, viewer.principal, only?.ref);
+    return watches.listen({ standing: standings.of(viewer), dirty, only: only?.ref }, viewer.principal);
   }
 
   async complete(viewer: Viewer, ref: OfferRef, argument: string, value: string, others: Bag): Promise<readonly string[]> {
@@ -184,41 +193,7 @@ class Cast implements Source {
 
   async #findOpen(viewer: Viewer, ref: OfferRef): Promise<Planned | undefined> {
     const { closures, standings } = this.#for(viewer);
-    return (await closures.of(viewer, standings.of(viewer).roots)).offers.get(ref);
-  }
-
-  // C8: on one ordered stream the flag goes before the reply, however late the engine's announcement comes.
-  #flagFirst(key: string, { actor, seq }: Receipt): Promise<unknown> | undefined {
-    const watches = this.#watches.get(key);
-    return watches && Promise.all([...watches].map((watch) => watch.settled(actor, seq)));
-  }
-
-  #watchRoots(
-    viewer: Viewer,
-    dirty: (ref?: OfferRef) => void,
-    plan: Plan,
-    closures: Closures,
-    roots: ReadonlyMap<Place, ActorId>,
-    key: string | undefined,
-    only: OfferRef | undefined,
-  ): () => void {
-    const { engine, posture = "dynamic", onFault } = this.#options;
-    const watch = new CastWatch({
-      engine,
-      posture,
-      walk: (onActor) => closures.of(viewer, roots, onActor),
-      roots: [...roots.values()],
-      dirty,
-      ...(only === undefined ? {} : { only }),
-      ...(onFault === undefined ? {} : { onFault }),
-    });
-    const ofKey = key === undefined ? undefined : (this.#watches.get(key) ?? new Set());
-    if (key !== undefined && ofKey !== undefined) this.#watches.set(key, ofKey.add(watch));
-    return () => {
-      watch.close();
-      ofKey?.delete(watch);
-      if (key !== undefined && ofKey?.size === 0 && this.#watches.get(key) === ofKey) this.#watches.delete(key);
-    };
+    return (await closures.of(standings.of(viewer))).offers.get(ref);
   }
 
   #watchHandle(
@@ -229,11 +204,12 @@ class Cast implements Source {
   ): () => void {
     let undo: (() => void) | undefined;
     let closed = false;
-    const { plan, closures } = this.#for(viewer);
+    const { watches } = this.#for(viewer);
     const begin = async (): Promise<void> => {
       const found = await this.#handles.find(root.behaviour, viewer, only.args);
       if (closed || "refused" in found) return;
-      undo = this.#watchRoots(viewer, dirty, plan, closures, new Map([[root, found.id]]), found.id, only.ref);
+      const standing = new Standing(viewer, new Map([[root, found.id]]));
+      undo = watches.listen({ standing, dirty, only: only.ref }, viewer.principal ?? found.id);
     };
     begin().catch((error: unknown) => this.#options.onFault?.(error, `${root.behaviour.kind}/unread`));
     return () => {

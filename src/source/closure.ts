@@ -5,7 +5,9 @@ import type { Names } from "./names.ts";
 import { addPlanned, isOpen, MAX_DEPTH, Offers, type Place, placeBelow, type Plan, type Planned, rootOf } from "./plan.ts";
 import { offersOf } from "./refs.ts";
 import { sameJson } from "./same-json.ts";
+import { Reads } from "./reads.ts";
 import type { Sight, Sights } from "./sight.ts";
+import type { Standing } from "./standing.ts";
 
 /** A taken place: which actor stands there, and what the viewer sees of it. */
 export interface Part {
@@ -19,6 +21,8 @@ export interface Closure {
   readonly at: ReadonlyMap<Place, Sight>;
   readonly offers: ReadonlyMap<OfferRef, Planned>;
   readonly surface: Surface;
+  /** What of the viewer counted: who agrees in it, and has these roots, meets the same. */
+  readonly reads: Reads;
 }
 
 type Joined = Pick<Plan, "offers" | "catalogue">;
@@ -41,21 +45,44 @@ export class Closures {
   readonly #joined = new Lru<string, Joined>(256);
   readonly #numbers = new WeakMap<Catalogue, number>();
   #count = 0;
+  /** Where one actor is all that can be met, nothing is walked. */
+  readonly #single: Place | undefined;
+  readonly #shown = new WeakMap<Surface, Surface>();
 
   constructor(plan: Plan, options: ClosureOptions) {
     this.#plan = plan;
     this.#options = options;
+    const [root] = plan.roots;
+    if (root !== undefined && plan.roots.length === 1 && root.children.length === 0 && !plan.open) this.#single = root;
     this.#order = new Map(plan.roots.flatMap(placesOf).map((place, i) => [place, i]));
   }
 
-  async of(viewer: Viewer, roots: ReadonlyMap<Place, ActorId>, onActor?: (id: ActorId) => void): Promise<Closure> {
+  /** Its surface alone. */
+  async surfaceFor(standing: Standing): Promise<Surface> {
+    const place = this.#single;
+    const id = place === undefined ? undefined : standing.roots.get(place);
+    if (place === undefined || id === undefined) return (await this.of(standing)).surface;
+    const reads = new Reads();
+    const sight = await this.#options.sights.see(place.behaviour, id, standing.as(id), true, reads);
+    if (sight === undefined) return this.#join(standing, new Map(), reads).surface;
+    let surface = this.#shown.get(sight.surface);
+    if (surface === undefined) {
+      ({ surface } = this.#join(standing, new Map([[place, sight]]), reads));
+      this.#shown.set(sight.surface, surface);
+    }
+    return surface;
+  }
+
+  async of(standing: Standing, onActor?: (id: ActorId) => void): Promise<Closure> {
+    const { roots } = standing;
+    const reads = new Reads();
     const at = new Map<Place, Sight>();
     let actors = 0;
     const visit = async (place: Place, id: ActorId, self: ActorId, above: readonly ActorId[]): Promise<void> => {
       actors += 1;
       if (actors > MAX_ACTORS) return;
       onActor?.(id);
-      const sight = await this.#options.sights.see(place.behaviour, id, { ...viewer, self }, above.length === 0);
+      const sight = await this.#options.sights.see(place.behaviour, id, standing.as(self), above.length === 0, reads);
       if (sight === undefined) return;
       at.set(place, sight);
       const links = Object.entries(sight.surface.links ?? {});
@@ -67,11 +94,16 @@ export class Closures {
       );
     };
     await Promise.all([...roots].map(([place, id]) => visit(place, id, id, [])));
+    return this.#join(standing, at, reads);
+  }
+
+  #join({ viewer, roots }: Standing, at: ReadonlyMap<Place, Sight>, reads: Reads): Closure {
     const parts = [...at].map(([place, sight]) => ({ place, sight }));
     const rank = (place: Place): number => this.#order.get(place) ?? this.#order.size;
     parts.sort((a, b) => rank(a.place) - rank(b.place) || (describe(a.place) < describe(b.place) ? -1 : 1));
     const joined = this.#plan.open ? this.#joinOpen(parts) : this.#plan;
-    return { parts, at, offers: joined.offers, surface: this.#surface(joined, at, viewer, roots, parts) };
+    const key = `${reads.keyOf(viewer)} ${[...roots.values()].join(" ")}`;
+    return { parts, at, offers: joined.offers, surface: this.#surface(joined, at, key, roots, parts), reads };
   }
 
   /** The place a link leads to: planned, or, under an actor that does not say ahead, made for this walk. */
@@ -116,7 +148,7 @@ export class Closures {
   #surface(
     joined: Joined,
     at: ReadonlyMap<Place, Sight>,
-    viewer: Viewer,
+    key: string,
     roots: ReadonlyMap<Place, ActorId>,
     parts: readonly Part[],
   ): Surface {
@@ -136,7 +168,6 @@ export class Closures {
     const open = joined === this.#plan ? {} : { links: Object.fromEntries(parts.map(({ place, sight }) => [place.path, sight.id])) };
     const surface: Surface = { catalogue: joined.catalogue, off, ...(Object.keys(choices).length === 0 ? {} : { choices }), ...open };
     // The same contents are the same object: lists and whatever hangs on them are found again.
-    const key = JSON.stringify([viewer.principal ?? null, viewer.scopes, [...roots.values()]]);
     const last = this.#lastOf.get(key);
     if (last !== undefined && last.catalogue === surface.catalogue && sameJson(last.off, off) && sameJson(last.choices ?? {}, choices))
       return last;

@@ -24,8 +24,3 @@ export function isPassing({ principal }: Viewer): boolean {
 export function kindOf(id: ActorId): string {
   return id.slice(0, id.indexOf("/"));
 }
-
-/** Viewers with the same key see the same. */
-export function viewerKey(viewer: Viewer): string {
-  return JSON.stringify([viewer.principal ?? null, viewer.self ?? null, viewer.scopes]);
-}

@@ -1,7 +1,8 @@
 import { sha256Hex } from "../platform/index.ts";
 import type { ActorId, Behaviour, Clock, Engine, Message, OfferRef, Surface, Viewer } from "../contract/index.ts";
-import { rootActor, viewerKey } from "./identity.ts";
+import { rootActor } from "./identity.ts";
 import { Lru } from "./lru.ts";
+import { noticed, Reads } from "./reads.ts";
 import { offersOf } from "./refs.ts";
 
 /** What a viewer sees of one actor: its last durable state, or for a root that has not begun the state it would begin with. */
@@ -29,53 +30,90 @@ export interface SightOptions {
 const EMPTY: Surface = { catalogue: { tools: [], resources: [], prompts: [], links: {} }, off: {} };
 const ACTORS_KEPT = 4_096;
 const VIEWERS_KEPT = 1_024;
+/** How it would begin may depend on when: for a client that asks again and again it is still begun once. */
+const PREVIEW_MS = 1_000;
 
 interface Kept {
   readonly edition: Edition;
   readonly surfaces: Map<string, Surface>;
 }
 
-/** Reads actors and keeps what each state shows to each viewer, so that a surface is computed once per state however often it is asked for. */
+interface Preview extends Edition {
+  readonly at: number;
+}
+
+/** Reads actors and keeps what each state shows to whom, so that a surface is computed once per state, for all viewers who agree in what it looks at. */
 export class Sights {
   readonly #options: SightOptions;
   readonly #seen = new Lru<ActorId, Kept>(ACTORS_KEPT);
+  readonly #previews = new Lru<string, Preview>(ACTORS_KEPT);
+  readonly #constant = new Map<Behaviour, Surface>();
+  /** What each kind ever looked at of its viewers: it only grows. */
+  readonly #reads = new Map<Behaviour, Reads>();
 
   constructor(options: SightOptions) {
     this.#options = options;
   }
 
-  /** Undefined: there is no such actor for this viewer. `begins`: a call would start it. */
-  async see(behaviour: Behaviour, id: ActorId, viewer: Viewer, begins: boolean): Promise<Sight | undefined> {
+  /** Undefined: there is no such actor for this viewer. `begins`: a call would start it. `reads` is told what of the viewer counted. */
+  async see(behaviour: Behaviour, id: ActorId, viewer: Viewer, begins: boolean, reads?: Reads): Promise<Sight | undefined> {
     const snapshot = await this.#options.engine.read(id);
     if (snapshot !== undefined && snapshot.status !== "stopped") {
-      if (snapshot.owner !== undefined && snapshot.owner !== viewer.principal) return undefined;
-      return sightOf(id, snapshot, this.#surface(behaviour, id, snapshot, viewer));
+      if (snapshot.owner !== undefined) {
+        if (reads !== undefined) reads.principal = true;
+        if (snapshot.owner !== viewer.principal) return undefined;
+      }
+      return sightOf(id, snapshot, this.#surface(behaviour, id, snapshot, viewer, reads));
     }
-    if (!begins && behaviour.begins !== true && rootActor(behaviour, viewer) !== id) return undefined;
+    if (!begins && behaviour.begins !== true) {
+      if (reads !== undefined && behaviour.per === "user") reads.principal = true;
+      if (rootActor(behaviour, viewer) !== id) return undefined;
+    }
     try {
-      const state = this.#initial(behaviour, id, viewer);
-      const unborn = { state, seq: 0, head: "" };
-      return sightOf(id, unborn, this.#surface(behaviour, id, unborn, viewer));
+      const unborn = this.#preview(behaviour, id, viewer);
+      return sightOf(id, unborn, this.#surface(behaviour, id, unborn, viewer, reads));
     } catch (error) {
       this.#options.onFault?.(error, id);
+      reads?.add(this.#readsOf(behaviour));
       return sightOf(id, { state: null, seq: 0, head: "" }, brokenSurface(behaviour));
     }
   }
 
-  #surface(behaviour: Behaviour, id: ActorId, edition: Edition, viewer: Viewer): Surface {
+  #surface(behaviour: Behaviour, id: ActorId, edition: Edition, viewer: Viewer, reads: Reads | undefined): Surface {
+    if (behaviour.constant === true) return this.#constantly(behaviour, id, edition, viewer);
     let seen = this.#seen.get(id);
     if (seen === undefined || !sameState(seen.edition, edition)) {
       seen = { edition, surfaces: new Map() };
       this.#seen.set(id, seen);
     }
-    const key = viewerKey(viewer);
-    let surface = seen.surfaces.get(key);
+    const looked = this.#readsOf(behaviour);
+    let surface = seen.surfaces.get(looked.keyOf(viewer));
     if (surface === undefined) {
-      surface = this.#compute(behaviour, id, edition.state, viewer);
+      surface = this.#compute(behaviour, id, edition.state, noticed(viewer, looked));
       if (seen.surfaces.size >= VIEWERS_KEPT) seen.surfaces.clear();
-      seen.surfaces.set(key, surface);
+      // By what was looked at now: it may be more than was known before.
+      seen.surfaces.set(looked.keyOf(viewer), surface);
+    }
+    reads?.add(looked);
+    return surface;
+  }
+
+  #constantly(behaviour: Behaviour, id: ActorId, { state }: Edition, viewer: Viewer): Surface {
+    let surface = this.#constant.get(behaviour);
+    if (surface === undefined) {
+      surface = this.#compute(behaviour, id, state, viewer);
+      this.#constant.set(behaviour, surface);
     }
     return surface;
+  }
+
+  #readsOf(behaviour: Behaviour): Reads {
+    let reads = this.#reads.get(behaviour);
+    if (reads === undefined) {
+      reads = new Reads();
+      this.#reads.set(behaviour, reads);
+    }
+    return reads;
   }
 
   // One broken actor must not take away the lists of everybody who can see it.
@@ -89,13 +127,23 @@ export class Sights {
     }
   }
 
-  #initial(behaviour: Behaviour, id: ActorId, viewer: Viewer): unknown {
+  #preview(behaviour: Behaviour, id: ActorId, viewer: Viewer): Edition {
+    const reads = this.#readsOf(behaviour);
+    const now = this.#options.clock.now();
+    const known = this.#previews.get(`${id} ${reads.keyOf(viewer)}`);
+    if (known !== undefined && now >= known.at && now - known.at < PREVIEW_MS) return known;
+    const preview = { state: this.#initial(behaviour, id, noticed(viewer, reads), now), seq: 0, head: "", at: now };
+    this.#previews.set(`${id} ${reads.keyOf(viewer)}`, preview);
+    return preview;
+  }
+
+  #initial(behaviour: Behaviour, id: ActorId, viewer: Viewer, at: number): unknown {
     const first: Message = {
       id: "preview",
       to: id,
       action: "preview",
       args: null,
-      at: this.#options.clock.now(),
+      at,
       seed: sha256Hex(id).slice(0, 32),
       viewer,
       start: null,

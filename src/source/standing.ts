@@ -6,17 +6,21 @@ import type { Place } from "./plan.ts";
 export class Standing {
   readonly viewer: Viewer;
   readonly roots: ReadonlyMap<Place, ActorId>;
-  #as: Viewer | undefined;
+  readonly #as = new Map<ActorId, Viewer>();
 
   constructor(viewer: Viewer, roots: ReadonlyMap<Place, ActorId>) {
     this.viewer = viewer;
     this.roots = roots;
   }
 
-  /** Almost always the same one again: it is made once. */
+  /** Of as many as there are roots. */
   as(self: ActorId): Viewer {
-    if (this.#as?.self !== self) this.#as = Object.freeze({ ...this.viewer, self });
-    return this.#as;
+    let viewer = this.#as.get(self);
+    if (viewer === undefined) {
+      viewer = Object.freeze({ ...this.viewer, self });
+      this.#as.set(self, viewer);
+    }
+    return viewer;
   }
 }
 

@@ -1,0 +1,235 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import * as z from "zod";
+import { actor } from "../actor/index.ts";
+import type { ActorId, Behaviour, OfferRef, Source, Surface, Viewer } from "../contract/index.ts";
+import { FakeEngine } from "../../test/source/fake-engine.ts";
+import { until } from "../testing/index.ts";
+import { cast, listed } from "./index.ts";
+
+const viewers = (count: number): readonly Viewer[] => Array.from({ length: count }, (_, i) => ({ principal: `v${i}`, scopes: [] }));
+
+async function quiet(): Promise<void> {
+  for (let round = 0; round < 3; round += 1) {
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
+  }
+}
+
+/** The kind, and for whom its surface was computed. */
+function counted<S>(kind: Behaviour<S>): { readonly kind: Behaviour<S>; readonly asked: number[] } {
+  const asked = [0];
+  const surface = (state: S, viewer: Viewer): Surface => {
+    asked[0] = (asked[0] ?? 0) + 1;
+    return kind.surface?.(state, viewer) ?? { catalogue: { tools: [], resources: [], prompts: [] }, off: {} };
+  };
+  return { kind: { ...kind, surface }, asked };
+}
+
+function listen(source: Source, viewer: Viewer): { readonly flags: (OfferRef | "lists")[]; readonly undo: () => void } {
+  const flags: (OfferRef | "lists")[] = [];
+  return { flags, undo: source.watch(viewer, (ref) => flags.push(ref ?? "lists")) };
+}
+
+const names = async (source: Source, viewer: Viewer): Promise<readonly string[]> =>
+  listed(await source.surface(viewer), "dynamic").tools.map(({ name }) => name);
+
+/** Its `lock` and `mine` follow the state; who may `mine` the principal tells, but only where it is not open. */
+const gate = actor("gate", {
+  describe: "A gate.",
+  state: z.object({ open: z.boolean().default(true), owner: z.string().default("") }),
+  tools: {
+    lock: { describe: "Locks.", when: ({ open }) => open, run: () => null },
+    mine: { describe: "For one.", when: ({ open, owner }, viewer) => open || viewer.principal === owner, run: () => null },
+    rule: { describe: "For admins.", when: ({ open }, viewer) => !open && viewer.scopes.includes("admin"), run: () => null },
+  },
+  resources: { state: { uri: "gate://state", view: (state) => state } },
+});
+
+const main: ActorId = "gate/main";
+
+describe("C8 viewers alike are shown the same, and looked for once", () => {
+  it("C8 many viewers alike share one surface and one look for each change, and each is flagged", async () => {
+    const { kind, asked } = counted(gate);
+    const engine = new FakeEngine([kind]);
+    engine.put(main, { open: true, owner: "" });
+    const source = cast({ engine, kinds: [kind] });
+    const ears = viewers(36).map((viewer) => listen(source, viewer));
+    await quiet();
+    const [before, reads] = [asked[0] ?? 0, engine.reads];
+    assert.ok(before <= 2, `${before} surfaces for 36 viewers`);
+    assert.equal(engine.listeners, 1);
+    engine.put(main, { open: true, owner: "nobody" });
+    await quiet();
+    assert.equal(asked[0], before + 1);
+    assert.equal(engine.reads, reads + 1);
+    for (const { flags } of ears) assert.deepEqual(flags, ["resources/state"]);
+    const [one, other] = await Promise.all(viewers(2).map(async (viewer) => source.surface(viewer)));
+    assert.equal(one, other);
+    for (const { undo } of ears) undo();
+    assert.equal(engine.listeners, 0);
+  });
+
+  it("C8 viewers who turn out to differ are told apart before anybody is told, and none is shown another's", async () => {
+    const engine = new FakeEngine([gate]);
+    engine.put(main, { open: true, owner: "" });
+    const source = cast({ engine, kinds: [gate] });
+    const [ana, bob, eve]: readonly Viewer[] = [
+      { principal: "ana", scopes: [] },
+      { principal: "bob", scopes: [] },
+      { principal: "eve", scopes: ["admin"] },
+    ];
+    assert.ok(ana && bob && eve);
+    const ears = [ana, bob, eve].map((viewer) => listen(source, viewer));
+    await quiet();
+    assert.equal(engine.listeners, 1);
+    const clear = (): void => ears.forEach(({ flags }) => flags.splice(0));
+    engine.put(main, { open: false, owner: "bob" });
+    await quiet();
+    assert.equal(engine.listeners, 3);
+    assert.deepEqual(await Promise.all([ana, bob, eve].map((viewer) => names(source, viewer))), [[], ["mine"], ["rule"]]);
+    for (const { flags } of ears) assert.equal(flags.filter((flag) => flag === "lists").length, 1);
+    clear();
+    engine.put(main, { open: false, owner: "ana" });
+    await quiet();
+    assert.deepEqual(
+      ears.map(({ flags }) => flags.includes("lists")),
+      [true, true, false],
+    );
+    assert.deepEqual(await Promise.all([ana, bob, eve].map((viewer) => names(source, viewer))), [["mine"], [], ["rule"]]);
+    assert.deepEqual(await names(source, { scopes: [] }), []);
+    assert.deepEqual(await names(source, { principal: "bob", scopes: ["admin"] }), ["rule"]);
+  });
+
+  it("whatever way an author looks at its viewer is noticed", async () => {
+    const ways: readonly ((viewer: Viewer) => boolean)[] = [
+      (viewer) => viewer.principal === "ana",
+      (viewer) => ({ ...viewer }).principal === "ana",
+      (viewer) => JSON.stringify(viewer).includes("ana"),
+      (viewer) => structuredClone(viewer).principal === "ana",
+      (viewer) => Object.values(viewer).includes("ana"),
+      (viewer) => "principal" in viewer,
+      (viewer) => Object.keys(viewer).includes("principal"),
+    ];
+    for (const way of ways) {
+      const kind = actor("kind", {
+        describe: "One.",
+        initial: () => ({}),
+        tools: { own: { describe: "Own.", when: (_, viewer) => way(viewer), run: () => null } },
+      });
+      const source = cast({ engine: new FakeEngine([kind]), kinds: [kind] });
+      assert.deepEqual(await names(source, { principal: "ana", scopes: [] }), ["own"], String(way));
+      assert.deepEqual(await names(source, { scopes: [] }), [], String(way));
+    }
+  });
+
+  it("what a beginning looks at of its viewer tells viewers apart too", async () => {
+    const kind = actor("kind", {
+      describe: "One.",
+      initial: ({ viewer }) => ({ by: viewer?.principal ?? "" }),
+      tools: { own: { describe: "Own.", when: ({ by }) => by === "ana", run: () => null } },
+    });
+    const source = cast({ engine: new FakeEngine([kind]), kinds: [kind] });
+    assert.deepEqual(await names(source, { principal: "bob", scopes: [] }), []);
+    assert.deepEqual(await names(source, { principal: "ana", scopes: [] }), ["own"]);
+    assert.deepEqual(await names(source, { principal: "bob", scopes: [] }), []);
+  });
+
+  it("C8 what belongs to its starter is nobody else's, also where both listen", async () => {
+    const engine = new FakeEngine([gate]);
+    const source = cast({ engine, kinds: [gate] });
+    const [ana, bob]: readonly Viewer[] = viewers(2);
+    assert.ok(ana && bob);
+    const ears = [ana, bob].map((viewer) => listen(source, viewer));
+    await quiet();
+    engine.put(main, { open: true, owner: "" }, "v0");
+    await quiet();
+    assert.deepEqual(await names(source, ana), ["lock", "mine"]);
+    assert.deepEqual(await names(source, bob), []);
+    assert.deepEqual(
+      ears.map(({ flags }) => flags.includes("lists")),
+      [false, true],
+    );
+  });
+});
+
+describe("C8 a list read between two changes", () => {
+  it("C8 is told of, though the second took the first back before anybody looked", async () => {
+    const engine = new FakeEngine([gate]);
+    engine.put(main, { open: true, owner: "" });
+    const source = cast({ engine, kinds: [gate] });
+    const [ana] = viewers(1);
+    assert.ok(ana);
+    const ear = listen(source, ana);
+    await quiet();
+    engine.lateMs = 2;
+    engine.put(main, { open: false, owner: "" });
+    assert.deepEqual(await names(source, ana), []);
+    engine.put(main, { open: true, owner: "" });
+    await until("it is told to ask again", () => ear.flags.includes("lists"));
+    assert.deepEqual(await names(source, ana), ["lock", "mine"]);
+  });
+});
+
+const steady = actor("steady", {
+  describe: "Always the same.",
+  state: z.object({ count: z.number().default(0) }),
+  tools: {
+    add: {
+      describe: "Adds.",
+      run({ state }) {
+        state.count += 1;
+        return state.count;
+      },
+    },
+  },
+  resources: { count: { uri: "steady://count", view: ({ count }) => count } },
+});
+
+describe("C8 a kind that shows the same in every state", () => {
+  it("says so itself, and no other does", () => {
+    assert.equal(steady.constant, true);
+    assert.equal(gate.constant, undefined);
+  });
+
+  it("C8 its changes flag what it contains, each once, no list, and are not looked at", async () => {
+    const { kind, asked } = counted(steady);
+    const engine = new FakeEngine([kind]);
+    const source = cast({ engine, kinds: [kind] });
+    const [ana, bob] = viewers(2);
+    assert.ok(ana && bob);
+    await source.act(ana, "tools/add", {}, {});
+    const ears = [ana, bob].map((viewer) => listen(source, viewer));
+    await quiet();
+    const { reads } = engine;
+    for (let n = 0; n < 3; n += 1) await source.act(ana, "tools/add", {}, {});
+    assert.deepEqual(
+      ears[0]?.flags,
+      Array.from({ length: 3 }, () => "resources/count"),
+      "before the replies",
+    );
+    await quiet();
+    assert.equal(engine.reads, reads);
+    assert.equal(asked[0], 1);
+    assert.deepEqual(ears[1]?.flags, ears[0]?.flags);
+    assert.deepEqual(await source.act(bob, "resources/count", {}, {}), { ok: 4 });
+  });
+
+  it("C8 its end and its next life are looked at: it may be another's then", async () => {
+    const engine = new FakeEngine([steady]);
+    const source = cast({ engine, kinds: [steady] });
+    const [ana, bob] = viewers(2);
+    assert.ok(ana && bob);
+    engine.put("steady/main", { count: 1 });
+    const ears = [ana, bob].map((viewer) => listen(source, viewer));
+    await quiet();
+    await engine.stop("steady/main");
+    await quiet();
+    engine.put("steady/main", { count: 1 }, "v0");
+    await quiet();
+    assert.deepEqual(await names(source, bob), []);
+    assert.ok(ears[1]?.flags.includes("lists"));
+    assert.ok(ears[0]?.flags.every((flag) => flag !== "lists"));
+  });
+});

@@ -1,0 +1,116 @@
+import type { ActorId, Engine, Receipt, Surface } from "../contract/index.ts";
+import { CastWatch } from "./cast-watch.ts";
+import type { Closures } from "./closure.ts";
+import type { Ear } from "./ears.ts";
+import type { Posture } from "./posture.ts";
+import { Reads } from "./reads.ts";
+import type { Standing } from "./standing.ts";
+
+export interface WatchesOptions {
+  readonly engine: Pick<Engine, "watch">;
+  readonly posture: Posture;
+  readonly closures: Closures;
+  readonly onFault?: (error: unknown, actor: ActorId) => void;
+}
+
+/** Who listens. Viewers with the same roots who agree in all that was ever looked at share one watch: a change is looked at once for all of them. */
+export class Watches {
+  readonly #options: WatchesOptions;
+  /** It only grows: at most twice, those who shared part. */
+  readonly #reads = new Reads();
+  readonly #alike = new Map<string, CastWatch>();
+  readonly #of = new Map<Ear, CastWatch>();
+  /** By principal, or by the actor behind a handle. */
+  readonly #named = new Map<string, Set<Ear>>();
+
+  constructor(options: WatchesOptions) {
+    this.#options = options;
+  }
+
+  /** `name`: whose replies wait until it has been flagged. */
+  listen(ear: Ear, name: string | undefined): () => void {
+    this.#join(ear);
+    const named = name === undefined ? undefined : (this.#named.get(name) ?? new Set());
+    if (name !== undefined && named !== undefined) this.#named.set(name, named.add(ear));
+    return () => {
+      this.#leave(ear);
+      named?.delete(ear);
+      if (name !== undefined && named?.size === 0 && this.#named.get(name) === named) this.#named.delete(name);
+    };
+  }
+
+  // C8: on one ordered stream the flag goes before the reply, however late the engine's announcement comes.
+  flagFirst(name: string, { actor, seq }: Receipt): Promise<unknown> | undefined {
+    let flagged: Promise<void>[] | undefined;
+    for (const ear of this.#named.get(name) ?? []) {
+      const settled = this.#of.get(ear)?.settled(actor, seq);
+      if (settled !== undefined) (flagged ??= []).push(settled);
+    }
+    return flagged && Promise.all(flagged);
+  }
+
+  /** That viewer was given this surface. */
+  gave(standing: Standing, surface: Surface): void {
+    if (this.#alike.size > 0) this.#alike.get(this.#keyOf(standing))?.gave(surface);
+  }
+
+  #keyOf({ viewer, roots }: Standing): string {
+    return `${this.#reads.keyOf(viewer)} ${[...roots.values()].join(" ")}`;
+  }
+
+  #join(ear: Ear, parted?: CastWatch): void {
+    const key = this.#keyOf(ear.standing);
+    let watch = this.#alike.get(key);
+    if (watch === undefined) {
+      watch = this.#make(ear.standing, parted);
+      this.#alike.set(key, watch);
+    }
+    watch.add(ear);
+    this.#of.set(ear, watch);
+  }
+
+  #leave(ear: Ear): void {
+    const watch = this.#of.get(ear);
+    if (watch === undefined) return;
+    this.#of.delete(ear);
+    watch.ears.delete(ear);
+    if (watch.ears.none) this.#end(watch);
+  }
+
+  #end(watch: CastWatch): void {
+    watch.close();
+    for (const [key, one] of this.#alike) if (one === watch) this.#alike.delete(key);
+  }
+
+  #make(standing: Standing, parted: CastWatch | undefined): CastWatch {
+    const { engine, posture, closures, onFault } = this.#options;
+    return new CastWatch(
+      {
+        engine,
+        posture,
+        standing,
+        walk: (onActor) => closures.of(standing, onActor),
+        onWalked: ({ reads }) => {
+          if (this.#reads.add(reads)) this.#part();
+        },
+        ...(onFault === undefined ? {} : { onFault }),
+      },
+      parted,
+    );
+  }
+
+  /** More was looked at than before: who shared a watch may not see the same any more. */
+  #part(): void {
+    const watches = [...this.#alike.values()];
+    this.#alike.clear();
+    for (const watch of watches) this.#alike.set(this.#keyOf(watch.standing), watch);
+    for (const watch of watches) {
+      for (const ear of watch.ears) {
+        if (this.#alike.get(this.#keyOf(ear.standing)) === watch) continue;
+        watch.ears.delete(ear);
+        this.#join(ear, watch);
+      }
+      if (watch.ears.none) this.#end(watch);
+    }
+  }
+}

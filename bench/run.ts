@@ -14,6 +14,7 @@ const all: readonly string[] = [
   "actors",
   "durable",
   "start-up",
+  "packaged",
   "wake",
   "verify",
   "cluster",
@@ -26,7 +27,7 @@ const all: readonly string[] = [
 ];
 
 /** Left out of a quick run that names none. */
-const slow: readonly string[] = ["start-up", "wake", "cluster", "packet-search", "guests", "slow-reader"];
+const slow: readonly string[] = ["start-up", "packaged", "wake", "cluster", "packet-search", "guests", "slow-reader"];
 
 const BASELINE = join(import.meta.dirname, "baseline.json");
 

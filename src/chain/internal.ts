@@ -12,6 +12,7 @@ export { ownId } from "./own-id.ts";
 export { NOTHING_SINCE, sinceAfter, type SinceFull, wantsFull } from "./since-full.ts";
 export { atMostBytes } from "./size.ts";
 export { stamp, stampFrom } from "./stamp.ts";
+export { stateFrom } from "./state.ts";
 export { begin, hasParent, keptFor, OK_NULL, planTurn, received, type Base, type CallKey, type Plan } from "./turn.ts";
 export { understand, type Understood } from "./understand.ts";
 export { wakeId } from "./wake-id.ts";

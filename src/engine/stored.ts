@@ -1,4 +1,3 @@
-import { stateFrom } from "../chain/index.ts";
 import {
   atMostBytes,
   type Extra,
@@ -8,6 +7,7 @@ import {
   NOTHING_SINCE,
   sinceAfter,
   type SinceFull,
+  stateFrom,
   understand,
   type Understood,
   wantsFull,

@@ -1,4 +1,6 @@
+import { readFileSync } from "node:fs";
 import { registerHooks } from "node:module";
+import { fileURLToPath } from "node:url";
 
 const SOURCES = import.meta.url.endsWith(".ts");
 const ROOT = new URL("../", import.meta.url).href;
@@ -9,23 +11,30 @@ const entry = (subpath: string): string => {
   return `${ROOT}${subpath === "" ? "" : `${subpath.slice(1)}/`}index.${SOURCES ? "ts" : "js"}`;
 };
 
+/** A file of what is built: all are ES modules, and none is a link. */
+const isBuilt = (url: string | undefined): boolean => !SOURCES && url?.startsWith(ROOT) === true && url.endsWith(".js");
+
 /**
- * Says where this Troupe's modules are, without a look at the disk.
+ * Says where this Troupe's modules are, and what is in them.
  *
  * A served module's `import "troupe"` means the Troupe that serves it, wherever the module lies: two copies would not
- * know each other's refusals and errors. What is built imports its own files by whole names, and all are ES modules:
- * to look for links and package.json beside each is a quarter of a start.
+ * know each other's refusals and errors. What is built imports its own files by whole names. Node would look for links and
+ * package.json beside each, which is a quarter of a start, and read each in more steps than one, a twelfth.
  */
 export const resolveToThisTroupe = (): void => {
   registerHooks({
     resolve(specifier, context, next) {
       if (specifier.startsWith(".")) {
-        if (SOURCES || context.parentURL?.startsWith(ROOT) !== true || !specifier.endsWith(".js")) return next(specifier, context);
+        if (!isBuilt(context.parentURL) || !specifier.endsWith(".js")) return next(specifier, context);
         return { url: new URL(specifier, context.parentURL).href, format: "module", shortCircuit: true };
       }
       const match = /^troupe(\/[a-z]+)?$/.exec(specifier);
       if (match === null) return next(specifier, context);
       return { url: entry(match[1] ?? ""), format: SOURCES ? "module-typescript" : "module", shortCircuit: true };
+    },
+    load(url, context, next) {
+      if (!isBuilt(url)) return next(url, context);
+      return { format: "module", source: readFileSync(fileURLToPath(url), "utf8"), shortCircuit: true };
     },
   });
 };

@@ -20,13 +20,23 @@ export class Cancellation implements CancelSignal {
     return this.#aborted;
   }
 
+  /** Throws what the first listener threw, once all have been told. */
   abort(): void {
     if (this.#aborted) return;
     this.#aborted = true;
     const [first, others] = [this.#first, this.#others];
     this.#first = this.#others = undefined;
-    first?.();
-    for (const listener of others ?? []) listener();
+    if (first === undefined) return;
+    if (others === undefined) return first();
+    const thrown: unknown[] = [];
+    for (const listener of [first, ...others]) {
+      try {
+        listener();
+      } catch (error) {
+        thrown.push(error);
+      }
+    }
+    if (thrown.length > 0) throw thrown[0];
   }
 
   addEventListener(_type: "abort", listener: () => void): void {

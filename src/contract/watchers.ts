@@ -3,7 +3,7 @@ import type { Change } from "./engine.ts";
 
 /** Who is told of changes: a fact, once, after the commit. */
 export class Watchers {
-  readonly #topics = new Map<string, Set<(change: Change) => void>>();
+  readonly #topics = new Map<string, Set<(change: Change) => unknown>>();
   readonly #fault: (error: unknown, actor: ActorId) => void;
 
   constructor(fault: (error: unknown, actor: ActorId) => void) {
@@ -12,7 +12,7 @@ export class Watchers {
 
   add(topic: string, listener: (change: Change) => void): () => void {
     // One listener watching twice is told twice: each subscription has its own undo.
-    const own = (change: Change): void => listener(change);
+    const own = (change: Change): unknown => listener(change);
     const listeners = this.#topics.get(topic) ?? new Set();
     this.#topics.set(topic, listeners);
     listeners.add(own);
@@ -34,12 +34,20 @@ export class Watchers {
   }
 
   #tell(topic: string, change: Change): void {
-    for (const listener of this.#topics.get(topic) ?? []) {
-      try {
-        listener(change);
-      } catch (error) {
-        this.#fault(error, change.id);
-      }
+    const listeners = this.#topics.get(topic);
+    if (listeners === undefined) return;
+    // Those that are there now: one that leaves and comes back whenever it is told would be told for ever.
+    const now = [...listeners];
+    for (const listener of now) if (listeners.has(listener)) this.#hear(listener, change);
+  }
+
+  #hear(listener: (change: Change) => unknown, change: Change): void {
+    try {
+      const answer = listener(change);
+      // Of an async listener nobody would hear, and Node ends the process over that.
+      if (answer instanceof Promise) answer.catch((error: unknown) => this.#fault(error, change.id));
+    } catch (error) {
+      this.#fault(error, change.id);
     }
   }
 }

@@ -1,6 +1,7 @@
 import { faults, keyOf, type Kind, kindFrom, kindOf } from "../chain/internal.ts";
 import { TroupeError, type ActorId, type Behaviour, type Json, type Message, type Store } from "../contract/index.ts";
 import type { Cell } from "./cell.ts";
+import type { FaultContext } from "./host.ts";
 import type { Idle } from "./idle.ts";
 import type { Registry } from "./registry.ts";
 
@@ -9,6 +10,7 @@ export interface CellsHost {
   readonly registry: Registry;
   readonly idle: Idle;
   make(kind: Kind, id: ActorId, memory: boolean): Cell;
+  fault(error: unknown, context: FaultContext): void;
 }
 
 /** The way from an id to its cell, which is made, and loaded, where there is none yet. */
@@ -45,7 +47,12 @@ export class Cells {
 
   /** Whether nothing is refused where there is no such actor. */
   lapses(message: Message): boolean {
-    return this.#kinds.get(kindOf(message.to))?.behaviour.lapses?.(message) === true;
+    try {
+      return this.#kinds.get(kindOf(message.to))?.behaviour.lapses?.(message) === true;
+    } catch (error) {
+      this.#host.fault(error, { where: "turn", actor: message.to, action: message.action });
+      return false;
+    }
   }
 
   /** The arguments without what is secret. */

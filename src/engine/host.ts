@@ -7,7 +7,7 @@ import type { Waits } from "./waits.ts";
 
 /** Where a fault was noticed that no caller can be told of in full. */
 export interface FaultContext {
-  readonly where: "turn" | "work" | "load" | "watcher" | "receipt" | "store" | "outbox" | "wake" | "idle";
+  readonly where: "turn" | "work" | "load" | "watcher" | "receipt" | "progress" | "store" | "outbox" | "wake" | "idle";
   readonly actor?: ActorId;
   readonly action?: string;
 }

@@ -39,6 +39,7 @@ import { Laters } from "./laters.ts";
 import { Outbox } from "./outbox.ts";
 import { asked, type Health, Queries } from "./queries.ts";
 import { Registry } from "./registry.ts";
+import { told } from "./told.ts";
 import { Waits } from "./waits.ts";
 
 export interface LocalOptions {
@@ -87,11 +88,11 @@ export class LocalEngine implements Engine {
     this.#clock = clock;
     this.#entropy = entropy;
     this.#fault = (error, context) => {
-      try {
-        onFault?.(error, context);
-      } catch {
-        // Whoever listens to faults must not make more of them.
-      }
+      // Whoever listens to faults must not make more of them.
+      told(
+        () => onFault?.(error, context),
+        () => undefined,
+      );
     };
     this.#watchers = new Watchers((error, actor) => this.#fault(error, { where: "watcher", actor }));
     this.#idle = new Idle(clock, (cell) => this.#registry.forget(cell));
@@ -100,6 +101,7 @@ export class LocalEngine implements Engine {
       registry: this.#registry,
       idle: this.#idle,
       make: (kind, id, memory) => new Cell(this.#host, kind, id, memory),
+      fault: this.#fault,
     });
     this.#queries = new Queries(store, this.#registry, this.#cells);
     const fault = this.#fault;
@@ -206,7 +208,7 @@ export class LocalEngine implements Engine {
     if (cell.lost) throw cell.lost;
     const store = this.#store;
     if (cell.memory || store === undefined) {
-      if (cell.waiting >= cell.extra.policy.mailbox) throw faults.mailboxFull(cell.id);
+      if (cell.waiting + this.#outbox.waiting(message).sends >= cell.extra.policy.mailbox) throw faults.mailboxFull(cell.id);
       return this.#outbox.add([message], false);
     }
     try {
@@ -347,8 +349,14 @@ export class LocalEngine implements Engine {
 
   // Apart: what a function closes over it puts on the heap each time it is entered.
   #isBehind(job: Job): boolean {
+    const { message } = job;
     job.fresh = false;
-    return this.#outbox.after(job.message, () => this.#accept(job));
+    const room = this.#registry.get(message.to)?.extra.policy.mailbox;
+    if (room !== undefined && this.#outbox.waiting(message).calls >= room) {
+      job.fail(faults.mailboxFull(message.to));
+      return true;
+    }
+    return this.#outbox.after(message, () => this.#accept(job));
   }
 
   #accept(job: Job): void {

@@ -31,6 +31,8 @@ interface Parcel {
 interface Lane {
   readonly key: string;
   readonly parcels: Mailbox<Parcel>;
+  /** How much waits behind parcels. */
+  behind: number;
   busy: boolean;
 }
 
@@ -127,10 +129,18 @@ export class Outbox {
   /** C5: runs `act` once what the same sender has sent there before has been delivered. False, and nothing: nothing was. */
   after({ from, to }: Pick<Message, "from" | "to">, act: () => void): boolean {
     if (this.#closed) return false;
-    const last = this.#lanes.get(laneOf(from, to))?.parcels.last();
-    if (last === undefined) return false;
+    const lane = this.#lanes.get(laneOf(from, to));
+    const last = lane?.parcels.last();
+    if (lane === undefined || last === undefined) return false;
     (last.behind ??= []).push(act);
+    lane.behind += 1;
     return true;
+  }
+
+  /** What the same sender has sent there and is not delivered, and what waits behind it. */
+  waiting({ from, to }: Pick<Message, "from" | "to">): { readonly sends: number; readonly calls: number } {
+    const lane = this.#lanes.get(laneOf(from, to));
+    return { sends: lane?.parcels.length ?? 0, calls: lane?.behind ?? 0 };
   }
 
   letters(): readonly Letter[] {
@@ -164,7 +174,7 @@ export class Outbox {
     const key = laneOf(message.from, message.to);
     let lane = this.#lanes.get(key);
     if (lane === undefined) {
-      lane = { key, parcels: new Mailbox(), busy: false };
+      lane = { key, parcels: new Mailbox(), behind: 0, busy: false };
       this.#lanes.set(key, lane);
     }
     if (kept) this.#held.add(message.id);
@@ -275,7 +285,10 @@ export class Outbox {
     lane.busy = false;
     if (lane.parcels.length > 0) this.#schedule(lane);
     else this.#lanes.delete(lane.key);
-    if (behind !== undefined) for (const act of behind) act();
+    if (behind !== undefined) {
+      lane.behind -= behind.length;
+      for (const act of behind) act();
+    }
     if (this.#behind && !this.#reading && this.#held.size < PAGE / 2)
       this.#track(this.catchUp().catch((error: unknown) => this.#host.fault(error, { where: "outbox" })));
   }

@@ -1,6 +1,6 @@
 /** What one actor is in this process, and who is told of it. C3: it changes in `take` and `become` alone. */
 import { type Base, type Extra, type Kind, type Plan, statusOf } from "../chain/internal.ts";
-import type { ActorId, EngineError, Json, Snapshot, Status } from "../contract/index.ts";
+import type { ActorId, CallOptions, EngineError, Json, Snapshot, Status } from "../contract/index.ts";
 import type { Host } from "./host.ts";
 import type { Job } from "./job.ts";
 import { LastEvent } from "./last-event.ts";
@@ -8,6 +8,7 @@ import { LateChange, LateReceipt, LateSnapshot } from "./late-head.ts";
 import type { Lead } from "./lead.ts";
 import { Line } from "./line.ts";
 import type { Tail, Woken } from "./stored.ts";
+import { told } from "./told.ts";
 
 const NEVER: readonly number[] = [];
 
@@ -148,11 +149,15 @@ export abstract class Standing extends Line implements Base {
 
   protected receipt(job: Job, place: Place): void {
     const tell = job.options?.onReceipt;
-    if (tell === undefined || job.phase === "over") return;
-    try {
-      tell(place instanceof LastEvent ? new LateReceipt(this.id, place.seq, place) : { actor: this.id, seq: place.seq, head: place.head });
-    } catch (error) {
-      this.host.fault(error, { where: "receipt", actor: this.id });
-    }
+    if (tell !== undefined && job.phase !== "over") this.#receipt(tell, place);
+  }
+
+  #receipt(tell: NonNullable<CallOptions["onReceipt"]>, place: Place): void {
+    const receipt =
+      place instanceof LastEvent ? new LateReceipt(this.id, place.seq, place) : { actor: this.id, seq: place.seq, head: place.head };
+    told(
+      () => tell(receipt),
+      (error) => this.host.fault(error, { where: "receipt", actor: this.id }),
+    );
   }
 }

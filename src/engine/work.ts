@@ -3,6 +3,7 @@ import type { ActorId, Context, Json, LogLevel, Outgoing, Reply, Turn, Work } fr
 import { faults } from "../chain/internal.ts";
 import type { Host } from "./host.ts";
 import type { Job } from "./job.ts";
+import { told } from "./told.ts";
 
 /** How a run ended; not called when it was ended from outside. */
 export interface WorkEnds {
@@ -79,13 +80,18 @@ export class WorkRun implements Context {
 
   readonly progress = (done: number, total?: number, text?: string): void => {
     this.#fence();
-    this.job.options?.onProgress?.(done, total, text);
+    this.#tell(() => this.job.options?.onProgress?.(done, total, text));
   };
 
   readonly log = (level: LogLevel, data: Json, logger?: string): void => {
     this.#fence();
-    this.job.options?.onLog?.(level, data, logger);
+    this.#tell(() => this.job.options?.onLog?.(level, data, logger));
   };
+
+  // Who listens is the caller: work does not fail because of it.
+  #tell(tell: () => void): void {
+    told(tell, (error) => this.#host.fault(error, { where: "progress", actor: this.#id, action: this.job.message.action }));
+  }
 
   #fence(): void {
     if (this.#over) throw faults.turnOver(this.#id);

@@ -6,8 +6,9 @@ export function atMostBytes(value: Json | undefined): number {
   if (typeof value === "string") return value.length * 6 + 2;
   if (typeof value !== "object" || value === null) return 25;
   let bytes = 2;
-  if (isJsonList(value)) for (const item of value) bytes += atMostBytes(item) + 1;
-  else for (const key of Object.keys(value)) bytes += key.length * 6 + 4 + atMostBytes(value[key]);
+  if (isJsonList(value)) for (let index = 0; index < value.length; index += 1) bytes += atMostBytes(value[index]) + 1;
+  // Not its keys as a list: this runs for every turn, and JSON inherits none.
+  else for (const key in value) bytes += key.length * 6 + 4 + atMostBytes(value[key]);
   return bytes;
 }
 

@@ -17,6 +17,8 @@ export abstract class Part implements ProxyHandler<object>, Written {
   protected now: Row;
   readonly #scope: Scope;
   readonly #above: Part | undefined;
+  /** The one drafted before it in its turn: a list of them all would be one more object for each turn. */
+  readonly earlier: Part | undefined;
   /** Written, or a part of it is. */
   #changed = false;
   #settled = false;
@@ -36,7 +38,8 @@ export abstract class Part implements ProxyHandler<object>, Written {
     this.#scope = scope;
     this.#above = above;
     this.proxy = new Proxy(target, this);
-    scope.parts.push(this);
+    this.earlier = scope.last;
+    scope.last = this;
   }
 
   /** Of `before`, open. */
@@ -144,10 +147,13 @@ export abstract class Part implements ProxyHandler<object>, Written {
   }
 
   #note(key: string): void {
-    const written = (this.#written ??= []);
-    if (written.includes(key)) return;
-    if (written.length === MOST_KEYS) this.#all = true;
-    else written.push(key);
+    const written = this.#written;
+    // Not a list that grows from nothing: that one has room for seventeen.
+    if (written === undefined) this.#written = [key];
+    else if (!written.includes(key)) {
+      if (written.length === MOST_KEYS) this.#all = true;
+      else written.push(key);
+    }
   }
 
   // ── what becomes of it ────────────────────────────────────────────────────

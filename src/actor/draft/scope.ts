@@ -7,7 +7,7 @@ import { isObject, isPlain, isRow, place, type Row } from "./row.ts";
 
 /** What the drafts of one turn share. */
 export class Scope {
-  readonly parts: Part[] = [];
+  last: Part | undefined;
   /** A frozen value was put somewhere: only then is it worth asking which. */
   tookFrozen = false;
   #over = false;
@@ -36,7 +36,10 @@ export class Scope {
   }
 
   #part(value: object): Part | undefined {
-    this.#byProxy ??= new Map(this.parts.map((part) => [part.proxy, part]));
+    if (this.#byProxy === undefined) {
+      this.#byProxy = new Map();
+      for (let part = this.last; part !== undefined; part = part.earlier) this.#byProxy.set(part.proxy, part);
+    }
     return this.#byProxy.get(value);
   }
 

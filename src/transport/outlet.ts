@@ -60,7 +60,11 @@ export class Outlet {
     this.#flushed ??= () => this.#written();
     this.#sink.write(data, this.#flushed);
     const queued = this.#sink.queued();
-    if (queued === 0) return;
+    if (queued === 0) {
+      // It may never be called, and would be held by every stream that is idle.
+      this.#flushed = undefined;
+      return;
+    }
     if (queued > this.#limits.queuedBytes) return this.#drop("queue-full");
     if (this.#blocked) return;
     this.#blocked = true;

@@ -19,13 +19,14 @@ export interface StartOptions {
   readonly core?: number;
 }
 
-/** This Node, with what it takes to run our sources. */
-const nodeArgs = (args: readonly string[]): readonly string[] => ["--conditions=troupe-source", ...args];
-
 /** Starts a program of ours on this Node and waits for its line `{"ready":true,…}`. */
-export const start = async (args: readonly string[], { cwd = root, core }: StartOptions = {}): Promise<Started> => {
-  const [program, all] = core === undefined ? [process.execPath, nodeArgs(args)] : onCore(core, process.execPath, nodeArgs(args));
-  const child = ours(spawn(program, all, { cwd, stdio: ["ignore", "pipe", "inherit"] }));
+export const start = (args: readonly string[], options: StartOptions = {}): Promise<Started> =>
+  startProgram(process.execPath, nodeArgs(args), options);
+
+/** The same of any program whose first line that is JSON says that it is ready, and where. */
+export const startProgram = async (program: string, args: readonly string[], { cwd = root, core }: StartOptions = {}): Promise<Started> => {
+  const [file, all] = core === undefined ? [program, args] : onCore(core, program, args);
+  const child = ours(spawn(file, all, { cwd, stdio: ["ignore", "pipe", "inherit"] }));
   const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
   for await (const line of createInterface({ input: child.stdout })) {
     if (!line.startsWith("{")) continue;
@@ -42,6 +43,24 @@ export const start = async (args: readonly string[], { cwd = root, core }: Start
   }
   throw new Error(`${args.join(" ")} ended before it was ready.`);
 };
+
+/** Servers that end with the scope that started them, whichever of them did start. */
+export class Servers implements AsyncDisposable {
+  readonly #started: Started[] = [];
+
+  async add(starting: Promise<Started>): Promise<Started> {
+    const server = await starting;
+    this.#started.push(server);
+    return server;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#started.map((server) => server.stop()));
+  }
+}
+
+/** This Node, with what it takes to run our sources. */
+const nodeArgs = (args: readonly string[]): readonly string[] => ["--conditions=troupe-source", ...args];
 
 /** A program of ours on the server's core, which talks by its standard input and output. */
 export const piped = (args: readonly string[]): ChildProcess => {

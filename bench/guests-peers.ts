@@ -1,5 +1,6 @@
 // What guests are measured beside. Their packages are in bench/peers, so their types are not known here.
 import * as z from "zod";
+import { installPeers } from "./peers.ts";
 
 export interface Glue {
   init(state: Uint8Array | undefined): unknown;
@@ -22,6 +23,7 @@ const isFunction = (value: unknown): boolean => typeof value === "function";
 const shape = z.object({ jco: z.custom<GuestPeers["jco"]>(isFunction), extism: z.custom<GuestPeers["extism"]>(isFunction) });
 
 export const guestPeers = async (): Promise<GuestPeers> => {
+  await installPeers();
   const path = "./peers/guests.ts";
   const module: unknown = await import(path);
   return shape.parse({ ...(typeof module === "object" ? module : {}) });

@@ -2,47 +2,42 @@
 import { join } from "node:path";
 import { apart, Same } from "./answers.ts";
 import type { Asked } from "./asked.ts";
-import { serve, start } from "./child.ts";
+import { serve, Servers, start, type Started } from "./child.ts";
 import { temporaryFolder } from "./leftovers.ts";
 import { burstsOf, compete, printRates, printTimes } from "./load.ts";
-import { ADD, counted, countedModern, legacy, modern, openSession, openSessions } from "./mcp.ts";
+import { ADD, counted, countedModern, legacy, modern, openSession, openSessions, portOf } from "./mcp.ts";
 import { loadOnItsCore, SERVER_CORE } from "./pin.ts";
 
+const CALL = "tools/call";
 const CONNECTIONS = 32;
+
+const ECHO = "a bare node:http echo";
 
 export const run = async (asked: Asked): Promise<void> => {
   using data = temporaryFolder();
   using _load = loadOnItsCore();
-  const folder = (name: string): string => join(data.path, name);
-  const servers = await Promise.all([
-    start(["bench/echo.ts"], { core: SERVER_CORE }),
-    serve("examples/counter", folder("memory")),
-    serve("examples/counter", folder("modern")),
-    serve("bench/kinds/counter-each.ts", folder("each")),
-    serve("examples/counter-disk", folder("hot")),
-  ]);
-  const [echo, memory, stateless, each, hot] = servers;
-  try {
-    const port = (server: typeof echo): number => Number(new URL(String(server.ready["http"])).port);
-    const call = "tools/call";
-    const outcomes = await compete(
-      {
-        "a bare node:http echo": legacy(echo, [{}], new Same({ content: [{ type: "text", text: "1" }] }), call, ADD),
-        "memory, in a session": legacy(memory, [await openSession(port(memory))], counted(), call, ADD),
-        "memory, 2026-07-28": modern(stateless, countedModern(), call, ADD),
-        "on disk, an actor for each connection": legacy(each, await openSessions(port(each), CONNECTIONS), apart(counted), call, ADD),
-        "on disk, one actor for all": legacy(hot, [await openSession(port(hot))], counted(), call, ADD),
-      },
-      { ...burstsOf(asked), connections: CONNECTIONS },
-    );
-    printRates("tools/call over HTTP", outcomes);
-    const row = (name: string, least: number): void =>
-      printTimes(`tools/call over HTTP: ${name}, of the echo`, outcomes[name], outcomes["a bare node:http echo"], least);
-    row("memory, in a session", 0.95);
-    row("memory, 2026-07-28", 0.9);
-    row("on disk, an actor for each connection", 0.75);
-    row("on disk, one actor for all", 0.65);
-  } finally {
-    await Promise.all(servers.map((server) => server.stop()));
-  }
+  await using servers = new Servers();
+  const serving = (module: string, name: string): Promise<Started> => servers.add(serve(module, join(data.path, name)));
+  const echo = await servers.add(start(["bench/echo.ts"], { core: SERVER_CORE }));
+  const memory = await serving("examples/counter", "memory");
+  const stateless = await serving("examples/counter", "modern");
+  const each = await serving("bench/kinds/counter-each.ts", "each");
+  const hot = await serving("examples/counter-disk", "hot");
+  const outcomes = await compete(
+    {
+      [ECHO]: legacy(echo, [{}], new Same({ content: [{ type: "text", text: "1" }] }), CALL, ADD),
+      "memory, in a session": legacy(memory, [await openSession(portOf(memory))], counted(), CALL, ADD),
+      "memory, 2026-07-28": modern(stateless, countedModern(), CALL, ADD),
+      "on disk, an actor for each connection": legacy(each, await openSessions(portOf(each), CONNECTIONS), apart(counted), CALL, ADD),
+      "on disk, one actor for all": legacy(hot, [await openSession(portOf(hot))], counted(), CALL, ADD),
+    },
+    { ...burstsOf(asked), connections: CONNECTIONS },
+  );
+  printRates("tools/call over HTTP", outcomes);
+  const row = (name: string, least: number): void =>
+    printTimes(`tools/call over HTTP: ${name}, of the echo`, outcomes[name], outcomes[ECHO], least);
+  row("memory, in a session", 0.95);
+  row("memory, 2026-07-28", 0.9);
+  row("on disk, an actor for each connection", 0.75);
+  row("on disk, one actor for all", 0.65);
 };

@@ -144,12 +144,12 @@ export interface Contest {
 export interface Bursts {
   readonly rounds: number;
   readonly burstMs: number;
+  /** Before them: what a server needs until its functions are compiled, on the core where it also serves. */
+  readonly warmMs: number;
 }
 
-export const burstsOf = ({ quick }: Asked): Bursts => (quick ? { rounds: 3, burstMs: 300 } : { rounds: 7, burstMs: 1_000 });
-
-/** What a server needs until its functions are compiled, on the core where it also serves. */
-const WARM_MS = 1_200;
+export const burstsOf = ({ quick }: Asked): Bursts =>
+  quick ? { rounds: 3, burstMs: 300, warmMs: 1_500 } : { rounds: 7, burstMs: 1_000, warmMs: 3_000 };
 
 /** The server is its core's only work: below this share of it, the load was the limit, and ratios say too little. */
 const BUSY = 0.85;
@@ -157,11 +157,11 @@ const BUSY = 0.85;
 /** Alternating bursts, so that a busy moment of the machine hits all alike, after rounds that warm up. Rejects at a bad answer. */
 export const alternate = async (
   contests: Readonly<Record<string, Contest>>,
-  { rounds, burstMs }: Bursts,
+  { rounds, burstMs, warmMs }: Bursts,
 ): Promise<Readonly<Record<string, Outcome>>> => {
   const entries = Object.entries(contests);
   const sums = entries.map(() => ({ rates: Array<number>(), cpuUs: 0, requests: 0, seconds: 0 }));
-  for (let round = -Math.max(2, Math.ceil(WARM_MS / burstMs)); round < rounds; round += 1)
+  for (let round = -Math.ceil(warmMs / burstMs); round < rounds; round += 1)
     for (const [place, [name, { burst, answers, pid }]] of entries.entries()) {
       const before = cpuUsOf(pid);
       const volley = await burst();

@@ -77,11 +77,14 @@ const said = (count: number) => ({ content: [{ type: "text", text: String(count)
 /** What a counter says to `add` in a session. */
 export const counted = (): Answers => new Counted(said);
 
+const inModern = (result: object, version: string): object => ({
+  resultType: "complete",
+  ...result,
+  _meta: { "io.modelcontextprotocol/serverInfo": { name: "counter", version } },
+});
+
 /** What examples/counter says to it in 2026-07-28. */
-export const countedModern = (): Answers =>
-  new Counted((count) => ({
-    resultType: "complete",
-    ...said(count),
-    structuredContent: count,
-    _meta: { "io.modelcontextprotocol/serverInfo": { name: "counter", version: "0.1.0" } },
-  }));
+export const countedModern = (): Answers => new Counted((count) => inModern({ ...said(count), structuredContent: count }, "0.1.0"));
+
+/** What the official SDK's counter does. */
+export const countedBySdk = (): Answers => new Counted((count) => inModern(said(count), "1.0.0"));

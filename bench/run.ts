@@ -8,10 +8,12 @@ import { heading, line, type Summary } from "./row.ts";
 
 const all: readonly string[] = [
   "http-call",
+  "http-peers",
   "tools-list",
   "wires",
   "in-process",
   "actors",
+  "other-actors",
   "durable",
   "start-up",
   "packaged",

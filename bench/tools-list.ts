@@ -1,17 +1,18 @@
 // README: tools/list of 50 tools, beside a server that sends the same bytes without looking, and the servers of others.
 import { type Answers, jsonIn, Same } from "./answers.ts";
 import type { Asked } from "./asked.ts";
-import { serve, start, type Started } from "./child.ts";
+import { serve, Servers, start, type Started } from "./child.ts";
 import { temporaryFolder } from "./leftovers.ts";
 import { burstsOf, compete, printRates, printTimes, type Shot } from "./load.ts";
-import { legacy, modern, openSession, portOf } from "./mcp.ts";
+import { type Headers, legacy, modern, openSession, portOf } from "./mcp.ts";
+import { installPeers, peer } from "./peers.ts";
 import { loadOnItsCore, SERVER_CORE } from "./pin.ts";
 
 const TOOLS = 50;
 const LIST = "tools/list";
 
-/** What this server lists, once it was seen to be fifty tools with schemas of their arguments. */
-const listed = async (shot: (answers: Same) => Shot): Promise<Same> => {
+/** To be asked for what this server lists, once it was seen to be fifty tools with schemas of their arguments. */
+const looked = async (shot: (answers: Same) => Shot): Promise<Shot & { readonly answers: Same }> => {
   const { port, text } = shot(new Same(undefined));
   const [head = "", body] = text(1).split("\r\n\r\n");
   const headers = head
@@ -27,7 +28,8 @@ const listed = async (shot: (answers: Same) => Shot): Promise<Same> => {
   const { result } = Object(jsonIn(await response.text()));
   const tools: unknown = Object(result)["tools"];
   if (!Array.isArray(tools) || tools.length !== TOOLS || !tools.every(isTool)) throw new Error(`Bad answer: ${JSON.stringify(result)}`);
-  return new Same(result);
+  const answers = new Same(result);
+  return { ...shot(answers), answers };
 };
 
 const isTool = (tool: unknown): boolean => {
@@ -35,39 +37,44 @@ const isTool = (tool: unknown): boolean => {
   return typeof name === "string" && typeof description === "string" && Object(inputSchema)["type"] === "object";
 };
 
-export const run = async (how: Asked): Promise<void> => {
+const BARE = "a constant Buffer of node:http";
+
+export const run = async (asked: Asked): Promise<void> => {
+  await installPeers();
   using data = temporaryFolder();
   using _load = loadOnItsCore();
-  const servers: Started[] = [];
-  const started = async (starting: Promise<Started>): Promise<Started> => {
-    const server = await starting;
-    servers.push(server);
-    return server;
+  await using servers = new Servers();
+  const troupe = await servers.add(serve("bench/kinds/fifty.ts", data.path));
+  const sdk2 = await servers.add(peer("sdk.ts", TOOLS));
+  const lite = await servers.add(peer("mcp-lite.ts", TOOLS));
+  const fast = await servers.add(peer("fastmcp.ts", TOOLS));
+  const inSession = async (server: Started, session?: Headers): ReturnType<typeof looked> => {
+    const headers = session ?? (await openSession(portOf(server)));
+    return looked((answers) => legacy(server, [headers], answers, LIST));
   };
-  try {
-    const troupe = await started(serve("bench/kinds/fifty.ts", data.path));
-    const session = await openSession(portOf(troupe));
-    const inSession = (answers: Same): Shot => legacy(troupe, [session], answers, LIST);
-    const stateless = (answers: Same): Shot => modern(troupe, answers, LIST);
-    const same = await listed(inSession);
-    const bytes = JSON.stringify({ jsonrpc: "2.0", id: 0, result: same.result });
-    const constant = await started(start(["bench/constant.ts", bytes], { core: SERVER_CORE }));
-    const asked = legacy(constant, [{}], same, LIST);
-    // It knows no other id.
-    const first: Answers = { good: (body) => same.good(body, 0), flaw: () => undefined };
-    const BARE = "a constant Buffer of node:http";
-    const outcomes = await compete(
-      {
-        [BARE]: { ...asked, text: () => asked.text(0), answers: first },
-        "in a session": inSession(same),
-        "2026-07-28": stateless(await listed(stateless)),
-      },
-      { ...burstsOf(how), connections: 16 },
-    );
-    printRates(`tools/list of ${TOOLS}`, outcomes);
-    for (const name of ["in a session", "2026-07-28"])
-      printTimes(`tools/list of ${TOOLS}: ${name}, of the constant Buffer`, outcomes[name], outcomes[BARE], 0.95);
-  } finally {
-    await Promise.all(servers.map((server) => server.stop()));
-  }
+  const ours = await inSession(troupe);
+  const bytes = JSON.stringify({ jsonrpc: "2.0", id: 0, result: ours.answers.result });
+  const constant = await servers.add(start(["bench/constant.ts", bytes], { core: SERVER_CORE }));
+  const bare = legacy(constant, [{}], ours.answers, LIST);
+  // It knows no other id.
+  const first: Answers = { good: (body) => ours.answers.good(body, 0), flaw: () => undefined };
+  const outcomes = await compete(
+    {
+      [BARE]: { ...bare, text: () => bare.text(0), answers: first },
+      "in a session": ours,
+      "2026-07-28": await looked((answers) => modern(troupe, answers, LIST)),
+      "official SDK v2, 2026-07-28": await looked((answers) => modern(sdk2, answers, LIST)),
+      "mcp-lite, no sessions": await inSession(lite, { "mcp-protocol-version": "2025-06-18" }),
+      "FastMCP, in a session": await inSession(fast),
+    },
+    { ...burstsOf(asked), connections: 16 },
+  );
+  const what = `tools/list of ${TOOLS}`;
+  printRates(what, outcomes);
+  for (const name of ["in a session", "2026-07-28"])
+    printTimes(`${what}: ${name}, of the constant Buffer`, outcomes[name], outcomes[BARE], 0.95);
+  const beside = (name: string, theirs: string): void => printTimes(`${what}: ${name}, beside ${theirs}`, outcomes[name], outcomes[theirs]);
+  beside("2026-07-28", "official SDK v2, 2026-07-28");
+  beside("in a session", "mcp-lite, no sessions");
+  beside("in a session", "FastMCP, in a session");
 };

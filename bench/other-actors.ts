@@ -1,0 +1,112 @@
+// README: a call, a start and a live actor of ours beside XState's and the BEAM's, each with the same counter.
+import { execFileSync, spawnSync } from "node:child_process";
+import { LocalEngine } from "troupe/engine";
+import * as z from "zod";
+import type { Asked } from "./asked.ts";
+import { exposeGc, heap } from "./heap.ts";
+import { plain } from "./kinds/plain.ts";
+import { installPeers } from "./peers.ts";
+import { times } from "./statistics.ts";
+import { each, note, print, rounds } from "./table.ts";
+
+interface Size {
+  readonly rounds: number;
+  readonly calls: number;
+  readonly actors: number;
+}
+
+/** Of one system, a figure a round: µs, µs, bytes. */
+interface Figures {
+  readonly call: readonly number[];
+  readonly spawn: readonly number[];
+  readonly bytes: readonly number[];
+}
+
+const isFunction = (value: unknown): boolean => typeof value === "function";
+const shape = z.object({
+  begin: z.custom<() => unknown>(isFunction),
+  add: z.custom<(actor: unknown, by: number) => number>(isFunction),
+});
+
+const right = (said: unknown, wanted: number): void => {
+  if (said !== wanted) throw new Error(`Bad answer: ${JSON.stringify(said)} is not ${wanted}.`);
+};
+
+/** Ours and XState's by turns, in this process. */
+const here = async (size: Size): Promise<readonly [Figures, Figures]> => {
+  await exposeGc();
+  const path = "./peers/xstate.js";
+  const module: unknown = await import(path);
+  const xstate = shape.parse({ ...Object(module) });
+  await using engine = await LocalEngine.start({ kinds: [plain("memory")] });
+  const [ours, theirs] = [empty(), empty()];
+  const add = async (to: `plain/${string}`): Promise<unknown> => {
+    const reply = await engine.call({ to, action: "add", args: { by: 1 }, start: null });
+    return "ok" in reply ? reply.ok : reply;
+  };
+  const one = xstate.begin();
+  let [said, told] = [0, 0];
+  let born = 0;
+  const [call = [], sent = []] = await rounds(
+    size.rounds,
+    () => each(size.calls, async () => right(await add("plain/main"), (said += 1))),
+    () => each(size.calls, () => right(xstate.add(one, 1), (told += 1))),
+  );
+  for (let round = -1; round < size.rounds; round += 1) {
+    const before = heap();
+    const spawn = await each(size.actors, async () => right(await add(`plain/a${(born += 1)}`), 1));
+    const between = heap();
+    const kept: unknown[] = [];
+    const began = await each(size.actors, () => {
+      const actor = xstate.begin();
+      right(xstate.add(actor, 1), 1);
+      kept.push(actor);
+    });
+    const after = heap();
+    if (round < 0) continue;
+    ours.spawn.push(spawn);
+    ours.bytes.push((between - before) / size.actors);
+    theirs.spawn.push(began);
+    theirs.bytes.push((after - between) / kept.length);
+  }
+  return [
+    { ...ours, call },
+    { ...theirs, call: sent },
+  ];
+};
+
+const empty = () => ({ call: Array<number>(), spawn: Array<number>(), bytes: Array<number>() });
+
+const line = z.object({ call: z.number(), spawn: z.number(), bytes: z.number() });
+
+/** On all cores, as it is made for. Undefined where there is no Elixir. */
+const onBeam = (size: Size): Figures | undefined => {
+  if (spawnSync("elixir", ["--version"]).status !== 0) return undefined;
+  const args = ["bench/peers/counter.exs", ...[size.rounds, size.calls, size.actors].map(String)];
+  const lines = execFileSync("elixir", args, { encoding: "utf8" }).trim().split("\n");
+  const figures = lines.map((text) => line.parse(JSON.parse(text)));
+  return {
+    call: figures.map(({ call }) => call),
+    spawn: figures.map(({ spawn }) => spawn),
+    bytes: figures.map(({ bytes }) => bytes),
+  };
+};
+
+export const run = async ({ quick }: Asked): Promise<void> => {
+  await installPeers();
+  const size: Size = quick ? { rounds: 3, calls: 50_000, actors: 10_000 } : { rounds: 7, calls: 200_000, actors: 50_000 };
+  const [ours, xstate] = await here(size);
+  const beam = onBeam(size);
+  if (beam === undefined) note("elixir is not installed here (Debian: apt-get install elixir): nothing is measured beside the BEAM.");
+  const all = { ours: ours, XState: xstate, ...(beam === undefined ? {} : { "the BEAM (GenServer)": beam }) };
+  for (const [name, { call, spawn, bytes }] of Object.entries(all)) {
+    print({ what: `an actor in memory, called one by one: ${name}`, measured: call, unit: "µs" });
+    print({ what: `an actor begun and called once: ${name}`, measured: spawn, unit: "µs" });
+    print({ what: `a live actor that was called once: ${name}`, measured: bytes, unit: "bytes" });
+  }
+  for (const [name, peer] of Object.entries(all)) {
+    if (name === "ours") continue;
+    print({ what: `an actor in memory, called one by one: ${name} takes, of ours`, measured: times(peer.call, ours.call), unit: "×" });
+    print({ what: `an actor begun and called once: ${name} takes, of ours`, measured: times(peer.spawn, ours.spawn), unit: "×" });
+  }
+};

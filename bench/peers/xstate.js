@@ -1,0 +1,14 @@
+// XState: a counter as a machine, whose answer is its snapshot after the event, since it handles that on the spot.
+import { assign, createActor, createMachine } from "xstate";
+
+const machine = createMachine({
+  context: { count: 0 },
+  on: { add: { actions: assign({ count: ({ context, event }) => context.count + event.by }) } },
+});
+
+export const begin = () => createActor(machine).start();
+
+export const add = (actor, by) => {
+  actor.send({ type: "add", by });
+  return actor.getSnapshot().context.count;
+};

@@ -6,10 +6,12 @@ import { Servers, serve } from "./child.ts";
 import { temporaryFolder } from "./leftovers.ts";
 import { burstsOf, compete, printRates, printTimes } from "./load.ts";
 import { ADD, counted, countedBySdk, countedModern, legacy, modern, openSession, portOf } from "./mcp.ts";
-import { durableObject, installPeers, peer } from "./peers.ts";
+import { durableObject, hasWorkerd, installPeers, peer } from "./peers.ts";
 import { loadOnItsCore } from "./pin.ts";
+import { note } from "./table.ts";
 
 const CALL = "tools/call";
+const OBJECT = "a Durable Object of workerd, on disk";
 
 export const run = async (asked: Asked): Promise<void> => {
   await installPeers();
@@ -25,7 +27,8 @@ export const run = async (asked: Asked): Promise<void> => {
   const sdk1 = await servers.add(peer("sdk-v1.ts"));
   const lite = await servers.add(peer("mcp-lite.ts"));
   const fast = await servers.add(peer("fastmcp.ts"));
-  const object = await servers.add(durableObject(kept));
+  const object = hasWorkerd() ? await servers.add(durableObject(kept)) : undefined;
+  if (object === undefined) note("There is no workerd for this machine: nothing is measured beside a Durable Object.");
   const inSession = async (server: typeof memory) => legacy(server, [await openSession(portOf(server))], counted(), CALL, ADD);
   const outcomes = await compete(
     {
@@ -36,7 +39,7 @@ export const run = async (asked: Asked): Promise<void> => {
       "official SDK v2, 2026-07-28": modern(sdk2, countedBySdk(), CALL, ADD),
       "mcp-lite, no sessions": legacy(lite, [{ "mcp-protocol-version": "2025-06-18" }], counted(), CALL, ADD),
       "FastMCP, in a session": await inSession(fast),
-      "a Durable Object of workerd, on disk": legacy(object, [{}], counted(), CALL, ADD),
+      ...(object === undefined ? {} : { [OBJECT]: legacy(object, [{}], counted(), CALL, ADD) }),
     },
     { ...burstsOf(asked), connections: 32 },
   );
@@ -47,5 +50,5 @@ export const run = async (asked: Asked): Promise<void> => {
   row("memory, 2026-07-28", "official SDK v2, 2026-07-28");
   row("memory, in a session", "mcp-lite, no sessions");
   row("memory, in a session", "FastMCP, in a session");
-  row("on disk, one actor", "a Durable Object of workerd, on disk");
+  if (object !== undefined) row("on disk, one actor", OBJECT);
 };

@@ -47,6 +47,7 @@ const here = async (size: Size): Promise<readonly [Figures, Figures]> => {
   const one = xstate.begin();
   let [said, told] = [0, 0];
   let born = 0;
+  const kept: unknown[] = [];
   const [call = [], sent = []] = await rounds(
     size.rounds,
     () => each(size.calls, async () => right(await add("plain/main"), (said += 1))),
@@ -56,18 +57,19 @@ const here = async (size: Size): Promise<readonly [Figures, Figures]> => {
     const before = heap();
     const spawn = await each(size.actors, async () => right(await add(`plain/a${(born += 1)}`), 1));
     const between = heap();
-    const kept: unknown[] = [];
     const began = await each(size.actors, () => {
       const actor = xstate.begin();
       right(xstate.add(actor, 1), 1);
       kept.push(actor);
     });
     const after = heap();
+    // Else they would go while ours come.
+    kept.length = 0;
     if (round < 0) continue;
     ours.spawn.push(spawn);
     ours.bytes.push((between - before) / size.actors);
     theirs.spawn.push(began);
-    theirs.bytes.push((after - between) / kept.length);
+    theirs.bytes.push((after - between) / size.actors);
   }
   return [
     { ...ours, call },

@@ -1,4 +1,5 @@
 // Servers of others that bench/peers pins, installed when they are measured.
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { installPinned } from "../test/install-pinned.ts";
 import { root, start, type Started, startProgram } from "./child.ts";
@@ -11,9 +12,11 @@ export const installPeers = (): Promise<void> => installPinned(folder);
 /** One of its programs, with a counter and so many tools in all. */
 export const peer = (program: string, tools = 1): Promise<Started> => start([program, String(tools)], { cwd: folder, core: SERVER_CORE });
 
+const workerd = join(folder, "node_modules/@cloudflare/workerd-linux-64/bin/workerd");
+
+/** Whether there is a workerd for this machine. */
+export const hasWorkerd = (): boolean => existsSync(workerd);
+
 /** A Durable Object, with its data in that directory. */
-export const durableObject = (data: string): Promise<Started> => {
-  const executable = join(folder, `node_modules/@cloudflare/workerd-${process.platform}-${process.arch.replace("x64", "64")}/bin/workerd`);
-  const args = ["serve", "counter.capnp", "--control-fd=1", `--directory-path=kept=${data}`];
-  return startProgram(executable, args, { cwd: folder, core: SERVER_CORE });
-};
+export const durableObject = (data: string): Promise<Started> =>
+  startProgram(workerd, ["serve", "counter.capnp", "--control-fd=1", `--directory-path=kept=${data}`], { cwd: folder, core: SERVER_CORE });

@@ -29,7 +29,7 @@ const all: readonly string[] = [
 ];
 
 /** Left out of a quick run that names none. */
-const slow: readonly string[] = ["start-up", "packaged", "wake", "cluster", "packet-search", "guests", "slow-reader"];
+const slow: readonly string[] = ["http-peers", "start-up", "packaged", "wake", "cluster", "packet-search", "guests", "slow-reader"];
 
 const BASELINE = join(import.meta.dirname, "baseline.json");
 

@@ -129,7 +129,7 @@ const rows = async (kind: keyof typeof KINDS, count: number, quick: boolean): Pr
   }
   const what = `one change to ${count} ${KINDS[kind]}`;
   const row = (of: string, measured: readonly number[], unit: Row["unit"], target?: number): void =>
-    print({ what: `${what}, ${of}`, measured, unit, ...(target === undefined ? undefined : { target }) });
+    print({ what: `${what}, ${of}`, measured, unit, target });
   row("till the last has it, beside socket.write", times(each(costs.ours, "ms"), each(costs.bare, "ms")), "×", 1.15);
   row("server's CPU, beside that", times(each(costs.ours, "cpuMs"), each(costs.bare, "cpuMs")), "×", 1.15);
   row("till the last has it", each(costs.ours, "ms"), "ms");

@@ -2,6 +2,7 @@ import { fork } from "node:child_process";
 import { join } from "node:path";
 import { until } from "troupe/testing";
 import { heap } from "./heap.ts";
+import { ours } from "./leftovers.ts";
 
 /** Clients in another process. */
 export interface Clients extends Disposable {
@@ -12,7 +13,7 @@ export interface Clients extends Disposable {
 }
 
 export const newClients = (): Clients => {
-  const child = fork(join(import.meta.dirname, "idle-clients.ts"), [], { execArgv: ["--conditions=troupe-source"] });
+  const child = ours(fork(join(import.meta.dirname, "idle-clients.ts"), [], { execArgv: ["--conditions=troupe-source"] }));
   return {
     async leave() {
       await this.told("leave");

@@ -1,13 +1,12 @@
 // README: calls that are on disk before they are answered, one caller and 64, beside bare SQLite statements that do the same work.
 import { hash, randomUUID } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { LocalEngine } from "troupe/engine";
 import { sqliteStore } from "troupe/store";
 import type { Asked } from "./asked.ts";
 import { plain } from "./kinds/plain.ts";
+import { temporaryFolder } from "./leftovers.ts";
 import { callers } from "./load.ts";
 import { times } from "./statistics.ts";
 import { print, rounds } from "./table.ts";
@@ -88,26 +87,22 @@ class Bare implements Disposable {
 }
 
 export const run = async ({ quick }: Asked): Promise<void> => {
-  const folder = mkdtempSync(join(tmpdir(), "bench-"));
-  try {
-    for (const [count, least] of [
-      [1, 0.6],
-      [64, 0.75],
-    ] as const) {
-      await using store = sqliteStore({ directory: join(folder, `store-${count}`) });
-      await using engine = await LocalEngine.start({ kinds: [plain("disk")], store });
-      using bare = new Bare(join(folder, `bare-${count}.db`), count);
-      const burstMs = quick ? 300 : 1_500;
-      const [ours = [], floor = []] = await rounds(
-        quick ? 3 : 5,
-        () => callers(count, burstMs, (caller) => engine.call({ to: `plain-disk/${caller}`, action: "add", args: {}, start: null })),
-        () => bare.burst(burstMs),
-      );
-      const what = `calls on disk before they are answered, ${count} caller${count === 1 ? "" : "s"}`;
-      print({ what: `${what}, of the same statements bare`, measured: times(ours, floor), unit: "×", least });
-      print({ what, measured: ours, unit: "/s" });
-    }
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
+  using folder = temporaryFolder();
+  for (const [count, least] of [
+    [1, 0.6],
+    [64, 0.75],
+  ] as const) {
+    await using store = sqliteStore({ directory: join(folder.path, `store-${count}`) });
+    await using engine = await LocalEngine.start({ kinds: [plain("disk")], store });
+    using bare = new Bare(join(folder.path, `bare-${count}.db`), count);
+    const burstMs = quick ? 300 : 1_500;
+    const [ours = [], floor = []] = await rounds(
+      quick ? 3 : 5,
+      () => callers(count, burstMs, (caller) => engine.call({ to: `plain-disk/${caller}`, action: "add", args: {}, start: null })),
+      () => bare.burst(burstMs),
+    );
+    const what = `calls on disk before they are answered, ${count} caller${count === 1 ? "" : "s"}`;
+    print({ what: `${what}, of the same statements bare`, measured: times(ours, floor), unit: "×", least });
+    print({ what, measured: ours, unit: "/s" });
   }
 };

@@ -1,12 +1,12 @@
 // A call into a guest, and an instance of one, in the thread that runs it: the same components through jco's glue, an echo in Extism.
 import { readComponent } from "troupe/wasm";
+import type { Asked } from "./asked.ts";
 import { alone, watched } from "./guests-ours.ts";
 import { type Glue, guestPeers, type Plugin } from "./guests-peers.ts";
 import { bytes, COUNTER, ECHO, wasm } from "./guests-stage.ts";
 import { beside, bursts } from "./guests-table.ts";
 import { each, rounds } from "./table.ts";
 
-const ROUNDS = 15;
 const CALLS = 2_000;
 const INSTANCES = 50;
 const CALL_US = 5;
@@ -36,7 +36,7 @@ interface Subject {
   readonly plugin?: { readonly make: () => Promise<Plugin>; readonly warm: Plugin };
 }
 
-const called = async ({ name, wasm: bytesOf, data, glue, plugin }: Subject): Promise<void> => {
+const called = async ({ name, wasm: bytesOf, data, glue, plugin }: Subject, count: number): Promise<void> => {
   const component = readComponent(bytesOf);
   const guest = await alone(component)();
   const inWorker = await watched(component);
@@ -48,7 +48,7 @@ const called = async ({ name, wasm: bytesOf, data, glue, plugin }: Subject): Pro
     echoes("Extism", await plugin.warm.echo(DATA));
   }
   const [send = [], sendWatched = [], sendGlued = [], request = [], requestWatched = [], requestGlued = [], echoed = []] = await rounds(
-    ROUNDS,
+    count,
     () => each(CALLS, () => guest.send(data)),
     () => each(CALLS, () => inWorker.send(data)),
     () => each(CALLS, () => glued.send(STATE, data)),
@@ -57,29 +57,33 @@ const called = async ({ name, wasm: bytesOf, data, glue, plugin }: Subject): Pro
     () => each(CALLS, () => glued.request(STATE, data)),
     ...(plugin === undefined ? [] : [() => each(CALLS, () => plugin.warm.echo(data))]),
   );
-  bursts(`${name}: a send to a warm guest, all that its worker does`, sendWatched, CALL_US);
-  bursts("  its instance alone", send);
-  beside("the same component through jco's glue", sendGlued, send);
-  bursts(`${name}: a request to a warm guest, all that its worker does`, requestWatched, CALL_US);
-  bursts("  its instance alone", request);
-  beside("the same component through jco's glue", requestGlued, request);
-  if (plugin !== undefined) beside("an Extism plug-in that echoes the same bytes", echoed, request);
+  for (const [what, inAll, bare, theirs] of [
+    ["a send to a warm guest", sendWatched, send, sendGlued],
+    ["a request to a warm guest", requestWatched, request, requestGlued],
+  ] as const) {
+    const whole = `${name}: ${what}`;
+    bursts(`${whole}, all that its worker does`, inAll, CALL_US);
+    bursts(`${whole}, its instance alone`, bare);
+    beside(`${whole}, through jco's glue`, theirs, bare);
+  }
+  if (plugin !== undefined) beside(`${name}: an Extism plug-in that echoes the same bytes`, echoed, request);
 };
 
-const made = async ({ name, wasm: bytesOf, glue, plugin }: Subject): Promise<void> => {
+const made = async ({ name, wasm: bytesOf, glue, plugin }: Subject, count: number): Promise<void> => {
   const make = alone(readComponent(bytesOf));
   const [ours = [], glued = [], plugins = []] = await rounds(
-    ROUNDS,
+    count,
     () => each(INSTANCES, make),
     () => each(INSTANCES, glue),
     ...(plugin === undefined ? [] : [() => each(INSTANCES, () => closing(plugin.make))]),
   );
-  bursts(`${name}: an instance of a compiled component, and its init`, ours, INSTANTIATE_US);
-  beside("the same through jco's glue", glued, ours);
-  if (plugin !== undefined) beside("an Extism plug-in of a compiled module, closed again", plugins, ours);
+  const what = `${name}: an instance and its init`;
+  bursts(what, ours, INSTANTIATE_US);
+  beside(`${what}, through jco's glue`, glued, ours);
+  if (plugin !== undefined) beside(`${name}: an Extism plug-in of a compiled module, closed again`, plugins, ours);
 };
 
-export const calls = async (folder: string): Promise<void> => {
+export const calls = async (folder: string, { quick }: Asked): Promise<void> => {
   const peers = await guestPeers();
   const make = await peers.extism();
   const warm = await make();
@@ -87,8 +91,8 @@ export const calls = async (folder: string): Promise<void> => {
   const echo: Subject = { name: "echo", wasm: wasm(ECHO), data: DATA, glue: await glue("echo", ECHO), plugin: { make, warm } };
   const counter: Subject = { name: "counter", wasm: wasm(COUNTER), data: bytes("add"), glue: await glue("counter", COUNTER) };
   for (const subject of [echo, counter]) {
-    await called(subject);
-    await made(subject);
+    await called(subject, quick ? 5 : 15);
+    await made(subject, quick ? 5 : 15);
   }
   await warm.close();
 };

@@ -2,10 +2,10 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import type { ActorId } from "troupe/contract";
+import type { Asked } from "./asked.ts";
 import { bytes, COUNTER, ECHO, faced, MANIFEST, never, opened, type StageOptions, wasm } from "./guests-stage.ts";
 import { singly, tails } from "./guests-table.ts";
 
-const ROUNDS = 15;
 const CALLS = 200;
 const END_TO_END_US = 100;
 
@@ -35,7 +35,7 @@ const bare = () => {
   };
 };
 
-export const ends = async (folder: string): Promise<void> => {
+export const ends = async (folder: string, { quick }: Asked): Promise<void> => {
   await using memory = await begun({ workers: 1 });
   await using disk = await begun({ workers: 1, directory: folder });
   await using thread = bare();
@@ -45,7 +45,7 @@ export const ends = async (folder: string): Promise<void> => {
   const add = { to: "guest/counter", action: "send", args: { data: Buffer.from("add").toString("base64") } } as const;
   const [there = [], asked = [], byMcp = [], changed = [], plain = [], askedOnDisk = [], changedOnDisk = [], plainOnDisk = []] =
     await singly(
-      ROUNDS,
+      quick ? 5 : 15,
       CALLS,
       () => thread.ask(),
       () => memory.stage.request("echo", DATA, never),
@@ -58,10 +58,10 @@ export const ends = async (folder: string): Promise<void> => {
     );
   tails("in memory: a request to a guest through the stage, answered", asked, END_TO_END_US);
   tails("in memory: request_message through the MCP gateway, from text to text", byMcp, END_TO_END_US);
-  tails("  a message to a bare worker and back", there);
+  tails("a message to a bare worker and back", there);
   tails("in memory: a send that changes its state, until its event is there", changed);
-  tails("  a TypeScript actor's call on the same engine", plain);
+  tails("in memory: a TypeScript actor's call on the same engine", plain);
   tails("on disk: a request to a guest through the stage, answered", askedOnDisk);
   tails("on disk: a send that changes its state, until state and event are there", changedOnDisk);
-  tails("  a TypeScript actor's call on the same store", plainOnDisk);
+  tails("on disk: a TypeScript actor's call on the same store", plainOnDisk);
 };

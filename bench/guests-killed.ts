@@ -1,12 +1,12 @@
 // A guest that spins: how long past its time it lives, and what that costs its neighbours. No limit is set for these.
-import { median } from "./load.ts";
+import type { Asked } from "./asked.ts";
 import { bytes, ECHO, HOSTILE, MANIFEST, never, opened, wasm } from "./guests-stage.ts";
-import { figure, line } from "./guests-table.ts";
+import { print } from "./table.ts";
 
-const ROUNDS = 7;
 const CALL_MS = 100;
 
-export const killed = async (): Promise<void> => {
+export const killed = async ({ quick }: Asked): Promise<void> => {
+  const rounds = quick ? 3 : 7;
   await using on = await opened({ workers: 1, callMs: CALL_MS });
   const { stage, sandbox } = on;
   await stage.start({ manifest: MANIFEST, component: wasm(ECHO), name: "neighbour" });
@@ -19,7 +19,7 @@ export const killed = async (): Promise<void> => {
     await act();
     into.push(performance.now() - started - beyond);
   };
-  for (let round = 0; round < ROUNDS; round += 1) {
+  for (let round = 0; round < rounds; round += 1) {
     await stage.request("neighbour", bytes("hello"), never);
     const spins = timed(() => stage.request("spinning", bytes("l"), never).catch(() => undefined), past, CALL_MS);
     const waits = timed(() => stage.request("neighbour", bytes("hello"), never), behind, CALL_MS);
@@ -29,9 +29,8 @@ export const killed = async (): Promise<void> => {
       await stage.request("spinning", bytes("."), never);
     }, back);
   }
-  if (sandbox.measures.killed !== ROUNDS) throw new Error(`${sandbox.measures.killed} of ${ROUNDS} were killed.`);
-  const row = (what: string, measured: readonly number[]): void =>
-    line(what, `${figure(median(measured))} ms (${figure(Math.min(...measured))}–${figure(Math.max(...measured))})`);
+  if (sandbox.measures.killed !== rounds) throw new Error(`${sandbox.measures.killed} of ${rounds} were killed.`);
+  const row = (what: string, measured: readonly number[]): void => print({ what, measured, unit: "ms" });
   row(`a guest that spins, killed: after its ${CALL_MS} ms`, past);
   row("its neighbour behind it in that worker, answered by the next: after the same", behind);
   row("the killed guest restarted and answering", back);

@@ -1,9 +1,10 @@
 // How many guests there may be in one process: as state, while few have an instance.
+import type { Asked } from "./asked.ts";
 import { exposeGc } from "./heap.ts";
 import { bytes, COUNTER, MANIFEST, never, opened, wasm } from "./guests-stage.ts";
-import { figure, line, tails } from "./guests-table.ts";
+import { tails } from "./guests-table.ts";
+import { print } from "./table.ts";
 
-const GUESTS = 100_000;
 const INSTANCES = 100;
 const SAMPLE = 5_000;
 /** A stride that meets no guest twice. */
@@ -21,7 +22,8 @@ const memory = (): { readonly held: number; readonly rss: number } => {
   return { held: heapUsed + external, rss };
 };
 
-export const many = async (guests = GUESTS): Promise<void> => {
+export const many = async ({ quick }: Asked): Promise<void> => {
+  const guests = quick ? 5_000 : 100_000;
   await exposeGc();
   await using on = await opened({ workers: 1, instances: INSTANCES });
   const { stage, sandbox } = on;
@@ -46,7 +48,9 @@ export const many = async (guests = GUESTS): Promise<void> => {
     woken.push((performance.now() - asked) * 1_000);
     if (said !== String(one)) throw new Error(`${nth(one)} said ${said}.`);
   }
-  line(`${guests} guests in one process, ${had} instances: a guest`, `${figure(held)} bytes held, ${figure(rss)} of the process`);
-  line(`  started from manifest and component, ${AT_ONCE} at a time: each`, `${figure(each)} µs`);
-  tails(`  a request to each of ${sample} of them, none of which has an instance`, woken, 1_000);
+  const what = `${guests} guests, ${had} instances`;
+  print({ what: `${what}: held for each`, measured: [held], unit: "bytes" });
+  print({ what: `${what}: of the process for each`, measured: [rss], unit: "bytes" });
+  print({ what: `${what}: started from manifest and component, ${AT_ONCE} at a time`, measured: [each], unit: "µs" });
+  tails(`${what}: a request to one that has none`, woken, 1_000);
 };

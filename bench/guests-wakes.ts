@@ -1,9 +1,9 @@
 // Guests that have no instance: their instance had to go, or their actor has slept on disk since another process.
+import type { Asked } from "./asked.ts";
 import { bytes, COUNTER, MANIFEST, never, opened, wasm } from "./guests-stage.ts";
 import { singly, tails } from "./guests-table.ts";
 
 const GUESTS = 200;
-const ROUNDS = 5;
 const WAKE_US = 1_000;
 
 const component = wasm(COUNTER);
@@ -21,20 +21,20 @@ const ask = async ({ stage }: Opened, n: number): Promise<void> => {
   if (said !== String(n)) throw new Error(`${nth(n)} woke with ${said}.`);
 };
 
-const evicted = async (): Promise<void> => {
+const evicted = async (rounds: number): Promise<void> => {
   await using on = await opened({ workers: 1, instances: 1 });
   await fill(on);
-  const [woken = []] = await singly(ROUNDS, GUESTS, (n) => ask(on, n));
+  const [woken = []] = await singly(rounds, GUESTS, (n) => ask(on, n));
   tails("wake: a request to a guest whose instance had to go", woken, WAKE_US);
 };
 
-const asleep = async (directory: string): Promise<void> => {
+const asleep = async (directory: string, rounds: number): Promise<void> => {
   {
     await using on = await opened({ workers: 1, directory });
     await fill(on);
   }
   const woken: number[] = [];
-  for (let round = 0; round < ROUNDS; round += 1) {
+  for (let round = 0; round < rounds; round += 1) {
     await using on = await opened({ workers: 1, directory });
     // What the process does once is not a guest's waking.
     for (let n = 0; n < 20; n += 1) await ask(on, n);
@@ -47,7 +47,8 @@ const asleep = async (directory: string): Promise<void> => {
   tails("wake: a request to a guest whose actor sleeps on disk, answered on disk", woken, WAKE_US);
 };
 
-export const wakes = async (directory: string): Promise<void> => {
-  await evicted();
-  await asleep(directory);
+export const wakes = async (directory: string, { quick }: Asked): Promise<void> => {
+  const rounds = quick ? 2 : 5;
+  await evicted(rounds);
+  await asleep(directory, rounds);
 };

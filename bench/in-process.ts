@@ -2,43 +2,42 @@
 import type { Engine, Outgoing } from "troupe/contract";
 import { LocalEngine } from "troupe/engine";
 import counter from "../examples/counter/index.ts";
+import type { Asked } from "./asked.ts";
 import { nested } from "./kinds/nested.ts";
 import { plain } from "./kinds/plain.ts";
-import { median } from "./load.ts";
+import { each, print, rounds } from "./table.ts";
 
-const CALLS = 100_000;
-const ROUNDS = 7;
+const UNDER_WAY = 500;
+const ALONE_US = 1.5;
 
-const sequential = async (engine: Engine, message: Outgoing): Promise<number> => {
-  const started = performance.now();
-  for (let n = 0; n < CALLS; n += 1) await engine.call(message);
-  return ((performance.now() - started) * 1_000) / CALLS;
+/** Microseconds of each, with so many under way. */
+const pipelined = async (engine: Engine, message: Outgoing, calls: number): Promise<number> => {
+  const us = await each(calls / UNDER_WAY, () => Promise.all(Array.from({ length: UNDER_WAY }, () => engine.call(message))));
+  return us / UNDER_WAY;
 };
 
-const pipelined = async (engine: Engine, message: Outgoing): Promise<number> => {
-  const started = performance.now();
-  for (let n = 0; n < CALLS; n += 500) {
-    const calls: Promise<unknown>[] = [];
-    for (let m = 0; m < 500; m += 1) calls.push(engine.call(message));
-    await Promise.all(calls);
-  }
-  return ((performance.now() - started) * 1_000) / CALLS;
-};
+interface Subject {
+  readonly name: string;
+  readonly message: Outgoing;
+  readonly target: number;
+}
 
-export const run = async (): Promise<void> => {
+const SUBJECTS: readonly Subject[] = [
+  { name: "a behaviour", message: { to: "plain/main", action: "add", args: { by: 1 }, start: null }, target: 0.8 },
+  { name: "actor(), a flat state", message: { to: "counter/main", action: "tools/add", args: { by: 1 }, start: null }, target: 0.8 },
+  { name: "actor(), a nested state", message: { to: "nested/main", action: "see", args: { row: 5 }, start: null }, target: 1.2 },
+];
+
+export const run = async ({ quick }: Asked): Promise<void> => {
+  const calls = quick ? 20_000 : 100_000;
   await using engine = await LocalEngine.start({ kinds: [plain("memory"), counter, nested] });
-  const subjects: readonly (readonly [string, Outgoing])[] = [
-    ["Behaviour", { to: "plain/main", action: "add", args: { by: 1 }, start: null }],
-    ["actor()", { to: "counter/main", action: "tools/add", args: { by: 1 }, start: null }],
-    ["nested", { to: "nested/main", action: "see", args: { row: 5 }, start: null }],
-  ];
-  for (const [name, message] of subjects) {
-    const one: number[] = [];
-    const many: number[] = [];
-    for (let round = 0; round < ROUNDS; round += 1) {
-      one.push(await sequential(engine, message));
-      many.push(await pipelined(engine, message));
-    }
-    console.log(`${name.padEnd(12)} ${median(one).toFixed(2)} µs one after the other, ${median(many).toFixed(2)} µs with 500 under way`);
+  for (const { name, message, target } of SUBJECTS) {
+    const [one = [], many = []] = await rounds(
+      quick ? 3 : 7,
+      () => each(calls, () => engine.call(message)),
+      () => pipelined(engine, message, calls),
+    );
+    print({ what: `a call in process, one after the other: ${name}`, measured: one, unit: "µs", target: ALONE_US });
+    print({ what: `a call in process, ${UNDER_WAY} under way: ${name}`, measured: many, unit: "µs", target });
   }
 };

@@ -149,7 +149,7 @@ export interface Bursts {
 }
 
 export const burstsOf = ({ quick }: Asked): Bursts =>
-  quick ? { rounds: 3, burstMs: 300, warmMs: 2_000 } : { rounds: 7, burstMs: 1_000, warmMs: 3_000 };
+  quick ? { rounds: 3, burstMs: 300, warmMs: 1_500 } : { rounds: 7, burstMs: 1_000, warmMs: 3_000 };
 
 /** The server is its core's only work: below this share of it, the load was the limit, and ratios say too little. */
 const BUSY = 0.85;
@@ -211,5 +211,5 @@ export const printTimes = (what: string, first: Outcome | undefined, second: Out
     measured: times(first?.rates ?? [], second?.rates ?? []),
     unit: "×",
     cpuUs: first?.cpuUs,
-    ...(least === undefined ? {} : { least }),
+    least,
   });

@@ -1,10 +1,11 @@
 // README: a call, a start and a live actor of ours beside XState's and the BEAM's, each with the same counter.
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFile, spawnSync } from "node:child_process";
 import { LocalEngine } from "troupe/engine";
 import * as z from "zod";
 import type { Asked } from "./asked.ts";
 import { exposeGc, heap } from "./heap.ts";
 import { plain } from "./kinds/plain.ts";
+import { ours as dying } from "./leftovers.ts";
 import { installPeers } from "./peers.ts";
 import { times } from "./statistics.ts";
 import { each, note, print, rounds } from "./table.ts";
@@ -82,11 +83,16 @@ const empty = () => ({ call: Array<number>(), spawn: Array<number>(), bytes: Arr
 const line = z.object({ call: z.number(), spawn: z.number(), bytes: z.number() });
 
 /** On all cores, as it is made for. Undefined where there is no Elixir. */
-const onBeam = (size: Size): Figures | undefined => {
+const onBeam = async (size: Size): Promise<Figures | undefined> => {
   if (spawnSync("elixir", ["--version"]).status !== 0) return undefined;
   const args = ["bench/peers/counter.exs", ...[size.rounds, size.calls, size.actors].map(String)];
-  const lines = execFileSync("elixir", args, { encoding: "utf8" }).trim().split("\n");
-  const figures = lines.map((text) => line.parse(JSON.parse(text)));
+  const said = await new Promise<string>((resolve, reject) => {
+    dying(execFile("elixir", args, (error, text) => (error === null ? resolve(text) : reject(error))));
+  });
+  const figures = said
+    .trim()
+    .split("\n")
+    .map((text) => line.parse(JSON.parse(text)));
   return {
     call: figures.map(({ call }) => call),
     spawn: figures.map(({ spawn }) => spawn),
@@ -98,7 +104,7 @@ export const run = async ({ quick }: Asked): Promise<void> => {
   await installPeers();
   const size: Size = quick ? { rounds: 3, calls: 50_000, actors: 10_000 } : { rounds: 7, calls: 200_000, actors: 50_000 };
   const [ours, xstate] = await here(size);
-  const beam = onBeam(size);
+  const beam = await onBeam(size);
   if (beam === undefined) note("elixir is not installed here (Debian: apt-get install elixir): nothing is measured beside the BEAM.");
   const all = { ours: ours, XState: xstate, ...(beam === undefined ? {} : { "the BEAM (GenServer)": beam }) };
   for (const [name, { call, spawn, bytes }] of Object.entries(all)) {

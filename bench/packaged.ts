@@ -8,7 +8,8 @@ import { root } from "./child.ts";
 import { ours, temporaryFolder } from "./leftovers.ts";
 import { INITIALIZE } from "./mcp.ts";
 import { loadOnItsCore, onCore, SERVER_CORE } from "./pin.ts";
-import { beyond, print, rounds } from "./table.ts";
+import { beyond } from "./statistics.ts";
+import { print, rounds } from "./table.ts";
 
 const ROUNDS = 21;
 const QUICK_ROUNDS = 5;

@@ -2,13 +2,22 @@
 import type { Engine, Viewer } from "troupe/contract";
 import { LocalEngine } from "troupe/engine";
 import { type Actors, Capabilities, PacketFlow } from "troupe/packet";
+import type { Asked } from "./asked.ts";
 import { exposeGc, heap } from "./heap.ts";
 import { tally } from "./kinds/packets.ts";
-import { median } from "./load.ts";
-import { beyond, each, print, rounds } from "./table.ts";
+import { beyond, median } from "./statistics.ts";
+import { each, print, rounds } from "./table.ts";
 
-const ROUNDS = 15;
-const MANY = 50_000;
+interface Size {
+  /** Of bursts. */
+  readonly rounds: number;
+  /** Of what takes seconds. */
+  readonly few: number;
+  /** Actors of others. */
+  readonly many: number;
+}
+
+const sizeOf = ({ quick }: Asked): Size => (quick ? { rounds: 5, few: 1, many: 10_000 } : { rounds: 15, few: 3, many: 50_000 });
 
 const as = (principal: string): Viewer => ({ principal, scopes: [] });
 
@@ -21,27 +30,27 @@ const start = (): Promise<LocalEngine> => LocalEngine.start({ kinds: [tally.kind
 const begin = (actors: Actors, count: number, name: string): Promise<number> =>
   each(count, (n) => actors.getOrCreateActor("tally", `${name}-${n}`, { viewer: as(`${name}-${n}`) }));
 
-const creation = async (): Promise<void> => {
+const creation = async (size: Size): Promise<void> => {
   const row = (what: string, measured: readonly number[]): void => print({ what, measured, unit: "µs", target: 20, spec: "1 ms" });
   const alone = async (maxPerUser: number): Promise<number> => {
     await using engine = await start();
     return await begin(flowOver(engine, maxPerUser).actors, 200, "user");
   };
   const [unlimited = [], limited = []] = await rounds(
-    ROUNDS,
+    size.rounds,
     () => alone(Number.POSITIVE_INFINITY),
     () => alone(10),
   );
   row("actor creation: getOrCreateActor, users without a limit", unlimited);
   row("actor creation: the same with at most 10 for each user, among 200", limited);
   await using crowded = await start();
-  await begin(flowOver(crowded, Number.POSITIVE_INFINITY).actors, MANY, "other");
+  await begin(flowOver(crowded, Number.POSITIVE_INFINITY).actors, size.many, "other");
   const { actors } = flowOver(crowded, 10);
   const [among = []] = await rounds(3, () => begin(actors, 5, `late-${performance.now()}`));
-  row(`actor creation: the same, among ${MANY} of others`, among);
+  row(`actor creation: the same, among ${size.many} of others`, among);
 };
 
-const routing = async (): Promise<void> => {
+const routing = async (size: Size): Promise<void> => {
   await using engine = await start();
   await using flow = flowOver(engine, 10);
   const viewer = as("ada");
@@ -58,7 +67,7 @@ const routing = async (): Promise<void> => {
   const session = flow.open({ caller: viewer });
   const context = { user_id: "ada" };
   const [bare = [], asked = [], ran = [], packet = []] = await rounds(
-    ROUNDS,
+    size.rounds,
     () => each(2_000, () => engine.call({ to: "tally/main", action: "add", args: { payload: { by: 1 }, context }, viewer })),
     () => each(2_000, () => flow.actors.requestFromActor("tally", "main", { by: 1 }, { viewer, context })),
     () => each(2_000, () => flow.running.run("tally", { by: 1 }, { viewer, context, actor_id: "main" })),
@@ -72,7 +81,7 @@ const routing = async (): Promise<void> => {
   row("message: a packet as a whole, from text to text", packet);
 };
 
-const memory = async (): Promise<void> => {
+const memory = async (size: Size): Promise<void> => {
   await exposeGc();
   await using engine = await start();
   await using flow = flowOver(engine, Number.POSITIVE_INFINITY);
@@ -80,7 +89,7 @@ const memory = async (): Promise<void> => {
     flow.actors.requestFromActor("tally", name, { by: 1 }, { viewer: as(name), context: { user_id: name } });
   for (let n = 0; n < 2_000; n += 1) await message(`warm-${n}`);
   const measured: number[] = [];
-  for (let round = 0; round < 3; round += 1) {
+  for (let round = 0; round < size.few; round += 1) {
     const before = heap();
     for (let n = 0; n < 20_000; n += 1) await message(`user-${round}-${n}`);
     measured.push((heap() - before) / 20_000);
@@ -101,7 +110,7 @@ const cpuUs = (since: NodeJS.CpuUsage): number => {
 
 const wait = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
 
-const sweep = async (): Promise<void> => {
+const sweep = async (size: Size): Promise<void> => {
   await exposeGc();
   // What this process takes for itself is no actor's: looked at without any first.
   const resting = async (): Promise<number> => {
@@ -110,20 +119,20 @@ const sweep = async (): Promise<void> => {
     return cpuUs(since) * 2;
   };
   heap();
-  const [alone = []] = await rounds(5, resting);
+  const [alone = []] = await rounds(size.few + 2, resting);
   await using engine = await start();
   await using flow = flowOver(engine, Number.POSITIVE_INFINITY);
-  await begin(flow.actors, MANY, "idle");
+  await begin(flow.actors, size.many, "idle");
   heap();
-  const [idle = []] = await rounds(5, resting);
+  const [idle = []] = await rounds(size.few + 2, resting);
   print({
-    what: `sweep: processor time a second for each of ${MANY} that are idle, beyond this process's own`,
-    measured: idle.map((us) => Math.max(0, us - median(alone)) / MANY).toSorted((one, other) => one - other),
+    what: `sweep: processor time a second for each of ${size.many} that are idle, beyond this process's own`,
+    measured: idle.map((us) => Math.max(0, us - median(alone)) / size.many).toSorted((one, other) => one - other),
     unit: "µs",
     target: 0.2,
     spec: "10 µs",
   });
-  const [ended = []] = await rounds(3, async () => {
+  const [ended = []] = await rounds(size.few, async () => {
     await using short = await start();
     const { actors } = flowOver(short, Number.POSITIVE_INFINITY);
     const from = performance.now();
@@ -139,9 +148,10 @@ const sweep = async (): Promise<void> => {
   print({ what: "to end one whose time is up, once in its life", measured: ended, unit: "µs", target: 10, spec: "10 µs" });
 };
 
-export const actors = async (): Promise<void> => {
-  await creation();
-  await routing();
-  await memory();
-  await sweep();
+export const actors = async (asked: Asked): Promise<void> => {
+  const size = sizeOf(asked);
+  await creation(size);
+  await routing(size);
+  await memory(size);
+  await sweep(size);
 };

@@ -4,10 +4,11 @@ import { LocalEngine } from "troupe/engine";
 import { createGateway } from "troupe/gateway";
 import { Capabilities, capabilitySource, PacketFlow } from "troupe/packet";
 import { connectInMemory, type MemoryClient } from "troupe/transport";
+import type { Asked } from "./asked.ts";
 import { busy, echo, listed, tally } from "./kinds/packets.ts";
-import { beyond, each, print, rounds } from "./table.ts";
+import { beyond } from "./statistics.ts";
+import { each, print, rounds } from "./table.ts";
 
-const ROUNDS = 15;
 const CAPABILITIES = 100;
 const ADA: Caller & Viewer = { principal: "ada", scopes: [] };
 
@@ -52,16 +53,16 @@ const served = async () => {
 
 type Served = Awaited<ReturnType<typeof served>>;
 
-const lists = async ({ capabilities, flow, source, ask }: Served): Promise<void> => {
+const lists = async ({ capabilities, flow, source, ask }: Served, count: number): Promise<void> => {
   const list = request("tools/list", {});
   const made: number[] = [];
   const [answered = [], remade = []] = await rounds(
-    ROUNDS,
+    count,
     () => each(500, () => ask(list)),
     // A capability comes and goes: the list is made twice.
     async () => (await each(50, () => capabilities.register(listed(CAPABILITIES))())) / 2,
   );
-  for (let round = 0; round < ROUNDS; round += 1) {
+  for (let round = 0; round < count; round += 1) {
     const fresh = new Capabilities(Array.from({ length: CAPABILITIES }, (_, n) => listed(n)));
     const started = performance.now();
     const first = capabilitySource({
@@ -85,14 +86,14 @@ const lists = async ({ capabilities, flow, source, ask }: Served): Promise<void>
 /** Nothing is read or watched where there are no actors. */
 const EMPTY = { read: () => Promise.resolve(undefined), watch: () => () => undefined };
 
-const calls = async ({ flow, source, ask }: Served): Promise<void> => {
+const calls = async ({ flow, source, ask }: Served, count: number): Promise<void> => {
   const context = { user_id: "ada" };
   const args = { text: "as it is" };
   const call = (name: string): string => request("tools/call", { name, arguments: args });
   const calledEcho = call("echo");
   const calledBusy = call("busy");
   const [ran = [], acted = [], asked = []] = await rounds(
-    ROUNDS,
+    count,
     () => each(1_000, () => flow.running.run("echo", args, { viewer: ADA, context })),
     () => each(1_000, () => source.act(ADA, "tools/echo", args, {})),
     () => each(1_000, () => ask(calledEcho)),
@@ -102,7 +103,7 @@ const calls = async ({ flow, source, ask }: Served): Promise<void> => {
   row("tool call: what the source adds to it (arguments checked, result as content)", beyond(acted, ran));
   row("tool call: what MCP adds to it, from text to text", beyond(asked, ran));
   const [spun = [], through = []] = await rounds(
-    ROUNDS,
+    count,
     async () => (await each(20, () => flow.running.run("busy", args, { viewer: ADA, context }))) / 1_000,
     async () => (await each(20, () => ask(calledBusy))) / 1_000,
   );
@@ -110,10 +111,11 @@ const calls = async ({ flow, source, ask }: Served): Promise<void> => {
   print({ what: "a capability of 1 ms as an MCP tool, from text to text", measured: through, unit: "ms", target: 1.1, spec: "1.1 ms" });
 };
 
-export const tools = async (): Promise<void> => {
+export const tools = async ({ quick }: Asked): Promise<void> => {
+  const count = quick ? 5 : 15;
   await using all = await served();
   if (!(await all.ask(request("tools/call", { name: "echo", arguments: { text: "x" } }))).includes("structuredContent"))
     throw new Error("A tool call did not give its result.");
-  await lists(all);
-  await calls(all);
+  await lists(all, count);
+  await calls(all, count);
 };

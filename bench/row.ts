@@ -7,9 +7,9 @@ export interface Row {
   /** `×`: times something else of the same round. `/s`: a second. */
   readonly unit: "µs" | "ms" | "bytes" | "×" | "/s";
   /** The most the median may be. */
-  readonly target?: number;
+  readonly target?: number | undefined;
   /** The least the median may be. */
-  readonly least?: number;
+  readonly least?: number | undefined;
   /** Held against the limit is the best round, not the median: what is measured is a tail, and a busy machine has one of its own. */
   readonly best?: boolean;
   /** What a specification has for it. */

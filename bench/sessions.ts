@@ -1,12 +1,12 @@
 // What an idle session holds, and an idle stream beyond a response that is merely kept open. Memory stores, a server of tools.
 import { createServer as bareServer } from "node:http";
 import { createServer } from "troupe/server";
+import type { Asked } from "./asked.ts";
 import { type Clients, inUse, newClients } from "./clients.ts";
 import { exposeGc } from "./heap.ts";
 import { print } from "./table.ts";
 
 const MANY = 10_000;
-const ROUNDS = 2;
 
 /** Bytes of each that `open` opens, while they are open. */
 const eachHolds = async (count: number, open: () => Promise<void>): Promise<number> => {
@@ -55,16 +55,17 @@ const ours = async (
   return { session, get, listen };
 };
 
-export const run = async (): Promise<void> => {
+export const run = async ({ quick }: Asked): Promise<void> => {
   await exposeGc();
+  const [count, rounds] = quick ? [5_000, 1] : [MANY, 2];
   using clients = newClients();
   const figures = { session: [0], get: [0], listen: [0], bare: [0] };
   for (const list of Object.values(figures)) list.length = 0;
   // Warms up.
   await ours(clients, MANY / 20);
   await bare(clients, MANY / 20);
-  for (let round = 0; round < ROUNDS; round += 1) {
-    const held = { ...(await ours(clients, MANY)), bare: await bare(clients, MANY) };
+  for (let round = 0; round < rounds; round += 1) {
+    const held = { ...(await ours(clients, count)), bare: await bare(clients, count) };
     figures.session.push(held.session);
     figures.get.push(held.get - held.bare);
     figures.listen.push(held.listen - held.bare);
@@ -72,7 +73,7 @@ export const run = async (): Promise<void> => {
   }
   const row = (what: string, measured: readonly number[], target: number, spec: string): void =>
     print({ what, measured, unit: "bytes", target, spec });
-  row(`an idle session, of ${MANY} over HTTP`, figures.session, 800, "2 KB");
+  row(`an idle session, of ${count} over HTTP`, figures.session, 800, "2 KB");
   row("a response of node:http kept open, for comparison", figures.bare, 20_000, "none");
   row("an idle GET stream, beyond that", figures.get, 800, "none");
   row("an idle subscriptions/listen, beyond that", figures.listen, 800, "none");

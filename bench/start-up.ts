@@ -1,52 +1,38 @@
 // README: opening a directory with 1,000,000 actors costs what opening one with ten does.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { LocalEngine } from "troupe/engine";
 import { sqliteStore } from "troupe/store";
+import type { Asked } from "./asked.ts";
+import { filled } from "./filled.ts";
 import { plain } from "./kinds/plain.ts";
-import { median } from "./load.ts";
+import { temporaryFolder } from "./leftovers.ts";
+import { times } from "./statistics.ts";
+import { print, rounds } from "./table.ts";
 
-const ROUNDS = 15;
+const FEW = 10;
 
-export const fill = async (directory: string, actors: number): Promise<void> => {
-  await using store = sqliteStore({ directory });
-  await using engine = await LocalEngine.start({ kinds: [{ ...plain("disk"), policy: { ...plain("disk").policy, idleMs: 1 } }], store });
-  for (let n = 0; n < actors; n += 1_000)
-    await Promise.all(
-      Array.from({ length: Math.min(1_000, actors - n) }, (_, m) =>
-        engine.call({ to: `plain-disk/a${n + m}`, action: "add", args: {}, start: null }),
-      ),
-    );
-};
-
-const open = async (directory: string, key: string): Promise<number> => {
+/** Milliseconds until it has answered. */
+const opened = async (directory: string, key: number): Promise<number> => {
   const started = performance.now();
   await using store = sqliteStore({ directory });
   await using engine = await LocalEngine.start({ kinds: [plain("disk")], store });
-  await engine.call({ to: `plain-disk/${key}`, action: "add", args: {}, start: null });
+  await engine.call({ to: `plain-disk/a${key}`, action: "add", args: {}, start: null });
   return performance.now() - started;
 };
 
-export const run = async (): Promise<void> => {
-  const folder = mkdtempSync(join(tmpdir(), "bench-"));
-  try {
-    const few = join(folder, "few");
-    const many = join(folder, "many");
-    await fill(few, 10);
-    await fill(many, 1_000_000);
-    const ratios: number[] = [];
-    const times: [number, number][] = [];
-    for (let round = 0; round < ROUNDS; round += 1) {
-      const ten = await open(few, "a5");
-      const million = await open(many, "a567890");
-      times.push([ten, million]);
-      ratios.push(million / ten);
-    }
-    console.log(
-      `open and answer one call: ${median(times.map(([ten]) => ten)).toFixed(1)} ms with 10 actors, ${median(times.map(([, million]) => million)).toFixed(1)} ms with 1,000,000: ${median(ratios).toFixed(2)} times`,
-    );
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+export const run = async ({ quick }: Asked): Promise<void> => {
+  using data = temporaryFolder();
+  const actors = quick ? 100_000 : 1_000_000;
+  const [few, many] = [join(data.path, "few"), join(data.path, "many")];
+  await filled(few, FEW);
+  await filled(many, actors);
+  const [ten = [], all = []] = await rounds(
+    quick ? 5 : 15,
+    () => opened(few, FEW / 2),
+    () => opened(many, actors / 2),
+  );
+  const what = "open a directory and answer one call";
+  print({ what: `${what}, ${actors} actors, beside ${FEW}`, measured: times(all, ten), unit: "×" });
+  print({ what: `${what}, ${actors} actors`, measured: all, unit: "ms" });
+  print({ what: `${what}, ${FEW} actors`, measured: ten, unit: "ms" });
 };

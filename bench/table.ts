@@ -2,7 +2,6 @@ import type { Row } from "./row.ts";
 import { line, summarize } from "./row.ts";
 
 export type { Row } from "./row.ts";
-export { beyond } from "./statistics.ts";
 
 /** A row of the one table that all benches share: of whoever runs this bench, or of this terminal. */
 export const print = (row: Row): void => {

@@ -1,14 +1,13 @@
 // README: verifying chains, beside reading the same rows and hashing them.
 import { hash } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Verifier } from "troupe/chain";
 import { LocalEngine } from "troupe/engine";
 import { sqliteStore } from "troupe/store";
 import type { Asked } from "./asked.ts";
 import { plain } from "./kinds/plain.ts";
+import { temporaryFolder } from "./leftovers.ts";
 import { times } from "./statistics.ts";
 import { print, rounds } from "./table.ts";
 
@@ -52,24 +51,21 @@ const rate = async (run: () => number | Promise<number>): Promise<number> => {
 };
 
 export const run = async ({ quick }: Asked): Promise<void> => {
-  const folder = mkdtempSync(join(tmpdir(), "bench-"));
-  try {
-    {
-      await using store = sqliteStore({ directory: folder });
-      await using engine = await LocalEngine.start({ kinds: [plain("disk")], store });
-      for (let turn = 0; turn < TURNS; turn += 1)
-        await Promise.all(
-          Array.from({ length: ACTORS }, (_, n) => engine.call({ to: `plain-disk/${n}`, action: "add", args: {}, start: null })),
-        );
-    }
-    const [verified = [], read = []] = await rounds(
-      quick ? 3 : 7,
-      () => rate(() => ours(folder)),
-      () => rate(() => bare(join(folder, "troupe.db"))),
-    );
-    print({ what: "events verified, of reading and hashing the same rows", measured: times(verified, read), unit: "×", least: 0.45 });
-    print({ what: "events verified", measured: verified, unit: "/s" });
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
+  using data = temporaryFolder();
+  const folder = data.path;
+  {
+    await using store = sqliteStore({ directory: folder });
+    await using engine = await LocalEngine.start({ kinds: [plain("disk")], store });
+    for (let turn = 0; turn < TURNS; turn += 1)
+      await Promise.all(
+        Array.from({ length: ACTORS }, (_, n) => engine.call({ to: `plain-disk/${n}`, action: "add", args: {}, start: null })),
+      );
   }
+  const [verified = [], read = []] = await rounds(
+    quick ? 3 : 7,
+    () => rate(() => ours(folder)),
+    () => rate(() => bare(join(folder, "troupe.db"))),
+  );
+  print({ what: "events verified, of reading and hashing the same rows", measured: times(verified, read), unit: "×", least: 0.45 });
+  print({ what: "events verified", measured: verified, unit: "/s" });
 };

@@ -9,6 +9,7 @@ import { heading, line, type Summary } from "./row.ts";
 const all: readonly string[] = [
   "http-call",
   "http-peers",
+  "tail",
   "tools-list",
   "wires",
   "in-process",
@@ -29,7 +30,7 @@ const all: readonly string[] = [
 ];
 
 /** Left out of a quick run that names none. */
-const slow: readonly string[] = ["http-peers", "start-up", "packaged", "wake", "cluster", "packet-search", "guests", "slow-reader"];
+const slow: readonly string[] = ["http-peers", "tail", "start-up", "packaged", "wake", "cluster", "packet-search", "guests", "slow-reader"];
 
 const BASELINE = join(import.meta.dirname, "baseline.json");
 

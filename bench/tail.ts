@@ -1,0 +1,141 @@
+// README: how long the slowest of a hundred calls waits at half of what the server can do, beside the bare echo at the same rate.
+// Open loop: a call's time counts from when it was to be sent, so a server that stands still is not asked less.
+import { connect, type Socket } from "node:net";
+import { join } from "node:path";
+import { Same } from "./answers.ts";
+import type { Asked } from "./asked.ts";
+import { serve, Servers, start } from "./child.ts";
+import { temporaryFolder } from "./leftovers.ts";
+import { fire, rate, Responses, type Shot } from "./load.ts";
+import { ADD, counted, countedModern, legacy, modern, openSession, portOf } from "./mcp.ts";
+import { loadOnItsCore, SERVER_CORE } from "./pin.ts";
+import { median, quantile, times } from "./statistics.ts";
+import { print } from "./table.ts";
+
+const CONNECTIONS = 32;
+const ROUNDS = 5;
+const PEAKS = 3;
+const WARM_MS = 2_000;
+const CALL = "tools/call";
+
+/** A connection on which one call after the other is made. */
+class Caller {
+  readonly #socket: Socket;
+  readonly #request: string;
+  readonly #opened: Promise<void>;
+  /** When the call that is under way was to be sent. */
+  #due = 0;
+
+  /** `answered`: with the milliseconds since the call was to be sent. */
+  constructor({ port, text, answers }: Shot, n: number, answered: (ms: number) => void, failed: (error: Error) => void) {
+    const responses = new Responses();
+    this.#request = text(n);
+    this.#socket = connect(port, "127.0.0.1").setNoDelay(true).setEncoding("latin1");
+    this.#opened = new Promise((resolve) => this.#socket.once("connect", resolve));
+    this.#socket.on("error", failed);
+    this.#socket.on("close", () => failed(new Error("Bad answer: the server closed the connection.")));
+    this.#socket.on("data", (chunk: string) => {
+      const body = responses.add(chunk);
+      if (body === undefined) return;
+      if (answers.good(body, n)) answered(performance.now() - this.#due);
+      else failed(new Error(`Bad answer: ${body.slice(0, 1_000)}`));
+    });
+  }
+
+  get opened(): Promise<void> {
+    return this.#opened;
+  }
+
+  call(due: number): void {
+    this.#due = due;
+    this.#socket.write(this.#request);
+  }
+
+  end(): void {
+    this.#socket.removeAllListeners("close").destroy();
+  }
+}
+
+/** Milliseconds that each call took of those that were to be sent at that rate. */
+const paced = async (shot: Shot, perSecond: number, forMs: number): Promise<readonly number[]> => {
+  const calls = Math.floor((perSecond * forMs) / 1_000);
+  const took: number[] = [];
+  const late: number[] = [];
+  const over = Promise.withResolvers<void>();
+  // Nobody may wait for it yet.
+  over.promise.catch(() => undefined);
+  const callers: Caller[] = [];
+  const idle: Caller[] = [];
+  while (callers.length < CONNECTIONS) {
+    const answered = (ms: number): void => {
+      took.push(ms);
+      const due = late.shift();
+      if (due === undefined) idle.push(caller);
+      else caller.call(due);
+      if (took.length === calls) over.resolve();
+    };
+    const caller = new Caller(shot, callers.length, answered, over.reject);
+    callers.push(caller);
+    idle.push(caller);
+  }
+  let asking = true;
+  try {
+    await Promise.race([Promise.all(callers.map(({ opened }) => opened)), over.promise]);
+    const started = performance.now();
+    let asked = 0;
+    // No timer is that exact; the load has its core to itself.
+    const look = (): void => {
+      for (const now = performance.now(); asked < calls; asked += 1) {
+        const due = started + (asked * 1_000) / perSecond;
+        if (due > now) break;
+        const caller = idle.pop();
+        if (caller === undefined) late.push(due);
+        else caller.call(due);
+      }
+      if (asking && asked < calls) setImmediate(look);
+    };
+    look();
+    await over.promise;
+  } finally {
+    asking = false;
+    for (const caller of callers) caller.end();
+  }
+  const flaw = shot.answers.flaw();
+  if (flaw !== undefined) throw new Error(`Bad answers: ${flaw}.`);
+  return took;
+};
+
+export const run = async ({ quick }: Asked): Promise<void> => {
+  using data = temporaryFolder();
+  using _load = loadOnItsCore();
+  await using servers = new Servers();
+  const burstMs = quick ? 400 : 1_500;
+  const echo = await servers.add(start(["bench/echo.ts"], { core: SERVER_CORE }));
+  const memory = await servers.add(serve("examples/counter", join(data.path, "memory")));
+  const stateless = await servers.add(serve("examples/counter", join(data.path, "modern")));
+  const disk = await servers.add(serve("examples/counter-disk", join(data.path, "disk")));
+  const bare = legacy(echo, [{}], new Same({ content: [{ type: "text", text: "1" }] }), CALL, ADD);
+  const shots = {
+    "memory, in a session": legacy(memory, [await openSession(portOf(memory))], counted(), CALL, ADD),
+    "memory, 2026-07-28": modern(stateless, countedModern(), CALL, ADD),
+    "on disk, one actor for all": legacy(disk, [await openSession(portOf(disk))], counted(), CALL, ADD),
+  };
+  await fire(bare, CONNECTIONS, WARM_MS);
+  for (const [name, shot] of Object.entries(shots)) {
+    await fire(shot, CONNECTIONS, WARM_MS);
+    const peaks: number[] = [];
+    while (peaks.length < PEAKS) peaks.push(rate(await fire(shot, CONNECTIONS, burstMs)));
+    const half = median(peaks) / 2;
+    const [ours, theirs]: [number[], number[]] = [[], []];
+    while (ours.length < ROUNDS) {
+      theirs.push(quantile(await paced(bare, half, burstMs), 0.99));
+      ours.push(quantile(await paced(shot, half, burstMs), 0.99));
+    }
+    const what = `tools/call at half of peak: ${name}`;
+    const target = name.startsWith("memory") ? 2 : undefined;
+    print({ what: `${what}, p99 of the echo's then`, measured: times(ours, theirs), unit: "×", best: true, target });
+    print({ what: `${what}, p99`, measured: ours, unit: "ms" });
+    print({ what: `${what}, the echo's p99 then`, measured: theirs, unit: "ms" });
+    print({ what: `${what}, calls asked for`, measured: [half], unit: "/s" });
+  }
+};

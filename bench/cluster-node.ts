@@ -29,8 +29,31 @@ const bare = restate.object({
   },
 });
 
+/** What travels with each of an actor's calls: state keys of which one is written, about 1.3 KB of them, and as long an answer. */
+const OLDER = ["block/0", "block/1", "block/2"];
+const BLOCK = "b".repeat(260);
+const NEWEST = "n".repeat(480);
+const SAID = "s".repeat(110);
+
+/** The same counter, which carries as much as an actor does, and makes nothing of it. */
+const laden = restate.object({
+  name: "laden",
+  handlers: {
+    add: restate.handlers.object.exclusive(
+      { journalRetention: 0 },
+      async (context: restate.ObjectContext, args: { readonly by?: number }): Promise<Count & { readonly said: string }> => {
+        const state = await context.get<Count>("actor");
+        if (state === null) for (const key of OLDER) context.set(key, BLOCK);
+        const count = (state?.count ?? 0) + (args.by ?? 1);
+        context.set("actor", { count, newest: NEWEST });
+        return { count, said: SAID };
+      },
+    ),
+  },
+});
+
 const serveBare = async (): Promise<string> => {
-  const server = createServer(restate.createEndpointHandler({ services: [bare], bidirectional: true, logger: () => undefined }));
+  const server = createServer(restate.createEndpointHandler({ services: [bare, laden], bidirectional: true, logger: () => undefined }));
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const address = server.address();

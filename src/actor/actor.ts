@@ -8,8 +8,11 @@ import {
   type Outgoing,
   type Policy,
   REDACTED,
+  type Surface,
   TroupeError,
+  type Viewer,
 } from "../contract/index.ts";
+import { constantly } from "../contract/internal.ts";
 import type { SendOptions } from "./context-types.ts";
 import type { Definition, Kind } from "./definition.ts";
 import { freezeDeep } from "./draft/index.ts";
@@ -53,6 +56,7 @@ export function actor(kind: string, definition: AnyDefinition): object {
   });
   const fits = stateCheck(kind, definition);
   const { surface, constant } = surfaceOf(catalogue, offered, definition.links);
+  const shown = (state: object, ...by: [viewer: Viewer, onFault?: (error: TroupeError) => void]): Surface => surface(frozen(state), ...by);
   const senders = senderPrototype(Object.keys(definition.messages ?? {}));
   const migrate = definition.migrate?.bind(definition);
 
@@ -65,12 +69,11 @@ export function actor(kind: string, definition: AnyDefinition): object {
     per: definition.per ?? "shared",
     ...(definition.begins === true && { begins: true }),
     catalogue,
-    ...(constant && { constant }),
     initial: (key: string, first: Message) => initialState(definition, fits, key, first),
     ...(migrate !== undefined && { migrate: (state: Json, from: number) => fits(migrate(state, from)) }),
     receive: (state: object, message: Message, life?: string, seq?: number) => receive(acts, frozen(state), message, life, seq),
     view: (state, action, args, viewer, self) => view(acts, frozen(state), action, args, viewer, self === undefined ? "" : keyOf(self)),
-    surface: (state, viewer, onFault) => surface(frozen(state), viewer, onFault),
+    surface: constant ? constantly(shown) : shown,
     // Only where something is secret: of other kinds nothing need be hidden, nor sealed.
     ...([...acts.values()].some((act) => act.secret !== undefined) && {
       redact: (message: Message) => redacted(acts.get(message.action), message),

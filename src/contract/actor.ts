@@ -121,8 +121,6 @@ export interface Behaviour<S = unknown> {
   readonly begins?: boolean;
   /** All it can ever show; absent: not known ahead, so never served "gated". */
   readonly catalogue?: Catalogue;
-  /** `surface` is the same in every state, for every viewer, and has no links: it is asked for once. */
-  readonly constant?: boolean;
   initial(key: string, first: Message): S;
   /** On load, in memory; written with the next turn. */
   migrate?(state: Json, from: number): S;

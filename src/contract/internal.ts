@@ -1,4 +1,7 @@
 /** What passes between folders and is no public name: no subpath leads here. */
+import type { Behaviour } from "./actor.ts";
+
+export { told } from "./told.ts";
 
 /** An object that a draft changed, and where: whoever compares the two need look nowhere else. */
 export interface Written {
@@ -25,4 +28,18 @@ export function vouchedFor(before: unknown, after: unknown): Written | undefined
   const written = last;
   last = undefined;
   return written !== undefined && written.after === after && written.before === before ? written : undefined;
+}
+
+// By the function, not by a member of its kind: whoever spreads a kind and gives it another `surface` has none that is constant.
+const constant = new WeakSet<object>();
+
+/** Of a `surface` that is the same in every state, for every viewer, and has no links. Gives it back. */
+export function constantly<F extends object>(surface: F): F {
+  constant.add(surface);
+  return surface;
+}
+
+/** What the kind shows nothing can change: it need be asked for once only. */
+export function isConstant({ surface }: Pick<Behaviour, "surface">): boolean {
+  return surface !== undefined && constant.has(surface);
 }

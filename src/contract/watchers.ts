@@ -1,5 +1,6 @@
 import type { ActorId } from "./actor.ts";
 import type { Change } from "./engine.ts";
+import { told } from "./told.ts";
 
 /** Who is told of changes: a fact, once, after the commit. */
 export class Watchers {
@@ -38,16 +39,7 @@ export class Watchers {
     if (listeners === undefined) return;
     // Those that are there now: one that leaves and comes back whenever it is told would be told for ever.
     const now = [...listeners];
-    for (const listener of now) if (listeners.has(listener)) this.#hear(listener, change);
-  }
-
-  #hear(listener: (change: Change) => unknown, change: Change): void {
-    try {
-      const answer = listener(change);
-      // Of an async listener nobody would hear, and Node ends the process over that.
-      if (answer instanceof Promise) answer.catch((error: unknown) => this.#fault(error, change.id));
-    } catch (error) {
-      this.#fault(error, change.id);
-    }
+    const fault = (error: unknown): void => this.#fault(error, change.id);
+    for (const listener of now) if (listeners.has(listener)) told(() => listener(change), fault);
   }
 }

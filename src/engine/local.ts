@@ -24,6 +24,7 @@ import {
   type Viewer,
   Watchers,
 } from "../contract/index.ts";
+import { told } from "../contract/internal.ts";
 import { Alarm } from "./alarm.ts";
 import { faults, innerKey, OK_NULL, ownId, stamp, stampFrom } from "../chain/internal.ts";
 import { Cell } from "./cell.ts";
@@ -39,7 +40,6 @@ import { Laters } from "./laters.ts";
 import { Outbox } from "./outbox.ts";
 import { asked, type Health, Queries } from "./queries.ts";
 import { Registry } from "./registry.ts";
-import { told } from "./told.ts";
 import { Waits } from "./waits.ts";
 
 export interface LocalOptions {

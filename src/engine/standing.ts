@@ -1,6 +1,7 @@
 /** What one actor is in this process, and who is told of it. C3: it changes in `take` and `become` alone. */
 import { type Base, type Extra, type Kind, type Plan, statusOf } from "../chain/internal.ts";
 import type { ActorId, CallOptions, EngineError, Json, Snapshot, Status } from "../contract/index.ts";
+import { told } from "../contract/internal.ts";
 import type { Host } from "./host.ts";
 import type { Job } from "./job.ts";
 import { LastEvent } from "./last-event.ts";
@@ -8,7 +9,6 @@ import { LateChange, LateReceipt, LateSnapshot } from "./late-head.ts";
 import type { Lead } from "./lead.ts";
 import { Line } from "./line.ts";
 import type { Tail, Woken } from "./stored.ts";
-import { told } from "./told.ts";
 
 const NEVER: readonly number[] = [];
 

@@ -1,9 +1,9 @@
 import { EngineError } from "../contract/index.ts";
+import { told } from "../contract/internal.ts";
 import type { ActorId, Context, Json, LogLevel, Outgoing, Reply, Turn, Work } from "../contract/index.ts";
 import { faults } from "../chain/internal.ts";
 import type { Host } from "./host.ts";
 import type { Job } from "./job.ts";
-import { told } from "./told.ts";
 
 /** How a run ended; not called when it was ended from outside. */
 export interface WorkEnds {

@@ -1,4 +1,5 @@
 import type { ActorId, Change, Engine, Surface } from "../contract/index.ts";
+import { isConstant } from "../contract/internal.ts";
 import type { Closure } from "./closure.ts";
 import { changedContents, contentsOf } from "./closure-diff.ts";
 import { type Ear, Ears } from "./ears.ts";
@@ -42,7 +43,7 @@ class Topic {
  * however many changes arrive while it looks, it looks once more.
  */
 export class CastWatch {
-  readonly ears = new Ears();
+  readonly ears: Ears;
   readonly standing: Standing;
   readonly #roots: readonly ActorId[];
   readonly #options: WatchOptions;
@@ -67,6 +68,7 @@ export class CastWatch {
     this.#options = options;
     this.standing = options.standing;
     this.#roots = [...options.standing.roots.values()];
+    this.ears = new Ears((error) => this.#fault(error));
     if (parted !== undefined) {
       this.#last = parted.#last;
       this.#given = parted.#given;
@@ -79,6 +81,14 @@ export class CastWatch {
 
   add(ear: Ear): void {
     this.ears.add(ear, this.#looks);
+    this.#lookAgain();
+  }
+
+  // A look that failed knows of no links, so nobody would be told of what stands behind them.
+  #lookAgain(): void {
+    if (this.#last !== undefined || this.#looking || this.#closed) return;
+    this.#wanted = true;
+    void this.#look();
   }
 
   /**
@@ -118,7 +128,7 @@ export class CastWatch {
     // One of two that differ is not what is now.
     if (given === undefined) this.#given = surface;
     else if (given !== true && changedLists(given, surface, posture).length > 0) this.#given = true;
-    if (last === undefined) return;
+    if (last === undefined) return this.#lookAgain();
     this.#wanted = true;
     void this.#look();
   }
@@ -185,13 +195,17 @@ export class CastWatch {
       } catch (error) {
         // What the viewers hold may be stale now: they are told to ask, and hear the fault then.
         this.#last = undefined;
-        this.#options.onFault?.(error, this.#roots[0] ?? "cast/none");
+        this.#fault(error);
         if (!this.#isClosed()) this.ears.flagAll();
       }
       this.#release(waiting);
       this.#release(this.#ending.splice(0));
     }
     this.#looking = false;
+  }
+
+  #fault(error: unknown): void {
+    this.#options.onFault?.(error, this.#roots[0] ?? "cast/none");
   }
 
   #isClosed(): boolean {
@@ -245,7 +259,7 @@ export class CastWatch {
     for (const { place, sight } of parts) {
       const topic = this.#topics.get(sight.id);
       if (topic === undefined) continue;
-      topic.steady = place.behaviour.constant === true;
+      topic.steady = isConstant(place.behaviour);
       if (topic.seq === sight.seq) continue;
       topic.seq = sight.seq;
       topic.since = this.#looks;

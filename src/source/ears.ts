@@ -1,4 +1,5 @@
 import type { OfferRef } from "../contract/index.ts";
+import { told } from "../contract/internal.ts";
 import type { Standing } from "./standing.ts";
 
 /** Whoever listens, as one viewer. */
@@ -13,6 +14,12 @@ export interface Ear {
 export class Ears {
   /** And after which look each began. */
   readonly #all = new Map<Ear, number>();
+  readonly #fault: (error: unknown) => void;
+
+  /** `fault`: what one of them throws, which is nothing to the others nor to the watch. */
+  constructor(fault: (error: unknown) => void) {
+    this.#fault = fault;
+  }
 
   get none(): boolean {
     return this.#all.size === 0;
@@ -32,16 +39,24 @@ export class Ears {
 
   /** `since`: only those who began after that look, or with it. */
   flagLists(since = -1): void {
-    for (const [{ only, dirty }, look] of this.#all) if (only === undefined && look >= since) dirty();
+    this.#flag((ear, look) => ear.only === undefined && look >= since);
   }
 
   flagContents(refs: readonly OfferRef[], since = -1): void {
-    for (const ref of refs)
-      for (const [{ only, dirty }, look] of this.#all) if ((only === undefined || only === ref) && look >= since) dirty(ref);
+    for (const ref of refs) this.#flag((ear, look) => (ear.only === undefined || ear.only === ref) && look >= since, ref);
   }
 
   /** All they listen to may be stale. */
   flagAll(): void {
-    for (const { only, dirty } of this.#all.keys()) dirty(only);
+    for (const ear of Array.from(this.#all.keys())) this.#tell(ear, ear.only);
+  }
+
+  #flag(isMeant: (ear: Ear, look: number) => boolean, ref?: OfferRef): void {
+    // Those that are there now: one that leaves and comes back whenever it is told would be told for ever.
+    for (const [ear, look] of Array.from(this.#all)) if (isMeant(ear, look) && this.#all.has(ear)) this.#tell(ear, ref);
+  }
+
+  #tell({ dirty }: Ear, ref: OfferRef | undefined): void {
+    told(() => dirty(ref), this.#fault);
   }
 }

@@ -1,4 +1,4 @@
-import type { ActorId, Viewer } from "../contract/index.ts";
+import type { Viewer } from "../contract/index.ts";
 
 /** Which parts of its viewer something looked at: viewers who agree in these are shown the same. */
 export class Reads {
@@ -24,48 +24,19 @@ export class Reads {
   }
 }
 
+const PARTS = ["principal", "self", "scopes"] as const;
+
 /** The viewer, which notes what of it is looked at. */
 export function noticed(viewer: Viewer, reads: Reads): Viewer {
-  return new Noticed(viewer, reads);
-}
-
-class Noticed implements Viewer {
-  declare readonly principal?: string;
-  declare readonly self?: ActorId;
-  declare readonly scopes: readonly string[];
-  readonly #viewer: Viewer;
-  readonly #reads: Reads;
-
-  // Members of its own, as a viewer's are, so that an author may spread, clone or print it.
-  constructor(viewer: Viewer, reads: Reads) {
-    this.#viewer = viewer;
-    this.#reads = reads;
-    if (viewer.principal !== undefined) Object.defineProperty(this, "principal", Noticed.#principal);
-    if (viewer.self !== undefined) Object.defineProperty(this, "self", Noticed.#self);
-    Object.defineProperty(this, "scopes", Noticed.#scopes);
+  // Members of its own and no class, as a viewer has: an author may spread, clone, inherit from or wrap it.
+  const seen: Viewer = { ...viewer };
+  for (const part of PARTS) {
+    if (viewer[part] === undefined) continue;
+    const get = (): unknown => {
+      reads[part] = true;
+      return viewer[part];
+    };
+    Object.defineProperty(seen, part, { get });
   }
-
-  static readonly #principal: PropertyDescriptor & ThisType<Noticed> = {
-    enumerable: true,
-    get() {
-      this.#reads.principal = true;
-      return this.#viewer.principal;
-    },
-  };
-
-  static readonly #self: PropertyDescriptor & ThisType<Noticed> = {
-    enumerable: true,
-    get() {
-      this.#reads.self = true;
-      return this.#viewer.self;
-    },
-  };
-
-  static readonly #scopes: PropertyDescriptor & ThisType<Noticed> = {
-    enumerable: true,
-    get() {
-      this.#reads.scopes = true;
-      return this.#viewer.scopes;
-    },
-  };
+  return Object.freeze(seen);
 }

@@ -326,3 +326,41 @@ describe("meta", () => {
     assert.deepEqual(await source.complete?.(viewer, "resources/user", "id", "2", {}), ["2"]);
   });
 });
+
+describe("C8 who watches a registry", () => {
+  it("is told though another of them throws or rejects, and nothing else fails for it", async () => {
+    const mine = new Error("mine");
+    const faults: unknown[] = [];
+    const source = registry({ resources: { text: { uri: "t://t", read: () => "t" } }, onFault: (error) => void faults.push(error) });
+    const rejects = (): unknown => Promise.reject(mine);
+    source.watch(viewer, () => {
+      throw mine;
+    });
+    source.watch(viewer, rejects);
+    const told: unknown[] = [];
+    source.watch(viewer, (ref) => told.push(ref));
+    source.add({ tools: { more: { run: () => null } } });
+    source.changed("text");
+    assert.equal(source.remove("tools/more"), true);
+    await Promise.resolve();
+    assert.deepEqual(told, [undefined, "resources/text", undefined]);
+    assert.deepEqual(
+      faults,
+      Array.from({ length: 6 }, () => mine),
+    );
+  });
+
+  it("is told once of a change where it leaves and comes back whenever it is", () => {
+    const source = registry({});
+    let told = 0;
+    let undo = (): void => undefined;
+    const again = (): void => {
+      told += 1;
+      undo();
+      if (told < 10) undo = source.watch(viewer, again);
+    };
+    undo = source.watch(viewer, again);
+    source.relist();
+    assert.equal(told, 1);
+  });
+});

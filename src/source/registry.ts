@@ -15,6 +15,7 @@ import {
   untilAborted,
   type Viewer,
 } from "../contract/index.ts";
+import { told } from "../contract/internal.ts";
 import { dotted, type Names } from "./names.ts";
 import { contextFor, isNeeds } from "./registry-context.ts";
 import { Book } from "./registry-book.ts";
@@ -34,6 +35,8 @@ export interface RegistryOptions extends Definitions {
   /** A handler is aborted after this long. Default 60,000. */
   readonly timeoutMs?: number;
   readonly clock?: Clock;
+  /** What a watcher threw, or rejected with: the others are told all the same. Default: nobody is told. */
+  readonly onFault?: (error: unknown) => void;
 }
 
 /** A source without actors: what it does is written in no chain. */
@@ -76,6 +79,7 @@ class Listed implements Registry {
   readonly instructions?: string;
   readonly #timeoutMs: number;
   readonly #clock: Clock;
+  readonly #fault: (error: unknown) => void;
   readonly #listeners = new Set<Listener>();
   readonly #book: Book;
   readonly #running = new Set<AbortController>();
@@ -84,6 +88,7 @@ class Listed implements Registry {
     if (options.instructions !== undefined) this.instructions = options.instructions;
     this.#timeoutMs = options.timeoutMs ?? 60_000;
     this.#clock = options.clock ?? systemClock;
+    this.#fault = options.onFault ?? (() => undefined);
     this.#book = new Book(options.names ?? dotted);
     this.#book.add(options);
   }
@@ -177,13 +182,17 @@ class Listed implements Registry {
     const ref: OfferRef = `resources/${resource}`;
     if (this.#book.handler(ref) === undefined)
       throw new TroupeError("BAD_NAME", `There is no resource ${JSON.stringify(resource)} here: name one by its key in \`resources\`.`);
-    for (const { dirty, only } of this.#listeners) {
-      if (only === undefined || (only.ref === ref && (args === undefined || sameJson(args, only.args)))) dirty(ref);
-    }
+    this.#flag((only) => only === undefined || (only.ref === ref && (args === undefined || sameJson(args, only.args))), ref);
   }
 
   #dirty(): void {
-    for (const { dirty, only } of this.#listeners) if (only === undefined) dirty();
+    this.#flag((only) => only === undefined);
+  }
+
+  #flag(isMeant: (only: Listener["only"]) => boolean, ref?: OfferRef): void {
+    // Those that are there now: one that leaves and comes back whenever it is told would be told for ever.
+    for (const listener of Array.from(this.#listeners))
+      if (this.#listeners.has(listener) && isMeant(listener.only)) told(() => listener.dirty(ref), this.#fault);
   }
 }
 

@@ -1,5 +1,6 @@
 import { sha256Hex } from "../platform/index.ts";
 import type { ActorId, Behaviour, Clock, Engine, Message, OfferRef, Surface, Viewer } from "../contract/index.ts";
+import { isConstant } from "../contract/internal.ts";
 import { rootActor } from "./identity.ts";
 import { Lru } from "./lru.ts";
 import { noticed, Reads } from "./reads.ts";
@@ -80,7 +81,7 @@ export class Sights {
   }
 
   #surface(behaviour: Behaviour, id: ActorId, edition: Edition, viewer: Viewer, reads: Reads | undefined): Surface {
-    if (behaviour.constant === true) return this.#constantly(behaviour, id, edition, viewer);
+    if (isConstant(behaviour)) return this.#constantly(behaviour, id, edition, viewer);
     let seen = this.#seen.get(id);
     if (seen === undefined || !sameState(seen.edition, edition)) {
       seen = { edition, surfaces: new Map() };
@@ -132,7 +133,9 @@ export class Sights {
     const now = this.#options.clock.now();
     const known = this.#previews.get(`${id} ${reads.keyOf(viewer)}`);
     if (known !== undefined && now >= known.at && now - known.at < PREVIEW_MS) return known;
-    const preview = { state: this.#initial(behaviour, id, noticed(viewer, reads), now), seq: 0, head: "", at: now };
+    const state = this.#initial(behaviour, id, noticed(viewer, reads), now);
+    lookThrough(state, reads);
+    const preview = { state, seq: 0, head: "", at: now };
     this.#previews.set(`${id} ${reads.keyOf(viewer)}`, preview);
     return preview;
   }
@@ -174,6 +177,15 @@ class Seen implements Sight {
 }
 
 const sightOf = (id: ActorId, edition: Edition, surface: Surface): Sight => new Seen(id, edition, surface);
+
+// A beginning may keep its viewer, or its whole message, in its state: then all of the viewer is in what it shows, looked at or not.
+function lookThrough(state: unknown, reads: Reads): void {
+  try {
+    JSON.stringify(state);
+  } catch {
+    reads.principal = reads.self = reads.scopes = true;
+  }
+}
 
 function brokenSurface(behaviour: Behaviour): Surface {
   const { catalogue } = behaviour;

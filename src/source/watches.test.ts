@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import * as z from "zod";
 import { actor } from "../actor/index.ts";
-import type { ActorId, Behaviour, OfferRef, Source, Surface, Viewer } from "../contract/index.ts";
+import type { ActorId, Behaviour, Message, OfferRef, Source, Surface, Viewer } from "../contract/index.ts";
 import { FakeEngine } from "../../test/source/fake-engine.ts";
 import { until } from "../testing/index.ts";
+import { constantly, isConstant } from "../contract/internal.ts";
 import { cast, listed } from "./index.ts";
 
 const viewers = (count: number): readonly Viewer[] => Array.from({ length: count }, (_, i) => ({ principal: `v${i}`, scopes: [] }));
@@ -24,7 +25,7 @@ function counted<S>(kind: Behaviour<S>): { readonly kind: Behaviour<S>; readonly
     asked[0] = (asked[0] ?? 0) + 1;
     return kind.surface?.(state, viewer) ?? { catalogue: { tools: [], resources: [], prompts: [] }, off: {} };
   };
-  return { kind: { ...kind, surface }, asked };
+  return { kind: { ...kind, surface: isConstant(kind) ? constantly(surface) : surface }, asked };
 }
 
 function listen(source: Source, viewer: Viewer): { readonly flags: (OfferRef | "lists")[]; readonly undo: () => void } {
@@ -40,7 +41,14 @@ const gate = actor("gate", {
   describe: "A gate.",
   state: z.object({ open: z.boolean().default(true), owner: z.string().default("") }),
   tools: {
-    lock: { describe: "Locks.", when: ({ open }) => open, run: () => null },
+    lock: {
+      describe: "Locks.",
+      when: ({ open }) => open,
+      run({ state }) {
+        state.open = false;
+        return null;
+      },
+    },
     mine: { describe: "For one.", when: ({ open, owner }, viewer) => open || viewer.principal === owner, run: () => null },
     rule: { describe: "For admins.", when: ({ open }, viewer) => !open && viewer.scopes.includes("admin"), run: () => null },
   },
@@ -111,6 +119,8 @@ describe("C8 viewers alike are shown the same, and looked for once", () => {
       (viewer) => Object.values(viewer).includes("ana"),
       (viewer) => "principal" in viewer,
       (viewer) => Object.keys(viewer).includes("principal"),
+      (viewer) => Object.create(viewer).principal === "ana",
+      (viewer) => new Proxy(viewer, {}).principal === "ana",
     ];
     for (const way of ways) {
       const kind = actor("kind", {
@@ -136,6 +146,22 @@ describe("C8 viewers alike are shown the same, and looked for once", () => {
     assert.deepEqual(await names(source, { principal: "bob", scopes: [] }), []);
   });
 
+  it("C8 a beginning that keeps its viewer, or its message, shows it to nobody else", async () => {
+    const begin = (initial: Behaviour["initial"]): Behaviour => ({
+      ...gate,
+      initial,
+      surface: () => ({ catalogue: gate.catalogue, off: {} }),
+    });
+    const shown = (source: Source, principal: string): Promise<unknown> =>
+      source.act({ principal, scopes: [] }, "resources/state", {}, {}).then((reply) => JSON.stringify(reply));
+    for (const initial of [(_: string, { viewer }: Message) => ({ viewer }), (_: string, first: Message) => ({ first })]) {
+      const kind: Behaviour = { ...begin(initial), view: (state) => ({ ok: JSON.parse(JSON.stringify(state)) }) };
+      const source = cast({ engine: new FakeEngine([kind]), kinds: [kind] });
+      await source.surface({ principal: "ana", scopes: [] });
+      assert.match(String(await shown(source, "bob")), /"principal":"bob"/);
+    }
+  });
+
   it("C8 what belongs to its starter is nobody else's, also where both listen", async () => {
     const engine = new FakeEngine([gate]);
     const source = cast({ engine, kinds: [gate] });
@@ -151,6 +177,101 @@ describe("C8 viewers alike are shown the same, and looked for once", () => {
       ears.map(({ flags }) => flags.includes("lists")),
       [false, true],
     );
+  });
+});
+
+describe("C8 whoever listens", () => {
+  it("C8 is flagged before a reply, also where the look that flags it parts it from the others", async () => {
+    const engine = new FakeEngine([gate]);
+    engine.put(main, { open: true, owner: "" });
+    const source = cast({ engine, kinds: [gate] });
+    const [ana, bob] = viewers(2);
+    assert.ok(ana && bob);
+    const ears = [ana, bob].map((viewer) => listen(source, viewer));
+    await quiet();
+    assert.equal(engine.listeners, 1);
+    const read = engine.read.bind(engine);
+    engine.read = async (id) => {
+      await quiet();
+      return read(id);
+    };
+    assert.deepEqual(await source.act(bob, "tools/lock", {}, {}), { ok: null });
+    assert.equal(engine.listeners, 2, "they were parted");
+    assert.ok(ears[1]?.flags.includes("lists"), "before the reply");
+  });
+
+  it("C8 is flagged though another of them throws, and the watch goes on", async () => {
+    const engine = new FakeEngine([gate]);
+    engine.put(main, { open: true, owner: "" });
+    const faults: unknown[] = [];
+    const source = cast({ engine, kinds: [gate], onFault: (error) => void faults.push(error) });
+    const [ana, bob] = viewers(2);
+    assert.ok(ana && bob);
+    const bad = new Error("mine");
+    source.watch(ana, () => {
+      throw bad;
+    });
+    const rejects = (): unknown => Promise.reject(bad);
+    source.watch(ana, rejects);
+    const ear = listen(source, bob);
+    await quiet();
+    engine.put(main, { open: false, owner: "" });
+    await quiet();
+    assert.ok(ear.flags.includes("lists"));
+    engine.put(main, { open: true, owner: "" });
+    await quiet();
+    assert.equal(ear.flags.filter((flag) => flag === "lists").length, 2);
+    assert.ok(faults.length >= 4 && faults.every((fault) => fault === bad));
+  });
+
+  it("C8 is flagged once where it leaves and comes back whenever it is", async () => {
+    const engine = new FakeEngine([gate]);
+    engine.put(main, { open: true, owner: "" });
+    const source = cast({ engine, kinds: [gate] });
+    const [ana] = viewers(1);
+    assert.ok(ana);
+    listen(source, ana);
+    let told = 0;
+    let undo = (): void => undefined;
+    const again = (ref?: OfferRef): void => {
+      if (ref === undefined) told += 1;
+      undo();
+      undo = source.watch(ana, again);
+    };
+    undo = source.watch(ana, again);
+    await quiet();
+    engine.put(main, { open: false, owner: "" });
+    await quiet();
+    assert.equal(told, 1);
+  });
+
+  it("C8 is told of what stands behind links once they can be read, though the first look failed", async () => {
+    const room = actor("room", {
+      describe: "A room.",
+      per: "link",
+      state: z.object({ open: z.boolean().default(true) }),
+      tools: { leave: { describe: "Leaves.", when: ({ open }) => open, run: () => null } },
+    });
+    const hall = actor("hall", {
+      describe: "A hall.",
+      state: z.object({}),
+      links: { room: { kinds: ["room"], to: () => room.id("one") } },
+    });
+    const engine = new FakeEngine([hall, room]);
+    engine.put("hall/main", {});
+    engine.put("room/one", { open: true });
+    engine.failReads = true;
+    const source = cast({ engine, kinds: [hall, room] });
+    const [ana, bob] = viewers(2);
+    assert.ok(ana && bob);
+    listen(source, ana);
+    await quiet();
+    engine.failReads = false;
+    const ear = listen(source, bob);
+    await quiet();
+    engine.put("room/one", { open: false });
+    await quiet();
+    assert.ok(ear.flags.includes("lists"));
   });
 });
 
@@ -189,8 +310,21 @@ const steady = actor("steady", {
 
 describe("C8 a kind that shows the same in every state", () => {
   it("says so itself, and no other does", () => {
-    assert.equal(steady.constant, true);
-    assert.equal(gate.constant, undefined);
+    assert.equal(isConstant(steady), true);
+    assert.equal(isConstant(gate), false);
+  });
+
+  it("C8 with another surface it is none: what it shows may be for some only", async () => {
+    const own: Behaviour = {
+      ...steady,
+      surface: (state, viewer) =>
+        viewer.scopes.includes("admin")
+          ? steady.surface({ count: 0 }, viewer)
+          : { catalogue: steady.catalogue, off: { "tools/add": true } },
+    };
+    const source = cast({ engine: new FakeEngine([own]), kinds: [own] });
+    assert.deepEqual(await names(source, { principal: "eve", scopes: ["admin"] }), ["add"]);
+    assert.deepEqual(await names(source, { principal: "ana", scopes: [] }), []);
   });
 
   it("C8 its changes flag what it contains, each once, no list, and are not looked at", async () => {

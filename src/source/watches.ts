@@ -40,13 +40,20 @@ export class Watches {
   }
 
   // C8: on one ordered stream the flag goes before the reply, however late the engine's announcement comes.
-  flagFirst(name: string, { actor, seq }: Receipt): Promise<unknown> | undefined {
+  flagFirst(name: string, receipt: Receipt): Promise<unknown> | undefined {
     let flagged: Promise<void>[] | undefined;
     for (const ear of this.#named.get(name) ?? []) {
-      const settled = this.#of.get(ear)?.settled(actor, seq);
+      const settled = this.#settled(ear, receipt);
       if (settled !== undefined) (flagged ??= []).push(settled);
     }
     return flagged && Promise.all(flagged);
+  }
+
+  #settled(ear: Ear, receipt: Receipt): Promise<void> | undefined {
+    const watch = this.#of.get(ear);
+    const settled = watch?.settled(receipt.actor, receipt.seq);
+    // What it waited for may have parted it from the others: then another watch flags it.
+    return settled?.then(() => (this.#of.get(ear) === watch ? undefined : this.#settled(ear, receipt)));
   }
 
   /** That viewer was given this surface. */
@@ -79,7 +86,8 @@ export class Watches {
 
   #end(watch: CastWatch): void {
     watch.close();
-    for (const [key, one] of this.#alike) if (one === watch) this.#alike.delete(key);
+    const key = this.#keyOf(watch.standing);
+    if (this.#alike.get(key) === watch) this.#alike.delete(key);
   }
 
   #make(standing: Standing, parted: CastWatch | undefined): CastWatch {

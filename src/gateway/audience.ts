@@ -316,9 +316,13 @@ export class Audience implements Piece {
   }
 
   #tellUris(uris: ReadonlySet<string> | undefined): void {
-    if (uris === undefined) return;
+    for (const uri of uris ?? []) if (this.has(uri)) this.#notify(() => this.#host.updated(uri));
+  }
+
+  // One that cannot be sent takes no other with it.
+  #notify(send: () => void): void {
     try {
-      for (const uri of uris) if (this.has(uri)) this.#host.updated(uri);
+      send();
     } catch (error) {
       this.#failed(error);
     }
@@ -327,7 +331,7 @@ export class Audience implements Piece {
   // Whether what the client was shown still holds nobody can say: it is told to ask, and hears the fault then.
   #tellStale(): void {
     const shown = new Set(EVERY.filter((list) => this.#seen[list] !== undefined).map(noticeOf));
-    for (const list of shown) if (this.#host.wanted.includes(list)) this.#host.listChanged(list);
+    for (const list of shown) if (this.#host.wanted.includes(list)) this.#notify(() => this.#host.listChanged(list));
   }
 
   // The client went away meanwhile: what it was not told stays to be told.
@@ -347,6 +351,6 @@ export class Audience implements Piece {
     if (was === lists) return;
     const changed = (list: keyof Lists): boolean => was[list] !== undefined && differs(was[list], lists[list]);
     for (const list of this.#host.wanted)
-      if (changed(list) || (list === "resources" && changed("resourceTemplates"))) this.#host.listChanged(list);
+      if (changed(list) || (list === "resources" && changed("resourceTemplates"))) this.#notify(() => this.#host.listChanged(list));
   }
 }

@@ -126,6 +126,22 @@ for (const era of ["legacy", "modern"] as const)
       assert.deepEqual(told(all.filter((one) => !early.includes(one))), [0]);
     });
 
+    test("ends all where the server drains, though one cannot be ended", async () => {
+      await using at = hall();
+      const all = await joined(at, era, 3);
+      const [broken] = all;
+      assert.ok(broken !== undefined);
+      broken.channel.send = broken.channel.close = () => {
+        throw new Error("the socket");
+      };
+      await at.gateway.drain(0);
+      assert.deepEqual(
+        all.slice(1).map(({ channel }) => channel.ended),
+        [true, true],
+      );
+      assert.match(JSON.stringify(at.logged), /end-failed/);
+    });
+
     test("ends nothing where the server drains between two slices", async () => {
       await using at = hall();
       const all = await joined(at, era, 400);

@@ -1,7 +1,9 @@
 import type { Answer, Caller, Channel, Connection, Exchange, Gateway, Source } from "../contract/index.ts";
+import { told } from "../contract/internal.ts";
 import { meta } from "../source/index.ts";
 import { StreamConnection } from "./connection.ts";
 import { createCore } from "./core.ts";
+import { inLog } from "./errors.ts";
 import { exchange } from "./http.ts";
 import { LegacyHttp } from "./legacy/http.ts";
 import { type GatewayOptions, settle } from "./options.ts";
@@ -19,9 +21,12 @@ export function createGateway(options: GatewayOptions): Gateway {
   const sourceFor = (posture: string | undefined): Source => (posture === "meta" ? (wrapped ??= meta(settings.source)) : settings.source);
   const legacy = new LegacyHttp(core, sourceFor);
 
+  // One that fails is no reason to leave the others.
+  const ended = (end: () => void): void => told(end, (error) => settings.log("error", { event: "end-failed", ...inLog(error) }));
+
   const drain = async (graceMs: number): Promise<void> => {
     core.work.close();
-    for (const one of core.open) one.finish();
+    for (const one of Array.from(core.open)) ended(() => one.finish());
     if (await core.work.idle(settings.clock, graceMs)) return;
     core.unfinished.refuseAll();
     // Replies are kept and sent.
@@ -35,7 +40,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     drain,
     async [Symbol.asyncDispose]() {
       await drain(0);
-      for (const abandon of core.connections) abandon();
+      for (const abandon of Array.from(core.connections)) ended(abandon);
       legacy.sessions.close();
     },
   };

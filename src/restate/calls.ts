@@ -16,6 +16,7 @@ import {
   type Message,
   type Reply,
 } from "../contract/index.ts";
+import { told } from "../contract/internal.ts";
 import type { InnerCall } from "./durable-work.ts";
 import type { StopInput, TurnInput } from "./inputs.ts";
 import type { Ingress } from "./ingress.ts";
@@ -86,11 +87,10 @@ export class Calls {
   }
 
   #receipt({ onReceipt }: CallOptions, actor: ActorId, { seq, head }: Pick<Change, "seq" | "head">): void {
-    try {
-      onReceipt?.({ actor, seq, head });
-    } catch (error) {
-      this.#host.fault(error, actor);
-    }
+    told(
+      () => onReceipt?.({ actor, seq, head }),
+      (error) => this.#host.fault(error, actor),
+    );
   }
 
   #named(message: Message, key: string): CallKey {

@@ -1,19 +1,23 @@
 /** What work says while it runs, on its way to the node whose caller waits: at most once, never kept. */
 import type { CallOptions, Json, Log, LogLevel, Peers, Progress } from "../contract/index.ts";
+import { told } from "../contract/internal.ts";
 import { isObject } from "./is-object.ts";
 
 const TOPIC = "said";
 
 export class Hearing {
   readonly #caller: (messageId: string) => CallOptions | undefined;
-  #peers: Peers | undefined;
+  readonly #fault: (error: unknown) => void;
+  #peers: Pick<Peers, "self" | "on" | "ask"> | undefined;
   #undo: (() => void) | undefined;
 
-  constructor(caller: (messageId: string) => CallOptions | undefined) {
+  /** `fault`: of a caller's own listener, which neither the work nor the telling hears of. */
+  constructor(caller: (messageId: string) => CallOptions | undefined, fault: (error: unknown) => void) {
     this.#caller = caller;
+    this.#fault = fault;
   }
 
-  join(peers: Peers): void {
+  join(peers: Pick<Peers, "self" | "on" | "ask">): void {
     this.#peers = peers;
     this.#undo = peers.on(TOPIC, (said) => {
       this.#heard(said);
@@ -29,8 +33,8 @@ export class Hearing {
     const peers = this.#peers;
     if (node === undefined || peers === undefined || node === peers.self) {
       return {
-        progress: (...told) => this.#caller(messageId)?.onProgress?.(...told),
-        log: (...told) => this.#caller(messageId)?.onLog?.(...told),
+        progress: (...said) => told(() => this.#caller(messageId)?.onProgress?.(...said), this.#fault),
+        log: (...said) => told(() => this.#caller(messageId)?.onLog?.(...said), this.#fault),
       };
     }
     const say = (said: Json): void => void peers.ask(node, TOPIC, said).catch(() => undefined);
@@ -47,10 +51,10 @@ export class Hearing {
     const { progress, log } = said;
     if (Array.isArray(progress)) {
       const [done, total, text] = progress;
-      if (typeof done === "number")
-        caller.onProgress?.(done, typeof total === "number" ? total : undefined, typeof text === "string" ? text : undefined);
+      const [of, about] = [typeof total === "number" ? total : undefined, typeof text === "string" ? text : undefined];
+      if (typeof done === "number") told(() => caller.onProgress?.(done, of, about), this.#fault);
     }
-    if (isLine(log)) caller.onLog?.(log[0], log[1], typeof log[2] === "string" ? log[2] : undefined);
+    if (isLine(log)) told(() => caller.onLog?.(log[0], log[1], typeof log[2] === "string" ? log[2] : undefined), this.#fault);
   }
 }
 

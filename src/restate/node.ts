@@ -9,6 +9,7 @@ import {
   type Peers,
   type Reply,
 } from "../contract/index.ts";
+import { told } from "../contract/internal.ts";
 import { Announcer } from "./announcer.ts";
 import { Calls } from "./calls.ts";
 import type { InnerCall } from "./durable-work.ts";
@@ -86,7 +87,11 @@ export class Node implements NodeHost {
       patience,
       due: (id, key) => this.queries.due(id, key),
       watch: (id, listener) => this.announcer.watch(id, listener),
-      receipt: ({ onReceipt }, actor, { seq, head }) => onReceipt?.({ actor, seq, head }),
+      receipt: ({ onReceipt }, actor, { seq, head }) =>
+        told(
+          () => onReceipt?.({ actor, seq, head }),
+          (error) => this.#told(error, { where: "receipt", actor }),
+        ),
     });
     this.calls = new Calls({
       names: this.names,
@@ -100,7 +105,10 @@ export class Node implements NodeHost {
       laters: this.#laters,
       fault: (error, actor) => this.#told(error, { where: "network", actor }),
     });
-    this.#hearing = new Hearing((messageId) => this.calls.caller(messageId));
+    this.#hearing = new Hearing(
+      (messageId) => this.calls.caller(messageId),
+      (error) => this.#told(error, { where: "progress" }),
+    );
     this.letters = new Letters({
       ingress: this.ingress,
       names: this.names,
@@ -194,10 +202,10 @@ export class Node implements NodeHost {
   }
 
   #told(error: unknown, where: NodeFault): void {
-    try {
-      this.#options.onFault?.(error, where);
-    } catch {
-      // Whoever listens to faults must not make more of them.
-    }
+    // Whoever listens to faults must not make more of them.
+    told(
+      () => this.#options.onFault?.(error, where),
+      () => undefined,
+    );
   }
 }

@@ -4,7 +4,7 @@ import type { RestateSdk } from "./sdk.ts";
 
 /** Where a fault was noticed that no caller can be told of in full. */
 export interface NodeFault {
-  readonly where: "turn" | "work" | "load" | "watcher" | "receipt" | "network";
+  readonly where: "turn" | "work" | "load" | "watcher" | "receipt" | "progress" | "network";
   readonly actor?: ActorId;
   readonly action?: string;
 }

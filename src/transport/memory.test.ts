@@ -48,6 +48,26 @@ describe("the pair in memory", () => {
     assert.equal(ready, 1);
   });
 
+  it("C8 tells all who listen of all, in order, whoever of them throws or answers meanwhile", async () => {
+    const gateway = fakeGateway({ receive: (text, channel) => channel.send(text) });
+    await using client = connectInMemory(gateway);
+    const heard: string[] = [];
+    client.onMessage((text) => {
+      if (text === "1") client.send("2");
+      throw new Error(`about ${text}`);
+    });
+    client.onMessage((text) => heard.push(text));
+    assert.throws(() => client.send("1"), /about 1/);
+    assert.deepEqual(heard, ["1", "2"]);
+    client.pause();
+    client.send("3");
+    client.send("4");
+    let ready = 0;
+    gateway.connections[0]?.channel.onReady(() => (ready += 1));
+    assert.throws(() => client.resume(), /about 3/);
+    assert.deepEqual([heard, ready], [["1", "2", "3", "4"], 1]);
+  });
+
   it("says on both sides that the other has gone", async () => {
     const gateway = fakeGateway();
     const client = connectInMemory(gateway);

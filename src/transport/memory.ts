@@ -4,7 +4,10 @@ import type { Caller, Channel, Connection, Gateway } from "../contract/index.ts"
 export interface MemoryClient extends AsyncDisposable {
   /** A text as it is, or any JSON value. */
   send(message: string | Uint8Array | object): void;
-  /** Each message from now on; what came before anybody listened is delivered first. Returns its undo. */
+  /**
+   * Each message from now on; what came before anybody listened is delivered first. Returns its undo. What a listener throws comes out
+   * where its message came in, once the others have been told.
+   */
   onMessage(run: (text: string) => void): () => void;
   /** The messages one after the other, to one reader; ends with the connection. */
   readonly messages: AsyncIterable<string>;
@@ -24,15 +27,28 @@ export function connectInMemory(gateway: Pick<Gateway, "connect">, caller: Calle
   const ready = new Set<() => void>();
   const gone = new AbortController();
   const ended = new AbortController();
-  const flow = { paused: false };
+  const flow = { paused: false, delivering: false };
   let wake: (() => void) | undefined;
 
+  // Throws what a listener threw first, once all have been told of all.
   const deliver = (): void => {
+    // What a listener's own message brings comes after what the others are being told.
+    if (flow.delivering) return;
+    flow.delivering = true;
+    const thrown: unknown[] = [];
     while (!flow.paused && waiting.length > 0 && listeners.size > 0) {
       const text = waiting.shift() ?? "";
-      for (const run of Array.from(listeners)) run(text);
+      for (const run of Array.from(listeners)) {
+        try {
+          run(text);
+        } catch (error) {
+          thrown.push(error);
+        }
+      }
     }
+    flow.delivering = false;
     wake?.();
+    if (thrown.length > 0) throw thrown[0];
   };
 
   const channel: Channel = {
@@ -96,8 +112,11 @@ export function connectInMemory(gateway: Pick<Gateway, "connect">, caller: Calle
     resume() {
       if (!flow.paused) return;
       flow.paused = false;
-      deliver();
-      for (const run of Array.from(ready)) run();
+      try {
+        deliver();
+      } finally {
+        for (const run of Array.from(ready)) run();
+      }
     },
     close,
     [Symbol.asyncDispose]: close,

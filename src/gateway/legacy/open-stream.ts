@@ -42,8 +42,11 @@ export class OpenStream implements Channel, Lasting {
   }
 
   close(): void {
-    this.#channel.close();
-    this.#leave();
+    try {
+      this.#channel.close();
+    } finally {
+      this.#leave();
+    }
   }
 
   finish(): void {

@@ -75,11 +75,9 @@ export class Listen implements AudienceHost, Lasting {
     const meta = { [SUBSCRIPTION_META]: this.id, ...serverMeta(this.#core) };
     try {
       this.#channel?.send(wholeText(modernReply(this.id, { members: "" }, "complete", "", meta)));
-    } catch (error) {
-      // A drain ends all that are open: one that fails is no reason to leave the others.
-      this.log("error", { event: "notify-failed", ...inLog(error) });
+    } finally {
+      this.cancel();
     }
-    this.cancel();
   }
 
   /** Cancelled with it. */

@@ -57,3 +57,14 @@ export class HeaderList {
 }
 
 export const headersOf = ({ headers, rawHeaders }: IncomingMessage): HeaderList => new HeaderList(headers, rawHeaders);
+
+/** As they came, whatever others have made of the map meanwhile: an application may add to it, and then it does not tell what was sent twice. */
+export function headersAsSent(raw: readonly string[]): HeaderList {
+  const map = new Map<string, string>();
+  for (let index = 0; index < raw.length; index += 2) {
+    const name = (raw[index] ?? "").toLowerCase();
+    const before = map.get(name);
+    map.set(name, before === undefined ? (raw[index + 1] ?? "") : `${before}, ${raw[index + 1] ?? ""}`);
+  }
+  return new HeaderList(Object.fromEntries(map), raw);
+}

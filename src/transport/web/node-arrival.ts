@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Cancellation } from "../../contract/index.ts";
-import { headersOf } from "../http-headers.ts";
+import { headersAsSent } from "../http-headers.ts";
 import { pathOf } from "../http-head.ts";
 import { type Arrival, type Body, joined } from "./arrival.ts";
 
@@ -17,7 +17,7 @@ export function nodeArrival(request: IncomingMessage, response: ServerResponse, 
     method: request.method ?? "GET",
     url: request.url ?? "/",
     asked: pathOf(original(request) ?? request.url ?? "/"),
-    headers: headersOf(request),
+    headers: headersAsSent(request.rawHeaders),
     ...(peer === undefined ? {} : { peer }),
     gone,
     unpacked: given !== undefined,

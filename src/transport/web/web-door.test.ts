@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, request as httpRequest } from "node:http";
+import { text } from "node:stream/consumers";
 import { describe, it } from "node:test";
 import type { Answer, Channel, Exchange, Gateway } from "../../contract/index.ts";
 import { SimulatedClock, until } from "../../testing/index.ts";
@@ -318,6 +319,27 @@ describe("a door on node's requests", () => {
       },
     };
   };
+  it("refuses what was sent twice, whatever the application has added to the headers", async () => {
+    const door = doorOf(() => OK);
+    const http = createServer((incoming, response) => {
+      incoming.headers["x-user"] = "ana";
+      void door.node(incoming, response, {});
+    }).listen(0, "127.0.0.1");
+    await once(http, "listening");
+    const address = http.address();
+    assert.ok(typeof address === "object" && address !== null);
+    const { port } = address;
+    const twice = ["host", `127.0.0.1:${port}`, "content-type", "application/json", "mcp-session-id", "a", "Mcp-Session-Id", "b"];
+    const sent = httpRequest({ port, host: "127.0.0.1", path: "/mcp", method: "POST", headers: twice });
+    const answered = once(sent, "response");
+    sent.end("{}");
+    const [response] = await answered;
+    assert.equal(response.statusCode, 400);
+    assert.match(await text(response), /sent twice/);
+    http.close();
+    http.closeAllConnections();
+  });
+
   const bodies: string[] = [];
   const echoing = (): WebDoor =>
     doorOf(

@@ -48,7 +48,7 @@ export class WebStream implements Channel, OpenStream {
         this.lose();
       },
     };
-    this.#outlet = new Outlet(sink, limits, clock, onDrop);
+    this.#outlet = new Outlet(sink, { limits, clock, onDrop });
   }
 
   get gone(): AbortSignal {

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
-import { Cancellation, type CancelSignal, type Channel, type Clock } from "../contract/index.ts";
+import { Cancellation, type CancelSignal, type Channel } from "../contract/index.ts";
 import type { OpenStream } from "./open-streams.ts";
-import { type DropReason, Outlet, type OutletLimits, type Sink } from "./outlet.ts";
+import { Outlet, type OutletDoor, type Sink } from "./outlet.ts";
 
 /** A comment: no event. */
 export const KEEP_ALIVE = ": keep-alive\n\n";
@@ -42,10 +42,7 @@ function chunkOf(text: string, eventId?: string, retryMs?: number, event?: strin
 }
 
 /** What the streams of one door share: there may be very many that do nothing. */
-export interface StreamDoor {
-  readonly limits: OutletLimits;
-  readonly clock: Clock;
-  readonly onDrop: (reason: DropReason) => void;
+export interface StreamDoor extends OutletDoor {
   /** Its response is over, whoever ended it. */
   readonly onEnd: (stream: OpenStream, response: ServerResponse) => void;
 }
@@ -68,7 +65,7 @@ export class EventStream implements Channel, OpenStream {
     this.#response = response;
     this.#door = door;
     this.#chunked = chunked;
-    this.#outlet = new Outlet(new ResponseSink(response), door.limits, door.clock, door.onDrop);
+    this.#outlet = new Outlet(new ResponseSink(response), door);
     // Not `once`, which holds three times as much: it is emitted once.
     response.on("close", () => this.#closed());
   }

@@ -1,14 +1,11 @@
-import type { Channel, Clock } from "../contract/index.ts";
-import { type DropReason, Outlet, type OutletLimits, type Sink } from "./outlet.ts";
+import type { Channel } from "../contract/index.ts";
+import { Outlet, type OutletDoor, type Sink } from "./outlet.ts";
 
 // More than this waiting within one tick is written at once.
 const BATCH_CHARACTERS = 65_536;
 
-export interface LineChannelOptions {
+export interface LineChannelOptions extends OutletDoor {
   readonly sink: Sink;
-  readonly limits: OutletLimits;
-  readonly clock: Clock;
-  readonly onDrop: (reason: DropReason) => void;
   /** Ends the way out after what was written. */
   readonly end: () => void;
 }
@@ -21,9 +18,9 @@ export class LineChannel implements Channel {
   #batch = "";
   #ended = false;
 
-  constructor({ sink, limits, clock, onDrop, end }: LineChannelOptions) {
-    this.#end = end;
-    this.#outlet = new Outlet(sink, limits, clock, onDrop);
+  constructor(options: LineChannelOptions) {
+    this.#end = options.end;
+    this.#outlet = new Outlet(options.sink, options);
   }
 
   get gone(): AbortSignal {

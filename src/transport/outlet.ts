@@ -18,15 +18,20 @@ export interface OutletLimits {
 
 export type DropReason = "blocked" | "queue-full";
 
+/** What the outlets of a door share: there may be very many that do nothing. */
+export interface OutletDoor {
+  readonly limits: OutletLimits;
+  readonly clock: Clock;
+  readonly onDrop: (reason: DropReason) => void;
+}
+
 /**
  * The way out to one client, which knows whether the client reads. What waits is
  * bounded: whoever does not read is dropped after a time or an amount (C8).
  */
 export class Outlet {
   readonly #sink: Sink;
-  readonly #limits: OutletLimits;
-  readonly #clock: Clock;
-  readonly #onDrop: (reason: DropReason) => void;
+  readonly #door: OutletDoor;
   #waiting: Set<() => void> | undefined;
   #blocked = false;
   #over = false;
@@ -34,11 +39,9 @@ export class Outlet {
   // One function for what is written together: "drain" comes only from the high-water mark on, and a closure per write costs.
   #flushed: (() => void) | undefined;
 
-  constructor(sink: Sink, limits: OutletLimits, clock: Clock, onDrop: (reason: DropReason) => void) {
+  constructor(sink: Sink, door: OutletDoor) {
     this.#sink = sink;
-    this.#limits = limits;
-    this.#clock = clock;
-    this.#onDrop = onDrop;
+    this.#door = door;
   }
 
   get ready(): boolean {
@@ -65,11 +68,12 @@ export class Outlet {
       this.#flushed = undefined;
       return;
     }
-    if (queued > this.#limits.queuedBytes) return this.#drop("queue-full");
+    const { limits, clock } = this.#door;
+    if (queued > limits.queuedBytes) return this.#drop("queue-full");
     if (this.#blocked) return;
     this.#blocked = true;
-    const { blockedMs } = this.#limits;
-    if (blockedMs !== undefined) this.#undoTimer = this.#clock.after(blockedMs, () => this.#drop("blocked"));
+    const { blockedMs } = limits;
+    if (blockedMs !== undefined) this.#undoTimer = clock.after(blockedMs, () => this.#drop("blocked"));
   }
 
   /** Nothing is written any more; what was may still take its time, not longer. */
@@ -100,7 +104,7 @@ export class Outlet {
 
   #drop(reason: DropReason): void {
     this.end();
-    this.#onDrop(reason);
+    this.#door.onDrop(reason);
     this.#sink.destroy();
   }
 }

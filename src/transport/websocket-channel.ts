@@ -28,7 +28,7 @@ export class WebSocketChannel implements Channel {
       queued: () => socket.writableLength,
       destroy: () => ws.terminate(),
     };
-    this.#outlet = new Outlet(sink, limits, clock, onDrop);
+    this.#outlet = new Outlet(sink, { limits, clock, onDrop });
   }
 
   get gone(): AbortSignal {

@@ -20,7 +20,7 @@ class RootDraft implements Draft {
   readonly #scope: Scope = new Scope();
   readonly #root: Part;
   constructor(base: object) {
-    this.#root = this.#scope.draft(base, undefined);
+    this.#root = this.#scope.draft(base, undefined, false);
   }
   get state(): object {
     return this.#root.proxy;

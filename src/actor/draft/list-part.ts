@@ -2,13 +2,14 @@ import { badTurn } from "../bad-turn.ts";
 import { Part } from "./part.ts";
 import { isRow, type Row } from "./row.ts";
 import type { Scope } from "./scope.ts";
+import { shown } from "./shown.ts";
 
-const TARGET: readonly unknown[] = [];
+const TARGET: readonly unknown[] = shown([]);
 
 export class ListPart extends Part {
   readonly #before: readonly unknown[];
-  constructor(before: readonly unknown[], scope: Scope, above: Part | undefined) {
-    super(before, TARGET, scope, above);
+  constructor(before: readonly unknown[], scope: Scope, above: Part | undefined, isGiven: boolean) {
+    super(before, TARGET, scope, above, isGiven);
     this.#before = before;
   }
 
@@ -20,7 +21,8 @@ export class ListPart extends Part {
   }
 
   protected mayHold(key: PropertyKey): void {
-    if (typeof key === "symbol" || String(Number(key) >>> 0) !== key)
+    // The one below is the last place a list has.
+    if (typeof key === "symbol" || String(Number(key) >>> 0) !== key || key === "4294967295")
       throw badTurn(`A list holds items only, and ${JSON.stringify(String(key))} is no place in it: keep an object beside it.`);
   }
 

@@ -1,6 +1,7 @@
 // What an author may put into a state by mistake: the commit says where, and the state before stays.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { inspect } from "node:util";
 import { DEFAULT_POLICY, type Behaviour, type EngineError, type Json, type Turn } from "../../contract/index.ts";
 import { LocalEngine } from "../../engine/index.ts";
 import { actor } from "../index.ts";
@@ -10,6 +11,12 @@ type Does = (state: State) => unknown;
 
 /** What somebody writes whose editor does not look at types. */
 const unseen = (value: unknown) => Object(value);
+
+function assertFrozen(value: unknown): void {
+  if (typeof value !== "object" || value === null) return;
+  assert.ok(Object.isFrozen(value), JSON.stringify(value));
+  for (const item of Object.values(value)) assertFrozen(item);
+}
 
 const FLAT: State = { n: 1, text: "x" };
 const DEEP: State = { n: 1, list: [{ id: 1 }, { id: 2 }], part: { inner: { n: 1 } } };
@@ -140,6 +147,123 @@ test("an object given to a state twice is there twice, and each place is written
     assert.deepEqual([next.one, next.two, next.three], [{ n: 1, tags: ["x", "z"] }, { n: 5, tags: ["x", "y"] }, [{ n: 1, tags: ["x"] }]]);
     assert.deepEqual(given, { n: 1, tags: ["x"] });
   }
+});
+
+test("C3 what a frozen object holds unfrozen is frozen with the state, wherever its draft was put", async () => {
+  const moves: readonly ((state: State, given: object) => unknown)[] = [
+    (state, given) => Object.assign(state, { n: given }),
+    (state, given) => Object.assign(state, { n: given }) && unseen(state["n"]).flag,
+    (state, given) => Object.assign(state, { n: given }) && Object.assign(state, { m: state["n"], n: 1 }),
+    (state, given) => unseen(state["list"]).push(given) && unseen(state["list"]).unshift(0),
+    (state, given) => unseen(state["list"]).push(given) && (unseen(state["list"])[2].flag = 2) && unseen(state["list"]).unshift(0),
+    (state, given) => Object.assign(state, { n: given }) && unseen(state["n"]).tags.push("mine"),
+    (state, given) => Object.assign(state, { n: given }) && (unseen(state["n"]).more.part = 8) && Object.assign(state, { m: [state["n"]] }),
+  ];
+  for (const move of moves) {
+    await using stage = await staged(DEEP);
+    const given = Object.freeze({ flag: 1, tags: ["x"], zero: -0, more: { part: 1 } });
+    const next = await stage.turn((state) => move(state, given));
+    const before = JSON.stringify(next);
+    assert.match(before, /"tags":\["x"/);
+    assertFrozen(next);
+    try {
+      given.tags.push("late");
+      given.more.part = 9;
+    } catch (error) {
+      assert.ok(error instanceof TypeError);
+    }
+    assert.equal(JSON.stringify(await stage.state()), before);
+  }
+});
+
+test("what is written to a frozen value after it was put is kept, whatever else it holds", async () => {
+  for (const given of [
+    { zero: -0, n: 1 },
+    { zero: 0, n: 1 },
+    { zero: [-0], n: 1 },
+  ]) {
+    await using stage = await staged(DEEP);
+    const next = unseen(
+      await stage.turn((state) => {
+        state["part"] = Object.freeze(given);
+        unseen(state["part"]).n = 5;
+      }),
+    );
+    assert.equal(next.part.n, 5);
+    assert.equal(Object.is([next.part.zero].flat()[0], 0), true);
+  }
+  await using stage = await staged(DEEP);
+  const next = unseen(
+    await stage.turn((state) => {
+      state["n"] = Object.freeze({ item: unseen(state["list"])[0], n: 1 });
+      unseen(state["n"]).n = 5;
+      unseen(state["n"]).item.id = 7;
+      state["copy"] = state["n"];
+    }),
+  );
+  assert.deepEqual(
+    [next.n, next.copy],
+    [
+      { item: { id: 7 }, n: 5 },
+      { item: { id: 7 }, n: 5 },
+    ],
+  );
+  assert.deepEqual(next.list[0], { id: 7 });
+});
+
+test("a frozen value that is put again is as it was, and so is what the state held before", async () => {
+  await using stage = await staged(DEEP);
+  const before = unseen(await stage.turn(() => undefined));
+  const given = unseen(Object.freeze({ n: 1 }));
+  const next = unseen(
+    await stage.turn((state) => {
+      state["n"] = given;
+      unseen(state["n"]).n = 5;
+      state["n"] = given;
+      unseen(state["part"]).inner.n = 5;
+      state["part"] = before.part;
+      unseen(state["list"])[0].id = 5;
+      unseen(state["list"])[0] = before.list[0];
+    }),
+  );
+  assert.deepEqual([next.part === before.part, next.list === before.list], [true, true]);
+  assert.deepEqual(next, { ...DEEP, n: { n: 1 } });
+});
+
+test("an item that is deleted from a list, and leaves a hole, is refused", async () => {
+  await using stage = await staged(DEEP);
+  const before = await stage.turn(() => undefined);
+  await assert.rejects(
+    stage.turn((state) => Reflect.deleteProperty(unseen(state["list"]), "0")),
+    { code: "STATE_NOT_JSON", message: /^state\.list\[0\] is undefined/ },
+  );
+  await assert.rejects(
+    stage.turn((state) => (unseen(state["list"])[4_294_967_295] = 1)),
+    (error: EngineError) => unseen(error.cause).code === "BAD_TURN",
+  );
+  assert.equal(await stage.state(), before);
+});
+
+test("a draft is shown as what it holds, in a log too", async () => {
+  await using stage = await staged(DEEP);
+  const shown: string[] = [];
+  await stage.turn((state) => {
+    state["n"] = 2;
+    shown.push(inspect(state, { depth: 5 }), inspect(state["list"]), inspect([state["part"]], { depth: 5 }));
+  });
+  assert.deepEqual(shown, [inspect({ ...DEEP, n: 2 }, { depth: 5 }), inspect(DEEP["list"]), inspect([DEEP["part"]], { depth: 5 })]);
+});
+
+test("one object at two places: what is put from the one to the other is what it was there", async () => {
+  await using stage = await staged(DEEP);
+  await stage.turn((state) => (state["twin"] = state["part"]));
+  const next = unseen(
+    await stage.turn((state) => {
+      unseen(state["part"]).inner = 0;
+      state["part"] = state["twin"];
+    }),
+  );
+  assert.deepEqual(next, { ...DEEP, twin: DEEP["part"] });
 });
 
 test("a descriptor hands out a draft, and what is written to that is written", async () => {

@@ -1,15 +1,16 @@
 import { Part } from "./part.ts";
 import { place, type Row } from "./row.ts";
 import type { Scope } from "./scope.ts";
+import { shown } from "./shown.ts";
 
-const TARGET = {};
+const TARGET = shown({});
 
 /** A spread of wider objects finds the hidden class of each key on its way, which takes five times as long as a dictionary. */
 const WIDE = 128;
 
 export class ObjectPart extends Part {
-  constructor(before: object, scope: Scope, above: Part | undefined) {
-    super(before, TARGET, scope, above);
+  constructor(before: object, scope: Scope, above: Part | undefined, isGiven: boolean) {
+    super(before, TARGET, scope, above, isGiven);
   }
 
   protected copy(): Row {

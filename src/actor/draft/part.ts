@@ -17,26 +17,30 @@ export abstract class Part implements ProxyHandler<object>, Written {
   protected now: Row;
   readonly #scope: Scope;
   readonly #above: Part | undefined;
+  /** The author's own frozen value, or in one: what such a value holds need not be frozen, nor JSON. */
+  readonly #isGiven: boolean;
   /** The one drafted before it in its turn: a list of them all would be one more object for each turn. */
   readonly earlier: Part | undefined;
   /** Written, or a part of it is. */
   #changed = false;
   #settled = false;
   #written: string[] | undefined;
-  #all = false;
+  #all: boolean;
   // Most turns go one way down: the first part read has a place of its own, a Map is for the others.
   #firstKey: string | undefined;
   #first: Part | undefined;
   #others: Map<string, Part> | undefined;
 
   /** `target` answers for what it is to `Array.isArray` and for its prototype, never for what it holds: all drafts share two. */
-  constructor(before: object, target: object, scope: Scope, above: Part | undefined) {
+  constructor(before: object, target: object, scope: Scope, above: Part | undefined, isGiven: boolean) {
     if (!isRow(before)) throw new TypeError("No object.");
     this.before = before;
     this.after = before;
     this.now = before;
     this.#scope = scope;
     this.#above = above;
+    this.#isGiven = isGiven;
+    this.#all = isGiven;
     this.proxy = new Proxy(target, this);
     this.earlier = scope.last;
     scope.last = this;
@@ -65,12 +69,15 @@ export abstract class Part implements ProxyHandler<object>, Written {
     this.#scope.alive();
     const { now } = this;
     const known = Object.hasOwn(now, key);
+    if (isObject(value) && Object.isFrozen(value)) {
+      this.#scope.tookFrozen = true;
+      this.#forget(key, value);
+    }
     if (known && Object.is(now[key], value)) return true;
     if (!known) this.mayHold(key);
     const copy = this.#open();
     if (known && typeof key === "string" && !this.reshapes(key)) this.#note(key);
     else this.#all = true;
-    if (isObject(value) && Object.isFrozen(value)) this.#scope.tookFrozen = true;
     place(copy, key, value);
     return true;
   }
@@ -122,14 +129,23 @@ export abstract class Part implements ProxyHandler<object>, Written {
     const known = this.#others?.get(key);
     if (known?.before === value) return known.proxy;
     // What the author put there stays what it is, unless it is frozen, which he cannot write to otherwise.
-    const isOwn = value === this.before[key] ? Object.hasOwn(this.now, key) : this.#scope.isFrozenValue(value);
-    if (!isOwn || !isPlain(value)) return value;
-    const part = this.#scope.draft(value, this);
+    const isKept = value === this.before[key];
+    const isOwn = isKept ? Object.hasOwn(this.now, key) : this.#scope.isFrozenValue(value);
+    // A frozen value may hold drafts.
+    if (!isOwn || !isPlain(value) || (this.#isGiven && this.#scope.part(value) !== undefined)) return value;
+    const part = this.#scope.draft(value, this, this.#isGiven || !isKept);
     if (this.#first === undefined || this.#firstKey === key) {
       this.#firstKey = key;
       this.#first = part;
     } else (this.#others ??= new Map()).set(key, part);
     return part.proxy;
+  }
+
+  /** A frozen value that is put is what it is, and not what was made of it where it was before. */
+  #forget(key: PropertyKey, value: object): void {
+    if (typeof key !== "string") return;
+    if (this.#firstKey === key && this.#first?.before === value) this.#first = undefined;
+    if (this.#others?.get(key)?.before === value) this.#others.delete(key);
   }
 
   #open(): Row {
@@ -160,18 +176,25 @@ export abstract class Part implements ProxyHandler<object>, Written {
 
   /** Frozen, with all that is in it; `before` where nothing differs. */
   settle(): object {
-    if (!this.#changed) return this.before;
+    if (!this.#changed) return this.#unchanged();
     // Also while it is being settled: then it holds itself, which the commit refuses.
     if (this.#settled) return this.after;
     this.#settled = true;
     const copy = this.#open();
     this.after = copy;
-    for (const key of this.#all ? Object.keys(copy) : (this.#written ?? NONE)) this.#settleValue(copy, key);
-    if (this.#firstKey !== undefined) this.#settlePart(copy, this.#firstKey, this.#first);
-    if (this.#others !== undefined) for (const [key, part] of this.#others) this.#settlePart(copy, key, part);
+    if (this.#all) for (const key of Object.keys(copy)) this.#settleAt(copy, key);
+    else {
+      for (const key of this.#written ?? NONE) this.#settleAt(copy, key);
+      if (this.#firstKey !== undefined) this.#settlePart(copy, this.#firstKey, this.#first);
+      if (this.#others !== undefined) for (const [key, part] of this.#others) this.#settlePart(copy, key, part);
+    }
     if (this.#differs(copy)) Object.freeze(copy);
-    else this.after = this.before;
+    else this.after = this.#unchanged();
     return this.after;
+  }
+
+  #unchanged(): object {
+    return this.#isGiven ? this.#scope.settled(this.before) : this.before;
   }
 
   get keys(): readonly string[] | undefined {
@@ -179,22 +202,32 @@ export abstract class Part implements ProxyHandler<object>, Written {
   }
 
   at(key: string): Written | undefined {
-    const part = this.#firstKey === key ? this.#first : this.#others?.get(key);
+    const part = this.#partAt(key);
     if (part === undefined || part.before !== this.before[key]) return undefined;
     return part.after === this.now[key] ? part : undefined;
   }
 
-  #settleValue(copy: Row, key: string): void {
+  #partAt(key: string): Part | undefined {
+    return this.#firstKey === key ? this.#first : this.#others?.get(key);
+  }
+
+  #settleAt(copy: Row, key: string): void {
     const value = copy[key];
     if (isObject(value)) {
-      if (value === this.before[key]) return;
-      const settled = this.#scope.settled(value);
+      const settled = this.#outcome(key, value);
       if (settled !== value) place(copy, key, settled);
     } else if (Object.is(value, -0)) copy[key] = 0;
   }
 
+  #outcome(key: string, value: object): object {
+    const part = this.#partAt(key);
+    if (part?.before === value) return part.settle();
+    return value === this.before[key] && !this.#isGiven ? value : this.#scope.settled(value);
+  }
+
+  /** Of a key that was not written. */
   #settlePart(copy: Row, key: string, part: Part | undefined): void {
-    if (part === undefined || !part.#changed || copy[key] !== part.before) return;
+    if (part === undefined || !part.#changed || copy[key] !== part.before || this.#written?.includes(key) === true) return;
     const settled = part.settle();
     if (settled === part.before) return;
     place(copy, key, settled);
@@ -205,7 +238,8 @@ export abstract class Part implements ProxyHandler<object>, Written {
     const { before } = this;
     if (this.#all) {
       if (!this.sameShape()) return true;
-      for (const key of Object.keys(copy)) if (copy[key] !== before[key]) return true;
+      // Those of before: a list's deleted item has left no key.
+      for (const key of Object.keys(before)) if (copy[key] !== before[key]) return true;
     } else for (const key of this.#written ?? NONE) if (copy[key] !== before[key]) return true;
     return false;
   }

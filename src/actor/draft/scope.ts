@@ -12,10 +12,13 @@ export class Scope {
   tookFrozen = false;
   #over = false;
   #byProxy: Map<object, Part> | undefined;
+  /** The last of those. */
+  #listed: Part | undefined;
   #met: Map<object, object> | undefined;
 
-  draft(value: object, above: Part | undefined): Part {
-    return Array.isArray(value) ? new ListPart(value, this, above) : new ObjectPart(value, this, above);
+  /** `isGiven`: the author put it there, and not a turn before. */
+  draft(value: object, above: Part | undefined, isGiven: boolean): Part {
+    return Array.isArray(value) ? new ListPart(value, this, above, isGiven) : new ObjectPart(value, this, above, isGiven);
   }
 
   alive(): void {
@@ -32,15 +35,15 @@ export class Scope {
 
   /** What a value the author put somewhere becomes: of a draft its outcome, of his own the same object, frozen, with no draft in it. */
   settled(value: object): object {
-    return this.#part(value)?.settle() ?? this.#given(value, 0);
+    return this.part(value)?.settle() ?? this.#given(value, 0);
   }
 
-  #part(value: object): Part | undefined {
-    if (this.#byProxy === undefined) {
-      this.#byProxy = new Map();
-      for (let part = this.last; part !== undefined; part = part.earlier) this.#byProxy.set(part.proxy, part);
-    }
-    return this.#byProxy.get(value);
+  /** Whose draft it is. */
+  part(value: object): Part | undefined {
+    const byProxy = (this.#byProxy ??= new Map());
+    for (let part = this.last; part !== undefined && part !== this.#listed; part = part.earlier) byProxy.set(part.proxy, part);
+    this.#listed = this.last;
+    return byProxy.get(value);
   }
 
   #given(value: object, depth: number): object {
@@ -54,7 +57,7 @@ export class Scope {
     let row: Row = value;
     for (const key of Object.keys(value)) {
       const item = value[key];
-      const fit = isObject(item) ? (this.#part(item)?.settle() ?? this.#given(item, depth + 1)) : item === 0 ? 0 : item;
+      const fit = isObject(item) ? (this.part(item)?.settle() ?? this.#given(item, depth + 1)) : item === 0 ? 0 : item;
       if (Object.is(fit, item)) continue;
       // His own frozen object holds a draft: it cannot be replaced there.
       if (!isOpen && row === value) met.set(value, (row = Array.isArray(value) ? Object.assign([], value) : { ...value }));

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ChainEvent } from "../contract/index.ts";
+import type { Behaviour, ChainEvent, Turn } from "../contract/index.ts";
 import { counter, richChain, Scribe } from "./chain.fixture.ts";
 import { seal } from "./event.ts";
 import { diffStates, readBody, reexecute, stateAt, secretsIn, withoutSecrets, causeTree, rootCause, sha256, readHeader } from "./index.ts";
@@ -65,6 +65,24 @@ test("a turn that throws now, or has no effect now, is told", async () => {
     scribe.events,
   );
   assert.deepEqual(idle.mismatches, [{ seq: 2, what: "nothing" }]);
+});
+
+test("an event of an old chain that tells of nothing, as of a write that was undone, is what its turn leaves now", async () => {
+  const picky = counter();
+  const undone = (state: unknown): Turn<unknown> => ({ state: structuredClone(state), reply: { ok: 7 } });
+  const kept = (): Turn<unknown> => ({ reply: { ok: 7 } });
+  const other = (): Turn<unknown> => ({ reply: { ok: 8 } });
+  const heard = (how: (state: unknown) => Turn<unknown>): Behaviour => ({
+    ...picky,
+    receive: (state, message) => (message.id === "m2" ? how(state) : picky.receive(Object(state), message)),
+  });
+  const scribe = new Scribe(heard(undone));
+  await scribe.tell("add", {}, { start: null });
+  await scribe.tell("add");
+  await scribe.tell("add");
+  assert.equal(scribe.events.length, 3);
+  assert.deepEqual(reexecute(heard(kept), scribe.events).mismatches, []);
+  assert.deepEqual(reexecute(heard(other), scribe.events).mismatches, [{ seq: 2, what: "nothing" }]);
 });
 
 function fail(): never {

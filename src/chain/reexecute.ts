@@ -1,19 +1,19 @@
 /** Law 4: a pure turn, run again, leaves the same event. */
-import type { ActorId, Bag, Behaviour, Body, ChainEvent, Header, Json, Message } from "../contract/index.ts";
-import { eventOf } from "./entry.ts";
+import type { ActorId, Bag, Behaviour, Body, ChainEvent, Header, Json, Message, Turn } from "../contract/index.ts";
+import { eventOf, type Tellable } from "./entry.ts";
 import { readBody, readHeader } from "./event.ts";
 import { apply } from "./apply.ts";
 import { isJsonObject, isObject } from "./json-check.ts";
 import { kindFrom, type Kind } from "./kind.ts";
 import { isOwnId } from "./own-id.ts";
 import { isRedacted } from "./redact.ts";
-import { begin, planTurn, type Base, type Plan } from "./turn.ts";
+import { begin, OK_NULL, planTurn, type Base, type Plan } from "./turn.ts";
 import { understand } from "./understand.ts";
 import { wakeNameIn } from "./wake-id.ts";
 
 export interface Mismatch {
   readonly seq: number;
-  /** `threw`: the turn threw now. `nothing`: it has no effect now. */
+  /** `threw`: the turn threw now. `nothing`: it has no effect now, and the event tells of one. */
   readonly what: "patch" | "state" | "sent" | "reply" | "record" | "threw" | "nothing";
   readonly recorded?: Json;
   readonly now?: Json;
@@ -117,20 +117,27 @@ function again(
       answersElsewhere: false,
       parentKnows: false,
     });
-    if (plan === undefined) return { mismatches: [{ seq, what: "nothing" }], plan };
-    const now = readBody(
-      eventOf(
-        kind,
-        { ...plan, life: header.life, sent: plan.sent.map((id) => header.life + id.slice(plan?.life.length)) },
-        header.parent,
-        body.state !== undefined,
-      ),
-    );
-    return { mismatches: now === undefined ? [] : compare(seq, body, now), plan };
+    const sent = plan?.sent.map((id) => header.life + id.slice(plan?.life.length)) ?? [];
+    const told: Tellable = { ...(plan ?? idle(base, message, seq, turn)), life: header.life, sent };
+    const now = readBody(eventOf(kind, told, header.parent, body.state !== undefined));
+    const mismatches = now === undefined ? [] : compare(seq, body, now);
+    return { mismatches: plan === undefined && mismatches.length > 0 ? [{ seq, what: "nothing" }] : mismatches, plan };
   } catch (error) {
     return { mismatches: [{ seq, what: "threw", now: error instanceof Error ? error.message : String(error) }], plan };
   }
 }
+
+/** What an event of no effect tells. Such were written for changes that a turn took back, and they are no other program's. */
+const idle = ({ state, life }: Base, message: Message, seq: number, { reply = OK_NULL }: Turn<unknown>): Tellable => ({
+  message,
+  life,
+  seq,
+  state,
+  patch: undefined,
+  sent: [],
+  reply,
+  record: undefined,
+});
 
 function understood(kind: Kind, id: ActorId, { base, version }: Before): Base {
   if (version === kind.behaviour.version) return base;

@@ -29,7 +29,7 @@ const SUBJECTS: readonly Subject[] = [
 ];
 
 export const run = async ({ quick }: Asked): Promise<void> => {
-  const calls = quick ? 20_000 : 100_000;
+  const calls = quick ? 50_000 : 100_000;
   await using engine = await LocalEngine.start({ kinds: [plain("memory"), counter, nested] });
   for (const { name, message, target } of SUBJECTS) {
     const [one = [], many = []] = await rounds(

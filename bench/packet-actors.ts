@@ -17,7 +17,7 @@ interface Size {
   readonly many: number;
 }
 
-const sizeOf = ({ quick }: Asked): Size => (quick ? { rounds: 5, few: 1, many: 10_000 } : { rounds: 15, few: 3, many: 50_000 });
+const sizeOf = ({ quick }: Asked): Size => (quick ? { rounds: 10, few: 1, many: 10_000 } : { rounds: 15, few: 3, many: 50_000 });
 
 const as = (principal: string): Viewer => ({ principal, scopes: [] });
 

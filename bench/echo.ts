@@ -1,17 +1,12 @@
 // The bare machine: read a JSON-RPC request, answer it with a constant result. Nothing else is checked.
 import { createServer } from "node:http";
+import { answer, idIn } from "./echo-answer.ts";
 
 const server = createServer((request, response) => {
   let text = "";
   request.setEncoding("utf8");
   request.on("data", (chunk: string) => (text += chunk));
-  request.on("end", () => {
-    const message: unknown = JSON.parse(text);
-    const id = typeof message === "object" && message !== null && "id" in message ? message.id : null;
-    const body = JSON.stringify({ jsonrpc: "2.0", id, result: { content: [{ type: "text", text: "1" }] } });
-    response.writeHead(200, { "content-type": "application/json", "content-length": Buffer.byteLength(body) });
-    response.end(body);
-  });
+  request.on("end", () => answer(response, idIn(text)));
 });
 server.listen(0, "127.0.0.1", () => {
   const address = server.address();

@@ -1,4 +1,5 @@
 // README: a tools/call over HTTP beside a bare node:http echo that is asked the same.
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { apart, Same } from "./answers.ts";
 import type { Asked } from "./asked.ts";
@@ -11,7 +12,12 @@ import { loadOnItsCore, SERVER_CORE } from "./pin.ts";
 const CALL = "tools/call";
 const CONNECTIONS = 32;
 
+const ONE = new Same({ content: [{ type: "text", text: "1" }] });
+
 const ECHO = "a bare node:http echo";
+// What can be had of the disk: nothing but the statements, texts and hashes of a turn between request and answer.
+const ECHO_EACH = "an echo that writes the same rows, an actor for each connection";
+const ECHO_HOT = "an echo that writes the same rows, one actor for all";
 
 export const run = async (asked: Asked): Promise<void> => {
   using data = temporaryFolder();
@@ -19,13 +25,22 @@ export const run = async (asked: Asked): Promise<void> => {
   await using servers = new Servers();
   const serving = (module: string, name: string): Promise<Started> => servers.add(serve(module, join(data.path, name)));
   const echo = await servers.add(start(["bench/echo.ts"], { core: SERVER_CORE }));
+  const writing = (name: string, actors: number): Promise<Started> => {
+    const folder = join(data.path, name);
+    mkdirSync(folder);
+    return servers.add(start(["bench/echo-disk.ts", folder, String(actors)], { core: SERVER_CORE }));
+  };
+  const echoEach = await writing("echo-each", CONNECTIONS);
+  const echoHot = await writing("echo-hot", 1);
   const memory = await serving("examples/counter", "memory");
   const stateless = await serving("examples/counter", "modern");
   const each = await serving("bench/kinds/counter-each.ts", "each");
   const hot = await serving("examples/counter-disk", "hot");
   const outcomes = await compete(
     {
-      [ECHO]: legacy(echo, [{}], new Same({ content: [{ type: "text", text: "1" }] }), CALL, ADD),
+      [ECHO]: legacy(echo, [{}], ONE, CALL, ADD),
+      [ECHO_EACH]: legacy(echoEach, [{}], ONE, CALL, ADD),
+      [ECHO_HOT]: legacy(echoHot, [{}], ONE, CALL, ADD),
       "memory, in a session": legacy(memory, [await openSession(portOf(memory))], counted(), CALL, ADD),
       "memory, 2026-07-28": modern(stateless, countedModern(), CALL, ADD),
       "on disk, an actor for each connection": legacy(each, await openSessions(portOf(each), CONNECTIONS), apart(counted), CALL, ADD),
@@ -34,10 +49,14 @@ export const run = async (asked: Asked): Promise<void> => {
     { ...burstsOf(asked), connections: CONNECTIONS },
   );
   printRates("tools/call over HTTP", outcomes);
-  const row = (name: string, least: number): void =>
-    printTimes(`tools/call over HTTP: ${name}, of the echo`, outcomes[name], outcomes[ECHO], least);
+  const row = (name: string, least?: number, of = ECHO): void =>
+    printTimes(`tools/call over HTTP: ${name}, of ${of === ECHO ? "the echo" : "that echo"}`, outcomes[name], outcomes[of], least);
   row("memory, in a session", 0.9);
   row("memory, 2026-07-28", 0.87);
   row("on disk, an actor for each connection", 0.75);
+  row(ECHO_EACH);
+  row("on disk, an actor for each connection", undefined, ECHO_EACH);
   row("on disk, one actor for all", 0.65);
+  row(ECHO_HOT);
+  row("on disk, one actor for all", undefined, ECHO_HOT);
 };

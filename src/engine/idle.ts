@@ -11,6 +11,8 @@ const GRAIN_MS = 1_000;
 export class Idle {
   readonly #clock: Clock;
   readonly #drop: (cell: Cell) => void;
+  /** Not yet begun: few have to be told apart, so the mark is not kept in every cell. */
+  readonly #unborn = new WeakSet<Cell>();
   readonly #groups = new Map<number, { readonly cells: Cell[]; readonly undo: () => void }>();
 
   constructor(clock: Clock, drop: (cell: Cell) => void) {
@@ -28,6 +30,13 @@ export class Idle {
       this.#groups.set(place, group);
     }
     group.cells.push(cell);
+  }
+
+  /** Once, however often its beginning fails. */
+  addUnborn(cell: Cell): void {
+    if (this.#unborn.has(cell)) return;
+    this.#unborn.add(cell);
+    this.add(cell);
   }
 
   close(): void {

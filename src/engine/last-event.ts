@@ -14,8 +14,8 @@ export class LastEvent {
   readonly #life: string;
   readonly #state: Json;
   readonly #reply: Reply | "later";
-  readonly #sent: readonly string[];
-  readonly #record: Json | undefined;
+  /** Most turns have neither. */
+  readonly #more: Pick<Plan, "sent" | "record"> | undefined;
   /** The parent's id; then the event itself. */
   #told: string | ChainEvent | null;
 
@@ -27,8 +27,8 @@ export class LastEvent {
     this.#life = plan.life;
     this.#state = plan.state;
     this.#reply = plan.reply;
-    this.#sent = plan.sent;
-    this.#record = plan.record;
+    const { sent, record } = plan;
+    this.#more = sent.length === 0 && record === undefined ? undefined : { sent, record };
     this.#told = before === undefined || !isEvent(before.#told) ? null : before.#told.id;
   }
 
@@ -40,9 +40,9 @@ export class LastEvent {
       seq: this.seq,
       state: this.#state,
       patch: undefined,
-      sent: this.#sent,
+      sent: this.#more?.sent ?? NOTHING,
       reply: this.#reply,
-      record: this.#record,
+      record: this.#more?.record,
     };
     return (this.#told = eventOf(this.#kind, turn, this.#told, true));
   }
@@ -51,5 +51,7 @@ export class LastEvent {
     return this.event.id;
   }
 }
+
+const NOTHING: readonly string[] = [];
 
 const isEvent = (told: string | ChainEvent | null): told is ChainEvent => typeof told === "object" && told !== null;

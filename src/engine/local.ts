@@ -382,11 +382,8 @@ export class LocalEngine implements Engine {
       this.#keyed.forget(cell.id);
       this.#registry.forget(cell);
     } else if (cell.status === "unborn") this.#registry.forget(cell);
-    else if (cell.memory && cell.seq === 0 && !cell.watchedOver) {
-      // Whoever makes up keys and beginnings that throw must not fill the memory.
-      cell.watchedOver = true;
-      this.#idle.add(cell);
-    }
+    // Whoever makes up keys and beginnings that throw must not fill the memory.
+    else if (cell.memory && cell.seq === 0) this.#idle.addUnborn(cell);
     if (this.#whenQuiet !== undefined && this.#allQuiet()) this.#whenQuiet();
   }
 

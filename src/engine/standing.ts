@@ -37,8 +37,6 @@ export abstract class Standing extends Line implements Base {
   last: LastEvent | undefined;
   /** Out of the registry: another cell may stand for the actor. */
   forgotten = false;
-  /** Passivation looks at it. */
-  watchedOver = false;
   protected tail: Tail | undefined;
   protected lead: Lead | undefined;
   protected why: EngineError | undefined;

@@ -1,6 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Cancellation, EngineError, type ActorId, type Behaviour, type CallOptions, type Outgoing, type Reply } from "../contract/index.ts";
+import {
+  Cancellation,
+  DEFAULT_POLICY,
+  EngineError,
+  type ActorId,
+  type Behaviour,
+  type CallOptions,
+  type Outgoing,
+  type Reply,
+} from "../contract/index.ts";
 import { memoryStore } from "../store/index.ts";
 import { SimulatedClock, SimulatedEntropy, tallyKind, type Tally } from "../testing/index.ts";
 import { LocalEngine } from "./index.ts";
@@ -97,6 +106,27 @@ test("callNow throws while the engine drains", async () => {
   const engine = await opened();
   await engine[Symbol.asyncDispose]();
   assert.throws(() => engine.callNow(say("add")), { code: "DRAINING", applied: false });
+});
+
+test("a caller who leaves while its work begins is heard", async () => {
+  const kind: Behaviour = {
+    kind: "slow",
+    version: 1,
+    policy: { ...DEFAULT_POLICY, persistence: "memory" },
+    initial: () => 0,
+    receive: () => async (context) => {
+      context.progress(1);
+      if (!context.signal.aborted) await new Promise((resolve) => context.signal.addEventListener("abort", resolve));
+      return {};
+    },
+  };
+  await using engine = await LocalEngine.start({ kinds: [kind], clock: new SimulatedClock() });
+  const caller = new AbortController();
+  const call = engine.call(
+    { to: "slow/a", action: "x", args: null, start: null },
+    { signal: caller.signal, onProgress: () => caller.abort() },
+  );
+  await assert.rejects(call, { code: "CANCELLED", applied: false });
 });
 
 test("C2 commit, announce, reply: whoever is answered on the spot has been announced, with its receipt, before", async () => {

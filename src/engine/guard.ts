@@ -29,7 +29,8 @@ export class Guard {
   readonly #host: GuardHost;
   #job: Job | undefined;
   readonly #signal: CancelSignal | undefined;
-  readonly #left: () => void;
+  /** The caller leaves. */
+  readonly leave: () => void;
   readonly #stopClock: (() => void) | undefined;
   /** Heard during the commit, when nothing can be taken back any more. */
   #heard: ((applied: boolean) => Error) | undefined;
@@ -40,8 +41,8 @@ export class Guard {
     this.#host = host;
     this.#job = job;
     this.#signal = signal;
-    this.#left = () => inTurn(() => this.#end((applied) => faults.cancelled(to, applied)));
-    signal?.addEventListener("abort", this.#left, { once: true });
+    this.leave = () => inTurn(() => this.#end((applied) => faults.cancelled(to, applied)));
+    signal?.addEventListener("abort", this.leave, { once: true });
     if (deadline !== undefined) {
       const late = (): void => this.#end((applied) => faults.deadline(to, applied));
       this.#stopClock = host.clock.after(Math.max(0, deadline - host.clock.now()), late);
@@ -49,7 +50,7 @@ export class Guard {
   }
 
   lift(): void {
-    this.#signal?.removeEventListener("abort", this.#left);
+    this.#signal?.removeEventListener("abort", this.leave);
     this.#stopClock?.();
     // What is dead and old would keep what it points at alive until the next full collection.
     this.#job = undefined;

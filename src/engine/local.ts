@@ -343,8 +343,11 @@ export class LocalEngine implements Engine {
     if (signal?.aborted) return job.fail(faults.cancelled(job.message.to));
     if (this.#outbox.empty || !this.#isBehind(job)) this.#accept(job);
     // An idle actor's turn has run by now: of what is over already nothing can be taken back.
-    if (job.phase !== "over" && (signal !== undefined || job.message.deadline !== undefined))
-      job.guard = new Guard(this.#guards, job, signal);
+    if (job.phase === "over" || (signal === undefined && job.message.deadline === undefined)) return;
+    const guard = new Guard(this.#guards, job, signal);
+    job.guard = guard;
+    // Its caller may have left while its work began, which no listener would hear any more.
+    if (signal?.aborted) guard.leave();
   }
 
   // Apart: what a function closes over it puts on the heap each time it is entered.

@@ -7,7 +7,7 @@ import { isJsonObject, isObject } from "./json-check.ts";
 import { kindFrom, type Kind } from "./kind.ts";
 import { isOwnId } from "./own-id.ts";
 import { isRedacted } from "./redact.ts";
-import { begin, OK_NULL, planTurn, type Base, type Plan } from "./turn.ts";
+import { begin, freezeMessage, OK_NULL, planTurn, type Base, type Plan } from "./turn.ts";
 import { understand } from "./understand.ts";
 import { wakeNameIn } from "./wake-id.ts";
 
@@ -107,6 +107,7 @@ function again(
   let plan: Plan | undefined;
   try {
     const base = born || before === undefined ? begin(kind, header.actor, message) : understood(kind, header.actor, before);
+    freezeMessage(message);
     const turn = kind.behaviour.receive(base.state, message, header.life, seq, base.extra.uid ?? header.life);
     if (typeof turn === "function") return "work";
     plan = planTurn(base, { message, key: undefined, wake: wakeNameIn(message.id, header.life) }, turn, {

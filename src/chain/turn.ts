@@ -4,7 +4,7 @@
  */
 import { checkReply, checkTold } from "./checked-turn.ts";
 import { diffWritten } from "./diff.ts";
-import { freezeNew } from "./freeze.ts";
+import { freezeBrought, freezeNew } from "./freeze.ts";
 import { check, isJsonObject } from "./json-check.ts";
 import type { ActorId, Bag, Json, Message, Outgoing, Policy, Remembered, Reply, SetWake, Turn, Wake, Work } from "../contract/index.ts";
 import { vouchedFor } from "../contract/internal.ts";
@@ -62,6 +62,7 @@ export type Before = Pick<Extra, "uid" | "muted">;
 export function begin(kind: Kind, id: ActorId, message: Message, { uid, muted }: Before = {}): Base {
   const override = overrideOf(kind, message.start === undefined ? undefined : message.policy);
   const policy = policyWith(kind, override);
+  freezeMessage(message);
   const state: unknown = kind.behaviour.initial(keyOf(id), message);
   check(state, "state", policy.maxStateBytes);
   freezeNew(undefined, state);
@@ -87,9 +88,17 @@ export const hasParent = ({ behaviour: { per, begins } }: Kind): boolean => (per
 
 /** What the behaviour gives, where it is a turn or work. Throws what it throws. */
 export function received({ behaviour }: Kind, { state, life, extra }: Base, message: Message, seq: number): Turn<unknown> | Work<unknown> {
+  freezeMessage(message);
   const effect: unknown = behaviour.receive(state, message, life, seq, extra.uid ?? life);
   if (isEffect(effect)) return effect;
   throw new TypeError("`receive` gave neither a turn nor work: what waits is returned as a function.");
+}
+
+/** Before behaviours see it: a message is kept, and delivered again, as it was sent. */
+export function freezeMessage({ args, start, answers }: Message): void {
+  freezeBrought(args);
+  if (start !== undefined) freezeBrought(start);
+  if (answers !== undefined) freezeBrought(answers);
 }
 
 const isEffect = (effect: unknown): effect is Turn<unknown> | Work<unknown> =>

@@ -19,6 +19,10 @@ export interface Message {
   readonly id: string;
   readonly to: ActorId;
   readonly action: string;
+  /**
+   * Frozen deeply, in place, before a turn sees it, and `start` and `answers` likewise: who calls in process leaves them alone
+   * from the call on, and passes a copy of what it goes on changing. What is frozen may be passed again.
+   */
   readonly args: Json;
   /** Milliseconds since 1970, stamped once on acceptance: a turn's only clock. */
   readonly at: number;

@@ -1,5 +1,6 @@
 // One file per claim of README, each in a process of its own, so that none is measured with what another left behind.
 import { type ChildProcess, fork } from "node:child_process";
+import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { env } from "node:process";
 import { type Figures, merged, parseSent, readFigures, writeFigures } from "./figures.ts";
@@ -73,6 +74,8 @@ const main = async (): Promise<number> => {
   }
   const left = options.quick && options.names.length === all.length ? slow : [];
   const baseline = options.compare ? readFigures(BASELINE) : undefined;
+  if (options.compare && !existsSync(BASELINE))
+    console.log("There is no bench/baseline.json to compare with. Make one: npm run bench -- --json bench/baseline.json");
   // npm runs this elsewhere than it was asked.
   const file = options.json === undefined ? undefined : resolve(env["INIT_CWD"] ?? ".", options.json);
   const failed: string[] = [];

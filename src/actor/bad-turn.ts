@@ -16,18 +16,21 @@ export function whereMade<E extends Error>(error: E): E {
 }
 
 /**
- * What an author's code threw, as it is thrown on: the two mistakes that only the language tells of, in its own words, get
+ * What an author's code threw, as it is thrown on: the mistakes that only the language tells of, in its own words, get
  * a sentence. The frames stay: where to look is where the author's code threw.
  */
 export function explained(action: string, error: unknown): unknown {
-  if (!(error instanceof TypeError)) return error;
-  const why = reasonFor(error.message);
-  return why === undefined ? error : withFramesOf(error, badTurn(`${action} ${why}`, error));
+  const why = reasonFor(error);
+  return why === undefined || !(error instanceof Error) ? error : withFramesOf(error, badTurn(`${action} ${why}`, error));
 }
 
-function reasonFor(message: string): string | undefined {
+function reasonFor(error: unknown): string | undefined {
+  if (error instanceof DOMException && error.name === "DataCloneError")
+    return "cloned what cannot be cloned, as no draft of `ctx.state` can: copy it with JSON.parse(JSON.stringify(value)).";
+  if (!(error instanceof TypeError)) return undefined;
+  const { message } = error;
   if (/\brevoked\b/.test(message))
-    return "used a draft of a turn that is over: copy what you keep beyond a turn (structuredClone of the value), or read it from `ctx.state` again.";
+    return "used a draft of a turn that is over: copy what you keep beyond a turn (JSON.parse(JSON.stringify(value))), or read it from `ctx.state` again.";
   if (/\bread only\b|\bnot extensible\b|Cannot (?:delete|redefine) property/.test(message))
     return "wrote to something frozen: states, and what messages bring, are. Write to `ctx.state` of `run` and `work`, or to a copy.";
   return undefined;

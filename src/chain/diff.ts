@@ -3,7 +3,8 @@ import type { Written } from "../contract/internal.ts";
 import { diffList } from "./diff-list.ts";
 import {
   DEFAULT_BOUND,
-  hasAccessor,
+  holdsItemsOnly,
+  holdsPlainValues,
   isJson,
   isJsonList,
   isJsonObject,
@@ -55,11 +56,11 @@ class Comparison implements Walk {
         return diffItem(old, now, written.keys[0] ?? "", depth, this, written);
     }
     if (isJsonObject(old) && isObject(now)) {
-      if (depth >= MAX_DEPTH || !isPlain(now) || (written === undefined && hasAccessor(now))) throw NOT_JSON;
+      if (depth >= MAX_DEPTH || !isPlain(now) || (written === undefined && !holdsPlainValues(now))) throw NOT_JSON;
       return diffObject(old, now, depth, this, written);
     }
     if (isJsonList(old) && isList(now)) {
-      if (depth >= MAX_DEPTH || !isPlain(now)) throw NOT_JSON;
+      if (depth >= MAX_DEPTH || !isPlain(now) || (written === undefined && !holdsItemsOnly(now))) throw NOT_JSON;
       return diffList(old, now, depth, this);
     }
     return [this.take(now, depth)];

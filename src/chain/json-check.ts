@@ -25,13 +25,17 @@ export function isPlain(value: object): boolean {
   return (prototype === Object.prototype || prototype === null) && Object.getOwnPropertySymbols(value).length === 0;
 }
 
-/** A value that is made when it is read may be another each time. */
-const isAccessor = (value: object, key: string): boolean => Reflect.getOwnPropertyDescriptor(value, key)?.get !== undefined;
-
-export function hasAccessor(value: object): boolean {
-  for (const key of Object.keys(value)) if (isAccessor(value, key)) return true;
-  return false;
+/** A value that is made when it is read may be another each time; one that is not enumerable no text carries. */
+function isPlainAt(value: object, key: string): boolean {
+  const found = Reflect.getOwnPropertyDescriptor(value, key);
+  return found?.enumerable === true && found.get === undefined;
 }
+
+/** Not for lists: it takes three times as long there. */
+export const holdsPlainValues = (value: object): boolean => Object.getOwnPropertyNames(value).every((key) => isPlainAt(value, key));
+
+/** What a list has beside its items no text carries. */
+export const holdsItemsOnly = (list: readonly unknown[]): boolean => Object.keys(list).length === list.length;
 
 /** The fast walk: says whether, not where. Cycles end at the depth bound. */
 export function isJson(value: unknown, depth: number, allowance: Allowance): value is Json {
@@ -51,16 +55,19 @@ export function isJson(value: unknown, depth: number, allowance: Allowance): val
   if ((allowance.left -= 2) < 0 || depth >= MAX_DEPTH || !isPlain(value)) return false;
   if (isList(value)) {
     for (let index = 0; index < value.length; index += 1) if (!isJson(value[index], depth + 1, allowance)) return false;
-    // What a list has beside its items no text carries.
-    return Object.keys(value).length === value.length;
+    return holdsItemsOnly(value);
   }
   if (!isObject(value)) return false;
-  for (const key of Object.keys(value)) {
+  for (const key of Object.getOwnPropertyNames(value)) {
     allowance.left -= key.length + 3;
-    if (!key.isWellFormed() || isAccessor(value, key) || !isJson(value[key], depth + 1, allowance)) return false;
+    if (!key.isWellFormed() || !isPlainAt(value, key) || !isJson(value[key], depth + 1, allowance)) return false;
   }
   return true;
 }
+
+const HIDDEN = "is hidden, not enumerable: assign it instead";
+
+const isHidden = (value: object, key: PropertyKey): boolean => !Object.prototype.propertyIsEnumerable.call(value, key);
 
 const step = (key: string): string => (/^[A-Za-z_$][\w$]*$/u.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`);
 
@@ -101,11 +108,14 @@ function whatIsWrong(
       const wrong = whatIsWrong(value[index], `${path}[${index}]`, inside, allowance);
       if (wrong) return wrong;
     }
+    const hidden = value.findIndex((_item, index) => isHidden(value, index));
+    if (hidden >= 0) return { path: `${path}[${hidden}]`, why: HIDDEN };
     const stray = Object.keys(value)[value.length];
     return stray === undefined ? undefined : { path: path + step(stray), why: "stands in a list beside its items: keep an object instead" };
   }
-  for (const key of Object.keys(value)) {
-    if (isAccessor(value, key)) return { path: path + step(key), why: "is a getter: keep the value it gives instead" };
+  for (const key of Object.getOwnPropertyNames(value)) {
+    if (!isPlainAt(value, key))
+      return { path: path + step(key), why: isHidden(value, key) ? HIDDEN : "is a getter: keep the value it gives instead" };
     const item: unknown = Reflect.get(value, key);
     if (!key.isWellFormed()) return { path, why: `has the key ${JSON.stringify(key)} with a lone surrogate` };
     const wrong = whatIsWrong(item, path + step(key), inside, allowance);

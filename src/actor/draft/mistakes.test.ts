@@ -70,6 +70,8 @@ const wrong: readonly (readonly [what: string, value: unknown, told: RegExp])[] 
     },
     /^state\.n\.now is a getter/,
   ],
+  ["a hidden value", { list: [Object.defineProperty({ a: 1 }, "hid", { value: 1 })] }, /^state\.n\.list\[0\]\.hid is hidden/],
+  ["a hidden item", Object.defineProperty([1], "0", { enumerable: false }), /^state\.n\[0\] is hidden/],
   ["a list with a name", Object.assign([1], { extra: 1 }), /^state\.n\.extra stands in a list/],
   ["a cycle", cycle, /^state\.n\.self\[0\] contains itself/],
   ["what is nested too deep", deep, /is nested deeper than 128/],
@@ -242,6 +244,72 @@ test("an item that is deleted from a list, and leaves a hole, is refused", async
     (error: EngineError) => unseen(error.cause).code === "BAD_TURN",
   );
   assert.equal(await stage.state(), before);
+});
+
+test("a list that was cut and stretched to its old length has holes, and is refused", async () => {
+  await using stage = await staged(DEEP);
+  await stage.turn(() => undefined);
+  await assert.rejects(
+    stage.turn((state) => Object.assign(unseen(state["list"]), { length: 1 }) && (unseen(state["list"]).length = 2)),
+    { code: "STATE_NOT_JSON", message: /^state\.list\[1\] is undefined/ },
+  );
+  assert.deepEqual(await stage.state(), DEEP);
+});
+
+test("what no text carries is refused where it takes the place of an object or a list, too", async () => {
+  const hidden = (value: object) => Object.defineProperty(value, "hid", { value: 1 });
+  const puts: readonly (readonly [Does, RegExp])[] = [
+    [(state) => (state["part"] = hidden({ inner: { n: 1 } })), /^state\.part\.hid is hidden/],
+    [(state) => (unseen(state["part"]).inner = hidden({ n: 1 })), /^state\.part\.inner\.hid is hidden/],
+    [(state) => (unseen(state["list"])[1] = hidden({ id: 2 })), /^state\.list\[1\]\.hid is hidden/],
+    [(state) => unseen(state["list"]).push(hidden({ id: 3 })), /^state\.list\[2\]\.hid is hidden/],
+    [(state) => (state["list"] = Object.assign([{ id: 1 }], { extra: 1 })), /^state\.list\.extra stands in a list/],
+  ];
+  for (const [put, told] of puts) {
+    await using stage = await staged(DEEP);
+    await stage.turn(() => undefined);
+    await assert.rejects(stage.turn(put), { code: "STATE_NOT_JSON", message: told });
+    assert.deepEqual(await stage.state(), DEEP);
+  }
+});
+
+test("a getter that returns a draft is refused as a getter", async () => {
+  for (const keep of [(value: object) => value, (value: object) => Object.freeze(value)]) {
+    await using stage = await staged(DEEP);
+    await assert.rejects(
+      stage.turn((state) => {
+        const { part } = state;
+        state["n"] = keep({
+          get now() {
+            return part;
+          },
+        });
+      }),
+      { code: "STATE_NOT_JSON", message: /^state\.n\.now is a getter/ },
+    );
+  }
+});
+
+test("a list's length that is deleted is refused, and the sentence says how to empty a list", async () => {
+  await using stage = await staged(DEEP);
+  await assert.rejects(
+    stage.turn((state) => Reflect.deleteProperty(unseen(state["list"]), "length")),
+    (error: EngineError) => (assert.match(unseen(error.cause).message, /set it to 0 to empty the list/), true),
+  );
+});
+
+test("a draft that is cloned is told how to copy it", async () => {
+  await using stage = await staged(DEEP);
+  await assert.rejects(
+    stage.turn((state) => structuredClone(state["list"])),
+    (error: EngineError) => {
+      assert.equal(unseen(error.cause).code, "BAD_TURN");
+      assert.match(unseen(error.cause).message, /JSON\.parse\(JSON\.stringify\(value\)\)/);
+      return true;
+    },
+  );
+  await stage.turn((state) => (state["copy"] = JSON.parse(JSON.stringify(state["list"]))));
+  assert.deepEqual(await stage.state(), { ...DEEP, copy: DEEP["list"] });
 });
 
 test("a draft is shown as what it holds, in a log too", async () => {

@@ -86,7 +86,8 @@ export abstract class Part implements ProxyHandler<object>, Written {
     this.#scope.alive();
     if (!Object.hasOwn(this.now, key)) return true;
     this.#all = true;
-    return Reflect.deleteProperty(this.#open(), key);
+    if (Reflect.deleteProperty(this.#open(), key)) return true;
+    throw badTurn(`A list always has its ${JSON.stringify(String(key))}: set it to 0 to empty the list.`);
   }
 
   has(_target: object, key: PropertyKey): boolean {

@@ -58,7 +58,8 @@ export class Scope {
     for (const key of Object.keys(value)) {
       const item = value[key];
       const fit = isObject(item) ? (this.part(item)?.settle() ?? this.#given(item, depth + 1)) : item === 0 ? 0 : item;
-      if (Object.is(fit, item)) continue;
+      // What is got anew each time cannot be set: the commit refuses it.
+      if (Object.is(fit, item) || Reflect.getOwnPropertyDescriptor(value, key)?.get !== undefined) continue;
       // His own frozen object holds a draft: it cannot be replaced there.
       if (!isOpen && row === value) met.set(value, (row = Array.isArray(value) ? Object.assign([], value) : { ...value }));
       place(row, key, fit);

@@ -179,6 +179,7 @@ describe("HTTP framing", () => {
       "a signed length": `${head("POST /mcp HTTP/1.1", ...TYPE, "Content-Length: +2")}{}`,
       "a hexadecimal length": `${head("POST /mcp HTTP/1.1", ...TYPE, "Content-Length: 0x2")}{}`,
       "an unknown coding": `${head("POST /mcp HTTP/1.1", ...TYPE, "Transfer-Encoding: xchunked")}0\r\n\r\n`,
+      "a coding before chunked": `${head("POST /mcp HTTP/1.1", ...TYPE, "Transfer-Encoding: gzip, chunked")}0\r\n\r\n`,
       "chunked not last": `${head("POST /mcp HTTP/1.1", ...TYPE, "Transfer-Encoding: chunked, identity")}0\r\n\r\n`,
       "a space before the colon": `${head("POST /mcp HTTP/1.1", ...TYPE, "Transfer-Encoding : chunked")}0\r\n\r\n`,
       "a folded header": `${head("POST /mcp HTTP/1.1", ...TYPE, "X: a", " Transfer-Encoding: chunked")}0\r\n\r\n`,

@@ -16,6 +16,10 @@ export function refuseHead({ guard, headers: most }: HeadRules, headers: HeaderL
   if (twice !== undefined) {
     return refusal(twice.startsWith("mcp-") ? "HEADERS" : "INVALID_REQUEST", `The header ${twice} was sent twice: send it once.`);
   }
+  // node:http takes any list of codings that ends in chunks, and would hand a packed body over as it is.
+  const coding = headers.get("transfer-encoding");
+  if (coding !== undefined && coding.toLowerCase() !== "chunked")
+    return refusal("INVALID_REQUEST", "Of transfer codings only chunked is taken: send the body unpacked.");
   const host = headers.get("host");
   if (host === undefined || !url.startsWith("/"))
     return refusal("INVALID_REQUEST", "Send a Host header and a path that begins with a slash.");

@@ -12,10 +12,9 @@ import {
   TroupeError,
   type Viewer,
 } from "../contract/index.ts";
-import { constantly } from "../contract/internal.ts";
+import { constantly, freezeDeep } from "../contract/internal.ts";
 import type { SendOptions } from "./context-types.ts";
 import type { Definition, Kind } from "./definition.ts";
-import { freezeDeep } from "./draft/index.ts";
 import { checkWords } from "./known-words.ts";
 import { actorId, checkKind, checkMessageName, keyOf } from "./names.ts";
 import { compilePrompt, compileResource, compileTool, doesOf } from "./offers.ts";

@@ -1,6 +1,6 @@
 import { type Bag, isBag, type Json, type Offer, type OfferRef, TroupeError } from "../contract/index.ts";
 import type { PromptArgument } from "./definition.ts";
-import { freezeDeep } from "./draft/index.ts";
+import { freezeDeep } from "../contract/internal.ts";
 import { checkOfferName } from "./names.ts";
 import type { Act, AnyPrompt, AnyResource, AnyTool } from "./plan.ts";
 import { plain } from "./plain.ts";

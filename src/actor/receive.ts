@@ -1,9 +1,9 @@
 import { BARE_RESULT, isBareResult, type Message, type Policy, type Reply, type Turn, type Viewer, type Work } from "../contract/index.ts";
+import { freezeDeep } from "../contract/internal.ts";
 import { badTurn, explained } from "./bad-turn.ts";
 import { unconfirmed } from "./confirm.ts";
 import { isContent } from "./content.ts";
 import { invalid, outOfChoice, readArgs, whyOff } from "./decide.ts";
-import { freezeDeep } from "./draft/index.ts";
 import { Later } from "./later.ts";
 import { keyOf } from "./names.ts";
 import { plain } from "./plain.ts";
@@ -53,7 +53,7 @@ export function view(acts: Acts, state: object, action: string, args: unknown, v
   if (act === undefined || act.does.how !== "view") return unknownAction(action);
   const off = whyOff(act, state, viewer);
   if (off !== undefined) return off;
-  if (typeof args === "object" && args !== null) freezeDeep(args);
+  freezeDeep(args);
   const checked = readArgs(act, args);
   if (checked.issues !== undefined) return invalid(checked.issues);
   return outOfChoice(act, state, checked.value, viewer) ?? read(act, state, checked.value, viewer, key);

@@ -90,7 +90,7 @@ function standardCheck(schema: StandardSchemaV1, where: string): Check {
       void result.catch(() => undefined);
       throw new TroupeError("BAD_DEFINITION", `${where} validates asynchronously: a turn cannot wait. Check what waits in \`work\`.`);
     }
-    return result.issues === undefined ? { value: result.value } : { issues: result.issues.map(issueOf) };
+    return result.issues === undefined ? result : { issues: result.issues.map(issueOf) };
   };
 }
 

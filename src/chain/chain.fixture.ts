@@ -92,6 +92,7 @@ export class Scribe {
       keyMs: 1,
       answersElsewhere: false,
       parentKnows: false,
+      whole: false,
     });
     if (plan === undefined) return turn.reply ?? { ok: null };
     const entry = entryOf(

@@ -89,7 +89,7 @@ function diffKeys(
     const was = before[key];
     const value = after[key];
     if (was === value || was === undefined) continue;
-    const node = walk.between(was, value, depth + 1, written?.at(key));
+    const node = walk.between(was, value, depth + 1, written?.at(key, was, value));
     if (node !== undefined) put((patch ??= {}), key, node);
   }
   return patch;
@@ -106,7 +106,8 @@ function diffItem(
 ): Json | undefined {
   const index = Number(key);
   const was = before[index];
-  const node = was === undefined ? undefined : walk.between(was, after[index], depth + 1, written.at(key));
+  const now = after[index];
+  const node = was === undefined ? undefined : walk.between(was, now, depth + 1, written.at(key, was, now));
   return node === undefined ? undefined : [STEPS, [index, node]];
 }
 
@@ -145,7 +146,7 @@ function diffObject(
       put(patch, key, [walk.take(value, depth + 1)]);
       continue;
     }
-    const node = walk.between(was, value, depth + 1, written?.at(key));
+    const node = walk.between(was, value, depth + 1, written?.at(key, was, value));
     if (kept.has(key)) {
       if (node !== undefined) put(patch, key, node);
     } else put(patch, key, [MOVED, node ?? null]);

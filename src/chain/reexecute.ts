@@ -117,6 +117,7 @@ function again(
       keyMs: 0,
       answersElsewhere: false,
       parentKnows: false,
+      whole: false,
     });
     const sent = plan?.sent.map((id) => header.life + id.slice(plan?.life.length)) ?? [];
     const told: Tellable = { ...(plan ?? idle(base, message, seq, turn)), life: header.life, sent };

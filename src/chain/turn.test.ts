@@ -21,7 +21,7 @@ const message: Message = {
 const sendsOf = (turn: Turn<unknown>): readonly (readonly [string, unknown])[] => {
   const begun = begin(kindFrom(door), "door/a", message, undefined);
   const base = { ...begun, extra: { ...begun.extra, pending: { m: {} } } };
-  const now = { id: "door/a", seq: 1, born: true, keyMs: 1_000, answersElsewhere: false, parentKnows: false } as const;
+  const now = { id: "door/a", seq: 1, born: true, keyMs: 1_000, answersElsewhere: false, parentKnows: false, whole: false } as const;
   const plan = planTurn(base, { message, key: undefined, wake: undefined }, turn, now);
   return (plan?.sends ?? []).map(({ to, trace }) => [to, trace]);
 };

@@ -4,10 +4,11 @@
  */
 import { checkReply, checkTold } from "./checked-turn.ts";
 import { diffWritten } from "./diff.ts";
-import { freezeBrought, freezeNew } from "./freeze.ts";
+import { freezeNew } from "./freeze.ts";
+import { growthOf } from "./growth.ts";
 import { check, isJsonObject } from "./json-check.ts";
 import type { ActorId, Bag, Json, Message, Outgoing, Policy, Remembered, Reply, SetWake, Turn, Wake, Work } from "../contract/index.ts";
-import { vouchedFor } from "../contract/internal.ts";
+import { freezeDeep, vouchedFor } from "../contract/internal.ts";
 import { sha256 } from "./event.ts";
 import { isId, keyOf } from "./address.ts";
 import { mailboxFull, stateTooLarge } from "./faults.ts";
@@ -35,6 +36,7 @@ export interface Plan extends Base {
   readonly message: Message;
   readonly born: boolean;
   readonly seq: number;
+  /** Undefined where nothing differs, and where nobody asks. */
   readonly patch: Json | undefined;
   readonly reply: Reply | "later";
   /** To messages that were told "later". */
@@ -94,11 +96,11 @@ export function received({ behaviour }: Kind, { state, life, extra }: Base, mess
   throw new TypeError("`receive` gave neither a turn nor work: what waits is returned as a function.");
 }
 
-/** Before behaviours see it: a message is kept, and delivered again, as it was sent. */
+/** Before behaviours see it: a message is kept, and delivered again, as it was sent (C3). */
 export function freezeMessage({ args, start, answers }: Message): void {
-  freezeBrought(args);
-  if (start !== undefined) freezeBrought(start);
-  if (answers !== undefined) freezeBrought(answers);
+  freezeDeep(args);
+  if (start !== undefined) freezeDeep(start);
+  if (answers !== undefined) freezeDeep(answers);
 }
 
 const isEffect = (effect: unknown): effect is Turn<unknown> | Work<unknown> =>
@@ -136,6 +138,8 @@ export interface Circumstances {
   readonly answersElsewhere: boolean;
   /** The parent stops too, and need not be told. */
   readonly parentKnows: boolean;
+  /** The event tells the state, and not its patch. */
+  readonly whole: boolean;
 }
 
 /** Undefined: the turn has no effect, only a reply. */
@@ -159,12 +163,16 @@ export function planTurn(base: Base, job: Incoming, turn: Turn<unknown>, now: Ci
   if (changed) {
     const after: unknown = effects.state;
     const written = vouchedFor(base.state, after);
-    patch = diffWritten(base.state, after, policy.maxStateBytes, written);
-    if (patch !== undefined) {
-      if (written === undefined) freezeNew(base.state, after);
+    let growth = now.whole && written !== undefined ? growthOf(written) : undefined;
+    if (growth === undefined) {
+      patch = diffWritten(base.state, after, policy.maxStateBytes, written);
+      if (patch !== undefined && written === undefined) freezeNew(base.state, after);
+      growth = patch === undefined ? 0 : atMostBytes(patch);
+    }
+    if (growth > 0) {
       trustWalked(after);
       state = after;
-      bytes = bounded(now.id, state, base.bytes + atMostBytes(patch), policy);
+      bytes = bounded(now.id, state, base.bytes + growth, policy);
     }
   }
   const sends = sendsOf(effects);
@@ -355,5 +363,5 @@ function bounded(id: ActorId, state: Json, atMost: number, { maxStateBytes }: Po
   return bytes;
 }
 
-/** `diff` has walked what is new in it; what is old was walked before. */
+/** What is new in it has been walked; what is old was walked before. */
 function trustWalked(_state: unknown): asserts _state is Json {}

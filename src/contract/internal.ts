@@ -1,17 +1,18 @@
 /** What passes between folders and is no public name: no subpath leads here. */
 import type { Behaviour } from "./actor.ts";
 
+export { DEEPEST, freezeDeep } from "./freeze.ts";
 export { told } from "./told.ts";
 
 /** An object that a draft changed, and where: whoever compares the two need look nowhere else. */
 export interface Written {
-  readonly before: object;
+  readonly before: Readonly<Record<string, unknown>>;
   /** Frozen to the bottom. */
-  readonly after: object;
+  readonly after: Readonly<Record<string, unknown>>;
   /** Those that may hold something else, in any order. Undefined: keys came, went or moved, so any of them. */
   readonly keys: readonly string[] | undefined;
-  /** What is known of the part at that key. Undefined: nothing, it was put there. */
-  at(key: string): Written | undefined;
+  /** What is known of the part that was and is at that key. Undefined: nothing, it was put there. */
+  at(key: string, was: unknown, now: unknown): Written | undefined;
 }
 
 // One place, not a mark on the state or a table of them: a turn's state is planned right after it was drafted, marks can be

@@ -213,6 +213,7 @@ export class Cell extends Commits {
         keyMs: this.host.keyMs,
         answersElsewhere: this.memory && job.consumed !== undefined,
         parentKnows: extra.parent !== undefined && above.has(extra.parent),
+        whole: born || this.memory,
       });
       if (plan !== undefined) this.commit(job, plan, above);
     } catch (error) {

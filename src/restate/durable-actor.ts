@@ -299,6 +299,7 @@ export class DurableActor {
       keyMs: this.#host.keyMs,
       answersElsewhere: false,
       parentKnows,
+      whole: false,
     });
   }
 

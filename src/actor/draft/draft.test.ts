@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { freezeDeep, openDraft } from "./index.ts";
+import { freezeDeep } from "../../contract/internal.ts";
+import { openDraft } from "./index.ts";
 
 interface Tree {
   name: string;

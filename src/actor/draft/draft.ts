@@ -1,38 +1,95 @@
-import { vouch } from "../../contract/internal.ts";
-import type { Part } from "./part.ts";
-import { Scope } from "./scope.ts";
-
-/** A state that may be written while a turn lasts. Dropping it is the roll-back (C3): the base never changes. */
-export interface Draft {
-  readonly state: object;
-  /** The next state, deeply frozen; the base itself where nothing differs. The draft is dead afterwards. */
-  finish(): object;
-  /** Without a next state: the draft is dead. */
-  drop(): void;
-}
+import { DEEPEST, vouch } from "../../contract/internal.ts";
+import { LIST } from "./list-shape.ts";
+import { OBJECT } from "./object-shape.ts";
+import { Part } from "./part.ts";
+import { revoked } from "./revoked.ts";
+import { isObject, isPlain, place, type Row, rowOf } from "./row.ts";
 
 /** `base` must be deeply frozen, and JSON. */
 export function openDraft(base: object): Draft {
-  return new RootDraft(base);
+  return new Draft(base);
 }
 
-class RootDraft implements Draft {
-  readonly #scope: Scope = new Scope();
+/** A state that may be written while a turn lasts. Dropping it is the roll-back (C3): the base never changes. */
+export class Draft {
+  last: Part | undefined;
+  /** A frozen value was put somewhere: only then is it worth asking which. */
+  tookFrozen = false;
   readonly #root: Part;
+  #over = false;
+  #byProxy: Map<object, Part> | undefined;
+  /** The last of those. */
+  #listed: Part | undefined;
+  #met: Map<object, Row> | undefined;
+
   constructor(base: object) {
-    this.#root = this.#scope.draft(base, undefined, false);
+    this.#root = this.open(base, undefined, false);
   }
+
   get state(): object {
     return this.#root.proxy;
   }
+
+  /** The next state, deeply frozen; the base itself where nothing differs. The draft is dead afterwards. */
   finish(): object {
-    this.#scope.end();
+    this.#over = true;
     const root = this.#root;
     const next = root.settle();
     if (next !== root.before) vouch(root);
     return next;
   }
+
+  /** Without a next state: the draft is dead. */
   drop(): void {
-    this.#scope.end();
+    this.#over = true;
+  }
+
+  // ── what its parts share ──────────────────────────────────────────────────
+
+  /** `isGiven`: the author put it there, and not a turn before. */
+  open(value: object, above: Part | undefined, isGiven: boolean): Part {
+    return new Part(rowOf(value), this, Array.isArray(value) ? LIST : OBJECT, above, isGiven);
+  }
+
+  alive(): void {
+    if (this.#over) throw revoked();
+  }
+
+  isFrozenValue(value: object): boolean {
+    return this.tookFrozen && Object.isFrozen(value);
+  }
+
+  /** What a value the author put somewhere becomes: of a draft its outcome, of his own the same object, frozen, with no draft in it. */
+  settled(value: object): Row {
+    return this.part(value)?.settle() ?? this.#given(rowOf(value), 0);
+  }
+
+  /** Whose draft it is. */
+  part(value: object): Part | undefined {
+    const byProxy = (this.#byProxy ??= new Map());
+    for (let part = this.last; part !== undefined && part !== this.#listed; part = part.earlier) byProxy.set(part.proxy, part);
+    this.#listed = this.last;
+    return byProxy.get(value);
+  }
+
+  #given(value: Row, depth: number): Row {
+    const met = (this.#met ??= new Map());
+    const known: Row | undefined = met.get(value);
+    if (known !== undefined) return known;
+    met.set(value, value);
+    // Neither is JSON: the commit says so.
+    if (depth === DEEPEST || !isPlain(value)) return value;
+    const isOpen = !Object.isFrozen(value);
+    let row = value;
+    for (const key of Object.keys(value)) {
+      const item = value[key];
+      const fit = isObject(item) ? (this.part(item)?.settle() ?? this.#given(rowOf(item), depth + 1)) : item === 0 ? 0 : item;
+      // What is got anew each time cannot be set: the commit refuses it.
+      if (Object.is(fit, item) || Reflect.getOwnPropertyDescriptor(value, key)?.get !== undefined) continue;
+      // His own frozen object holds a draft: it cannot be replaced there.
+      if (!isOpen && row === value) met.set(value, (row = Array.isArray(value) ? Object.assign([], value) : { ...value }));
+      place(row, key, fit);
+    }
+    return Object.freeze(row);
   }
 }

@@ -1,2 +1,1 @@
-export { freezeDeep } from "./freeze.ts";
 export { type Draft, openDraft } from "./draft.ts";

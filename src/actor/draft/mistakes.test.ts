@@ -91,6 +91,30 @@ for (const [what, value, told] of wrong)
     }
   });
 
+test("a state in memory is held to its bound, however slowly it grows", async () => {
+  const kind = actor("tape", {
+    describe: "A tape.",
+    persistence: "memory",
+    maxStateBytes: 1_000,
+    initial: () => ({ text: "", part: { n: 0 } }),
+    messages: {
+      add: {
+        run({ state }) {
+          state.part.n += 1;
+          state.text += "é".repeat(20);
+        },
+      },
+    },
+  });
+  await using engine = await LocalEngine.start({ kinds: [kind] });
+  const call = () => engine.call({ to: "tape/main", action: "add", args: null, start: null });
+  const bytes = async (): Promise<number> => Buffer.byteLength(JSON.stringify((await engine.read("tape/main"))?.state));
+  for (let turn = 0; turn < 24; turn += 1) await call();
+  assert.equal(await bytes(), 987);
+  await assert.rejects(call(), { code: "STATE_TOO_LARGE" });
+  assert.equal(await bytes(), 987);
+});
+
 test("a state is refused where a part of it holds itself, or a symbol is its key", async () => {
   await using stage = await staged(DEEP);
   await assert.rejects(

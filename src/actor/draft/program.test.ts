@@ -5,9 +5,10 @@ import * as fc from "fast-check";
 import { create } from "mutative";
 import { apply, diff } from "../../chain/index.ts";
 import { diffWritten } from "../../chain/diff.ts";
+import { growthOf } from "../../chain/growth.ts";
 import type { Json } from "../../contract/index.ts";
-import { vouchedFor } from "../../contract/internal.ts";
-import { freezeDeep, openDraft } from "./index.ts";
+import { freezeDeep, vouchedFor } from "../../contract/internal.ts";
+import { openDraft } from "./index.ts";
 
 /** Of an edit: where in the state, where another part is, and numbers to choose by. */
 interface Step {
@@ -169,6 +170,47 @@ test("what a draft vouches for makes the very patch that comparing all makes", (
     }),
     { numRuns: 1_500 },
   );
+});
+
+test("what a draft vouches for grows by no more than is said, and by nothing only where nothing differs", () => {
+  const bytes = (value: unknown): number => Buffer.byteLength(text(value));
+  fc.assert(
+    fc.property(
+      base,
+      fc.array(fc.tuple(step, fc.constantFrom<unknown>("é\u0000", 1e21, -0.1, true, null, 7)), { maxLength: 4 }),
+      (start, steps) => {
+        const state = freezeDeep(structuredClone(start));
+        const draft = openDraft(state);
+        for (const [one, value] of steps) {
+          const part = partAt(draft.state, one.at);
+          const name = Object.keys(part)[one.a];
+          if (name === undefined || one.b === 0) edit(draft.state, one);
+          else Reflect.set(part, name, value);
+        }
+        const next = draft.finish();
+        const written = vouchedFor(state, next);
+        const growth = written === undefined ? 0 : growthOf(written);
+        if (growth === undefined) return;
+        assert.equal(growth === 0, diff(state, next) === undefined);
+        assert.ok(bytes(next) <= bytes(state) + growth, `${text(state)} ${text(next)} ${growth}`);
+        assert.equal(text(Object.keys(next)), text(Object.keys(state)));
+      },
+    ),
+    { numRuns: 1_500 },
+  );
+});
+
+test("no growth is said of what no text carries, nor of what was put as a whole", () => {
+  const state = freezeDeep({ n: 1, list: [{ n: 1 }] });
+  for (const value of [Number.NaN, Number.POSITIVE_INFINITY, undefined, 1n, "\ud800", Symbol("s"), () => 1, new Date(0), {}, []]) {
+    for (const at of [[], [1, 0]]) {
+      const draft = openDraft(state);
+      Reflect.set(partAt(draft.state, at), "n", value);
+      const written = vouchedFor(state, draft.finish());
+      assert.ok(written !== undefined);
+      assert.equal(growthOf(written), undefined);
+    }
+  }
 });
 
 // Mutative 2.0.0 is the oracle where it does what a plain object would: not for the keys `__proto__` and `constructor`.

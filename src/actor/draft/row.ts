@@ -6,6 +6,11 @@ export function isRow(_value: object): _value is Row {
   return true;
 }
 
+export function rowOf(value: object): Row {
+  if (isRow(value)) return value;
+  throw new TypeError("No object.");
+}
+
 export function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null;
 }

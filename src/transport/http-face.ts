@@ -3,6 +3,7 @@ import type { Socket } from "node:net";
 import type { Answer, Caller, Channel, Clock, Log } from "../contract/index.ts";
 import { refusal } from "../gateway/index.ts";
 import { isLoopback } from "./address.ts";
+import { AnswerBatch } from "./answer-batch.ts";
 import { type Authenticator, type ChallengeContext, type Verdict, refuseToken } from "./auth/index.ts";
 import { EventStream, type StreamDoor } from "./event-stream.ts";
 import { refuseUpload, writeAnswer } from "./http-answer.ts";
@@ -52,6 +53,12 @@ interface Arrival {
   readonly expects: boolean;
 }
 
+/** A request that was answered, and is to be told. */
+interface Answered {
+  readonly exchange: HttpExchange;
+  readonly answer: Answer;
+}
+
 /**
  * What every request passes, whichever door it wants: framing, names, path, verb,
  * token, media types, size; in this order, so that a stranger learns and costs
@@ -65,6 +72,7 @@ export class HttpFace {
   readonly #door: StreamDoor;
   /** Of the streams whose tokens expire: the undo of that. */
   readonly #expiries = new Map<OpenStream, () => void>();
+  readonly #batch: AnswerBatch<Answered>;
   #running = 0;
   #closing = false;
   #onIdle: (() => void) | undefined;
@@ -72,6 +80,7 @@ export class HttpFace {
   constructor(options: FaceOptions) {
     this.#options = options;
     const { streams, limits, clock, log } = options;
+    this.#batch = new AnswerBatch(clock, ({ exchange, answer }) => this.#finish(exchange, answer));
     this.#door = {
       limits,
       clock,
@@ -218,12 +227,23 @@ export class HttpFace {
       return this.#failed(exchange, error);
     }
     if (answer instanceof Promise)
-      answer.then((ready) => this.#finish(exchange, ready)).catch((error: unknown) => this.#failed(exchange, error));
-    else this.#finish(exchange, answer);
+      answer.then(
+        (late) => this.#batch.add({ exchange, answer: late }),
+        (error: unknown) => this.#failed(exchange, error),
+      );
+    else this.#batch.add({ exchange, answer });
   }
 
   #finish(exchange: HttpExchange, answer: Answer): void {
+    try {
+      this.#tell(exchange, answer);
+    } catch (error) {
+      return this.#failed(exchange, error);
+    }
     this.#ran();
+  }
+
+  #tell(exchange: HttpExchange, answer: Answer): void {
     const { opened, request, response } = exchange;
     if (opened !== undefined) {
       const { body } = answer;

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { fakeGateway, textOf, type FakeOptions } from "../../test/transport/fake-gateway.ts";
 import { head, post, rawSocket } from "../../test/transport/raw-socket.ts";
 import { eventually } from "../../test/transport/settle.ts";
-import type { Channel, Exchange, Json } from "../contract/index.ts";
+import type { Answer, Channel, Exchange, Json } from "../contract/index.ts";
 import { HttpExchange } from "./http-exchange.ts";
 import { serveHttp } from "./http.ts";
 import type { HttpOptions } from "./http-options.ts";
@@ -241,6 +241,28 @@ describe("HTTP", () => {
     await using client = await rawSocket(server.port);
     client.write(head("GET /healthz HTTP/1.1", "Host: evil.example"));
     assert.match(await client.until("\r\n\r\n"), /^HTTP\/1\.1 403 /);
+  });
+
+  it("answers 500 where an answer cannot be written, and counts it once: a drain ends when the last one is told", async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const bad = { status: 200, headers: { "x-bad": "two\nlines" }, body: "{}" };
+    let seen = 0;
+    const exchange = (): Answer | Promise<Answer> => {
+      seen += 1;
+      if (seen === 1) return bad;
+      return seen === 2 ? Promise.resolve(bad) : promise.then(() => ({ status: 200, body: "{}" }));
+    };
+    await using server = await serve({ exchange });
+    for (let time = 0; time < 2; time += 1) assert.equal((await send(server.url)).status, 500);
+    const last = send(server.url);
+    await eventually(() => seen === 3);
+    let closed = false;
+    const closing = server.door.close().then(() => (closed = true));
+    await new Promise((passed) => setTimeout(passed, 20));
+    assert.equal(closed, false);
+    resolve();
+    assert.equal((await last).status, 200);
+    await closing;
   });
 
   it("answers 500 without a word of what failed", async () => {

@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { setImmediate as nextRound } from "node:timers/promises";
+import { AnswerBatch } from "./answer-batch.ts";
+
+function batch() {
+  const time = { now: 1_000 };
+  const left: number[] = [];
+  const clock = { now: () => time.now, after: () => () => undefined };
+  return { time, left, answers: new AnswerBatch<number>(clock, (answer) => void left.push(answer)) };
+}
+
+describe("answers of one round", () => {
+  it("leave together at its end, in their order", async () => {
+    const { left, answers } = batch();
+    for (const answer of [1, 2, 3]) answers.add(answer);
+    await Promise.resolve();
+    assert.deepEqual(left, []);
+    await nextRound();
+    assert.deepEqual(left, [1, 2, 3]);
+    answers.add(4);
+    await nextRound();
+    assert.deepEqual(left, [1, 2, 3, 4]);
+  });
+
+  it("do not wait for a round in which very many come", () => {
+    const { left, answers } = batch();
+    for (let answer = 1; answer <= 200; answer += 1) answers.add(answer);
+    assert.equal(left.length, 192);
+  });
+
+  it("do not wait for a long turn that comes behind them", async () => {
+    const { time, left, answers } = batch();
+    answers.add(1);
+    time.now += 5;
+    answers.add(2);
+    assert.deepEqual(left, [1, 2]);
+    answers.add(3);
+    assert.deepEqual(left, [1, 2]);
+    await nextRound();
+    assert.deepEqual(left, [1, 2, 3]);
+  });
+
+  it("that are added while others leave are not lost", async () => {
+    const left: number[] = [];
+    const answers: AnswerBatch<number> = new AnswerBatch({ now: () => 0, after: () => () => undefined }, (answer) => {
+      left.push(answer);
+      if (answer < 3) answers.add(answer + 1);
+    });
+    answers.add(1);
+    for (let round = 0; round < 4; round += 1) await nextRound();
+    assert.deepEqual(left, [1, 2, 3]);
+  });
+});

@@ -19,6 +19,12 @@ export interface StartOptions {
   readonly core?: number;
 }
 
+/** What a line says that is JSON. */
+const saidIn = (line: string): Started["ready"] | undefined => {
+  const said: unknown = line.startsWith("{") ? JSON.parse(line) : undefined;
+  return typeof said === "object" && said !== null ? { ...said } : undefined;
+};
+
 /** Starts a program of ours on this Node and waits for its line `{"ready":true,…}`. */
 export const start = (args: readonly string[], options: StartOptions = {}): Promise<Started> =>
   startProgram(process.execPath, nodeArgs(args), options);
@@ -29,12 +35,11 @@ export const startProgram = async (program: string, args: readonly string[], { c
   const child = ours(spawn(file, all, { cwd, stdio: ["ignore", "pipe", "inherit"] }));
   const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
   for await (const line of createInterface({ input: child.stdout })) {
-    if (!line.startsWith("{")) continue;
-    const ready: unknown = JSON.parse(line);
-    if (typeof ready !== "object" || ready === null) continue;
+    const ready = saidIn(line);
+    if (ready === undefined) continue;
     return {
       child,
-      ready: { ...ready },
+      ready,
       stop: async () => {
         child.kill("SIGTERM");
         await ended;
@@ -62,10 +67,14 @@ export class Servers implements AsyncDisposable {
 /** This Node, with what it takes to run our sources. */
 const nodeArgs = (args: readonly string[]): readonly string[] => ["--conditions=troupe-source", ...args];
 
-/** A program of ours on the server's core, which talks by its standard input and output. */
+/** A program of ours on the server's core, which talks by its standard input and output. What else it says is passed on, but that it is ready. */
 export const piped = (args: readonly string[]): ChildProcess => {
   const [program, all] = onCore(SERVER_CORE, process.execPath, nodeArgs(args));
-  return ours(spawn(program, all, { cwd: root, stdio: ["pipe", "pipe", "inherit"] }));
+  const child = ours(spawn(program, all, { cwd: root, stdio: ["pipe", "pipe", "pipe"] }));
+  createInterface({ input: child.stderr }).on("line", (line) => {
+    if (saidIn(line)?.["ready"] !== true) console.error(line);
+  });
+  return child;
 };
 
 /** What `troupe serve` needs so that nothing but its work is measured. */

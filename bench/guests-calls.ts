@@ -5,7 +5,7 @@ import { alone, watched } from "./guests-ours.ts";
 import { type Glue, guestPeers, type Plugin } from "./guests-peers.ts";
 import { bytes, COUNTER, ECHO, wasm } from "./guests-stage.ts";
 import { beside, bursts } from "./guests-table.ts";
-import { each, rounds } from "./table.ts";
+import { each, note, rounds } from "./table.ts";
 
 const CALLS = 2_000;
 const INSTANCES = 50;
@@ -31,7 +31,8 @@ interface Subject {
   readonly name: string;
   readonly wasm: Uint8Array;
   readonly data: Uint8Array;
-  readonly glue: () => Glue;
+  /** The same of jco; absent: nothing of others is measured. */
+  readonly glue?: () => Glue;
   /** What of Extism does the same. */
   readonly plugin?: { readonly make: () => Promise<Plugin>; readonly warm: Plugin };
 }
@@ -40,21 +41,20 @@ const called = async ({ name, wasm: bytesOf, data, glue, plugin }: Subject, coun
   const component = readComponent(bytesOf);
   const guest = await alone(component)();
   const inWorker = await watched(component);
-  const glued = glue();
-  if (plugin !== undefined) {
+  const glued = glue?.();
+  if (data === DATA) {
     echoes("A guest", await guest.request(DATA));
     echoes("A watched guest", await inWorker.request(DATA));
-    echoes("jco's glue", glued.request(STATE, DATA));
-    echoes("Extism", await plugin.warm.echo(DATA));
+    if (glued !== undefined) echoes("jco's glue", glued.request(STATE, DATA));
+    if (plugin !== undefined) echoes("Extism", await plugin.warm.echo(DATA));
   }
-  const [send = [], sendWatched = [], sendGlued = [], request = [], requestWatched = [], requestGlued = [], echoed = []] = await rounds(
+  const [send = [], sendWatched = [], request = [], requestWatched = [], sendGlued = [], requestGlued = [], echoed = []] = await rounds(
     count,
     () => each(CALLS, () => guest.send(data)),
     () => each(CALLS, () => inWorker.send(data)),
-    () => each(CALLS, () => glued.send(STATE, data)),
     () => each(CALLS, () => guest.request(data)),
     () => each(CALLS, () => inWorker.request(data)),
-    () => each(CALLS, () => glued.request(STATE, data)),
+    ...(glued === undefined ? [] : [() => each(CALLS, () => glued.send(STATE, data)), () => each(CALLS, () => glued.request(STATE, data))]),
     ...(plugin === undefined ? [] : [() => each(CALLS, () => plugin.warm.echo(data))]),
   );
   for (const [what, inAll, bare, theirs] of [
@@ -64,7 +64,7 @@ const called = async ({ name, wasm: bytesOf, data, glue, plugin }: Subject, coun
     const whole = `${name}: ${what}`;
     bursts(`${whole}, all that its worker does`, inAll, CALL_US);
     bursts(`${whole}, its instance alone`, bare);
-    beside(`${whole}, through jco's glue`, theirs, bare);
+    if (glue !== undefined) beside(`${whole}, through jco's glue`, theirs, bare);
   }
   if (plugin !== undefined) beside(`${name}: an Extism plug-in that echoes the same bytes`, echoed, request);
 };
@@ -74,25 +74,36 @@ const made = async ({ name, wasm: bytesOf, glue, plugin }: Subject, count: numbe
   const [ours = [], glued = [], plugins = []] = await rounds(
     count,
     () => each(INSTANCES, make),
-    () => each(INSTANCES, glue),
+    ...(glue === undefined ? [] : [() => each(INSTANCES, glue)]),
     ...(plugin === undefined ? [] : [() => each(INSTANCES, () => closing(plugin.make))]),
   );
   const what = `${name}: an instance and its init`;
   bursts(what, ours, INSTANTIATE_US);
-  beside(`${what}, through jco's glue`, glued, ours);
+  if (glue !== undefined) beside(`${what}, through jco's glue`, glued, ours);
   if (plugin !== undefined) beside(`${name}: an Extism plug-in of a compiled module, closed again`, plugins, ours);
 };
 
+const ECHOING = { name: "echo", wasm: wasm(ECHO), data: DATA };
+const COUNTING = { name: "counter", wasm: wasm(COUNTER), data: bytes("add") };
+
+const measured = async (subjects: readonly Subject[], count: number): Promise<void> => {
+  for (const subject of subjects) {
+    await called(subject, count);
+    await made(subject, count);
+  }
+};
+
 export const calls = async (folder: string, { quick }: Asked): Promise<void> => {
+  if (quick) {
+    note("jco's glue and Extism are left out, since it was to be quick.");
+    await measured([ECHOING, COUNTING], 5);
+    return;
+  }
   const peers = await guestPeers();
   const make = await peers.extism();
   const warm = await make();
   const glue = async (name: string, path: string): Promise<() => Glue> => initialized(await peers.jco(wasm(path), folder, name));
-  const echo: Subject = { name: "echo", wasm: wasm(ECHO), data: DATA, glue: await glue("echo", ECHO), plugin: { make, warm } };
-  const counter: Subject = { name: "counter", wasm: wasm(COUNTER), data: bytes("add"), glue: await glue("counter", COUNTER) };
-  for (const subject of [echo, counter]) {
-    await called(subject, quick ? 5 : 15);
-    await made(subject, quick ? 5 : 15);
-  }
+  const echo = { ...ECHOING, glue: await glue("echo", ECHO), plugin: { make, warm } };
+  await measured([echo, { ...COUNTING, glue: await glue("counter", COUNTER) }], 15);
   await warm.close();
 };

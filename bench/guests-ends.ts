@@ -45,7 +45,7 @@ export const ends = async (folder: string, { quick }: Asked): Promise<void> => {
   const add = { to: "guest/counter", action: "send", args: { data: Buffer.from("add").toString("base64") } } as const;
   const [there = [], asked = [], byMcp = [], changed = [], plain = [], askedOnDisk = [], changedOnDisk = [], plainOnDisk = []] =
     await singly(
-      quick ? 5 : 15,
+      quick ? 3 : 15,
       CALLS,
       () => thread.ask(),
       () => memory.stage.request("echo", DATA, never),

@@ -23,7 +23,7 @@ const memory = (): { readonly held: number; readonly rss: number } => {
 };
 
 export const many = async ({ quick }: Asked): Promise<void> => {
-  const guests = quick ? 5_000 : 100_000;
+  const guests = quick ? 2_000 : 100_000;
   await exposeGc();
   await using on = await opened({ workers: 1, instances: INSTANCES });
   const { stage, sandbox } = on;

@@ -144,31 +144,40 @@ export interface Contest {
 export interface Bursts {
   readonly rounds: number;
   readonly burstMs: number;
-  /** Before them: what a server needs until its functions are compiled, on the core where it also serves. */
-  readonly warmMs: number;
+  /** Before them, each alone: what a server needs until its functions are compiled, which is counted in requests. */
+  readonly warm: { readonly requests: number; readonly ms: number };
 }
 
 export const burstsOf = ({ quick }: Asked): Bursts =>
-  quick ? { rounds: 3, burstMs: 300, warmMs: 1_500 } : { rounds: 7, burstMs: 1_000, warmMs: 3_000 };
+  quick
+    ? { rounds: 3, burstMs: 200, warm: { requests: 20_000, ms: 1_500 } }
+    : { rounds: 7, burstMs: 1_000, warm: { requests: Number.POSITIVE_INFINITY, ms: 3_000 } };
 
 /** The server is its core's only work: below this share of it, the load was the limit, and ratios say too little. */
 const BUSY = 0.85;
 
-/** Alternating bursts, so that a busy moment of the machine hits all alike, after rounds that warm up. Rejects at a bad answer. */
+/** Ends after so many requests, or so long. */
+export const warmUp = async (burst: () => Promise<Volley>, { requests, ms }: Bursts["warm"]): Promise<void> => {
+  const until = performance.now() + ms;
+  for (let answered = 0; answered < requests && performance.now() < until;) answered += (await burst()).requests;
+};
+
+/** Alternating bursts, so that a busy moment of the machine hits all alike, after each was warmed up. Rejects at a bad answer. */
 export const alternate = async (
   contests: Readonly<Record<string, Contest>>,
-  { rounds, burstMs, warmMs }: Bursts,
+  { rounds, warm }: Bursts,
 ): Promise<Readonly<Record<string, Outcome>>> => {
   const entries = Object.entries(contests);
   const sums = entries.map(() => ({ rates: Array<number>(), cpuUs: 0, requests: 0, seconds: 0 }));
-  for (let round = -Math.ceil(warmMs / burstMs); round < rounds; round += 1)
+  for (const { burst } of Object.values(contests)) await warmUp(burst, warm);
+  for (let round = 0; round < rounds; round += 1)
     for (const [place, [name, { burst, answers, pid }]] of entries.entries()) {
       const before = cpuUsOf(pid);
       const volley = await burst();
       const flaw = answers?.flaw();
       if (flaw !== undefined) throw new Error(`Bad answers: ${name}: ${flaw}.`);
       const sum = sums[place];
-      if (round < 0 || sum === undefined) continue;
+      if (sum === undefined) continue;
       sum.rates.push(rate(volley));
       sum.cpuUs += cpuUsOf(pid) - before;
       sum.requests += volley.requests;

@@ -12,7 +12,7 @@ import { beyond } from "./statistics.ts";
 import { print, rounds } from "./table.ts";
 
 const ROUNDS = 21;
-const QUICK_ROUNDS = 5;
+const QUICK_ROUNDS = 3;
 const TARGET_MS = 120;
 
 const BELL = `import { actor } from "troupe";

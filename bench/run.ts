@@ -30,8 +30,8 @@ const all: readonly string[] = [
   "broadcast",
 ];
 
-/** Left out of a quick run that names none. */
-const slow: readonly string[] = ["http-peers", "tail", "start-up", "packaged", "wake", "cluster", "packet-search", "guests", "slow-reader"];
+/** Nothing but a comparison with programs of others, which are installed first. Left out of a quick run that does not name them. */
+const ofOthers: readonly string[] = ["http-peers", "other-actors", "cluster"];
 
 const BASELINE = join(import.meta.dirname, "baseline.json");
 
@@ -50,15 +50,23 @@ const ran = (name: string, { quick }: Options, baseline: Figures | undefined): P
   const running = fork(join(import.meta.dirname, "one.ts"), [name, ...(quick ? ["--quick"] : [])]);
   child = running;
   return new Promise((done, fail) => {
-    running.on("message", (message) => {
+    const say = (message: unknown): void => {
       const { row, summary, note } = parseSent(message);
       if (note !== undefined) console.log(`  ${note}`);
       if (row === undefined || summary === undefined) return;
       rows[row] = summary;
       console.log(line(row, summary, baseline && (baseline[name]?.[row] ?? null)));
+    };
+    running.on("message", (message) => {
+      try {
+        say(message);
+      } catch (error) {
+        fail(new Error(`${name} sent what is no row: ${JSON.stringify(message)}`, { cause: error }));
+      }
     });
     running.once("error", fail);
-    running.once("exit", (code, signal) => {
+    // Not when it exits: what it sent may come after that.
+    running.once("close", (code, signal) => {
       child = undefined;
       if (code === 0) done(rows);
       else fail(new Error(`${name} ended with ${signal ?? code}.`));
@@ -72,7 +80,7 @@ const main = async (): Promise<number> => {
     console.log(usage(all));
     return 0;
   }
-  const left = options.quick && options.names.length === all.length ? slow : [];
+  const left = options.quick && options.names.length === all.length ? ofOthers : [];
   const baseline = options.compare ? readFigures(BASELINE) : undefined;
   if (options.compare && !existsSync(BASELINE))
     console.log("There is no bench/baseline.json to compare with. Make one: npm run bench -- --json bench/baseline.json");
@@ -90,7 +98,7 @@ const main = async (): Promise<number> => {
       failed.push(name);
     }
   }
-  if (left.length > 0) console.log(`\nLeft out, since it was to be quick: ${left.join(", ")}.`);
+  if (left.length > 0) console.log(`\nLeft out, since it was to be quick: ${left.join(", ")}. To have them too, name them.`);
   if (failed.length > 0) console.error(`\nFailed: ${failed.join(", ")}.`);
   return failed.length > 0 ? 1 : 0;
 };

@@ -57,7 +57,7 @@ const ours = async (
 
 export const run = async ({ quick }: Asked): Promise<void> => {
   await exposeGc();
-  const [count, rounds] = quick ? [5_000, 1] : [MANY, 2];
+  const [count, rounds] = quick ? [3_000, 1] : [MANY, 2];
   using clients = newClients();
   const figures = { session: [0], get: [0], listen: [0], bare: [0] };
   for (const list of Object.values(figures)) list.length = 0;

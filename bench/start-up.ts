@@ -22,7 +22,7 @@ const opened = async (directory: string, key: number): Promise<number> => {
 
 export const run = async ({ quick }: Asked): Promise<void> => {
   using data = temporaryFolder();
-  const actors = quick ? 100_000 : 1_000_000;
+  const actors = quick ? 30_000 : 1_000_000;
   const [few, many] = [join(data.path, "few"), join(data.path, "many")];
   await filled(few, FEW);
   await filled(many, actors);

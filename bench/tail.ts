@@ -6,7 +6,7 @@ import { Same } from "./answers.ts";
 import type { Asked } from "./asked.ts";
 import { serve, Servers, start } from "./child.ts";
 import { temporaryFolder } from "./leftovers.ts";
-import { fire, rate, Responses, type Shot } from "./load.ts";
+import { burstsOf, fire, rate, Responses, type Shot, warmUp } from "./load.ts";
 import { ADD, counted, countedModern, legacy, modern, openSession, portOf } from "./mcp.ts";
 import { loadOnItsCore, SERVER_CORE } from "./pin.ts";
 import { median, quantile, times } from "./statistics.ts";
@@ -14,8 +14,6 @@ import { print } from "./table.ts";
 
 const CONNECTIONS = 32;
 const ROUNDS = 5;
-const PEAKS = 3;
-const WARM_MS = 2_000;
 const CALL = "tools/call";
 
 /** A connection on which one call after the other is made. */
@@ -105,11 +103,12 @@ const paced = async (shot: Shot, perSecond: number, forMs: number): Promise<read
   return took;
 };
 
-export const run = async ({ quick }: Asked): Promise<void> => {
+export const run = async (asked: Asked): Promise<void> => {
   using data = temporaryFolder();
   using _load = loadOnItsCore();
   await using servers = new Servers();
-  const burstMs = quick ? 400 : 1_500;
+  const { warm } = burstsOf(asked);
+  const [burstMs, peakRounds] = asked.quick ? [250, 2] : [1_500, 3];
   const echo = await servers.add(start(["bench/echo.ts"], { core: SERVER_CORE }));
   const memory = await servers.add(serve("examples/counter", join(data.path, "memory")));
   const stateless = await servers.add(serve("examples/counter", join(data.path, "modern")));
@@ -120,11 +119,11 @@ export const run = async ({ quick }: Asked): Promise<void> => {
     "memory, 2026-07-28": modern(stateless, countedModern(), CALL, ADD),
     "on disk, one actor for all": legacy(disk, [await openSession(portOf(disk))], counted(), CALL, ADD),
   };
-  await fire(bare, CONNECTIONS, WARM_MS);
+  await warmUp(() => fire(bare, CONNECTIONS, burstMs), warm);
   for (const [name, shot] of Object.entries(shots)) {
-    await fire(shot, CONNECTIONS, WARM_MS);
+    await warmUp(() => fire(shot, CONNECTIONS, burstMs), warm);
     const peaks: number[] = [];
-    while (peaks.length < PEAKS) peaks.push(rate(await fire(shot, CONNECTIONS, burstMs)));
+    while (peaks.length < peakRounds) peaks.push(rate(await fire(shot, CONNECTIONS, burstMs)));
     const half = median(peaks) / 2;
     const [ours, theirs]: [number[], number[]] = [[], []];
     while (ours.length < ROUNDS) {

@@ -7,6 +7,7 @@ import { burstsOf, compete, printRates, printTimes, type Shot } from "./load.ts"
 import { type Headers, legacy, modern, openSession, portOf } from "./mcp.ts";
 import { installPeers, peer } from "./peers.ts";
 import { loadOnItsCore, SERVER_CORE } from "./pin.ts";
+import { note } from "./table.ts";
 
 const TOOLS = 50;
 const LIST = "tools/list";
@@ -37,21 +38,32 @@ const isTool = (tool: unknown): boolean => {
   return typeof name === "string" && typeof description === "string" && Object(inputSchema)["type"] === "object";
 };
 
+const inSession = async (server: Started, session?: Headers): ReturnType<typeof looked> => {
+  const headers = session ?? (await openSession(portOf(server)));
+  return looked((answers) => legacy(server, [headers], answers, LIST));
+};
+
+const ofOthers = async (servers: Servers): Promise<Readonly<Record<string, Shot>>> => {
+  const sdk2 = await servers.add(peer("sdk.ts", TOOLS));
+  const lite = await servers.add(peer("mcp-lite.ts", TOOLS));
+  const fast = await servers.add(peer("fastmcp.ts", TOOLS));
+  return {
+    "official SDK v2, 2026-07-28": await looked((answers) => modern(sdk2, answers, LIST)),
+    "mcp-lite, no sessions": await inSession(lite, { "mcp-protocol-version": "2025-06-18" }),
+    "FastMCP, in a session": await inSession(fast),
+  };
+};
+
 const BARE = "a constant Buffer of node:http";
 
 export const run = async (asked: Asked): Promise<void> => {
-  await installPeers();
+  const others = !asked.quick;
+  if (others) await installPeers();
+  else note("The servers of others are left out, since it was to be quick.");
   using data = temporaryFolder();
   using _load = loadOnItsCore();
   await using servers = new Servers();
   const troupe = await servers.add(serve("bench/kinds/fifty.ts", data.path));
-  const sdk2 = await servers.add(peer("sdk.ts", TOOLS));
-  const lite = await servers.add(peer("mcp-lite.ts", TOOLS));
-  const fast = await servers.add(peer("fastmcp.ts", TOOLS));
-  const inSession = async (server: Started, session?: Headers): ReturnType<typeof looked> => {
-    const headers = session ?? (await openSession(portOf(server)));
-    return looked((answers) => legacy(server, [headers], answers, LIST));
-  };
   const ours = await inSession(troupe);
   const bytes = JSON.stringify({ jsonrpc: "2.0", id: 0, result: ours.answers.result });
   const constant = await servers.add(start(["bench/constant.ts", bytes], { core: SERVER_CORE }));
@@ -63,9 +75,7 @@ export const run = async (asked: Asked): Promise<void> => {
       [BARE]: { ...bare, text: () => bare.text(0), answers: first },
       "in a session": ours,
       "2026-07-28": await looked((answers) => modern(troupe, answers, LIST)),
-      "official SDK v2, 2026-07-28": await looked((answers) => modern(sdk2, answers, LIST)),
-      "mcp-lite, no sessions": await inSession(lite, { "mcp-protocol-version": "2025-06-18" }),
-      "FastMCP, in a session": await inSession(fast),
+      ...(others ? await ofOthers(servers) : {}),
     },
     { ...burstsOf(asked), connections: 16 },
   );
@@ -73,6 +83,7 @@ export const run = async (asked: Asked): Promise<void> => {
   printRates(what, outcomes);
   for (const name of ["in a session", "2026-07-28"])
     printTimes(`${what}: ${name}, of the constant Buffer`, outcomes[name], outcomes[BARE], 0.95);
+  if (!others) return;
   const beside = (name: string, theirs: string): void => printTimes(`${what}: ${name}, beside ${theirs}`, outcomes[name], outcomes[theirs]);
   beside("2026-07-28", "official SDK v2, 2026-07-28");
   beside("in a session", "mcp-lite, no sessions");

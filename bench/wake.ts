@@ -14,7 +14,7 @@ const STRIDE = 611_953;
 
 export const run = async ({ quick }: Asked): Promise<void> => {
   using data = temporaryFolder();
-  const [actors, each] = quick ? [100_000, 2_000] : [1_000_000, 4_000];
+  const [actors, each] = quick ? [30_000, 2_000] : [1_000_000, 4_000];
   await filled(data.path, actors);
   const medians: number[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {

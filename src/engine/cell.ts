@@ -172,7 +172,7 @@ export class Cell extends Commits {
     this.host.fault(error, { where, actor: this.id, action: job.message.action });
     const { restart } = this.extra.policy;
     const { times, fails } = afterCrash(this.crashes, this.host.clock.now(), restart);
-    this.crashes = times;
+    this.crashed(times);
     if (fails) this.failWith(faults.failed(this.id, `it crashed ${times.length} times within ${restart?.withinMs ?? 0} ms`, error));
     job.fail(faults.crashed(this.id, this.seq + 1, error));
   }
@@ -278,7 +278,7 @@ export class Cell extends Commits {
     const task: Task = {
       run: () => {
         if (this.lead !== undefined) return this.park(task);
-        this.crashes = NEVER;
+        this.crashed(NEVER);
         if (this.memory) {
           if (this.status === "failed") this.status = this.seq === 0 ? "unborn" : "live";
           return this.#restarted(job);

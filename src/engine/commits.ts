@@ -21,8 +21,6 @@ const NOTHING: readonly Message[] = [];
 export abstract class Commits extends Standing {
   /** While the store is asked what the actor is. */
   loading: Promise<void> | undefined;
-  /** The store could not say: this cell has been forgotten, another will ask again. */
-  lost: EngineError | undefined;
   /** What has to be known before the actor's next life begins. */
   protected awaited: Promise<void> | undefined;
   /** While its children are stopped. */
@@ -237,7 +235,7 @@ export abstract class Commits extends Standing {
       if (this.#ending === undefined) this.release();
       return;
     }
-    this.lost = lost;
+    this.gone = lost;
     this.forget();
     this.refuseAll(lost);
   }

@@ -1,10 +1,11 @@
 import { compareIds } from "../chain/internal.ts";
 import type { ActorId, Change, ListQuery } from "../contract/index.ts";
 import type { Cell } from "./cell.ts";
+import { IdTable } from "./id-table.ts";
 
 /** The cells of this process, and what a store would know of the actors that live in memory only. */
 export class Registry {
-  readonly #cells = new Map<ActorId, Cell>();
+  readonly #cells = new IdTable<Cell>();
   /** Whoever begins many is asked how many at each. */
   readonly #owned = new Map<string, Set<Cell>>();
   readonly #children = new Map<ActorId, Set<ActorId>>();
@@ -21,12 +22,12 @@ export class Registry {
   }
 
   add(cell: Cell): void {
-    this.#cells.set(cell.id, cell);
+    this.#cells.add(cell);
   }
 
   forget(cell: Cell): void {
-    cell.forgotten = true;
-    if (this.#cells.get(cell.id) === cell) this.#cells.delete(cell.id);
+    cell.gone ??= true;
+    this.#cells.delete(cell);
   }
 
   /** A memory actor begins. */

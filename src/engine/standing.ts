@@ -15,6 +15,11 @@ const NEVER: readonly number[] = [];
 /** What is told of an event. */
 export type Place = Pick<Snapshot, "seq" | "head" | "status">;
 
+interface Trouble {
+  readonly crashes: readonly number[];
+  readonly why: EngineError | undefined;
+}
+
 export abstract class Standing extends Line implements Base {
   readonly kind: Kind;
   memory: boolean;
@@ -31,21 +36,43 @@ export abstract class Standing extends Line implements Base {
   lastMessageAt = 0;
   /** Of the state. */
   version = 0;
-  /** Times of crashes within the window. */
-  crashes: readonly number[] = NEVER;
   /** A memory actor's only event. */
   last: LastEvent | undefined;
-  /** Out of the registry: another cell may stand for the actor. */
-  forgotten = false;
+  /** Out of the registry: another cell may stand for the actor. An error: the store could not say what it is. */
+  gone: EngineError | true | undefined;
   protected tail: Tail | undefined;
   protected lead: Lead | undefined;
-  protected why: EngineError | undefined;
+  /** Most never have any. */
+  #trouble: Trouble | undefined;
 
   constructor(host: Host, kind: Kind, id: ActorId, memory: boolean) {
     super(host, id);
     this.kind = kind;
     this.memory = memory;
     this.extra = kind.plain;
+  }
+
+  get forgotten(): boolean {
+    return this.gone !== undefined;
+  }
+
+  /** The store could not say what the actor is: another cell will ask again. */
+  get lost(): EngineError | undefined {
+    return this.gone === true ? undefined : this.gone;
+  }
+
+  /** Times of crashes within the window. */
+  get crashes(): readonly number[] {
+    return this.#trouble?.crashes ?? NEVER;
+  }
+
+  /** Why it has failed, or had before it was restarted. */
+  protected get why(): EngineError | undefined {
+    return this.#trouble?.why;
+  }
+
+  protected crashed(crashes: readonly number[]): void {
+    this.#trouble = { crashes, why: this.why };
   }
 
   /** Nothing runs, waits or is on its way to the disk. */
@@ -97,7 +124,7 @@ export abstract class Standing extends Line implements Base {
     this.extra = plan.extra;
     this.seq = plan.seq;
     this.messageCount = plan.born ? 1 : this.messageCount + 1;
-    if (plan.born) this.crashes = NEVER;
+    if (plan.born) this.#trouble = undefined;
     this.life = plan.life;
     this.createdAt = plan.createdAt;
     this.lastMessageAt = this.lastAt;
@@ -129,7 +156,7 @@ export abstract class Standing extends Line implements Base {
 
   protected failWith(why: EngineError): EngineError {
     this.status = "failed";
-    this.why = why;
+    this.#trouble = { crashes: this.crashes, why };
     this.announceNow();
     return why;
   }

@@ -17,10 +17,19 @@ export function compareIds(one: ActorId, other: ActorId): number {
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
+// Who begins an actor has its id read twice.
+let lastPlain = "";
+let lastKey = "";
+
 /** The key in clear. Throws `BAD_ID`, also for another writing of a key than `encodeURIComponent`'s: it would be a second actor of that key. */
 export function keyOf(id: string): string {
+  if (id === lastPlain) return lastKey;
   const segment = id.slice(id.indexOf("/") + 1);
-  if (PLAIN.test(id)) return segment;
+  if (PLAIN.test(id)) {
+    lastPlain = id;
+    lastKey = segment;
+    return segment;
+  }
   if (id.length > 64 + 1 + 3 * LONGEST_KEY_BYTES || !SEGMENT.test(id)) throw badId(id);
   let key: string;
   try {

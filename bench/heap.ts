@@ -12,5 +12,6 @@ export const exposeGc = async (): Promise<void> => {
 export const heap = (): number => {
   globalThis.gc?.();
   globalThis.gc?.();
-  return process.memoryUsage().heapUsed;
+  const { heapUsed, arrayBuffers } = process.memoryUsage();
+  return heapUsed + arrayBuffers;
 };

@@ -11,6 +11,8 @@ export const plain = (persistence: Policy["persistence"]): Behaviour<Count> => (
   policy: { ...DEFAULT_POLICY, persistence, mailbox: 100_000 },
   initial: () => ({ count: 0 }),
   receive(state, message) {
+    // Only to begin: its first state is committed.
+    if (message.action === "begin") return { reply: { ok: null } };
     const by: Json = message.args;
     const count = state.count + (typeof by === "object" && by !== null && "by" in by && typeof by["by"] === "number" ? by["by"] : 1);
     return { state: { count }, reply: { ok: count } };

@@ -29,31 +29,64 @@ const bare = restate.object({
   },
 });
 
-/** What travels with each of an actor's calls: state keys of which one is written, about 1.3 KB of them, and as long an answer. */
-const OLDER = ["block/0", "block/1", "block/2"];
-const BLOCK = "b".repeat(260);
-const NEWEST = "n".repeat(480);
-const SAID = "s".repeat(110);
+/** As much as an actor has of its events: the newest beside its state, older ones in blocks, all others away. */
+const EVENTS = 8;
+const BLOCKS = 4;
+/** What an actor knows of itself beyond its state, without its head. */
+const ROW = "row ".repeat(140);
+const SAID = "s".repeat(130);
 
-/** The same counter, which carries as much as an actor does, and makes nothing of it. */
+interface Laden extends Count {
+  readonly head: string;
+  readonly row: string;
+  readonly blocks: number;
+  readonly lines: readonly string[];
+}
+
+/** The same counter, which carries and puts away as much as an actor does, and makes nothing of it. */
 const laden = restate.object({
   name: "laden",
   handlers: {
     add: restate.handlers.object.exclusive(
       { journalRetention: 0 },
-      async (context: restate.ObjectContext, args: { readonly by?: number }): Promise<Count & { readonly said: string }> => {
-        const state = await context.get<Count>("actor");
-        if (state === null) for (const key of OLDER) context.set(key, BLOCK);
-        const count = (state?.count ?? 0) + (args.by ?? 1);
-        context.set("actor", { count, newest: NEWEST });
+      async (context: restate.ObjectContext, { by, line }: { readonly by: number; readonly line: string }) => {
+        const state = (await context.get<Laden>("actor")) ?? { count: 0, blocks: 0, lines: [] };
+        const count = state.count + by;
+        let { blocks, lines } = state;
+        if (lines.length === EVENTS) {
+          if (blocks === BLOCKS) {
+            const leaving: unknown[] = [];
+            for (let n = 0; n < BLOCKS; n += 1) leaving.push(await context.get(`block/${n}`));
+            context.objectSendClient(away, context.key).put(leaving);
+            for (let n = 1; n < BLOCKS; n += 1) context.clear(`block/${n}`);
+            blocks = 0;
+          }
+          context.set(`block/${blocks}`, { row: ROW.slice(0, 250), lines });
+          blocks += 1;
+          lines = [];
+        }
+        const next: Laden = { count, head: line.slice(0, 64), row: ROW, blocks, lines: [...lines, line] };
+        context.set("actor", next);
         return { count, said: SAID };
       },
     ),
   },
 });
 
+const away = restate.object({
+  name: "away",
+  handlers: {
+    put: restate.handlers.object.exclusive(
+      { journalRetention: 0, enableLazyState: true },
+      async (context: restate.ObjectContext, leaving: readonly unknown[]): Promise<void> => context.set("newest", leaving),
+    ),
+  },
+});
+
 const serveBare = async (): Promise<string> => {
-  const server = createServer(restate.createEndpointHandler({ services: [bare, laden], bidirectional: true, logger: () => undefined }));
+  const server = createServer(
+    restate.createEndpointHandler({ services: [bare, laden, away], bidirectional: true, logger: () => undefined }),
+  );
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const address = server.address();

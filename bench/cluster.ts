@@ -1,8 +1,8 @@
 // README: calls of actors on a Restate server beside a bare virtual object that makes the same change, one caller and 64: called
 // as it is; with an idempotency key, without which nobody learns what became of a call whose answer was lost; and with one that
-// carries as much as an actor's call does, which is the floor of what keeps a chain. And how long after its reply a change is
-// heard of on another node. The server, the node and the caller are processes of their own.
-import { randomUUID } from "node:crypto";
+// carries and puts away as much as an actor does, which is the floor of what keeps a chain. And how long after its reply a change
+// is heard of on another node. The server, the node and the caller are processes of their own.
+import { randomBytes, randomUUID } from "node:crypto";
 import { Agent, request } from "node:http";
 import * as restate from "@restatedev/restate-sdk";
 import { joinCluster } from "troupe/cluster";
@@ -18,7 +18,7 @@ import { print, rounds } from "./table.ts";
 
 /** Short, and many: what the server does in between, and the machine, falls on all alike. */
 const BURST_MS = 400;
-const WARM_UP = 4;
+const WARM_UP = 3;
 
 const agent = new Agent({ keepAlive: true, maxSockets: 256 });
 
@@ -28,8 +28,8 @@ interface Bare {
   readonly keyed: boolean;
 }
 
-/** As long as an actor's message with what the engine adds to it. */
-const MESSAGE = JSON.stringify({ by: 1, carried: "m".repeat(280) });
+/** As long as an actor's message with what the engine adds to it, of which an id and a seed are new: what is alike is compressed. */
+const message = (): string => JSON.stringify({ by: 1, line: randomBytes(32).toString("hex") + "m".repeat(64) });
 
 const callBare = ({ ingress, object, keyed }: Bare, caller: number): Promise<unknown> =>
   new Promise((resolve, reject) => {
@@ -52,7 +52,7 @@ const callBare = ({ ingress, object, keyed }: Bare, caller: number): Promise<unk
       },
     );
     sent.on("error", reject);
-    sent.end(object === "laden" ? MESSAGE : '{"by":1}');
+    sent.end(object === "laden" ? message() : '{"by":1}');
   });
 
 export const run = async ({ quick }: Asked): Promise<void> => {
@@ -64,7 +64,7 @@ export const run = async ({ quick }: Asked): Promise<void> => {
   await using engine = await RestateEngine.start({ ingress: server.ingress, sdk: restate, kinds: [plain("disk")] });
   try {
     for (const { ready } of [bare, node]) await server.register(String(ready["url"]));
-    for (const count of [1, 64]) await beside(engine, server.ingress, count, quick ? 10 : 40);
+    for (const count of [1, 64]) await beside(engine, server.ingress, count, quick ? 6 : 14);
     await heard(engine, server.ingress, node.child.pid ?? 0, quick ? 50 : 200);
   } finally {
     agent.destroy();

@@ -31,7 +31,7 @@ export class Door {
   /** Whether the path is one of the cluster's: then it is answered here. */
   handle(request: Http2ServerRequest, response: Http2ServerResponse): boolean {
     // CONNECT has no path.
-    const path = request.headers[":path"]?.split("?", 1)[0] ?? "";
+    const path = request.method === "CONNECT" ? "" : (request.url.split("?", 1)[0] ?? "");
     if (!path.startsWith(PEERS_PREFIX)) return false;
     const status = this.#statusOf(path, request.method);
     if (status === 200) {

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer, type Http2ServerRequest, type Http2ServerResponse, type ServerHttp2Session } from "node:http2";
 import { TroupeError } from "../contract/index.ts";
 import type { Defined, RestateSdk } from "./sdk.ts";
+import { TurnRequest } from "./turn-request.ts";
 
 /** Whether it took the request. */
 export type Beside = (request: Http2ServerRequest, response: Http2ServerResponse) => boolean;
@@ -48,7 +49,7 @@ export class Endpoint {
       ...(identityKeys.length === 0 ? {} : { identityKeys: [...identityKeys] }),
     });
     let endpoint: Endpoint | undefined;
-    const server = createServer((request, response) => {
+    const server = createServer({ Http2ServerRequest: TurnRequest }, (request, response) => {
       if (endpoint?.beside?.(request, response) !== true) serve(request, response);
     });
     server.listen(port, host);

@@ -1,0 +1,122 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type ClientHttp2Stream, connect, createServer, type Http2ServerResponse } from "node:http2";
+import { describe, it } from "node:test";
+import { TurnRequest } from "./turn-request.ts";
+
+interface Met extends AsyncDisposable {
+  readonly request: TurnRequest;
+  readonly response: Http2ServerResponse;
+  readonly client: ClientHttp2Stream;
+  /** The connection, as when the server dies. */
+  cut(): void;
+}
+
+/** A request under way, both ends of it. */
+async function meet(): Promise<Met> {
+  const server = createServer({ Http2ServerRequest: TurnRequest });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  assert.ok(typeof address === "object" && address !== null);
+  const session = connect(`http://127.0.0.1:${address.port}`);
+  session.on("error", () => undefined);
+  const come = Promise.withResolvers<readonly [TurnRequest, Http2ServerResponse]>();
+  server.on("request", (request: TurnRequest, response: Http2ServerResponse) => come.resolve([request, response]));
+  const client = session.request({ ":method": "POST", ":path": "/invoke", "content-type": "text/plain" });
+  client.on("error", () => undefined);
+  const [request, response] = await come.promise;
+  return {
+    request,
+    response,
+    client,
+    cut: () => session.destroy(),
+    async [Symbol.asyncDispose]() {
+      session.destroy();
+      const closed = once(server, "close");
+      server.close();
+      await closed;
+    },
+  };
+}
+
+const textOf = async (request: TurnRequest): Promise<string> => {
+  let text = "";
+  for await (const chunk of request) text += String(chunk);
+  return text;
+};
+
+describe("a request to run a turn", () => {
+  it("has the headers that were sent, and its path and method apart", async () => {
+    await using met = await meet();
+    const { headers, url, method } = met.request;
+    assert.deepEqual([{ ...headers }, url, method], [{ "content-type": "text/plain" }, "/invoke", "POST"]);
+  });
+
+  it("gives its body as it comes, to whoever asks before and after", async () => {
+    await using met = await meet();
+    const body = met.request[Symbol.asyncIterator]();
+    const first = body.next();
+    met.client.write("one");
+    assert.equal(String((await first).value), "one");
+    met.client.write("two");
+    assert.equal(String((await body.next()).value), "two");
+    met.client.end();
+    assert.deepEqual(await body.next(), { done: true, value: undefined });
+    assert.deepEqual(await body.next(), { done: true, value: undefined });
+  });
+
+  it("loses nothing of a body that is longer than it holds", async () => {
+    await using met = await meet();
+    const body = met.request[Symbol.asyncIterator]();
+    const sent = "0123456789".repeat(200_000);
+    met.client.end(sent);
+    await once(met.request.stream, "pause");
+    assert.equal(met.request.stream.isPaused(), true);
+    let text = "";
+    for (let next = await body.next(); next.done !== true; next = await body.next()) text += String(next.value);
+    assert.equal(text, sent);
+  });
+
+  it("closes in silence once both ends are done", async () => {
+    await using met = await meet();
+    let closed = false;
+    met.request.on("close", () => (closed = true));
+    const over = once(met.request.stream, "close");
+    met.client.resume().end("all");
+    assert.equal(await textOf(met.request), "all");
+    met.response.end("done");
+    await over;
+    assert.equal(closed, false);
+  });
+
+  for (const [how, end] of [
+    ["is reset", (met: Met) => met.client.close(8)],
+    ["loses its connection", (met: Met) => met.cut()],
+  ] as const)
+    it(`tells when it ${how}`, async () => {
+      await using met = await meet();
+      const body = met.request[Symbol.asyncIterator]();
+      met.response.write("working");
+      await once(met.client, "data");
+      const closed = once(met.request, "close");
+      const next = body.next().then(
+        ({ done }) => done,
+        () => true,
+      );
+      end(met);
+      await closed;
+      assert.equal(await next, true);
+    });
+
+  it("tells when it is reset after its body was whole", async () => {
+    await using met = await meet();
+    met.client.end("all");
+    assert.equal(await textOf(met.request), "all");
+    met.response.write("working");
+    await once(met.client, "data");
+    const closed = once(met.request, "close");
+    met.client.close(8);
+    await closed;
+  });
+});

@@ -1,6 +1,5 @@
 import { seal, sha256 } from "./event.ts";
-import type { Body, ChainEvent, Entry, Json, Message, Row, Status } from "../contract/index.ts";
-import { isJsonObject } from "./json-check.ts";
+import type { ChainEvent, Entry, Json, Message, Remembered, Row, Status } from "../contract/index.ts";
 import type { Kind } from "./kind.ts";
 import { secretsIn, withoutSecrets } from "./redact.ts";
 import type { Plan } from "./turn.ts";
@@ -14,72 +13,33 @@ export interface Place {
   readonly consumed: string | undefined;
 }
 
-/** In the contract's order of keys, whoever built the message: the same turn has the same text. */
-function recorded(kind: Kind, message: Message): Json {
-  const kept: Record<string, Json> = {};
-  for (const key of KEYS) {
-    const value: unknown = message[key];
-    if (isTold(value)) kept[key] = value;
-  }
-  const { behaviour } = kind;
-  if (behaviour.redact) kept["args"] = behaviour.redact(message);
-  return kept;
-}
-
-const KEYS = [
-  "id",
-  "to",
-  "action",
-  "args",
-  "at",
-  "seed",
-  "viewer",
-  "start",
-  "policy",
-  "replyAs",
-  "from",
-  "cause",
-  "deadline",
-  "trace",
-  "answers",
-  "can",
-] as const satisfies readonly (keyof Message)[];
-
-/** A message is plain JSON by its type. */
-const isTold = (value: unknown): value is Json => value !== undefined;
+/** In the contract's order of keys, whoever built the message: the same turn has the same text, in which nothing undefined is. */
+const recorded = (
+  { id, to, action, at, seed, viewer, start, policy, replyAs, from, cause, deadline, trace, answers, can }: Message,
+  args: Json,
+): object => ({ id, to, action, args, at, seed, viewer, start, policy, replyAs, from, cause, deadline, trace, answers, can });
 
 /** What an event tells of a turn. */
 export type Tellable = Pick<Plan, "message" | "life" | "seq" | "state" | "patch" | "sent" | "reply" | "record">;
 
 export function eventOf(kind: Kind, plan: Tellable, parent: string | null, full: boolean): ChainEvent {
-  const { message } = plan;
-  const told = recorded(kind, message);
-  const body: Body = {
-    message: told,
-    ...(full ? { state: plan.state } : plan.patch === undefined ? {} : { patch: plan.patch }),
-    version: kind.behaviour.version,
-    sent: plan.sent,
-    reply: plan.reply,
-    ...(plan.record === undefined ? {} : { record: recordOf(kind, message, told, plan.record) }),
-  };
+  const { message, life, seq, state, patch, sent, reply, record } = plan;
+  const { to: actor, at, action: type, cause } = message;
+  const { behaviour } = kind;
+  const args = behaviour.redact === undefined ? message.args : behaviour.redact(message);
   return seal(
+    { actor, life, seq, parent, at, type, cause },
     {
-      actor: message.to,
-      life: plan.life,
-      seq: plan.seq,
-      parent,
-      at: message.at,
-      type: message.action,
-      ...(message.cause === undefined ? {} : { cause: message.cause }),
+      message: recorded(message, args),
+      patch: full ? undefined : patch,
+      state: full ? state : undefined,
+      version: behaviour.version,
+      sent,
+      reply,
+      // A record may repeat the arguments: what is secret in them is secret in it.
+      record: behaviour.redact === undefined || record === undefined ? record : withoutSecrets(record, secretsIn(message.args, args)),
     },
-    body,
   );
-}
-
-/** A record may repeat the arguments: what is secret in them is secret in it. */
-function recordOf(kind: Kind, message: Message, told: Json, record: Json): Json {
-  if (kind.behaviour.redact === undefined || !isJsonObject(told)) return record;
-  return withoutSecrets(record, secretsIn(message.args, told["args"] ?? null));
 }
 
 /** Sends as messages. The seed follows from the sender's, so that a whole world replays. */
@@ -108,39 +68,45 @@ function wakesOf({ extra, setWakes, stop }: Plan, cause: string): Row["wakes"] {
 }
 
 function rowOf(kind: Kind, plan: Plan, { messageCount, lastMessageAt }: Place, eventId: string): Row {
-  const { uid, override, owner, parent, muted, pending } = plan.extra;
-  return {
-    uid: uid ?? plan.life,
-    life: plan.life,
+  const { life, createdAt, extra } = plan;
+  const { uid, override, owner, parent, muted, pending } = extra;
+  const row: { -readonly [K in keyof Row]: Row[K] } = {
+    uid: uid ?? life,
+    life,
     version: kind.behaviour.version,
-    createdAt: plan.createdAt,
+    createdAt,
     lastMessageAt,
     messageCount,
-    ...(override === undefined ? {} : { policy: override }),
     status: statusOf(plan),
-    ...(owner === undefined ? {} : { owner }),
-    ...(parent === undefined ? {} : { parent }),
-    ...(muted === undefined ? {} : { muted }),
     wakes: wakesOf(plan, eventId),
     pending,
   };
+  if (override !== undefined) row.policy = override;
+  if (owner !== undefined) row.owner = owner;
+  if (parent !== undefined) row.parent = parent;
+  if (muted !== undefined) row.muted = muted;
+  return row;
 }
 
 export function entryOf(kind: Kind, plan: Plan, place: Place, now: number): Entry {
   const event = eventOf(kind, plan, place.parent, place.full);
-  const [first, ...rest] = plan.remembered;
-  return {
+  const entry: { -readonly [K in keyof Entry]: Entry[K] } = {
     after: place.parent,
     seq: plan.seq,
     event,
     full: place.full,
     row: rowOf(kind, plan, place, event.id),
     out: plan.sends.length === 0 || plan.extra.muted ? NONE : messagesOf(plan, now, event.id),
-    ...(place.consumed === undefined ? {} : { consumed: place.consumed }),
-    ...(first === undefined ? {} : { remember: first }),
-    ...(rest.length === 0 ? {} : { answered: rest }),
-    ...(plan.claimed === undefined ? {} : { claimed: plan.claimed }),
   };
+  if (place.consumed !== undefined) entry.consumed = place.consumed;
+  if (plan.claimed !== undefined) entry.claimed = plan.claimed;
+  if (plan.remembered.length > 0) remember(entry, plan.remembered);
+  return entry;
+}
+
+function remember(entry: { -readonly [K in keyof Entry]: Entry[K] }, [first, ...rest]: readonly Remembered[]): void {
+  if (first !== undefined) entry.remember = first;
+  if (rest.length > 0) entry.answered = rest;
 }
 
 const NONE: readonly Message[] = [];

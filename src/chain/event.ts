@@ -10,29 +10,32 @@ const SAFE = /^[\w./:%~+-]*$/u;
 const quoted = (text: string): string => (SAFE.test(text) ? `"${text}"` : JSON.stringify(text));
 
 /** A header's text: fixed keys in fixed order, no space. */
-export function headerText(header: Header): string {
+export const headerText = (header: Header): string => textWith(header, header.body);
+
+function textWith(header: Heading, body: string): string {
   const parent = header.parent === null ? "null" : `"${header.parent}"`;
   const cause = header.cause === undefined ? "" : `,"cause":${quoted(header.cause)}`;
-  return `{"actor":${quoted(header.actor)},"life":"${header.life}","seq":${header.seq},"parent":${parent},"at":${header.at},"type":${quoted(header.type)}${cause},"body":"${header.body}"}`;
+  return `{"actor":${quoted(header.actor)},"life":"${header.life}","seq":${header.seq},"parent":${parent},"at":${header.at},"type":${quoted(header.type)}${cause},"body":"${body}"}`;
 }
 
-/** A body's text: fixed keys in fixed order, no space, absent ones left away. */
-function bodyText(body: Body): string {
-  let text = `{"message":${JSON.stringify(body.message)}`;
-  if (body.patch !== undefined) text += `,"patch":${JSON.stringify(body.patch)}`;
-  if (body.state !== undefined) text += `,"state":${JSON.stringify(body.state)}`;
-  text += `,"version":${body.version},"sent":${body.sent.length === 0 ? "[]" : JSON.stringify(body.sent)}`;
-  if (body.reply !== undefined) text += `,"reply":${JSON.stringify(body.reply)}`;
-  if (body.record !== undefined) text += `,"record":${JSON.stringify(body.record)}`;
-  return `${text}}`;
-}
+/** What a header says beside its body. */
+type Heading = Omit<Header, "body" | "cause"> & { readonly cause?: string | undefined };
+
+/** A body, or what will be one: what is undefined is left away. */
+type Told = Pick<Body, "version" | "sent"> & { readonly message: Json | object } & {
+  readonly [K in "patch" | "state" | "reply" | "record"]?: Json | undefined;
+};
+
+/** A body's text: fixed keys in fixed order, no space. In one go: to write each by itself takes longer. */
+const bodyText = ({ message, patch, state, version, sent, reply, record }: Told): string =>
+  JSON.stringify({ message, patch, state, version, sent, reply, record });
 
 /** C7: the id is the SHA-256 of the header's text, which names its parent and the SHA-256 of the body's text. */
-export const seal = (header: Omit<Header, "body">, body: Body): ChainEvent => sealText(header, bodyText(body));
+export const seal = (header: Heading, body: Told): ChainEvent => sealText(header, bodyText(body));
 
 /** The same of a body's text. */
-export function sealText(header: Omit<Header, "body">, text: string): ChainEvent {
-  const sealed = headerText({ ...header, body: sha256(text) });
+export function sealText(header: Heading, text: string): ChainEvent {
+  const sealed = textWith(header, sha256(text));
   return { id: sha256(sealed), header: sealed, body: text };
 }
 

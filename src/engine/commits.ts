@@ -9,16 +9,17 @@ import { tellDropped } from "./dropped.ts";
 import { farewell } from "./family.ts";
 import type { Job, Task } from "./job.ts";
 import { LastEvent } from "./last-event.ts";
-import { Flight, Lead } from "./lead.ts";
+import { Flight, Lead, type LeadEnds, type Rider } from "./lead.ts";
 import { type Place, Standing } from "./standing.ts";
 import { Tail, wake } from "./stored.ts";
 
 /** Turns handed over and not yet durable: more would only wait in another queue. */
 const LONGEST_LEAD = 512;
 const NOTHING: readonly Message[] = [];
+const NOBODY: readonly Rider[] = [];
 
 /** The part of a cell between a plan and its reply: in memory, or on the disk with a lead. */
-export abstract class Commits extends Standing {
+export abstract class Commits extends Standing implements LeadEnds {
   /** While the store is asked what the actor is. */
   loading: Promise<void> | undefined;
   /** What has to be known before the actor's next life begins. */
@@ -109,7 +110,7 @@ export abstract class Commits extends Standing {
     const turn = entryOf(this.kind, plan, place, now);
     const leave = plan.stop === undefined ? undefined : { message: farewell(plan, now, turn.event.id), above };
     const entry = leave === undefined ? turn : { ...turn, out: [...turn.out, leave.message] };
-    this.lead ??= this.#newLead();
+    this.lead ??= new Lead(this.id, this.now(), this);
     this.memory = false;
     this.take(plan);
     // One object in every row: what has not changed is not written again.
@@ -123,36 +124,41 @@ export abstract class Commits extends Standing {
     else if (this.lead.length >= LONGEST_LEAD) this.hold = "full";
   }
 
-  #newLead(): Lead {
-    return new Lead(this.id, this.now(), {
-      landed: (flight) => this.#landed(flight),
-      shorter: () => this.#shorter(),
-      failing: () => (this.hold = "load"),
-      dropped: (flights) => this.#recover(flights),
-    });
-  }
+  // ── what its lead tells ───────────────────────────────────────────────────
 
-  #landed(flight: Flight): void {
+  landed(flight: Flight): void {
     const { job, leave } = flight;
     job.kept = job.consumed !== undefined;
     if (leave === undefined) this.#touchDown(flight, flight.entry.out);
     else this.#leaveFlight(flight, leave);
   }
 
-  #leaveFlight(flight: Flight, { message, above }: NonNullable<Flight["leave"]>): void {
-    this.#leave(flight.job, message, above, () => this.#touchDown(flight, flight.entry.out.slice(0, -1)));
-  }
-
-  #touchDown({ job, plan, entry, riders }: Flight, out: readonly Message[]): void {
-    this.#land(job, plan, { seq: plan.seq, head: entry.event.id, status: entry.row.status }, out);
-    for (const rider of riders) rider.done();
-  }
-
-  #shorter(): void {
+  shorter(): void {
     const left = this.lead?.length ?? 0;
     if (left === 0) this.lead = undefined;
     if ((this.hold === "quiet" && left === 0) || (this.hold === "full" && left < LONGEST_LEAD / 2)) this.hold = undefined;
     if (this.free) this.pump();
+  }
+
+  failing(): void {
+    this.hold = "load";
+  }
+
+  /** C2: the whole lead is dropped, and the actor is what the store says it is. */
+  dropped(flights: readonly Flight[]): void {
+    this.lead = undefined;
+    this.loading = this.#reload(flights);
+  }
+
+  #leaveFlight(flight: Flight, { message, above }: NonNullable<Flight["leave"]>): void {
+    this.#leave(flight.job, message, above, () => this.#touchDown(flight, flight.entry.out.slice(0, -1)));
+  }
+
+  #touchDown(flight: Flight, out: readonly Message[]): void {
+    const { job, plan, entry } = flight;
+    this.#land(job, plan, { seq: plan.seq, head: entry.event.id, status: entry.row.status }, out);
+    // Whoever is told of it may have come to ride.
+    for (const rider of flight.riders ?? NOBODY) rider.done();
   }
 
   /** C2: the commit has been; now announce, then reply. */
@@ -213,12 +219,6 @@ export abstract class Commits extends Standing {
     return (this.loading = this.#reload([]));
   }
 
-  /** C2: the whole lead is dropped, and the actor is what the store says it is. */
-  #recover(flights: readonly Flight[]): void {
-    this.lead = undefined;
-    this.loading = this.#reload(flights);
-  }
-
   async #reload(flights: readonly Flight[], before?: () => void): Promise<void> {
     let lost: EngineError | undefined;
     try {
@@ -227,7 +227,7 @@ export abstract class Commits extends Standing {
       this.host.fault(error, { where: "store", actor: this.id });
       lost = faults.fromStore(error);
     }
-    if (flights.length > 0) await tellDropped(this.id, this.host.store, flights, (flight) => this.#landed(flight));
+    if (flights.length > 0) await tellDropped(this.id, this.host.store, flights, (flight) => this.landed(flight));
     this.loading = undefined;
     before?.();
     if (lost === undefined) {

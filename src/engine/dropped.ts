@@ -21,7 +21,7 @@ export async function tellDropped(
       kept === "unknown" ? faults.outcomeUnknown(id, error) : first === undefined ? faults.fromStore(error) : faults.notApplied(id, first);
     first ??= error;
     flight.job.fail(told);
-    for (const rider of flight.riders) rider.dropped(faults.notApplied(id, error));
+    for (const rider of flight.riders ?? []) rider.dropped(faults.notApplied(id, error));
   }
 }
 

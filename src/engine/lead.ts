@@ -24,7 +24,7 @@ export class Flight {
   readonly job: Job;
   readonly plan: Plan;
   readonly entry: Entry;
-  readonly riders: Rider[] = [];
+  riders: Rider[] | undefined;
   /** Of a stop: what the store keeps until the actor's children have ended, and who is stopping already. */
   readonly leave: Leave | undefined;
   outcome: "flying" | "kept" | "lost" = "flying";
@@ -35,6 +35,10 @@ export class Flight {
     this.leave = leave;
     this.plan = plan;
     this.entry = entry;
+  }
+
+  take(rider: Rider): void {
+    (this.riders ??= []).push(rider);
   }
 }
 
@@ -49,8 +53,9 @@ export interface LeadEnds {
 }
 
 export class Lead {
-  /** What readers see meanwhile (law 2). */
-  durable: Snapshot;
+  #durable: Snapshot;
+  /** What has landed since that was made. */
+  #landed: Flight | undefined;
   readonly #id: ActorId;
   readonly #ends: LeadEnds;
   #flights: Flight[] = [];
@@ -59,8 +64,18 @@ export class Lead {
 
   constructor(id: ActorId, durable: Snapshot, ends: LeadEnds) {
     this.#id = id;
-    this.durable = durable;
+    this.#durable = durable;
     this.#ends = ends;
+  }
+
+  /** What readers see meanwhile (law 2): made when somebody looks. */
+  get durable(): Snapshot {
+    if (this.#landed !== undefined) {
+      const { plan, entry } = this.#landed;
+      this.#durable = storedSnapshot(this.#id, { row: entry.row, seq: entry.seq, head: entry.event.id }, plan.state);
+      this.#landed = undefined;
+    }
+    return this.#durable;
   }
 
   get length(): number {
@@ -82,13 +97,13 @@ export class Lead {
   }
 
   ride(rider: Rider): void {
-    this.#flights.at(-1)?.riders.push(rider);
+    this.#flights.at(-1)?.take(rider);
   }
 
   /** Settles when the store has answered for the turn that answers that key, kept or dropped; undefined: there is none. */
   answering(key: string): Promise<void> | undefined {
     const flight = this.#flights.find(({ plan }) => plan.remembered.some((remembered) => remembered.key === key));
-    return flight && new Promise((resolve) => flight.riders.push({ done: resolve, dropped: () => resolve() }));
+    return flight && new Promise((resolve) => flight.take({ done: resolve, dropped: () => resolve() }));
   }
 
   /** Settles when the store has answered for all of it. */
@@ -115,8 +130,7 @@ export class Lead {
       let count = 0;
       for (let flight = this.#flights[0]; flight?.outcome === "kept"; flight = this.#flights[count]) {
         count += 1;
-        const { plan, entry } = flight;
-        this.durable = storedSnapshot(this.#id, { row: entry.row, seq: entry.seq, head: entry.event.id }, plan.state);
+        this.#landed = flight;
         this.#ends.landed(flight);
       }
       if (count === 0) return;

@@ -5,6 +5,7 @@ import { damaged, int, maybeInt, split, text } from "./column.ts";
 
 /** What the next turn of an actor needs to know of its last one. */
 export interface Cell {
+  readonly id: ActorId;
   readonly pk: number;
   row: Row;
   /** CRC of the part of the row that seldom changes. */
@@ -63,6 +64,7 @@ export class Cells {
     if (columns["kind"] !== kind || columns["key"] !== key) throw damaged(`the row of ${id} is another's`);
     const { row, cold } = readRow(columns);
     const cell: Cell = {
+      id,
       pk: int(columns["id"]),
       row,
       cold,

@@ -17,10 +17,39 @@ const CROWD = 4;
 const ENOUGH = 256;
 
 interface Waiting {
-  readonly write: () => unknown;
-  readonly done: (value: unknown) => void;
-  readonly failed: (error: Error) => void;
-  outcome?: { readonly value: unknown } | { readonly error: StoreError };
+  /** Throws what is more than this write's refusal. */
+  run(): void;
+  /** Once what it wrote is durable, or with why it is not. */
+  settle(fault: Error | undefined): void;
+}
+
+class Write<T> implements Waiting {
+  readonly #write: () => T;
+  readonly #resolve: (value: T) => void;
+  readonly #reject: (error: Error) => void;
+  #outcome: { readonly value: T } | StoreError | undefined;
+
+  constructor(write: () => T, resolve: (value: T) => void, reject: (error: Error) => void) {
+    this.#write = write;
+    this.#resolve = resolve;
+    this.#reject = reject;
+  }
+
+  run(): void {
+    try {
+      this.#outcome = { value: this.#write() };
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      this.#outcome = error;
+    }
+  }
+
+  settle(fault: Error | undefined): void {
+    const outcome = this.#outcome;
+    if (outcome instanceof StoreError) this.#reject(outcome);
+    else if (fault !== undefined) this.#reject(fault);
+    else if (outcome !== undefined) this.#resolve(outcome.value);
+  }
 }
 
 export class GroupCommit {
@@ -55,15 +84,8 @@ export class GroupCommit {
   /** `write` runs inside the group's transaction, perhaps twice. Settles when durable; rejects with `StoreError` where nothing was kept. */
   add<T>(write: () => T): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      let result: T;
       this.#unsettled += 1;
-      this.#waiting.push({
-        write: () => {
-          result = write();
-        },
-        done: () => resolve(result),
-        failed: reject,
-      });
+      this.#waiting.push(new Write(write, resolve, reject));
       if (this.#waiting.length === 1) setImmediate(this.#look);
     });
   }
@@ -101,7 +123,7 @@ export class GroupCommit {
     if (this.#wal?.fault) return this.#settle(group, this.#wal.fault);
     try {
       this.#database.exec("BEGIN IMMEDIATE");
-      for (const one of group) this.#one(one);
+      for (const one of group) one.run();
       this.#beforeCommit?.();
       this.#database.exec("COMMIT");
     } catch (error) {
@@ -115,25 +137,12 @@ export class GroupCommit {
   }
 
   #settle(group: readonly Waiting[], fault?: Error): void {
-    for (const { outcome, failed, done } of group) {
-      if (outcome && "error" in outcome) failed(outcome.error);
-      else if (fault) failed(fault);
-      else done(undefined);
-    }
+    for (const one of group) one.settle(fault);
     this.#unsettled -= group.length;
     if (this.#unsettled > 0) return;
     const idle = this.#idle;
     this.#idle = [];
     for (const run of idle) run();
-  }
-
-  #one(one: Waiting): void {
-    try {
-      one.outcome = { value: one.write() };
-    } catch (error) {
-      if (!(error instanceof StoreError)) throw error;
-      one.outcome = { error };
-    }
   }
 
   #undo(error: unknown): StoreError {

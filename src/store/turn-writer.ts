@@ -31,7 +31,7 @@ export class TurnWriter {
   readonly #lastPos: StatementSync;
   #pos: number | undefined;
   /** Rows behind their actors' turns: written once a transaction, however many turns an actor had in it. */
-  readonly #late = new Map<ActorId, Cell>();
+  readonly #late = new Set<Cell>();
 
   constructor(database: DatabaseSync, cells: Cells, history: History, outbox: Outbox, replies: Replies) {
     this.#cells = cells;
@@ -60,11 +60,11 @@ export class TurnWriter {
 
   /** Within a transaction, last. Throws `STORE_CONFLICT`: then the transaction must not be kept. */
   writeRows(): void {
-    for (const [id, cell] of this.#late) {
+    for (const cell of this.#late) {
       const { row, seq, head, pos, full } = cell;
       const sum = rowSum(cell.cold, seq, head, pos, full, row);
       const { changes } = this.#warm.run(seq, head, pos, full, row.version, row.lastMessageAt, row.messageCount, sum, cell.pk, cell.kept);
-      if (changes !== 1) throw conflict(id, "has another writer");
+      if (changes !== 1) throw conflict(cell.id, "has another writer");
       cell.kept = pos;
     }
     this.#late.clear();
@@ -100,8 +100,8 @@ export class TurnWriter {
       entry.event.header,
       entry.event.body ?? null,
     );
-    const known = this.#cells.get(id);
-    if (known && isBack) known.marks = { back: pos, far: entry.seq % 4_096 === 0 ? pos : marks.far };
+    const known = isBack ? this.#cells.get(id) : undefined;
+    if (known) known.marks = { back: pos, far: entry.seq % 4_096 === 0 ? pos : marks.far };
     for (const message of entry.out) this.#outbox.add(message);
     if (entry.consumed !== undefined) this.#outbox.remove(entry.consumed);
     if (entry.remember) this.#replies.add(pk, entry.remember);
@@ -118,7 +118,7 @@ export class TurnWriter {
       cell.head = head;
       cell.pos = pos;
       cell.full = full;
-      this.#late.set(id, cell);
+      this.#late.add(cell);
       if (this.#late.size >= MOST_LATE) this.writeRows();
       return cell.pk;
     }
@@ -145,13 +145,13 @@ export class TurnWriter {
       const [kind, key] = split(id);
       const pk = int(Number(this.#begin.run(...columns, row.uid, kind, key).lastInsertRowid));
       this.#tally.run(kind);
-      this.#cells.set(id, { pk, row, cold, seq, head, pos, full, kept: pos, due, marks: { back: null, far: null } });
+      this.#cells.set(id, { id, pk, row, cold, seq, head, pos, full, kept: pos, due, marks: { back: null, far: null } });
       return pk;
     }
     const { changes } = this.#cold.run(...columns, row.uid, cell.pk, cell.kept);
     if (changes !== 1) throw conflict(id, "has another writer");
     Object.assign(cell, { row, cold, seq, head, pos, full, kept: pos, due });
-    this.#late.delete(id);
+    this.#late.delete(cell);
     return cell.pk;
   }
 }

@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import type { Answer, Caller, Channel, Clock, Log } from "../contract/index.ts";
 import { refusal } from "../gateway/index.ts";
 import { isLoopback } from "./address.ts";
-import { AnswerBatch } from "./answer-batch.ts";
+import { WriteBatch } from "./write-batch.ts";
 import { type Authenticator, type ChallengeContext, type Verdict, refuseToken } from "./auth/index.ts";
 import { EventStream, type StreamDoor } from "./event-stream.ts";
 import { refuseUpload, writeAnswer } from "./http-answer.ts";
@@ -72,7 +72,7 @@ export class HttpFace {
   readonly #door: StreamDoor;
   /** Of the streams whose tokens expire: the undo of that. */
   readonly #expiries = new Map<OpenStream, () => void>();
-  readonly #batch: AnswerBatch<Answered>;
+  readonly #batch: WriteBatch<Answered>;
   #running = 0;
   #closing = false;
   #onIdle: (() => void) | undefined;
@@ -80,7 +80,7 @@ export class HttpFace {
   constructor(options: FaceOptions) {
     this.#options = options;
     const { streams, limits, clock, log } = options;
-    this.#batch = new AnswerBatch(clock, ({ exchange, answer }) => this.#finish(exchange, answer));
+    this.#batch = new WriteBatch(clock, ({ exchange, answer }) => this.#finish(exchange, answer));
     this.#door = {
       limits,
       clock,

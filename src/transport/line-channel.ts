@@ -1,18 +1,22 @@
 import type { Channel } from "../contract/index.ts";
 import { Outlet, type OutletDoor, type Sink } from "./outlet.ts";
+import type { WriteBatch } from "./write-batch.ts";
 
-// More than this waiting within one tick is written at once.
+// More than this waiting is written at once.
 const BATCH_CHARACTERS = 65_536;
 
 export interface LineChannelOptions extends OutletDoor {
   readonly sink: Sink;
+  /** Of a door with many clients. Absent: what is sent within one tick leaves in one write. */
+  readonly batch?: WriteBatch<LineChannel>;
   /** Ends the way out after what was written. */
   readonly end: () => void;
 }
 
-/** One JSON text a line. What is sent within one tick leaves in one write. */
+/** One JSON text a line. What is sent within one tick, or one round of the event loop, leaves in one write. */
 export class LineChannel implements Channel {
   readonly #outlet: Outlet;
+  readonly #together: WriteBatch<LineChannel> | undefined;
   readonly #end: () => void;
   readonly #gone = new AbortController();
   #batch = "";
@@ -20,6 +24,7 @@ export class LineChannel implements Channel {
 
   constructor(options: LineChannelOptions) {
     this.#end = options.end;
+    this.#together = options.batch;
     this.#outlet = new Outlet(options.sink, options);
   }
 
@@ -42,15 +47,17 @@ export class LineChannel implements Channel {
 
   send(text: string): void {
     if (this.#ended) return;
-    if (this.#batch === "") process.nextTick(this.#flush);
+    const first = this.#batch === "";
     // A line break in JSON is only ever white space between its parts.
     this.#batch += text.includes("\n") || text.includes("\r") ? `${text.replace(/[\r\n]+/g, " ")}\n` : `${text}\n`;
-    if (this.#batch.length >= BATCH_CHARACTERS) this.#flush();
+    if (this.#batch.length >= BATCH_CHARACTERS) this.flush();
+    // Last: it may be its turn at once.
+    else if (first) this.#later();
   }
 
   close(): void {
     if (this.#ended) return;
-    this.#flush();
+    this.flush();
     this.#ended = true;
     this.#outlet.finish();
     this.#end();
@@ -64,10 +71,18 @@ export class LineChannel implements Channel {
     this.#gone.abort();
   }
 
-  readonly #flush = (): void => {
+  /** What waits is written. */
+  flush(): void {
     if (this.#batch === "" || this.#ended) return;
     const batch = this.#batch;
     this.#batch = "";
     this.#outlet.write(batch);
-  };
+  }
+
+  #later(): void {
+    if (this.#together !== undefined) this.#together.add(this);
+    else process.nextTick(this.#flush);
+  }
+
+  readonly #flush = (): void => this.flush();
 }

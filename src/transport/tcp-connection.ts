@@ -5,6 +5,7 @@ import { LineChannel } from "./line-channel.ts";
 import { readLines } from "./line-reader.ts";
 import type { TcpLimits, TcpOptions } from "./tcp-options.ts";
 import { AUTHORIZATION_KEY, mayHoldToken, takeToken } from "./tcp-token.ts";
+import type { WriteBatch } from "./write-batch.ts";
 
 const UNKNOWN_LINE_BYTES = 65_536;
 const KIND = { missing: "TOKEN", invalid: "TOKEN", scope: "SCOPE", unavailable: "UNAVAILABLE" } as const;
@@ -18,6 +19,7 @@ export interface TcpConnectionOptions {
   /** Who calls, as far as the address says. */
   readonly caller: Caller;
   readonly limits: TcpLimits;
+  readonly batch: WriteBatch<LineChannel>;
   readonly clock: Clock;
   readonly log: Log | undefined;
   readonly onEnd: () => void;
@@ -39,7 +41,7 @@ const beginsJson = (line: Uint8Array): boolean => {
 
 /** One client on a socket: first its token, then its messages. */
 export function tcpConnection(options: TcpConnectionOptions): TcpConnection {
-  const { socket, door, limits, clock, log, onEnd } = options;
+  const { socket, door, limits, batch, clock, log, onEnd } = options;
   const undo: (() => void)[] = [];
   const held: Uint8Array[] = [];
   let connection: Connection | undefined;
@@ -60,6 +62,7 @@ export function tcpConnection(options: TcpConnectionOptions): TcpConnection {
       queued: () => socket.writableLength,
       destroy: () => void socket.destroy(),
     },
+    batch,
     limits,
     clock,
     onDrop: (reason) => log?.("warning", { event: "client-dropped", door: "tcp", reason }),

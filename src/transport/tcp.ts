@@ -2,11 +2,13 @@ import { createServer } from "node:net";
 import { type Caller, systemClock, TroupeError } from "../contract/index.ts";
 import { authority, isLoopback } from "./address.ts";
 import { checkDoor } from "./door-options.ts";
+import type { LineChannel } from "./line-channel.ts";
 import { listenAt, refuseOpenDoor } from "./listen.ts";
 import { Peers } from "./peers.ts";
 import { type TcpConnection, tcpConnection } from "./tcp-connection.ts";
 import { TCP_LIMITS, type TcpDoor, type TcpOptions } from "./tcp-options.ts";
 import { listenAtPath } from "./unix-socket.ts";
+import { WriteBatch } from "./write-batch.ts";
 
 /**
  * MCP over TCP or a Unix socket, framed as on stdio: one JSON text a line, one
@@ -29,6 +31,7 @@ export async function serveTcp(options: TcpOptions): Promise<TcpDoor> {
 
   const open = new Set<TcpConnection>();
   const peers = new Peers(limits.connectionsPerPeer);
+  const batch = new WriteBatch<LineChannel>(clock, (channel) => channel.flush());
   let closing = false;
   const server = createServer({ allowHalfOpen: true, pauseOnConnect: false });
   server.maxConnections = limits.connections;
@@ -47,6 +50,7 @@ export async function serveTcp(options: TcpOptions): Promise<TcpDoor> {
       resource: auth?.resource ?? "",
       caller,
       limits,
+      batch,
       clock,
       log,
       onEnd: () => {

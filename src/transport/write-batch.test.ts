@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setImmediate as nextRound } from "node:timers/promises";
-import { AnswerBatch } from "./answer-batch.ts";
+import { WriteBatch } from "./write-batch.ts";
 
 function batch() {
   const time = { now: 1_000 };
   const left: number[] = [];
   const clock = { now: () => time.now, after: () => () => undefined };
-  return { time, left, answers: new AnswerBatch<number>(clock, (answer) => void left.push(answer)) };
+  return { time, left, answers: new WriteBatch<number>(clock, (answer) => void left.push(answer)) };
 }
 
 describe("answers of one round", () => {
@@ -43,7 +43,7 @@ describe("answers of one round", () => {
 
   it("that are added while others leave are not lost", async () => {
     const left: number[] = [];
-    const answers: AnswerBatch<number> = new AnswerBatch({ now: () => 0, after: () => () => undefined }, (answer) => {
+    const answers: WriteBatch<number> = new WriteBatch({ now: () => 0, after: () => () => undefined }, (answer) => {
       left.push(answer);
       if (answer < 3) answers.add(answer + 1);
     });

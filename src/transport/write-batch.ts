@@ -4,25 +4,25 @@ const MOST = 64;
 const LONGEST_MS = 1;
 
 /**
- * Answers that are known while requests are still being read leave together, at the end of the event loop's round. Each one sent
+ * What is to be written while requests are still being read is written together, at the end of the event loop's round. Each write
  * by itself wakes its reader, who is asleep again before the next: under load that is a third of what a request costs. Not more
  * than so many wait for each other, nor longer than so: whoever comes behind a long turn pays for it, not who came before.
  */
-export class AnswerBatch<T> {
+export class WriteBatch<T> {
   readonly #clock: Clock;
-  readonly #leave: (answer: T) => void;
+  readonly #write: (one: T) => void;
   #waiting: T[] = [];
   #since = 0;
   #due = false;
 
-  /** `leave` sees to its own errors. */
-  constructor(clock: Clock, leave: (answer: T) => void) {
+  /** `write` sees to its own errors. */
+  constructor(clock: Clock, write: (one: T) => void) {
     this.#clock = clock;
-    this.#leave = leave;
+    this.#write = write;
   }
 
-  add(answer: T): void {
-    const waiting = this.#waiting.push(answer);
+  add(one: T): void {
+    const waiting = this.#waiting.push(one);
     if (waiting === 1) this.#since = this.#clock.now();
     else if (waiting === MOST || this.#clock.now() - this.#since > LONGEST_MS) return this.#flush();
     if (this.#due) return;
@@ -36,8 +36,8 @@ export class AnswerBatch<T> {
   };
 
   #flush(): void {
-    const answers = this.#waiting;
+    const all = this.#waiting;
     this.#waiting = [];
-    for (const answer of answers) this.#leave(answer);
+    for (const one of all) this.#write(one);
   }
 }

@@ -1,0 +1,61 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { setImmediate as nextRound } from "node:timers/promises";
+import { LineChannel } from "./line-channel.ts";
+import { WriteBatch } from "./write-batch.ts";
+
+const clock = { now: () => 0, after: () => () => undefined };
+
+function channels(count: number) {
+  const batch = new WriteBatch<LineChannel>(clock, (channel) => channel.flush());
+  const writes: string[] = [];
+  const made = Array.from(
+    { length: count },
+    (_, at) =>
+      new LineChannel({
+        sink: { write: (data) => void writes.push(`${at}: ${String(data)}`), queued: () => 0, destroy: () => undefined },
+        batch,
+        limits: { queuedBytes: 1_000_000 },
+        clock,
+        onDrop: () => undefined,
+        end: () => undefined,
+      }),
+  );
+  return { made, writes };
+}
+
+describe("channels of lines that share a batch", () => {
+  it("write at the end of the round, each in one piece and in order", async () => {
+    const { made, writes } = channels(2);
+    for (const text of ["1", "2"]) for (const channel of made) channel.send(text);
+    assert.deepEqual(writes, []);
+    await nextRound();
+    assert.deepEqual(writes, ["0: 1\n2\n", "1: 1\n2\n"]);
+  });
+
+  it("lose nothing where the batch is full in the middle of a send", async () => {
+    const { made, writes } = channels(200);
+    for (let round = 0; round < 3; round += 1) {
+      for (const channel of made) channel.send(String(round));
+      await nextRound();
+    }
+    const all = writes.toSorted().join("");
+    assert.equal(
+      all,
+      made
+        .map((_, at) => [0, 1, 2].map((round) => `${at}: ${round}\n`))
+        .flat()
+        .toSorted()
+        .join(""),
+    );
+  });
+
+  it("write what waits before they close, and nothing after", async () => {
+    const { made, writes } = channels(1);
+    made[0]?.send("1");
+    made[0]?.close();
+    made[0]?.send("2");
+    await nextRound();
+    assert.deepEqual(writes, ["0: 1\n"]);
+  });
+});

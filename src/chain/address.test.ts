@@ -3,6 +3,11 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import { keyOf } from "./address.ts";
 
+// The first test: no id may have been read yet.
+test("the first id that is read is BAD_ID where it is empty", () => {
+  assert.throws(() => keyOf(""), { code: "BAD_ID" });
+});
+
 test("a key has one id, and the id gives it back", () => {
   fc.assert(
     fc.property(fc.string({ unit: "grapheme", minLength: 1, maxLength: 40 }), (key) => {

@@ -18,7 +18,7 @@ export function compareIds(one: ActorId, other: ActorId): number {
 }
 
 // Who begins an actor has its id read twice.
-let lastPlain = "";
+let lastPlain: string | undefined;
 let lastKey = "";
 
 /** The key in clear. Throws `BAD_ID`, also for another writing of a key than `encodeURIComponent`'s: it would be a second actor of that key. */

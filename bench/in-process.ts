@@ -4,7 +4,7 @@ import { LocalEngine } from "troupe/engine";
 import counter from "../examples/counter/index.ts";
 import type { Asked } from "./asked.ts";
 import { idle } from "./kinds/idle.ts";
-import { nested, nestedByHand } from "./kinds/nested.ts";
+import { nested } from "./kinds/nested.ts";
 import { plain } from "./kinds/plain.ts";
 import { each, print, rounds } from "./table.ts";
 
@@ -36,12 +36,11 @@ const SUBJECTS: readonly Subject[] = [
   { name: "actor(), a nested state", act: call({ to: "nested/main", action: "see", args: { row: 5 }, start: null }), target: 1.2 },
   { name: "floor, no call: a promise", act: () => () => Promise.resolve() },
   { name: "floor, actor() whose turn is empty", act: call({ to: "idle/main", action: "tools/add", args: { by: 1 }, start: null }) },
-  { name: "floor, a nested state by hand", act: call({ to: "nested-by-hand/main", action: "see", args: { row: 5 }, start: null }) },
 ];
 
 export const run = async ({ quick }: Asked): Promise<void> => {
   const calls = quick ? 50_000 : 100_000;
-  await using engine = await LocalEngine.start({ kinds: [plain("memory"), counter, nested, idle, nestedByHand] });
+  await using engine = await LocalEngine.start({ kinds: [plain("memory"), counter, nested, idle] });
   for (const { name, act, target } of SUBJECTS) {
     const done = act(engine);
     const [one = [], many = []] = await rounds(

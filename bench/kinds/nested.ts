@@ -1,5 +1,4 @@
 import { actor } from "troupe/actor";
-import { DEFAULT_POLICY, type Behaviour } from "troupe/contract";
 
 const ROWS = 10;
 
@@ -25,16 +24,3 @@ export const nested = actor("nested", {
     },
   },
 });
-
-/** The same turn by hand, without a draft: three objects are copied, and the rest is shared. */
-export const nestedByHand: Behaviour<ReturnType<typeof initial>> = {
-  kind: "nested-by-hand",
-  version: 1,
-  policy: { ...DEFAULT_POLICY, persistence: "memory", mailbox: 1_000 },
-  initial,
-  receive(state, { args }) {
-    const row = isRow(args) ? state.rows[args.row] : undefined;
-    if (row === undefined) return {};
-    return { state: { ...state, rows: state.rows.with(row.id, { ...row, seen: row.seen + 1 }) } };
-  },
-};

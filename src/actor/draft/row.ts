@@ -2,7 +2,7 @@
 export type Row = Record<PropertyKey, unknown>;
 
 /** Every object is one. */
-export function isRow(_value: object): _value is Row {
+function isRow(_value: object): _value is Row {
   return true;
 }
 

@@ -39,15 +39,8 @@ describe("channels of lines that share a batch", () => {
       for (const channel of made) channel.send(String(round));
       await nextRound();
     }
-    const all = writes.toSorted().join("");
-    assert.equal(
-      all,
-      made
-        .map((_, at) => [0, 1, 2].map((round) => `${at}: ${round}\n`))
-        .flat()
-        .toSorted()
-        .join(""),
-    );
+    const expected = made.flatMap((_, at) => [0, 1, 2].map((round) => `${at}: ${round}\n`));
+    assert.deepEqual(writes.toSorted(), expected.toSorted());
   });
 
   it("write what waits before they close, and nothing after", async () => {

@@ -103,6 +103,11 @@ export class HttpFace {
     return this.#busy.has(socket) || this.#shut.has(socket);
   }
 
+  /** Writes the answers that are known: what comes next may end their connection. */
+  flush(): void {
+    this.#batch.flush();
+  }
+
   /** Answers 503 from now on; settles when nothing runs any more. */
   drain(): Promise<void> {
     this.#closing = true;

@@ -558,6 +558,28 @@ describe("event streams", () => {
   });
 });
 
+describe("what comes behind a request", () => {
+  const statuses = (text: string): readonly string[] => Array.from(text.matchAll(/HTTP\/1\.1 (\d+)/g), ([, status = ""]) => status);
+  const sent = async (text: string): Promise<readonly string[]> => {
+    await using server = await serve({ exchange: () => ({ status: 200, body: "{}" }) });
+    await using client = await rawSocket(server.port);
+    client.write(text);
+    return statuses(await client.closed());
+  };
+
+  it("takes nothing from its answer, where it cannot be read", async () => {
+    assert.deepEqual(await sent(`${post(PING)}NONSENSE\r\n\r\n`), ["200", "400"]);
+  });
+
+  it("takes nothing from several answers, which come in order", async () => {
+    assert.deepEqual(await sent(`${post(PING).repeat(3)}NONSENSE\r\n\r\n`), ["200", "200", "200", "400"]);
+  });
+
+  it("takes nothing from the answer to who said that the connection ends", async () => {
+    assert.equal((await sent(post(PING, { connection: "close" }) + post(PING)))[0], "200");
+  });
+});
+
 describe("closing", () => {
   it("takes no request any more, lets those that run finish, ends the streams", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();

@@ -1,4 +1,5 @@
 import { Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import { systemClock, systemEntropy } from "../contract/index.ts";
 import { type FaultKind, refusal } from "../gateway/index.ts";
 import { authority, isLoopback } from "./address.ts";
@@ -134,6 +135,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
   });
   server.on("upgrade", (request, socket, head) => {
     silent.delete(request.socket);
+    face.flush();
     // Behind a request that has no answer yet, one would be written into the other.
     if (sockets === undefined || face.busy(request.socket)) socket.destroy();
     else sockets.handle(request, socket, head);
@@ -141,13 +143,22 @@ export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
   server.on("checkExpectation", (_request, response) =>
     writeAnswer(response, refusal("EXPECTATION", "Only 100-continue may be expected.", { connection: "close" })),
   );
+  const tellUnreadable = (code: string, socket: Duplex): void => {
+    log?.("notice", { event: "request-unreadable", door: "http", code });
+    // The answers before it go one after the other, which takes a moment.
+    setImmediate(() => socket.end(unreadable(code)));
+    clock.after(LAST_WORDS_MS, () => void socket.destroy());
+  };
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
-    // While an answer is on its way, an error would be taken for a part of it.
-    if (!socket.writable || error.code === "ECONNRESET" || (socket instanceof Socket && face.busy(socket))) socket.destroy();
+    if (!socket.writable || error.code === "ECONNRESET") socket.destroy();
     else {
-      log?.("notice", { event: "request-unreadable", door: "http", code: error.code ?? error.name });
-      socket.end(unreadable(error.code));
-      clock.after(LAST_WORDS_MS, () => void socket.destroy());
+      // What came before it on the connection is answered first, where its answer is known.
+      setImmediate(() => {
+        face.flush();
+        // While an answer is on its way, an error would be taken for a part of it.
+        if (!socket.writable || (socket instanceof Socket && face.busy(socket))) socket.destroy();
+        else tellUnreadable(error.code ?? error.name, socket);
+      });
     }
   });
   server.on("error", (error) => log?.("error", { event: "listen-failed", door: "http", name: error.name }));

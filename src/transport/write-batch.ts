@@ -6,7 +6,8 @@ const LONGEST_MS = 1;
 /**
  * What is to be written while requests are still being read is written together, at the end of the event loop's round. Each write
  * by itself wakes its reader, who is asleep again before the next: under load that is a third of what a request costs. Not more
- * than so many wait for each other, nor longer than so: whoever comes behind a long turn pays for it, not who came before.
+ * than so many wait for each other, nor longer than so: what is known when a long turn begins waits for that one turn, and for
+ * none behind it.
  */
 export class WriteBatch<T> {
   readonly #clock: Clock;
@@ -24,7 +25,7 @@ export class WriteBatch<T> {
   add(one: T): void {
     const waiting = this.#waiting.push(one);
     if (waiting === 1) this.#since = this.#clock.now();
-    else if (waiting === MOST || this.#clock.now() - this.#since > LONGEST_MS) return this.#flush();
+    else if (waiting === MOST || this.#clock.now() - this.#since > LONGEST_MS) return this.flush();
     if (this.#due) return;
     this.#due = true;
     setImmediate(this.#end);
@@ -32,10 +33,11 @@ export class WriteBatch<T> {
 
   readonly #end = (): void => {
     this.#due = false;
-    this.#flush();
+    this.flush();
   };
 
-  #flush(): void {
+  /** Writes what waits. */
+  flush(): void {
     const all = this.#waiting;
     this.#waiting = [];
     for (const one of all) this.#write(one);

@@ -108,17 +108,11 @@ export function freezeMessage({ args, start, answers }: Message): void {
 const isEffect = (effect: unknown): effect is Turn<unknown> | Work<unknown> =>
   typeof effect === "function" || (typeof effect === "object" && effect !== null && !("then" in effect));
 
-const [DASH, EIGHT, LETTER_A] = [45, 56, 97];
-
 /** An actor's life follows from the seed of its first message: whoever runs that turn again begins the same life. */
 function lifeOf({ seed }: Message): string {
   const hex = sha256(`${seed}:life`);
-  const at = (place: number): number => hex.charCodeAt(place);
-  // prettier-ignore
-  return String.fromCharCode(
-    at(0), at(1), at(2), at(3), at(4), at(5), at(6), at(7), DASH, at(8), at(9), at(10), at(11), DASH, EIGHT, at(13), at(14), at(15), DASH,
-    LETTER_A, at(17), at(18), at(19), DASH, at(20), at(21), at(22), at(23), at(24), at(25), at(26), at(27), at(28), at(29), at(30), at(31),
-  );
+  // Joined, not added: every live actor keeps it, and a text that was added up keeps its pieces.
+  return [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `a${hex.slice(17, 20)}`, hex.slice(20, 32)].join("-");
 }
 
 /** C4: the name of a call, scoped to its principal, and the hash of what it asks for. */

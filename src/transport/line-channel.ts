@@ -81,8 +81,8 @@ export class LineChannel implements Channel {
 
   #later(): void {
     if (this.#together !== undefined) this.#together.add(this);
-    else process.nextTick(this.#flush);
+    else process.nextTick(flush, this);
   }
-
-  readonly #flush = (): void => this.flush();
 }
+
+const flush = (channel: LineChannel): void => channel.flush();

@@ -12,6 +12,7 @@ const summary = z.object({
   max: z.number(),
   limit: z.string().exactOptional(),
   ok: z.boolean().exactOptional(),
+  floor: z.number().exactOptional(),
   spec: z.string().exactOptional(),
   cpuUs: z.number().exactOptional(),
 });

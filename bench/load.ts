@@ -214,11 +214,13 @@ export const printRates = (what: string, outcomes: Readonly<Record<string, Outco
 };
 
 /** A row for how many times the second's rate the first has. */
-export const printTimes = (what: string, first: Outcome | undefined, second: Outcome | undefined, least?: number): void =>
+/** `floor`: the least that can do it, beside the same. */
+export const printTimes = (what: string, first: Outcome | undefined, second: Outcome | undefined, least?: number, floor?: Outcome): void =>
   print({
     what,
     measured: times(first?.rates ?? [], second?.rates ?? []),
     unit: "×",
     cpuUs: first?.cpuUs,
     least,
+    floor: floor && times(floor.rates, second?.rates ?? []),
   });

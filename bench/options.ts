@@ -43,7 +43,7 @@ export const usage = (known: readonly string[]): string =>
     "  --json FILE  keep the rows of what ran in FILE, beside those of others that are in it",
     "  --compare    show each figure beside bench/baseline.json, and by how many per cent it changed",
     "",
-    "OVER marks a figure beyond its limit; it does not fail the run.",
+    "OVER marks a figure beyond its limit; it does not fail the run. `floor` is what the least that can do it reaches in the same run.",
     "",
     `Names: ${known.join(", ")}`,
   ].join("\n");

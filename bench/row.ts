@@ -12,6 +12,8 @@ export interface Row {
   readonly least?: number | undefined;
   /** Held against the limit is the best round, not the median: what is measured is a tail, and a busy machine has one of its own. */
   readonly best?: boolean;
+  /** Figures a round of the least that can do it: where its median is beyond the limit, the limit is out of reach. */
+  readonly floor?: readonly number[] | undefined;
   /** What a specification has for it. */
   readonly spec?: string;
   /** Of the server, for each request. */
@@ -27,11 +29,13 @@ export interface Summary {
   /** `≤ 35` or `≥ 0.9`; absent: only to be read. */
   readonly limit?: string;
   readonly ok?: boolean;
+  /** Median of the least that can do it. */
+  readonly floor?: number;
   readonly spec?: string;
   readonly cpuUs?: number;
 }
 
-export const summarize = ({ measured, unit, target, least, best = false, spec, cpuUs }: Row): Summary => {
+export const summarize = ({ measured, unit, target, least, best = false, floor, spec, cpuUs }: Row): Summary => {
   const [min, middle, max] = [Math.min(...measured), median(measured), Math.max(...measured)];
   const low = best ? min : middle;
   const high = best ? max : middle;
@@ -42,6 +46,7 @@ export const summarize = ({ measured, unit, target, least, best = false, spec, c
     max,
     ...(target === undefined ? {} : { limit: `≤ ${target}`, ok: low <= target }),
     ...(least === undefined ? {} : { limit: `≥ ${least}`, ok: high >= least }),
+    ...(floor === undefined ? {} : { floor: median(floor) }),
     ...(spec === undefined || spec === "none" ? {} : { spec }),
     ...(cpuUs === undefined ? {} : { cpuUs }),
   };
@@ -58,17 +63,24 @@ export const figure = (value: number): string => {
 };
 
 export const heading = (name: string, compared: boolean): string =>
-  columns(`# ${name}`, ["median", "min", "max", "limit", "CPU µs", ...(compared ? ["baseline", "change"] : [])], "");
+  columns(`# ${name}`, ["median", "min", "max", "limit", "floor", "CPU µs", ...(compared ? ["baseline", "change"] : [])], "");
 
 /** A line of the table. `was`: what the baseline has for it, and its change in per cent; null: nothing. */
 export const line = (what: string, summary: Summary, was?: Summary | null): string => {
-  const { unit, min, median: middle, max, limit = "", ok, spec, cpuUs } = summary;
+  const { unit, min, median: middle, max, limit = "", ok, floor, spec, cpuUs } = summary;
   const compared = was === undefined ? [] : was === null ? ["none", ""] : [figure(was.median), change(was.median, middle)];
   const verdict = ok === undefined ? "" : ok ? "ok" : "OVER";
   const said = spec === undefined ? verdict : `${verdict} (spec ${spec})`;
   return columns(
     `${what}, ${unit}`,
-    [figure(middle), figure(min), figure(max), limit, cpuUs === undefined ? "" : figure(cpuUs), ...compared],
+    [
+      figure(middle),
+      figure(min),
+      figure(max),
+      limit,
+      ...[floor, cpuUs].map((value) => (value === undefined ? "" : figure(value))),
+      ...compared,
+    ],
     said,
   );
 };

@@ -62,6 +62,7 @@ describe("the bench's table", () => {
       ok: true,
       spec: "1 ms",
     });
+    assert.deepEqual(summarize({ ...row, floor: [4, 0.5, 1.5] }), { unit: "µs", min: 1, median: 2, max: 3, floor: 1.5 });
     assert.equal(summarize({ ...row, target: 1.9 }).ok, false);
     assert.equal(summarize({ ...row, target: 1, best: true }).ok, true);
     assert.equal(summarize({ ...row, least: 2 }).ok, true);
@@ -74,11 +75,12 @@ describe("the bench's table", () => {
   });
 
   test("columns are aligned, with a baseline too", () => {
-    const summary = summarize({ what: "it", measured: [2], unit: "µs", target: 1, cpuUs: 15.5 });
+    const summary = summarize({ what: "it", measured: [2], unit: "µs", target: 1, floor: [0.75], cpuUs: 15.5 });
     for (const was of [undefined, null, { ...summary, median: 1 }]) {
       const [head, text] = [heading("a bench", was !== undefined), line("it", summary, was)];
       assert.equal(head.indexOf("CPU µs") + "CPU µs".length, text.indexOf("15.5") + "15.5".length);
-      assert.match(text, /^it, µs .*2\.00.*≤ 1.*15\.5.*OVER$/);
+      assert.equal(head.indexOf("floor") + "floor".length, text.indexOf("0.750") + "0.750".length);
+      assert.match(text, /^it, µs .*2\.00.*≤ 1 +0\.750 +15\.5.*OVER$/);
     }
     assert.match(line("it", summary, { ...summary, median: 1 }), /1\.00 +\+100\.0 % +OVER$/);
     assert.match(line("it", summary, null), / none +OVER$/);

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { registerHooks } from "node:module";
 import { fileURLToPath } from "node:url";
+import { PackageModules } from "./package-modules.ts";
 
 const SOURCES = import.meta.url.endsWith(".ts");
 const ROOT = new URL("../", import.meta.url).href;
@@ -22,18 +23,19 @@ const isBuilt = (url: string | undefined): boolean => !SOURCES && url?.startsWit
  * package.json beside each, which is a quarter of a start, and read each in more steps than one, a twelfth.
  */
 export const resolveToThisTroupe = (): void => {
+  const packages = new PackageModules();
   registerHooks({
     resolve(specifier, context, next) {
       if (specifier.startsWith(".")) {
-        if (!isBuilt(context.parentURL) || !specifier.endsWith(".js")) return next(specifier, context);
+        if (!isBuilt(context.parentURL) || !specifier.endsWith(".js")) return packages.resolve(specifier, context, next);
         return { url: new URL(specifier, context.parentURL).href, format: "module", shortCircuit: true };
       }
       const match = /^troupe(\/[a-z]+)?$/.exec(specifier);
-      if (match === null) return next(specifier, context);
+      if (match === null) return packages.resolve(specifier, context, next);
       return { url: entry(match[1] ?? ""), format: SOURCES ? "module-typescript" : "module", shortCircuit: true };
     },
     load(url, context, next) {
-      if (!isBuilt(url)) return next(url, context);
+      if (!isBuilt(url)) return packages.load(url) ?? next(url, context);
       return { format: "module", source: readFileSync(fileURLToPath(url), "utf8"), shortCircuit: true };
     },
   });

@@ -28,14 +28,14 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   theater: ["contract", "chain", "platform", "source", "transport", "wasm"],
   agentic: ["contract", "source"],
   embed: ["contract", "source", "gateway", "agentic"],
-  testing: ["contract", "source", "gateway", "engine", "store", "agentic"],
+  testing: ["contract", "chain", "source", "gateway", "engine", "store", "agentic"],
   "packet-testing": ["contract", "packet", "engine", "gateway", "testing"],
 };
 
 /** Ways into a folder beside its index.ts, and who may take them: what no public subpath shall lead to. */
 const sideDoors: Readonly<Record<string, readonly string[]>> = {
   "contract/internal.ts": ["actor", "chain", "engine", "source", "gateway", "restate"],
-  "chain/internal.ts": ["engine", "restate"],
+  "chain/internal.ts": ["engine", "restate", "testing"],
   "transport/address.ts": ["theater"],
   "transport/listen.ts": ["theater"],
   "transport/unix-socket.ts": ["theater"],

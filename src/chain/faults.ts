@@ -63,11 +63,8 @@ export const secretMissing = (kind: string): EngineError =>
     "ENGINE_MISSING",
     `Actors of kind "${kind}" have secret arguments: give the engine a secret of 32 bytes or more, the same on every node.`,
   );
-export const stateTooLarge = (id: ActorId, bytes: number, most: number): EngineError =>
-  fault(
-    "STATE_TOO_LARGE",
-    `The state of ${id} would take ${bytes} bytes, ${most} are allowed: keep less, or split it over several actors.`,
-  );
+export const stateTooLarge = (id: ActorId, most: number): EngineError =>
+  fault("STATE_TOO_LARGE", `The state of ${id} would take more than its ${most} bytes: keep less, or split it over several actors.`);
 export const stateNewer = (id: ActorId, version: number, known: number): EngineError =>
   fault("STATE_NEWER", `${id} was written by version ${version} of its behaviour, this is ${known}: run the newer code.`);
 export const notApplied = (id: ActorId, cause: unknown): EngineError =>

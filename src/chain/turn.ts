@@ -7,7 +7,22 @@ import { diffWritten } from "./diff.ts";
 import { freezeNew } from "./freeze.ts";
 import { growthOf } from "./growth.ts";
 import { check, isJsonObject } from "./json-check.ts";
-import type { ActorId, Bag, Json, Message, Outgoing, Policy, Remembered, Reply, SetWake, Turn, Wake, Work } from "../contract/index.ts";
+import {
+  EngineError,
+  type ActorId,
+  type Bag,
+  type Behaviour,
+  type Json,
+  type Message,
+  type Outgoing,
+  type Policy,
+  type Remembered,
+  type Reply,
+  type SetWake,
+  type Turn,
+  type Wake,
+  type Work,
+} from "../contract/index.ts";
 import { freezeDeep, vouchedFor } from "../contract/internal.ts";
 import { sha256 } from "./event.ts";
 import { isId, keyOf } from "./address.ts";
@@ -68,7 +83,11 @@ export function begin(kind: Kind, id: ActorId, message: Message, { uid, muted }:
   const policy = policyWith(kind, override);
   freezeMessage(message);
   const state: unknown = kind.behaviour.initial(keyOf(id), message);
-  check(state, "state", policy.maxStateBytes);
+  try {
+    check(state, "state", policy.maxStateBytes);
+  } catch (error) {
+    throw ofActor(error, id, policy);
+  }
   freezeNew(undefined, state);
   const owner = policy.owner === "starter" ? message.viewer?.principal : undefined;
   const parent = hasParent(kind) ? message.from : undefined;
@@ -91,9 +110,15 @@ export function begin(kind: Kind, id: ActorId, message: Message, { uid, muted }:
 export const hasParent = ({ behaviour: { per, begins } }: Kind): boolean => (per === undefined || per === "link") && begins !== true;
 
 /** What the behaviour gives, where it is a turn or work. Throws what it throws. */
-export function received({ behaviour }: Kind, { state, life, extra }: Base, message: Message, seq: number): Turn<unknown> | Work<unknown> {
+export function received<S>(
+  behaviour: Behaviour<S>,
+  state: S,
+  { life, extra }: Pick<Base, "life" | "extra">,
+  message: Message,
+  seq: number,
+): Turn<S> | Work<S> {
   freezeMessage(message);
-  const effect: unknown = behaviour.receive(state, message, life, seq, extra.uid ?? life);
+  const effect = behaviour.receive(state, message, life, seq, extra.uid ?? life);
   if (isEffect(effect)) return effect;
   throw new TypeError("`receive` gave neither a turn nor work: what waits is returned as a function.");
 }
@@ -167,7 +192,11 @@ export function planTurn(base: Base, job: Incoming, turn: Turn<unknown>, now: Ci
     const written = vouchedFor(base.state, after);
     let growth = now.whole && written !== undefined ? growthOf(written) : undefined;
     if (growth === undefined) {
-      patch = diffWritten(base.state, after, policy.maxStateBytes, written);
+      try {
+        patch = diffWritten(base.state, after, policy.maxStateBytes, written);
+      } catch (error) {
+        throw ofActor(error, now.id, policy);
+      }
       if (patch !== undefined && written === undefined) freezeNew(base.state, after);
       growth = patch === undefined ? 0 : atMostBytes(patch);
     }
@@ -361,9 +390,13 @@ function checked(name: string, { at, everyMs, action, args }: Wake): Wake {
 function bounded(id: ActorId, state: Json, atMost: number, { maxStateBytes }: Policy): number {
   if (atMost <= maxStateBytes) return atMost;
   const bytes = exactBytes(state);
-  if (bytes > maxStateBytes) throw stateTooLarge(id, bytes, maxStateBytes);
+  if (bytes > maxStateBytes) throw stateTooLarge(id, maxStateBytes);
   return bytes;
 }
+
+/** A walk that ends at the bound knows neither whose state it is nor what it may take. */
+const ofActor = (error: unknown, id: ActorId, { maxStateBytes }: Policy): unknown =>
+  error instanceof EngineError && error.code === "STATE_TOO_LARGE" ? stateTooLarge(id, maxStateBytes) : error;
 
 /** What is new in it has been walked; what is old was walked before. */
 function trustWalked(_state: unknown): asserts _state is Json {}

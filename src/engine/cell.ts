@@ -71,7 +71,7 @@ export class Cell extends Commits {
     this.lastAt = job.fresh ? job.message.at : this.host.clock.now();
     let effect: Turn<unknown> | Work<unknown>;
     try {
-      effect = received(this.kind, base, job.message, this.seq + 1);
+      effect = received(this.kind.behaviour, base.state, base, job.message, this.seq + 1);
     } catch (error) {
       return this.#crash(job, error, "turn");
     }

@@ -107,7 +107,7 @@ export class DurableActor {
     const entered = this.#guarded(message, known, "turn", () => {
       if (late) throw faults.deadline(message.to);
       const place = placeFor(this.kind, message, kept, health.why);
-      return { place, effect: received(this.kind, place.base, message, (kept?.seq ?? 0) + 1) };
+      return { place, effect: received(this.kind.behaviour, place.base.state, place.base, message, (kept?.seq ?? 0) + 1) };
     });
     if ("fault" in entered) return this.#failed(context, message, known, entered);
     const { place, effect } = entered.value;

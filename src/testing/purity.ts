@@ -20,16 +20,18 @@ export function twice<S>(behaviour: Behaviour<S>): Behaviour<S> {
     ...(behaviour.per !== undefined && { per: behaviour.per }),
     ...(behaviour.begins !== undefined && { begins: behaviour.begins }),
     ...(behaviour.catalogue !== undefined && { catalogue: behaviour.catalogue }),
-    initial: (key: string, first: Message) => compared(`${kind}: initial`, first, () => behaviour.initial(key, first)),
+    initial: (key: string, first: Message) => compared(`${kind}: initial`, first, (message) => behaviour.initial(key, message)),
     receive: (state: S, message: Message, life?: string, seq?: number, uid?: string) =>
-      compared(`${kind}: the turn of ${message.action}`, { state, message }, () => behaviour.receive(state, message, life, seq, uid)),
-    ...(migrate !== undefined && { migrate: (state, from) => compared(`${kind}: migrate`, state, () => migrate(state, from)) }),
+      compared(`${kind}: the turn of ${message.action}`, { state, message }, (read) =>
+        behaviour.receive(read.state, read.message, life, seq, uid),
+      ),
+    ...(migrate !== undefined && { migrate: (state, from) => compared(`${kind}: migrate`, state, (read) => migrate(read, from)) }),
     ...(view !== undefined && {
       view: (state, action, args, viewer, self) =>
-        compared(`${kind}: the view ${action}`, { state, args }, () => view(state, action, args, viewer, self)),
+        compared(`${kind}: the view ${action}`, { state, args }, (read) => view(read.state, action, read.args, viewer, self)),
     }),
     ...(surface !== undefined && {
-      surface: (state, viewer, onFault) => compared(`${kind}: its surface`, state, () => surface(state, viewer, onFault)),
+      surface: (state, viewer, onFault) => compared(`${kind}: its surface`, state, (read) => surface(read, viewer, onFault)),
     }),
     ...(redact !== undefined && { redact }),
   };
@@ -37,13 +39,16 @@ export function twice<S>(behaviour: Behaviour<S>): Behaviour<S> {
 
 type Outcome<T> = { readonly value: T } | { readonly thrown: unknown };
 
-function compared<T>(what: string, read: unknown, run: () => T): T {
-  const before = structuredClone(read);
-  const first = outcome(run);
+function compared<R, T>(what: string, given: R, run: (read: R) => T): T {
+  const before = structuredClone(given);
+  const first = outcome(() => run(given));
+  // What is frozen throws at the first write, and names no place: a copy that is open takes it.
+  const read = "thrown" in first && first.thrown instanceof TypeError ? structuredClone(given) : given;
+  if (read !== given) outcome(() => run(read));
   const after = difference(before, read, "");
   if (after !== undefined)
     throw impure(what, `it changed what it was given, at ${after.path || "its root"}. Write to a copy, or to the draft`);
-  const second = elsewhere(() => outcome(run));
+  const second = elsewhere(() => outcome(() => run(given)));
   if ("value" in first && typeof first.value === "function") return first.value;
   const apart = difference(comparable(first), comparable(second), "");
   if (apart !== undefined) {

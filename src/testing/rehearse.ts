@@ -1,4 +1,5 @@
-import type { ActorId, Behaviour, Context, Json, Message, Outgoing, Reply, Surface, Turn, Viewer, Wake } from "../contract/index.ts";
+import { type Base, begin, kindFrom, OK_NULL, planTurn, received } from "../chain/internal.ts";
+import type { ActorId, Behaviour, Context, Json, Message, Outgoing, Reply, Surface, Turn, Viewer, Wake, Work } from "../contract/index.ts";
 import { twice } from "./purity.ts";
 
 export interface RehearsalOptions<S> {
@@ -6,7 +7,7 @@ export interface RehearsalOptions<S> {
   readonly key?: string;
   /** Default: nobody in particular. */
   readonly viewer?: Viewer;
-  /** Default: the behaviour's own beginning. */
+  /** Default: the behaviour's own beginning. It is frozen, as states are. */
   readonly state?: S;
   readonly start?: Json;
   /** Of the first message, ms since 1970; each message comes a second later. Default 2024-01-01. */
@@ -15,7 +16,10 @@ export interface RehearsalOptions<S> {
   readonly call?: (message: Outgoing) => Reply | Promise<Reply>;
 }
 
-/** One actor on a stage of its own: its turns applied in memory, what it sends collected. For authors' tests. */
+/**
+ * One actor on a stage of its own: its turns applied in memory as an engine would, what it sends collected. What an engine
+ * refuses is thrown: a state that is no JSON, or too large. For authors' tests.
+ */
 export interface Rehearsal<S> {
   readonly id: ActorId;
   readonly state: S;
@@ -37,6 +41,8 @@ const NEW_YEAR_2024 = 1_704_067_200_000;
 const A_SECOND_MS = 1_000;
 const LIFE = "rehearsal";
 const NOBODY: Viewer = { scopes: [] };
+/** The reply is the turn's own, whoever asked for it with `replyAs`. */
+const CIRCUMSTANCES = { born: false, keyMs: 0, answersElsewhere: true, parentKnows: false, whole: true } as const;
 
 /** Puts one actor on a stage. Deterministic: the same calls give the same states, ids and dice. */
 export function rehearse<S>(behaviour: Behaviour<S>, options: RehearsalOptions<S> = {}): Rehearsal<S> {
@@ -45,7 +51,6 @@ export function rehearse<S>(behaviour: Behaviour<S>, options: RehearsalOptions<S
   const id: ActorId = `${behaviour.kind}/${encodeURIComponent(key)}`;
   const sent: Outgoing[] = [];
   const emitted: Json[] = [];
-  const wakes: Record<string, Wake> = {};
   const answered: Record<string, Reply> = {};
   let stopped: string | undefined;
   let count = 0;
@@ -56,18 +61,23 @@ export function rehearse<S>(behaviour: Behaviour<S>, options: RehearsalOptions<S
     const seed = (count * 0x9e3779b1).toString(16).padStart(32, "0").slice(-32);
     return { id: `${LIFE}.${count}`, to: id, action, args, at, seed, viewer: options.viewer ?? NOBODY, ...more };
   };
-  let state = options.state ?? pure.initial(key, envelope("start", null, { start: options.start ?? null }));
+  const first = envelope("start", null, { start: options.start ?? null });
+  let state = options.state ?? pure.initial(key, first);
+  let base: Base = { ...begin(kindFrom({ ...pure, initial: () => state }), id, first), life: LIFE };
 
-  const apply = (turn: Turn<S>): Turn<S> => {
-    if (turn.state !== undefined) state = turn.state;
+  const effectOf = (message: Message): Turn<S> | Work<S> => received(pure, state, base, message, count);
+  const apply = (message: Message, turn: Turn<S>): Turn<S> => {
+    const plan = planTurn(base, { message, key: undefined, wake: undefined }, turn, { id, seq: count, ...CIRCUMSTANCES });
+    const { reply = OK_NULL } = turn;
+    if (reply !== "later" && !("ok" in reply)) return turn;
+    if (plan !== undefined) {
+      if (turn.state !== undefined && plan.state === turn.state) ({ state } = turn);
+      base = plan;
+      stopped = plan.stop ?? stopped;
+    }
     sent.push(...(turn.send ?? []));
     emitted.push(...(turn.emit ?? []));
     Object.assign(answered, turn.answer);
-    stopped = turn.stop ?? stopped;
-    for (const [name, wake] of Object.entries(turn.wake ?? {})) {
-      if (wake === null) delete wakes[name];
-      else wakes[name] = wake;
-    }
     return turn;
   };
   const context: Context = {
@@ -82,8 +92,10 @@ export function rehearse<S>(behaviour: Behaviour<S>, options: RehearsalOptions<S
     id,
     sent,
     emitted,
-    wakes,
     answered,
+    get wakes() {
+      return base.extra.wakes;
+    },
     get state() {
       return state;
     },
@@ -91,13 +103,15 @@ export function rehearse<S>(behaviour: Behaviour<S>, options: RehearsalOptions<S
       return stopped;
     },
     turn(action, args = {}, more = {}) {
-      const turn = pure.receive(state, envelope(action, args, more), LIFE, count);
-      if (typeof turn === "function") throw new Error(`${action} is work: use \`await work(…)\`.`);
-      return apply(turn);
+      const message = envelope(action, args, more);
+      const effect = effectOf(message);
+      if (typeof effect === "function") throw new Error(`${action} is work: use \`await work(…)\`.`);
+      return apply(message, effect);
     },
     async work(action, args = {}, more = {}) {
-      const turn = pure.receive(state, envelope(action, args, more), LIFE, count);
-      return apply(typeof turn === "function" ? await turn(context) : turn);
+      const message = envelope(action, args, more);
+      const effect = effectOf(message);
+      return apply(message, typeof effect === "function" ? await effect(context) : effect);
     },
     view: (action, args = {}, viewer = options.viewer ?? NOBODY) =>
       behaviour.view?.(state, action, args, viewer, id) ?? { refused: { code: "UNKNOWN", message: `${behaviour.kind} shows nothing.` } },

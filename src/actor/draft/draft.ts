@@ -3,7 +3,7 @@ import { LIST } from "./list-shape.ts";
 import { OBJECT } from "./object-shape.ts";
 import { Part } from "./part.ts";
 import { revoked } from "./revoked.ts";
-import { isObject, isPlain, place, type Row, rowOf } from "./row.ts";
+import { isObject, isPlain, opened, place, type Row, rowOf } from "./row.ts";
 
 /** `base` must be deeply frozen, and JSON. */
 export function openDraft(base: object): Draft {
@@ -87,7 +87,7 @@ export class Draft {
       // What is got anew each time cannot be set: the commit refuses it.
       if (Object.is(fit, item) || Reflect.getOwnPropertyDescriptor(value, key)?.get !== undefined) continue;
       // His own frozen object holds a draft: it cannot be replaced there.
-      if (!isOpen && row === value) met.set(value, (row = Array.isArray(value) ? Object.assign([], value) : { ...value }));
+      if (!isOpen && row === value) met.set(value, (row = opened(value)));
       place(row, key, fit);
     }
     return Object.freeze(row);

@@ -297,6 +297,38 @@ test("what no text carries is refused where it takes the place of an object or a
   }
 });
 
+test("what no text carries is refused in a frozen value too that holds a draft or is written to", async () => {
+  const hidden = (value: object) => Object.defineProperty(value, "hid", { value: 1 });
+  const symbol = (value: object) => Object.defineProperty(value, Symbol("x"), { value: 1 });
+  const getter = (value: object) => Object.defineProperty(value, "now", { get: () => 1, enumerable: true });
+  const listOf = (length: number, ...items: readonly unknown[]) => Object.assign([...items], { length });
+  const moves: readonly (readonly [given: (state: State) => object, told: RegExp])[] = [
+    [({ part }) => listOf(2, part), /^state\.n\[1\] is undefined/],
+    [({ part }) => Object.assign([part], { extra: 1 }), /^state\.n\.extra stands in a list/],
+    [({ part }) => hidden({ part }), /^state\.n\.hid is hidden/],
+    [({ part }) => symbol({ part }), /^state\.n has a symbol as key/],
+    [({ part }) => getter({ part }), /^state\.n\.now is a getter/],
+    [({ part }) => Object.defineProperty({}, "part", { value: part }), /^state\.n\.part is hidden/],
+  ];
+  for (const [given, told] of moves) {
+    await using stage = await staged(DEEP);
+    await stage.turn(() => undefined);
+    const refused = { code: "STATE_NOT_JSON", message: told };
+    await assert.rejects(
+      stage.turn((state) => (state["n"] = Object.freeze(given(state)))),
+      refused,
+    );
+    await assert.rejects(
+      stage.turn((state) => {
+        state["n"] = Object.freeze(given({ part: 1 }));
+        unseen(state["n"])[0] = 2;
+      }),
+      refused,
+    );
+    assert.deepEqual(await stage.state(), DEEP);
+  }
+});
+
 test("a getter that returns a draft is refused as a getter", async () => {
   for (const keep of [(value: object) => value, (value: object) => Object.freeze(value)]) {
     await using stage = await staged(DEEP);

@@ -1,7 +1,7 @@
 import type { Written } from "../../contract/internal.ts";
 import { badTurn } from "../bad-turn.ts";
 import type { Draft } from "./draft.ts";
-import { isObject, isPlain, place, type Row } from "./row.ts";
+import { isObject, isPlain, opened, place, type Row } from "./row.ts";
 import type { Shape } from "./shape.ts";
 
 /** Of so many written keys a part keeps the names; where more were written it looks at all. */
@@ -142,7 +142,7 @@ export class Part implements ProxyHandler<object>, Written {
 
   #open(): Row {
     if (this.#now === this.before) {
-      this.#now = this.#shape.copy(this.before);
+      this.#now = this.#isGiven ? opened(this.before) : this.#shape.copy(this.before);
       this.#mark();
     }
     return this.#now;

@@ -26,3 +26,14 @@ export function place(row: Row, key: PropertyKey, value: unknown): void {
   if (key === "__proto__") Object.defineProperty(row, key, { value, enumerable: true, configurable: true, writable: true });
   else row[key] = value;
 }
+
+/** The same, open, with what no text carries: the commit is to find it. */
+export function opened(value: Row): Row {
+  if (Array.isArray(value)) return rowOf(Object.assign([], value, { length: value.length }));
+  const open: Row = {};
+  for (const key of Reflect.ownKeys(value)) {
+    const found = { ...Reflect.getOwnPropertyDescriptor(value, key), configurable: true };
+    Object.defineProperty(open, key, found.get === undefined ? { ...found, writable: true } : found);
+  }
+  return open;
+}

@@ -18,6 +18,7 @@ import type { HttpLimits } from "./http-options.ts";
 import type { Route, Routes } from "./http-routes.ts";
 import { lineStream } from "./line-stream.ts";
 import type { OpenStream, OpenStreams } from "./open-streams.ts";
+import { type Due, Owed } from "./owed.ts";
 
 const LINGER_MS = 1_000;
 
@@ -56,6 +57,7 @@ interface Arrival {
 /** A request that was answered, and is to be told. */
 interface Answered {
   readonly exchange: HttpExchange;
+  readonly due: Due;
   readonly answer: Answer;
 }
 
@@ -66,30 +68,33 @@ interface Answered {
  */
 export class HttpFace {
   readonly #options: FaceOptions;
-  readonly #busy = new WeakSet<Socket>();
+  readonly #owed: Owed;
   /** What comes on these is not looked at: a head on them could be read two ways. */
   readonly #shut = new Set<Socket>();
   readonly #door: StreamDoor;
   /** Of the streams whose tokens expire: the undo of that. */
   readonly #expiries = new Map<OpenStream, () => void>();
   readonly #batch: WriteBatch<Answered>;
-  #running = 0;
   #closing = false;
-  #onIdle: (() => void) | undefined;
 
   constructor(options: FaceOptions) {
     this.#options = options;
     const { streams, limits, clock, log } = options;
-    this.#batch = new WriteBatch(clock, ({ exchange, answer }) => this.#finish(exchange, answer));
+    this.#owed = new Owed({
+      clock,
+      blockedMs: limits.blockedMs,
+      onDrop: () => log?.("warning", { event: "client-dropped", door: "http", reason: "blocked" }),
+    });
+    this.#batch = new WriteBatch(clock, (answered) => this.#finish(answered));
     this.#door = {
       limits,
       clock,
       onDrop: (reason) => log?.("warning", { event: "client-dropped", door: "http", reason }),
       onEnd: (stream, response) => {
         streams.remove(stream);
-        this.#busy.delete(response.req.socket);
         this.#expiries.get(stream)?.();
         this.#expiries.delete(stream);
+        this.#owed.ends(this.#owed.of(response.req.socket));
       },
     };
   }
@@ -100,7 +105,17 @@ export class HttpFace {
 
   /** An answer is on its way on this connection, or soon will be. */
   busy(socket: Socket): boolean {
-    return this.#busy.has(socket) || this.#shut.has(socket);
+    return this.#owed.busy(socket) || this.#shut.has(socket);
+  }
+
+  /** The connection ends with an answer that it has been given. */
+  closes(socket: Socket): boolean {
+    return this.#shut.has(socket);
+  }
+
+  /** Runs it once all that came before on this connection has been answered. */
+  behind(socket: Socket, run: () => void): void {
+    this.#owed.behind(socket, run);
   }
 
   /** Writes the answers that are known: what comes next may end their connection. */
@@ -108,13 +123,28 @@ export class HttpFace {
     this.#batch.flush();
   }
 
-  /** Answers 503 from now on; settles when nothing runs any more. */
+  /** Answers on the spot. */
+  answer(response: ServerResponse, answer: Answer): void {
+    const due = this.#owed.of(response.req.socket);
+    this.#owed.begin(due);
+    writeAnswer(response, answer);
+    this.#owed.written(due, response);
+  }
+
+  /** Answers 503 from now on; settles when all that was asked has been answered. */
   drain(): Promise<void> {
     this.#closing = true;
-    if (this.#running === 0) return Promise.resolve();
-    return new Promise((done) => {
-      this.#onIdle = done;
-    });
+    return this.#owed.idle();
+  }
+
+  /** Settles when nothing that was answered is still on its way. */
+  left(): Promise<void> {
+    return this.#owed.left();
+  }
+
+  /** The same of streams too. */
+  quiet(): Promise<void> {
+    return this.#owed.quiet();
   }
 
   handle(request: BodyRequest, response: ServerResponse, expects = false): void {
@@ -150,10 +180,15 @@ export class HttpFace {
     request.hold(this.#options.limits.bodyBytes);
     const verdict = auth.check(headers.get("authorization"), this.#options.resource);
     if (!(verdict instanceof Promise)) return this.#admitted(arrival, verdict);
-    verdict.then(
-      (found) => this.#admitted(arrival, found),
-      () => this.#refuse(request, response, refusal("UNAVAILABLE", "The token cannot be checked now: try again.", { "retry-after": "5" })),
-    );
+    const due = this.#owed.of(request.socket);
+    this.#owed.lasts(due);
+    void verdict
+      .then(
+        (found) => this.#admitted(arrival, found),
+        () =>
+          this.#refuse(request, response, refusal("UNAVAILABLE", "The token cannot be checked now: try again.", { "retry-after": "5" })),
+      )
+      .finally(() => this.#owed.ends(due));
   }
 
   #optionsOf(route: Route, headers: HeaderList): Answer {
@@ -189,13 +224,13 @@ export class HttpFace {
     const { bodyBytes } = this.#options.limits;
     const length = headers.get("content-length");
     if (length !== undefined && Number(length) > bodyBytes) {
-      if (arrival.expects) writeAnswer(response, { ...this.#tooLarge(), headers: { connection: "close" } });
-      else refuseUpload(request, response, this.#tooLarge(), LINGER_MS, this.#options.clock);
+      if (arrival.expects) this.answer(response, { ...this.#tooLarge(), headers: { connection: "close" } });
+      else this.#refuseUpload(request, response, this.#tooLarge());
       return;
     }
     if (arrival.expects) response.writeContinue();
     request.readBody(bodyBytes, (body) => {
-      if (body === "too-large") refuseUpload(request, response, this.#tooLarge(), LINGER_MS, this.#options.clock);
+      if (body === "too-large") this.#refuseUpload(request, response, this.#tooLarge());
       else this.#dispatch(arrival, verdict, body);
     });
   }
@@ -223,45 +258,44 @@ export class HttpFace {
       checked: this.#options.auth !== undefined && route.guarded,
       open: (opening, framing, given) => this.#openStream(opening, framing, given, verdict.expiresAt),
     });
-    this.#running += 1;
-    this.#busy.add(request.socket);
+    const due = this.#owed.of(request.socket);
+    this.#owed.begin(due);
     let answer: Answer | Promise<Answer>;
     try {
       answer = route.answer(exchange);
     } catch (error) {
-      return this.#failed(exchange, error);
+      return this.#failed(exchange, due, error);
     }
     if (answer instanceof Promise)
       answer.then(
-        (late) => this.#batch.add({ exchange, answer: late }),
-        (error: unknown) => this.#failed(exchange, error),
+        (late) => this.#batch.add({ exchange, due, answer: late }),
+        (error: unknown) => this.#failed(exchange, due, error),
       );
-    else this.#batch.add({ exchange, answer });
+    else this.#batch.add({ exchange, due, answer });
   }
 
-  #finish(exchange: HttpExchange, answer: Answer): void {
+  #finish({ exchange, due, answer }: Answered): void {
     try {
       this.#tell(exchange, answer);
     } catch (error) {
-      return this.#failed(exchange, error);
+      return this.#failed(exchange, due, error);
     }
-    this.#ran();
+    // A stream that goes on is owed by itself.
+    if (exchange.opened !== undefined && answer.open === true) this.#owed.given(due);
+    else this.#owed.written(due, exchange.response);
   }
 
   #tell(exchange: HttpExchange, answer: Answer): void {
     const { opened, request, response } = exchange;
-    if (opened !== undefined) {
-      const { body } = answer;
-      if (body !== undefined) opened.send(textOf(body));
-      const expired = exchange.expiry?.answered() === true;
-      if (answer.open !== true || expired) opened.close();
-      else request.forget();
+    if (opened === undefined) {
+      if (!response.destroyed) writeAnswer(response, this.#dressed(answer));
       return;
     }
-    this.#busy.delete(request.socket);
-    if (response.destroyed) return;
-    writeAnswer(response, this.#dressed(answer));
-    this.#watch(response);
+    const { body } = answer;
+    if (body !== undefined) opened.send(textOf(body));
+    const expired = exchange.expiry?.answered() === true;
+    if (answer.open !== true || expired) opened.close();
+    else request.forget();
   }
 
   /** The answer with what only the door knows. */
@@ -275,30 +309,16 @@ export class HttpFace {
     return challenged === undefined && !this.#closing ? answer : { ...answer, headers: { ...answer.headers, ...headers } };
   }
 
-  /** A client that does not read its answer is not waited for. */
-  #watch(response: ServerResponse): void {
-    if (response.writableLength === 0) return;
-    const { clock, limits, log } = this.#options;
-    const undo = clock.after(limits.blockedMs, () => {
-      log?.("warning", { event: "client-dropped", door: "http", reason: "blocked" });
-      response.destroy();
-    });
-    response.once("close", undo);
-  }
-
-  #failed(exchange: HttpExchange, error: unknown): void {
-    this.#ran();
-    // The name only: a message may quote what a caller sent.
+  #failed(exchange: HttpExchange, due: Due, error: unknown): void {
+    const { opened, response } = exchange;
+    if (opened !== undefined) opened.close();
+    else if (!response.headersSent && !response.destroyed)
+      writeAnswer(response, { ...refusal("INTERNAL", "Something failed here."), status: 500 });
+    // Nobody can tell the rest of an answer that was begun.
+    else if (!response.writableEnded) response.destroy();
+    this.#owed.written(due, response);
+    // The name only: a message may quote what a caller sent. Last: a log that fails takes nobody's answer along.
     this.#options.log?.("error", { event: "exchange-failed", door: "http", name: error instanceof Error ? error.name : typeof error });
-    if (exchange.opened !== undefined) return exchange.opened.close();
-    this.#busy.delete(exchange.request.socket);
-    if (!exchange.response.headersSent && !exchange.response.destroyed)
-      writeAnswer(exchange.response, { ...refusal("INTERNAL", "Something failed here."), status: 500 });
-  }
-
-  #ran(): void {
-    this.#running -= 1;
-    if (this.#running === 0) this.#onIdle?.();
   }
 
   #openStream(
@@ -313,8 +333,8 @@ export class HttpFace {
     const unbounded = caller.principal === undefined && (caller.peer === undefined || isLoopback(caller.peer));
     const seat = streams.admit(caller, unbounded);
     if (seat === undefined) {
-      log?.("warning", { event: "stream-refused", door: "http", reason: "streams" });
       writeAnswer(response, refusal("BUSY", "Too many streams are open: close one.", { "retry-after": "5" }));
+      log?.("warning", { event: "stream-refused", door: "http", reason: "streams" });
       return DEAD;
     }
     const chunked = request.httpVersionMinor >= 1;
@@ -325,6 +345,7 @@ export class HttpFace {
     response.flushHeaders();
     const stream = framing === "events" ? new EventStream(response, chunked, this.#door) : lineStream(response, chunked, this.#door);
     streams.add(stream, seat);
+    this.#owed.lasts(this.#owed.of(request.socket));
     if (expiresAt !== undefined) {
       const expiry = new Expiry(stream);
       exchange.expiry = expiry;
@@ -351,8 +372,15 @@ export class HttpFace {
       request.headers["transfer-encoding"] !== undefined ||
       (length !== undefined && (answer.headers?.["connection"] === "close" || Number(length) > this.#options.limits.bodyBytes));
     request.throwAway();
-    if (uploads && answer.body !== undefined) refuseUpload(request, response, answer, LINGER_MS, this.#options.clock);
-    else writeAnswer(response, answer);
+    if (uploads && answer.body !== undefined) this.#refuseUpload(request, response, answer);
+    else this.answer(response, answer);
+  }
+
+  #refuseUpload(request: BodyRequest, response: ServerResponse, answer: Answer): void {
+    const due = this.#owed.of(request.socket);
+    this.#owed.lasts(due);
+    response.once("close", () => this.#owed.ends(due));
+    refuseUpload(request, response, answer, LINGER_MS, this.#options.clock);
   }
 }
 

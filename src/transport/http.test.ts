@@ -4,6 +4,7 @@ import { fakeGateway, textOf, type FakeOptions } from "../../test/transport/fake
 import { head, post, rawSocket } from "../../test/transport/raw-socket.ts";
 import { eventually } from "../../test/transport/settle.ts";
 import type { Answer, Channel, Exchange, Json } from "../contract/index.ts";
+import type { Authenticator } from "./auth/index.ts";
 import { HttpExchange } from "./http-exchange.ts";
 import { serveHttp } from "./http.ts";
 import type { HttpOptions } from "./http-options.ts";
@@ -560,23 +561,94 @@ describe("event streams", () => {
 
 describe("what comes behind a request", () => {
   const statuses = (text: string): readonly string[] => Array.from(text.matchAll(/HTTP\/1\.1 (\d+)/g), ([, status = ""]) => status);
-  const sent = async (text: string): Promise<readonly string[]> => {
-    await using server = await serve({ exchange: () => ({ status: 200, body: "{}" }) });
+  const NONSENSE = "NONSENSE\r\n\r\n";
+  const sent = async (text: string, options: Partial<HttpOptions> = {}): Promise<readonly string[]> => {
+    await using server = await serve({ exchange: () => ({ status: 200, body: "{}" }) }, options);
     await using client = await rawSocket(server.port);
     client.write(text);
     return statuses(await client.closed());
   };
 
   it("takes nothing from its answer, where it cannot be read", async () => {
-    assert.deepEqual(await sent(`${post(PING)}NONSENSE\r\n\r\n`), ["200", "400"]);
+    assert.deepEqual(await sent(`${post(PING)}${NONSENSE}`), ["200", "400"]);
   });
 
   it("takes nothing from several answers, which come in order", async () => {
-    assert.deepEqual(await sent(`${post(PING).repeat(3)}NONSENSE\r\n\r\n`), ["200", "200", "200", "400"]);
+    assert.deepEqual(await sent(`${post(PING).repeat(3)}${NONSENSE}`), ["200", "200", "200", "400"]);
   });
 
   it("takes nothing from the answer to who said that the connection ends", async () => {
     assert.equal((await sent(post(PING, { connection: "close" }) + post(PING)))[0], "200");
+  });
+
+  it("takes nothing from it where that is a request to be a tunnel", async () => {
+    const quick = { path: "/quick", handle: () => ({ status: 200, body: "{}" }) };
+    const text = head("GET /quick HTTP/1.1", "host: 127.0.0.1") + head("CONNECT elsewhere:1 HTTP/1.1", "host: elsewhere:1");
+    assert.deepEqual(await sent(text, { doors: [quick] }), ["200"]);
+  });
+
+  it("waits for an answer that is still being worked out, whatever has been answered before and behind it", async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    await using server = await serve({
+      async exchange(exchange) {
+        const slow = exchange.header("x-slow") !== undefined;
+        if (slow) await promise;
+        return { status: 200, body: slow ? '"slow"' : '"quick"' };
+      },
+    });
+    await using client = await rawSocket(server.port);
+    client.write(post(PING) + post(PING, { "x-slow": "1" }) + post(PING) + NONSENSE);
+    await client.until('"quick"');
+    client.write(NONSENSE);
+    await eventually(() => server.gateway.exchanges.length === 3);
+    await new Promise<void>((done) => {
+      setImmediate(done);
+    });
+    assert.equal(client.socket.destroyed, false);
+    resolve();
+    const text = await client.closed();
+    assert.deepEqual(statuses(text), ["200", "200", "200", "400"]);
+    assert.deepEqual(text.match(/"slow"|"quick"/g), ['"quick"', '"slow"', '"quick"']);
+    assert.equal(server.logged.filter((one) => JSON.stringify(one).includes("request-unreadable")).length, 1);
+  });
+
+  it("waits for an answer whose client is slow to read", async () => {
+    const long = "x".repeat(20_000_000);
+    await using server = await serve({ exchange: ({ body }) => ({ status: 200, body: textOf(body) === '"long"' ? long : "{}" }) });
+    await using client = await rawSocket(server.port);
+    client.socket.pause();
+    client.write(post('"long"') + post(PING) + NONSENSE);
+    await eventually(() => server.gateway.exchanges.length === 2);
+    client.socket.resume();
+    const text = await client.closed();
+    assert.deepEqual(statuses(text), ["200", "200", "400"]);
+    assert.ok(text.includes(long));
+  });
+
+  it("waits for an answer whose token is still looked at", async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const auth: Authenticator = {
+      scopes: [],
+      issuers: [],
+      needsResource: false,
+      check: () => promise.then(() => ({ caller: { scopes: [] } })),
+      metadata: () => ({}),
+    };
+    const answered = sent(`${post(PING)}${NONSENSE}`, { auth });
+    setImmediate(resolve);
+    assert.deepEqual(await answered, ["200", "400"]);
+  });
+});
+
+describe("an answer that breaks in the middle", () => {
+  it("ends its connection, so that nobody waits for the rest", async () => {
+    // As long as another, and no bytes for node:http.
+    const broken = new Proxy(new Uint8Array(3), { get: (bytes, key) => Reflect.get(bytes, key) });
+    await using server = await serve({ exchange: () => ({ status: 200, body: ["{", broken, "}"] }) });
+    await using client = await rawSocket(server.port);
+    client.write(post(PING));
+    assert.doesNotMatch(await client.closed(), /\}/);
+    assert.match(JSON.stringify(server.logged), /exchange-failed/);
   });
 });
 
@@ -609,6 +681,30 @@ describe("closing", () => {
     assert.match(await running.closed(), /^HTTP\/1\.1 200[\s\S]*connection: close[\s\S]*"done"$/i);
     await streaming.until("\r\n0\r\n\r\n");
     assert.equal(channels[0]?.gone.aborted, true);
+    await closing;
+  });
+
+  it("breaks off no answer that a client is still reading, a stream's neither", async () => {
+    const long = "x".repeat(8_000_000);
+    const server = await serve({
+      exchange(exchange) {
+        if (exchange.header("x-stream") !== undefined) exchange.stream();
+        return { status: 200, body: long };
+      },
+    });
+    await using plain = await rawSocket(server.port);
+    await using streamed = await rawSocket(server.port);
+    for (const client of [plain, streamed]) client.socket.pause();
+    plain.write(post(PING));
+    streamed.write(post(PING, { "x-stream": "1" }));
+    await eventually(() => server.gateway.exchanges.length === 2);
+    await new Promise<void>((done) => {
+      setImmediate(done);
+    });
+    const closing = server.door.close();
+    for (const client of [plain, streamed]) client.socket.resume();
+    assert.ok((await plain.closed()).endsWith(long));
+    assert.ok((await streamed.closed()).includes(long));
     await closing;
   });
 

@@ -1,11 +1,11 @@
 import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { systemClock, systemEntropy } from "../contract/index.ts";
+import { type Clock, systemClock, systemEntropy } from "../contract/index.ts";
 import { type FaultKind, refusal } from "../gateway/index.ts";
 import { authority, isLoopback } from "./address.ts";
 import { type ChallengeContext, metadataUrlOf } from "./auth/index.ts";
 import { checkDoor } from "./door-options.ts";
-import { lastAnswer, writeAnswer } from "./http-answer.ts";
+import { lastAnswer } from "./http-answer.ts";
 import { BodyRequest } from "./http-body.ts";
 import { HttpFace } from "./http-face.ts";
 import { httpGuard } from "./http-guard.ts";
@@ -21,6 +21,8 @@ import type { WebSocketDoor } from "./websocket.ts";
 const CHECK_MS = 1_000;
 const LAST_WORDS_MS = 1_000;
 const FLUSH_MS = 1_000;
+/** The client ended the connection in the middle of a request. */
+const LEFT = "HPE_INVALID_EOF_STATE";
 
 const REFUSALS: Readonly<Record<string, readonly [kind: FaultKind, message: string]>> = {
   HPE_HEADER_OVERFLOW: ["HEAD", "The request's head is too large."],
@@ -62,8 +64,9 @@ export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
     // Both are answered here, with a sentence.
     requireHostHeader: false,
     insecureHTTPParser: false,
-    // What asks for anything else goes on as the plain request it also is.
-    shouldUpgradeCallback: (request) => sockets?.wants(request) ?? false,
+    // What asks for anything else goes on as the plain request it also is; so does what comes behind a request that has no answer
+    // yet: one would be written into the other.
+    shouldUpgradeCallback: (request) => sockets?.wants(request) === true && !face.busy(request.socket),
   });
   server.maxConnections = limits.connections;
   // Above its own count node:http would drop headers in silence.
@@ -135,31 +138,44 @@ export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
   });
   server.on("upgrade", (request, socket, head) => {
     silent.delete(request.socket);
-    face.flush();
-    // Behind a request that has no answer yet, one would be written into the other.
-    if (sockets === undefined || face.busy(request.socket)) socket.destroy();
+    if (sockets === undefined) socket.destroy();
     else sockets.handle(request, socket, head);
   });
   server.on("checkExpectation", (_request, response) =>
-    writeAnswer(response, refusal("EXPECTATION", "Only 100-continue may be expected.", { connection: "close" })),
+    face.answer(response, refusal("EXPECTATION", "Only 100-continue may be expected.", { connection: "close" })),
   );
-  const tellUnreadable = (code: string, socket: Duplex): void => {
-    log?.("notice", { event: "request-unreadable", door: "http", code });
-    // The answers before it go one after the other, which takes a moment.
-    setImmediate(() => socket.end(unreadable(code)));
-    clock.after(LAST_WORDS_MS, () => void socket.destroy());
-  };
-  server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
-    if (!socket.writable || error.code === "ECONNRESET") socket.destroy();
-    else {
-      // What came before it on the connection is answered first, where its answer is known.
-      setImmediate(() => {
-        face.flush();
-        // While an answer is on its way, an error would be taken for a part of it.
-        if (!socket.writable || (socket instanceof Socket && face.busy(socket))) socket.destroy();
-        else tellUnreadable(error.code ?? error.name, socket);
-      });
+  const unread = new WeakSet<Duplex>();
+  const tellUnreadable = (code: string, socket: Socket): void => {
+    if (!socket.writable || face.closes(socket)) {
+      socket.destroy();
+      return;
     }
+    socket.end(unreadable(code));
+    clock.after(LAST_WORDS_MS, () => void socket.destroy());
+    log?.("notice", { event: "request-unreadable", door: "http", code });
+  };
+  // Nobody is a tunnel here, and node:http has let go of the connection.
+  server.on("connect", ({ socket }) => {
+    socket.on("error", () => {});
+    face.flush();
+    socket.destroySoon();
+  });
+  server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
+    if (!(socket instanceof Socket) || error.code === "ECONNRESET") {
+      socket.destroy();
+      return;
+    }
+    // Whatever comes next on the connection is as unreadable.
+    if (unread.has(socket)) return;
+    unread.add(socket);
+    const { code = error.name } = error;
+    setImmediate(() => {
+      face.flush();
+      // Who has left is not answered, as after every other request.
+      if (code === LEFT && face.busy(socket)) socket.destroy();
+      // While an answer is on its way, an error would be taken for a part of it.
+      else face.behind(socket, () => tellUnreadable(code, socket));
+    });
   });
   server.on("error", (error) => log?.("error", { event: "listen-failed", door: "http", name: error.name }));
 
@@ -168,17 +184,15 @@ export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
 
   let closed: Promise<void> | undefined;
   const shut = async (graceMs: number): Promise<void> => {
-    const ended = new Promise<void>((done) => server.close(() => done()));
     const idle = Promise.all([face.drain(), sockets?.drain(), sse?.drain()]);
-    server.closeIdleConnections();
+    // node:http would break off answers that are still on their way: for it they are over once they are written.
+    await within(clock, FLUSH_MS, face.left());
+    const ended = new Promise<void>((done) => server.close(() => done()));
     for (const socket of silent) socket.destroy();
-    const { promise: late, resolve: giveUp } = Promise.withResolvers<void>();
-    const undo = clock.after(graceMs, giveUp);
-    await Promise.race([idle, late]);
-    undo();
+    await within(clock, graceMs, idle);
     streams.endAll();
     sockets?.endAll();
-    server.closeIdleConnections();
+    void face.quiet().then(() => server.closeIdleConnections());
     // Last bytes are on their way; a client that does not take them is not waited for.
     const undoFlush = clock.after(FLUSH_MS, () => {
       server.closeAllConnections();
@@ -189,4 +203,11 @@ export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
   };
   const close = ({ graceMs = 5_000 }: { readonly graceMs?: number } = {}): Promise<void> => (closed ??= shut(graceMs));
   return { url, port: at, close, [Symbol.asyncDispose]: () => close() };
+}
+
+async function within(clock: Clock, ms: number, settled: Promise<unknown>): Promise<void> {
+  const { promise: late, resolve: giveUp } = Promise.withResolvers<void>();
+  const undo = clock.after(ms, giveUp);
+  await Promise.race([settled, late]);
+  undo();
 }

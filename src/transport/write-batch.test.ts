@@ -41,6 +41,18 @@ describe("answers of one round", () => {
     assert.deepEqual(left, [1, 2, 3]);
   });
 
+  it("do not go down with one before them that cannot be written", async () => {
+    const left: number[] = [];
+    const answers = new WriteBatch<number>({ now: () => 0, after: () => () => undefined }, (answer) => {
+      if (answer % 2 === 0) throw new Error(`not ${answer}`);
+      left.push(answer);
+    });
+    for (const answer of [1, 2, 3, 5]) answers.add(answer);
+    assert.throws(() => answers.flush(), /not 2/);
+    await nextRound();
+    assert.deepEqual(left, [1, 3, 5]);
+  });
+
   it("that are added while others leave are not lost", async () => {
     const left: number[] = [];
     const answers: WriteBatch<number> = new WriteBatch({ now: () => 0, after: () => () => undefined }, (answer) => {

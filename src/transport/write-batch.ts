@@ -16,7 +16,6 @@ export class WriteBatch<T> {
   #since = 0;
   #due = false;
 
-  /** `write` sees to its own errors. */
   constructor(clock: Clock, write: (one: T) => void) {
     this.#clock = clock;
     this.#write = write;
@@ -40,6 +39,15 @@ export class WriteBatch<T> {
   flush(): void {
     const all = this.#waiting;
     this.#waiting = [];
-    for (const one of all) this.#write(one);
+    let left = 0;
+    try {
+      for (const one of all) {
+        left += 1;
+        this.#write(one);
+      }
+    } finally {
+      // What one throws is no matter of those behind it.
+      for (const one of all.slice(left)) this.add(one);
+    }
   }
 }

@@ -1,0 +1,150 @@
+import type { ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import type { Clock } from "../contract/index.ts";
+
+/** What one connection is owed. */
+export class Due {
+  /** Requests whose answers are being worked out, or are on their way. */
+  answers = 0;
+  /** Responses that go on by themselves. */
+  lasting = 0;
+  /** Ends each answer that is on its way. */
+  leaving: Set<() => void> | undefined;
+  /** What comes behind all that. */
+  next: (() => void) | undefined;
+
+  get any(): boolean {
+    return this.answers + this.lasting > 0;
+  }
+}
+
+export interface OwedOptions {
+  readonly clock: Clock;
+  /** A client that has not taken its answer after this time is dropped. */
+  readonly blockedMs: number;
+  readonly onDrop: () => void;
+}
+
+/** What connections are owed: an answer may be worked out, wait behind others, and wait for its client to read. */
+export class Owed {
+  readonly #options: OwedOptions;
+  readonly #dues = new WeakMap<Socket, Due>();
+  /** Each as it is of all connections together. */
+  #answers = 0;
+  #lasting = 0;
+  #leaving = 0;
+  #waiting: (() => boolean)[] = [];
+
+  constructor(options: OwedOptions) {
+    this.#options = options;
+  }
+
+  /** The same object for as long as the connection lives. */
+  of(socket: Socket): Due {
+    let due = this.#dues.get(socket);
+    if (due === undefined) this.#dues.set(socket, (due = new Due()));
+    return due;
+  }
+
+  busy(socket: Socket): boolean {
+    return this.#dues.get(socket)?.any === true;
+  }
+
+  /** A request will be answered: `written` or `given` ends that. */
+  begin(due: Due): void {
+    due.answers += 1;
+    this.#answers += 1;
+  }
+
+  /** Its answer was written, and is owed until its client has taken it. */
+  written(due: Due, response: ServerResponse): void {
+    if (response.writableLength > 0 && !response.destroyed) return this.#leave(due, response);
+    if (response.destroyed) this.#lost(due, response);
+    this.given(due);
+  }
+
+  /** Nothing more comes for it. */
+  given(due: Due): void {
+    due.answers -= 1;
+    this.#answers -= 1;
+    this.#ended(due);
+  }
+
+  lasts(due: Due): void {
+    due.lasting += 1;
+    this.#lasting += 1;
+  }
+
+  ends(due: Due): void {
+    due.lasting -= 1;
+    this.#lasting -= 1;
+    this.#ended(due);
+  }
+
+  /** Runs it once nothing is owed on this connection; one at a time. */
+  behind(socket: Socket, run: () => void): void {
+    const due = this.of(socket);
+    if (due.any) due.next = run;
+    else run();
+  }
+
+  /** Settles when all requests have been answered. */
+  idle(): Promise<void> {
+    return this.#until(() => this.#answers === 0);
+  }
+
+  /** Settles when no answer is on its way. */
+  left(): Promise<void> {
+    return this.#until(() => this.#leaving === 0);
+  }
+
+  /** Settles when nothing is owed to anybody. */
+  quiet(): Promise<void> {
+    return this.#until(() => this.#answers + this.#lasting === 0);
+  }
+
+  #until(holds: () => boolean): Promise<void> {
+    if (holds()) return Promise.resolve();
+    return new Promise((done) => {
+      this.#waiting.push(() => {
+        if (!holds()) return false;
+        done();
+        return true;
+      });
+    });
+  }
+
+  #leave(due: Due, response: ServerResponse): void {
+    const { clock, blockedMs, onDrop } = this.#options;
+    const leaving = (due.leaving ??= new Set());
+    const left = (): void => {
+      if (!leaving.delete(left)) return;
+      undo();
+      this.#leaving -= 1;
+      this.#lost(due, response);
+      this.given(due);
+    };
+    leaving.add(left);
+    this.#leaving += 1;
+    const undo = clock.after(blockedMs, () => {
+      onDrop();
+      response.destroy();
+      left();
+    });
+    response.once("close", left);
+  }
+
+  // Of a response that waits behind another node:http does not say that its connection has ended.
+  #lost({ leaving }: Due, response: ServerResponse): void {
+    if (leaving === undefined || !response.req.socket.destroyed) return;
+    for (const left of leaving) left();
+  }
+
+  #ended(due: Due): void {
+    if (this.#waiting.length > 0) this.#waiting = this.#waiting.filter((settled) => !settled());
+    if (due.next === undefined || due.any) return;
+    const { next } = due;
+    due.next = undefined;
+    next();
+  }
+}

@@ -75,6 +75,8 @@ export interface Engine extends AsyncDisposable {
   send(message: Outgoing): Promise<void>;
   /** The last durable state and what was known with it, never a cell's lead (law 2). */
   read(id: ActorId): Promise<Snapshot | undefined>;
+  /** `read`, answered on the spot where nothing is waited for: what is known of the actor is in memory. Absent: an engine that is never that quick. */
+  readNow?(id: ActorId): Snapshot | undefined | Promise<Snapshot | undefined>;
   list(query: ListQuery): Promise<readonly Change[]>;
   /** Never scans states. */
   count(query: Omit<ListQuery, "after" | "limit">): Promise<number>;

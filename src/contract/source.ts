@@ -28,6 +28,7 @@ export interface CallOptions {
 export interface Source {
   /** Text for the client's model, part of the initialize and discover results. Asked each time: some sources learn theirs. */
   readonly instructions?: string | undefined;
+  /** No promise where nothing is waited for: lists are then answered on the spot. */
   surface(viewer: Viewer): Surface | Promise<Surface>;
   /**
    * The catalogue that `surface` would have now, where it is known without looking at any state: a call then finds its

@@ -223,6 +223,10 @@ export class LocalEngine implements Engine {
     return this.#queries.read(id);
   }
 
+  readNow(id: ActorId): Snapshot | undefined | Promise<Snapshot | undefined> {
+    return this.#queries.readNow(id);
+  }
+
   list(query: ListQuery): Promise<readonly Change[]> {
     return this.#queries.list(query);
   }

@@ -1,7 +1,7 @@
 import { compareIds, faults, keyOf, kindOf, scopedKey } from "../chain/internal.ts";
 import type { ActorId, Change, ChainEvent, ListQuery, Snapshot, Store, Viewer } from "../contract/index.ts";
+import type { Cell } from "./cell.ts";
 import type { Cells } from "./cells.ts";
-
 import type { Registry } from "./registry.ts";
 import { rawState, storedSnapshot } from "./stored.ts";
 
@@ -26,14 +26,16 @@ export class Queries {
   }
 
   async read(id: ActorId): Promise<Snapshot | undefined> {
+    return this.readNow(id);
+  }
+
+  readNow(id: ActorId): Snapshot | undefined | Promise<Snapshot | undefined> {
     const known = this.#registry.get(id);
     if (known !== undefined && known.loading === undefined) return known.snapshot();
     keyOf(id);
     if (!this.#cells.serves(kindOf(id))) return this.#readRaw(id);
     const cell = known ?? this.#cells.at(id);
-    await cell?.loading;
-    if (cell?.lost) throw cell.lost;
-    return cell?.snapshot();
+    return cell && loaded(cell);
   }
 
   async #readRaw(id: ActorId): Promise<Snapshot | undefined> {
@@ -94,6 +96,12 @@ export class Queries {
     const cell = this.#registry.get(id);
     return cell && { crashes: cell.crashes, ...(cell.failure === undefined ? {} : { failure: cell.failure.message }) };
   }
+}
+
+async function loaded(cell: Cell): Promise<Snapshot | undefined> {
+  await cell.loading;
+  if (cell.lost) throw cell.lost;
+  return cell.snapshot();
 }
 
 /** Throws `EngineError` only. */

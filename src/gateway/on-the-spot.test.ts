@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import * as z from "zod";
+import { actor } from "../actor/index.ts";
 import type { Bag, Source } from "../contract/index.ts";
+import { LocalEngine } from "../engine/index.ts";
+import { cast } from "../source/index.ts";
 import { bodyOf, channelDouble, ENVELOPE, exchangeOf, gatewayOf, until, world } from "./kit.fixture.ts";
 
 const MODERN = {
@@ -73,5 +77,53 @@ describe("a source that answers on the spot", () => {
       assert.ok(methods.includes("notifications/tools/list_changed"));
     }
     await connection.close();
+  });
+});
+
+describe("an actor in memory", () => {
+  const shelf = actor("shelf", {
+    describe: "A shelf.",
+    persistence: "memory",
+    state: z.object({ books: z.number().default(0) }),
+    tools: {
+      put: {
+        describe: "Puts a book.",
+        run({ state }) {
+          state.books += 1;
+          return null;
+        },
+      },
+      take: { describe: "Takes a book.", when: ({ books }) => books > 0, run: () => null },
+    },
+    resources: { state: { uri: "shelf://state", view: (state) => state } },
+  });
+
+  test("has its lists on the way in the same tick, on a stream and over HTTP, each as its state is then", async () => {
+    await using engine = await LocalEngine.start({ kinds: [shelf] });
+    await using gateway = gatewayOf(cast({ engine, kinds: [shelf] }));
+    const channel = channelDouble();
+    const connection = gateway.connect(channel, { principal: "local", scopes: [] });
+    // The first waits until it is known what a change would be told from.
+    for (const line of [initialize, initialized, request(1, "prompts/list")]) connection.receive(line);
+    await until(() => channel.messages.some(({ id }) => id === 1));
+    const listedNow = (id: number, list: "tools" | "resources" | "prompts"): unknown => {
+      connection.receive(request(id, `${list}/list`));
+      const reply = channel.messages.find((message) => message["id"] === id);
+      const entries: unknown = Object(reply?.["result"])[list];
+      assert.ok(Array.isArray(entries), `${list}/list is waited for`);
+      return entries.map((entry: unknown): unknown => Object(entry)["name"]);
+    };
+    assert.deepEqual(listedNow(2, "tools"), ["put"]);
+    connection.receive(request(3, "tools/call", { name: "put" }));
+    await until(() => channel.messages.some(({ id }) => id === 3));
+    assert.deepEqual(listedNow(4, "tools"), ["put", "take"]);
+    assert.deepEqual(listedNow(5, "resources"), ["state"]);
+    assert.deepEqual(listedNow(6, "prompts"), []);
+    await connection.close();
+
+    const headers = { ...MODERN, "mcp-method": "tools/list" };
+    const answer = gateway.exchange(exchangeOf("POST", headers, request(7, "tools/list", { _meta: ENVELOPE })).exchange);
+    assert.ok(!(answer instanceof Promise));
+    assert.equal(bodyOf(answer)["id"], 7);
   });
 });

@@ -71,7 +71,7 @@ export class Work {
 
   #ended(): void {
     this.#running -= 1;
-    if (this.#running > 0) return;
+    if (this.#running > 0 || this.#idle.size === 0) return;
     const waiting = [...this.#idle];
     this.#idle.clear();
     for (const ended of waiting) ended();

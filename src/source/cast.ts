@@ -117,10 +117,17 @@ class Cast implements Source {
     this.#unknown = perUser ? planFor(false) : this.#known;
   }
 
-  async surface(viewer: Viewer): Promise<Surface> {
-    const { closures, standings, watches } = this.#for(viewer);
-    const standing = standings.of(viewer);
-    const surface = await closures.surfaceFor(standing);
+  surface(viewer: Viewer): Surface | Promise<Surface> {
+    const meeting = this.#for(viewer);
+    const standing = meeting.standings.of(viewer);
+    const surface = meeting.closures.surfaceFor(standing);
+    if (surface instanceof Promise) return this.#surfaceLate(meeting, standing, surface);
+    meeting.watches.gave(standing, surface);
+    return surface;
+  }
+
+  async #surfaceLate({ watches }: Meeting, standing: Standing, late: Promise<Surface>): Promise<Surface> {
+    const surface = await late;
     watches.gave(standing, surface);
     return surface;
   }

@@ -57,13 +57,26 @@ export class Closures {
     this.#order = new Map(plan.roots.flatMap(placesOf).map((place, i) => [place, i]));
   }
 
-  /** Its surface alone. */
-  async surfaceFor(standing: Standing): Promise<Surface> {
+  /** Its surface alone; on the spot where all that is looked at is seen on the spot. */
+  surfaceFor(standing: Standing): Surface | Promise<Surface> {
     const place = this.#single;
     const id = place === undefined ? undefined : standing.roots.get(place);
-    if (place === undefined || id === undefined) return (await this.of(standing)).surface;
+    if (place === undefined || id === undefined) return this.#walked(standing);
     const reads = new Reads();
-    const sight = await this.#options.sights.see(place.behaviour, id, standing.as(id), true, reads);
+    const sight = this.#options.sights.see(place.behaviour, id, standing.as(id), true, reads);
+    if (sight instanceof Promise) return this.#surfaceLate(standing, place, sight, reads);
+    return this.#surfaceOf(standing, place, sight, reads);
+  }
+
+  async #walked(standing: Standing): Promise<Surface> {
+    return (await this.of(standing)).surface;
+  }
+
+  async #surfaceLate(standing: Standing, place: Place, sight: Promise<Sight | undefined>, reads: Reads): Promise<Surface> {
+    return this.#surfaceOf(standing, place, await sight, reads);
+  }
+
+  #surfaceOf(standing: Standing, place: Place, sight: Sight | undefined, reads: Reads): Surface {
     if (sight === undefined) return this.#join(standing, new Map(), reads).surface;
     let surface = this.#shown.get(sight.surface);
     if (surface === undefined) {

@@ -54,8 +54,18 @@ class Merged implements Source {
     return joinInstructions(this.#sources);
   }
 
-  async surface(viewer: Viewer): Promise<Surface> {
-    const answers = await Promise.all(this.#sources.map((source, at) => this.#ask(source, at, viewer)));
+  surface(viewer: Viewer): Surface | Promise<Surface> {
+    const answers = this.#sources.map((source, at) => this.#ask(source, at, viewer));
+    return answers.every(isHere) ? this.#surfaceOf(viewer, answers) : this.#surfaceLate(viewer, answers);
+  }
+
+  async #surfaceLate(viewer: Viewer, answers: readonly (Said | Promise<Said>)[]): Promise<Surface> {
+    return this.#surfaceOf(viewer, await Promise.all(answers.map(async (answer) => answer)));
+  }
+
+  #surfaceOf(viewer: Viewer, answers: readonly Said[]): Surface {
+    const clash = answers.find(isClash);
+    if (clash !== undefined) throw clash;
     const parts = answers.map((answer) => (answer instanceof TroupeError ? undefined : answer));
     const faults = answers.filter((answer) => answer instanceof TroupeError);
     this.#down.shown(viewer, faults.length);
@@ -132,17 +142,32 @@ class Merged implements Source {
     return [];
   }
 
-  async #ask(source: Source, at: number, viewer: Viewer): Promise<Surface | TroupeError> {
+  #ask(source: Source, at: number, viewer: Viewer): Said | Promise<Said> {
     try {
-      const surface = await source.surface(viewer);
+      const surface = source.surface(viewer);
+      if (surface instanceof Promise) return this.#hear(source, at, surface);
       this.#down.up(source);
       return surface;
     } catch (error) {
-      if (error instanceof TroupeError && error.code === "NAME_COLLISION") throw error;
-      const words = `${sourceWords(source, at)} cannot say what it offers`;
-      const fault = error instanceof TroupeError ? error : new EngineError("CRASHED", `${words}.`, { cause: error });
-      return this.#down.add(source, fault);
+      return this.#silent(source, at, error);
     }
+  }
+
+  async #hear(source: Source, at: number, late: Promise<Surface>): Promise<Said> {
+    try {
+      const surface = await late;
+      this.#down.up(source);
+      return surface;
+    } catch (error) {
+      return this.#silent(source, at, error);
+    }
+  }
+
+  #silent(source: Source, at: number, error: unknown): TroupeError {
+    if (isClash(error)) return error;
+    const words = `${sourceWords(source, at)} cannot say what it offers`;
+    const fault = error instanceof TroupeError ? error : new EngineError("CRASHED", `${words}.`, { cause: error });
+    return this.#down.add(source, fault);
   }
 
   #joined(parts: readonly (Surface | undefined)[], faults: readonly TroupeError[]): Surface {
@@ -220,6 +245,11 @@ class Merged implements Source {
   }
 }
 
+/** A fault takes nothing else with it, but two names that meet. */
+type Said = Surface | TroupeError;
+
+const isHere = (answer: Said | Promise<Said>): answer is Said => !(answer instanceof Promise);
+const isClash = (error: unknown): error is TroupeError => error instanceof TroupeError && error.code === "NAME_COLLISION";
 const isUnknown = (reply: Reply): boolean => "refused" in reply && reply.refused.code === "UNKNOWN";
 
 const EMPTY: Surface = { catalogue: { tools: [], resources: [], prompts: [] }, off: {} };

@@ -73,8 +73,12 @@ class Meta implements Source {
     return this.#source.instructions;
   }
 
-  async surface(viewer: Viewer): Promise<Surface> {
-    const inner = await this.#source.surface(viewer);
+  surface(viewer: Viewer): Surface | Promise<Surface> {
+    const inner = this.#source.surface(viewer);
+    return inner instanceof Promise ? inner.then((late) => this.#shown(late)) : this.#shown(inner);
+  }
+
+  #shown(inner: Surface): Surface {
     let outer = this.#surfaces.get(inner);
     if (outer === undefined) {
       outer = { catalogue: this.#catalogue(inner.catalogue), off: withoutTools(inner.off), choices: withoutTools(inner.choices ?? {}) };

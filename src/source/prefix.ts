@@ -61,8 +61,12 @@ class Prefixed implements Source {
     return joinInstructions([this]);
   }
 
-  async surface(viewer: Viewer): Promise<Surface> {
-    const inner = await this.#source.surface(viewer);
+  surface(viewer: Viewer): Surface | Promise<Surface> {
+    const inner = this.#source.surface(viewer);
+    return inner instanceof Promise ? inner.then((late) => this.#shown(late)) : this.#shown(inner);
+  }
+
+  #shown(inner: Surface): Surface {
     let outer = this.#surfaces.get(inner);
     if (outer === undefined) {
       outer = this.#outside(inner);

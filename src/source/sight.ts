@@ -1,5 +1,5 @@
 import { sha256Hex } from "../platform/index.ts";
-import type { ActorId, Behaviour, Clock, Engine, Message, OfferRef, Surface, Viewer } from "../contract/index.ts";
+import type { ActorId, Behaviour, Clock, Engine, Message, OfferRef, Snapshot, Surface, Viewer } from "../contract/index.ts";
 import { isConstant } from "../contract/internal.ts";
 import { rootActor } from "./identity.ts";
 import { Lru } from "./lru.ts";
@@ -23,7 +23,7 @@ type Edition = Pick<Sight, "state" | "seq" | "head">;
 export const sameState = (a: Edition, b: Edition): boolean => a.state === b.state || (a.seq === b.seq && a.head === b.head);
 
 export interface SightOptions {
-  readonly engine: Pick<Engine, "read">;
+  readonly engine: Pick<Engine, "read" | "readNow">;
   readonly clock: Clock;
   readonly onFault?: (error: unknown, actor: ActorId) => void;
 }
@@ -47,7 +47,7 @@ interface Preview extends Edition {
 export class Sights {
   readonly #options: SightOptions;
   readonly #seen = new Lru<ActorId, Kept>(ACTORS_KEPT);
-  readonly #previews = new Lru<string, Preview>(ACTORS_KEPT);
+  readonly #previews = new Lru<ActorId, Map<string, Preview>>(ACTORS_KEPT);
   readonly #constant = new Map<Behaviour, Surface>();
   /** What each kind ever looked at of its viewers: it only grows. */
   readonly #reads = new Map<Behaviour, Reads>();
@@ -56,9 +56,32 @@ export class Sights {
     this.#options = options;
   }
 
-  /** Undefined: there is no such actor for this viewer. `begins`: a call would start it. `reads` is told what of the viewer counted. */
-  async see(behaviour: Behaviour, id: ActorId, viewer: Viewer, begins: boolean, reads?: Reads): Promise<Sight | undefined> {
-    const snapshot = await this.#options.engine.read(id);
+  /**
+   * On the spot where the actor is read on the spot. Undefined: there is no such actor for this viewer. `begins`: a call would start
+   * it. `reads` is told what of the viewer counted.
+   */
+  see(behaviour: Behaviour, id: ActorId, viewer: Viewer, begins: boolean, reads?: Reads): Sight | undefined | Promise<Sight | undefined> {
+    const { engine } = this.#options;
+    const read = engine.readNow === undefined ? engine.read(id) : engine.readNow(id);
+    if (read instanceof Promise) return this.#seeLate(read, behaviour, id, viewer, begins, reads);
+    return this.#sight(read, behaviour, id, viewer, begins, reads);
+  }
+
+  async #seeLate(
+    read: Promise<Snapshot | undefined>,
+    ...rest: readonly [behaviour: Behaviour, id: ActorId, viewer: Viewer, begins: boolean, reads: Reads | undefined]
+  ): Promise<Sight | undefined> {
+    return this.#sight(await read, ...rest);
+  }
+
+  #sight(
+    snapshot: Snapshot | undefined,
+    behaviour: Behaviour,
+    id: ActorId,
+    viewer: Viewer,
+    begins: boolean,
+    reads: Reads | undefined,
+  ): Sight | undefined {
     if (snapshot !== undefined && snapshot.status !== "stopped") {
       if (snapshot.owner !== undefined) {
         if (reads !== undefined) reads.principal = true;
@@ -131,12 +154,15 @@ export class Sights {
   #preview(behaviour: Behaviour, id: ActorId, viewer: Viewer): Edition {
     const reads = this.#readsOf(behaviour);
     const now = this.#options.clock.now();
-    const known = this.#previews.get(`${id} ${reads.keyOf(viewer)}`);
+    let kept = this.#previews.get(id);
+    const known = kept?.get(reads.keyOf(viewer));
     if (known !== undefined && now >= known.at && now - known.at < PREVIEW_MS) return known;
     const state = this.#initial(behaviour, id, noticed(viewer, reads), now);
     lookThrough(state, reads);
     const preview = { state, seq: 0, head: "", at: now };
-    this.#previews.set(`${id} ${reads.keyOf(viewer)}`, preview);
+    if (kept === undefined) this.#previews.set(id, (kept = new Map()));
+    else if (kept.size >= VIEWERS_KEPT) kept.clear();
+    kept.set(reads.keyOf(viewer), preview);
     return preview;
   }
 

@@ -82,6 +82,17 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       await assert.rejects(async () => engine.callNow?.({ to: "note/other", action: "add", args: null }), { code: "NO_ACTOR" });
     });
 
+    it("law 2: what is read on the spot is what is read", async ({ engine }) => {
+      if (engine.readNow === undefined) return;
+      assert.equal(await engine.readNow(A), undefined);
+      await engine.call(say("add", null, { to: A }));
+      await engine.call(say("add", null, { to: A }));
+      const [now, then] = [await engine.readNow(A), await engine.read(A)];
+      assert.ok(now !== undefined && then !== undefined);
+      assert.deepEqual({ ...now, head: now.head }, { ...then, head: then.head });
+      assert.equal(now.seq, 2);
+    });
+
     it("C2 work starts only when all before it is durable", async ({ engine, hooks }) => {
       const durable: (number | undefined)[] = [];
       const seen: Promise<void>[] = [];

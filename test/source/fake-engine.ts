@@ -143,6 +143,10 @@ export class FakeEngine implements Engine {
   }
 
   async read(id: ActorId): Promise<Snapshot | undefined> {
+    return this.snapshot(id);
+  }
+
+  protected snapshot(id: ActorId): Snapshot | undefined {
     this.reads += 1;
     if (this.failReads) throw new EngineError("DRAINING", "no reads now");
     const held = this.actors.get(id);

@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setImmediate as nextRound } from "node:timers/promises";
+import type { Clock } from "../contract/index.ts";
 import { LineChannel } from "./line-channel.ts";
 import { WriteBatch } from "./write-batch.ts";
 
-const clock = { now: () => 0, after: () => () => undefined };
-
-function channels(count: number) {
+function channels(count: number, clock: Clock = { now: () => 0, after: () => () => undefined }) {
   const batch = new WriteBatch<LineChannel>(clock, (channel) => channel.flush());
   const writes: string[] = [];
   const made = Array.from(
@@ -41,6 +40,19 @@ describe("channels of lines that share a batch", () => {
     }
     const expected = made.flatMap((_, at) => [0, 1, 2].map((round) => `${at}: ${round}\n`));
     assert.deepEqual(writes.toSorted(), expected.toSorted());
+  });
+
+  it("do not wait for one that has much to say", async () => {
+    let now = 0;
+    const { made, writes } = channels(2, { now: () => now, after: () => () => undefined });
+    made[0]?.send("1");
+    for (const text of ["1", "2", "3", "4"]) {
+      now += 0.4;
+      made[1]?.send(text);
+    }
+    assert.deepEqual(writes, ["0: 1\n", "1: 1\n2\n3\n"]);
+    await nextRound();
+    assert.deepEqual(writes.slice(2), ["1: 4\n"]);
   });
 
   it("write what waits before they close, and nothing after", async () => {

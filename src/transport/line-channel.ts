@@ -53,6 +53,7 @@ export class LineChannel implements Channel {
     if (this.#batch.length >= BATCH_CHARACTERS) this.flush();
     // Last: it may be its turn at once.
     else if (first) this.#later();
+    else this.#together?.grown();
   }
 
   close(): void {

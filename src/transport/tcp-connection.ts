@@ -186,5 +186,9 @@ export function tcpConnection(options: TcpConnectionOptions): TcpConnection {
   if (door.auth === undefined) admit(options.caller);
   watchIdle();
 
-  return { end, destroy: () => void socket.destroy() };
+  const destroy = (): void => {
+    channel.flush();
+    socket.destroy();
+  };
+  return { end, destroy };
 }

@@ -8,7 +8,7 @@ import { describe, it } from "node:test";
 import { fakeGateway, type FakeOptions } from "../../test/transport/fake-gateway.ts";
 import { rawSocket } from "../../test/transport/raw-socket.ts";
 import { eventually } from "../../test/transport/settle.ts";
-import type { Json } from "../contract/index.ts";
+import { type Clock, type Json, systemClock } from "../contract/index.ts";
 import { type Authenticator, authenticator, hashApiKey, serveTcp, type TcpOptions } from "./index.ts";
 
 async function serve(options: Partial<TcpOptions> = {}, fake: FakeOptions = {}) {
@@ -139,6 +139,34 @@ describe("TCP", () => {
     await guarded.close();
     const knowingly = await serveTcp({ gateway: fakeGateway(), host: "0.0.0.0", insecure: true });
     await knowingly.close();
+  });
+
+  it("sends what was answered when its grace is over", async () => {
+    const GRACE_MS = 12_345;
+    let over: (() => void) | undefined;
+    const clock: Clock = {
+      now: () => systemClock.now(),
+      after(ms, run) {
+        if (ms === GRACE_MS) over = run;
+        return systemClock.after(ms, run);
+      },
+    };
+    const server = await serve(
+      { clock },
+      {
+        receive(text, channel) {
+          channel.send(text);
+          closing = server.door.close({ graceMs: GRACE_MS });
+          over?.();
+        },
+      },
+    );
+    let closing: Promise<void> | undefined;
+    server.gateway.held.add(new Promise(() => {}));
+    await using client = await rawSocket(server.port);
+    client.write('{"id":1}\n');
+    assert.equal(await client.closed(), '{"id":1}\n');
+    await closing;
   });
 
   it("closes: tells the gateway that the clients have ended, waits for what runs, at most its grace", async () => {

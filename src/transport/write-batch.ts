@@ -30,6 +30,11 @@ export class WriteBatch<T> {
     setImmediate(this.#end);
   }
 
+  /** More has come to one that waits already. */
+  grown(): void {
+    if (this.#clock.now() - this.#since > LONGEST_MS) this.flush();
+  }
+
   readonly #end = (): void => {
     this.#due = false;
     this.flush();

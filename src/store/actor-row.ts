@@ -3,7 +3,31 @@ import type { SQLOutputValue } from "node:sqlite";
 import { isBag, type Json, type Row, type SetWake, type Status } from "../contract/index.ts";
 import { actorId, damaged, int, maybeText, parsed, text } from "./column.ts";
 
-type Columns = Record<string, SQLOutputValue>;
+// A row is read as a list: to make an object with so many names takes longer than to find it.
+export type Columns = Readonly<Record<number, SQLOutputValue>>;
+
+/** Where each column is in a list of `COLUMNS`. */
+export const AT = {
+  id: 0,
+  seq: 1,
+  head: 2,
+  pos: 3,
+  full: 4,
+  version: 5,
+  seen: 6,
+  count: 7,
+  sum: 8,
+  due: 9,
+  kind: 10,
+  key: 11,
+  uid: 12,
+  status: 13,
+  owner: 14,
+  parent: 15,
+  rest: 16,
+} as const;
+
+export const COLUMNS = Object.keys(AT).join(", ");
 
 /** What a turn changes only now and then, as one text; the rest are columns of their own. */
 export function restText(row: Row): string {
@@ -68,30 +92,30 @@ function wake(value: Json): SetWake {
 
 /** Throws `STORE_CORRUPT` where the sum does not fit. */
 export function readRow(columns: Columns): { readonly row: Row; readonly cold: number } {
-  const rest = parsed(columns["rest"]);
-  const owner = maybeText(columns["owner"]);
-  const parentText = maybeText(columns["parent"]);
+  const rest = parsed(columns[AT.rest]);
+  const owner = maybeText(columns[AT.owner]);
+  const parentText = maybeText(columns[AT.parent]);
   const slash = parentText?.indexOf("/") ?? -1;
   const parent = parentText === undefined ? undefined : actorId(parentText.slice(0, slash), parentText.slice(slash + 1));
   if (!isBag(rest) || !isBag(rest["wakes"]) || !isBag(rest["pending"])) throw damaged("an actor's row is none");
   const { life, createdAt, policy, muted, pending } = rest;
   const row: Row = {
-    uid: text(columns["uid"]),
+    uid: text(columns[AT.uid]),
     life: text(life),
-    version: int(columns["version"]),
+    version: int(columns[AT.version]),
     createdAt: int(createdAt),
-    lastMessageAt: int(columns["seen"]),
-    messageCount: int(columns["count"]),
+    lastMessageAt: int(columns[AT.seen]),
+    messageCount: int(columns[AT.count]),
     ...(isBag(policy) ? { policy } : {}),
-    status: status(columns["status"]),
+    status: status(columns[AT.status]),
     ...(owner === undefined ? {} : { owner }),
     ...(parent === undefined ? {} : { parent }),
     ...(muted === true ? { muted } : {}),
     wakes: Object.fromEntries(Object.entries(rest["wakes"]).map(([name, value]) => [name, wake(value)])),
     pending,
   };
-  const cold = coldSum(row, text(columns["rest"]));
-  const sum = rowSum(cold, int(columns["seq"]), text(columns["head"]), int(columns["pos"]), int(columns["full"]), row);
-  if (sum !== int(columns["sum"])) throw damaged(`the row of ${text(columns["kind"])}/${text(columns["key"])} was changed`);
+  const cold = coldSum(row, text(columns[AT.rest]));
+  const sum = rowSum(cold, int(columns[AT.seq]), text(columns[AT.head]), int(columns[AT.pos]), int(columns[AT.full]), row);
+  if (sum !== int(columns[AT.sum])) throw damaged(`the row of ${text(columns[AT.kind])}/${text(columns[AT.key])} was changed`);
   return { row, cold };
 }

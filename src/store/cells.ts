@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { ActorId, Row } from "../contract/index.ts";
-import { readRow } from "./actor-row.ts";
+import { AT, COLUMNS, readRow } from "./actor-row.ts";
 import { damaged, int, maybeInt, split, text } from "./column.ts";
 
 /** What the next turn of an actor needs to know of its last one. */
@@ -35,7 +35,8 @@ export class Cells {
 
   constructor(database: DatabaseSync, half = 10_000) {
     // In two steps, or kind and key would be read from the index, which could never be found wrong then.
-    this.#byName = database.prepare("SELECT * FROM actor WHERE id = (SELECT id FROM actor WHERE kind = ? AND key = ?)");
+    this.#byName = database.prepare(`SELECT ${COLUMNS} FROM actor WHERE id = (SELECT id FROM actor WHERE kind = ? AND key = ?)`);
+    this.#byName.setReturnArrays(true);
     this.#half = half;
   }
 
@@ -61,19 +62,19 @@ export class Cells {
     const columns = this.#byName.get(kind, key);
     if (columns === undefined) return undefined;
     // Its sum does not cover who it is, and a damaged index leads to another's row.
-    if (columns["kind"] !== kind || columns["key"] !== key) throw damaged(`the row of ${id} is another's`);
+    if (columns[AT.kind] !== kind || columns[AT.key] !== key) throw damaged(`the row of ${id} is another's`);
     const { row, cold } = readRow(columns);
     const cell: Cell = {
       id,
-      pk: int(columns["id"]),
+      pk: int(columns[AT.id]),
       row,
       cold,
-      seq: int(columns["seq"]),
-      head: text(columns["head"]),
-      pos: int(columns["pos"]),
-      full: int(columns["full"]),
-      kept: int(columns["pos"]),
-      due: maybeInt(columns["due"]) ?? null,
+      seq: int(columns[AT.seq]),
+      head: text(columns[AT.head]),
+      pos: int(columns[AT.pos]),
+      full: int(columns[AT.full]),
+      kept: int(columns[AT.pos]),
+      due: maybeInt(columns[AT.due]) ?? null,
       marks: undefined,
     };
     this.set(id, cell);

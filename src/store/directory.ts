@@ -1,6 +1,6 @@
 import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
 import type { ActorId, Change, Damaged, Due, ListQuery, Row, StoreError } from "../contract/index.ts";
-import { expiry, readRow, soonest, status } from "./actor-row.ts";
+import { AT, type Columns, COLUMNS, expiry, readRow, soonest, status } from "./actor-row.ts";
 import { actorId, damaged, int, split, text } from "./column.ts";
 import { wholeRows } from "./whole-rows.ts";
 
@@ -10,8 +10,6 @@ interface Stale {
   readonly pos: number;
   readonly at: number | null;
 }
-
-type Columns = Readonly<Record<string, SQLOutputValue>>;
 
 interface Found {
   readonly id: ActorId;
@@ -50,7 +48,8 @@ export class Directory {
     );
     this.#children = database.prepare("SELECT kind, key FROM actor WHERE parent = ? AND status <> 'stopped' ORDER BY kind, key");
     this.#find = database.prepare("SELECT kind, key FROM actor WHERE uid = ?");
-    this.#due = database.prepare("SELECT * FROM actor WHERE due <= ? ORDER BY due LIMIT ?");
+    this.#due = database.prepare(`SELECT ${COLUMNS} FROM actor WHERE due <= ? ORDER BY due LIMIT ?`);
+    this.#due.setReturnArrays(true);
     this.#correct = database.prepare("UPDATE actor SET due = ? WHERE id = ? AND pos = ?");
   }
 
@@ -106,7 +105,7 @@ export class Directory {
   due(before: number, limit: number, lost?: Damaged): { readonly due: readonly Due[]; readonly stale: readonly Stale[] } {
     const tell =
       lost &&
-      ((error: StoreError, { kind, key }: Columns) => {
+      ((error: StoreError, { [AT.kind]: kind, [AT.key]: key }: Columns) => {
         if (typeof kind !== "string" || typeof key !== "string") return lost(error);
         const id = actorId(kind, key);
         lost(damaged(`the row of ${id} cannot be read`, error), id);
@@ -129,8 +128,8 @@ export class Directory {
 
 function foundIn(columns: Columns): Found {
   const { row } = readRow(columns);
-  const id = actorId(columns["kind"], columns["key"]);
-  return { id, row, pk: int(columns["id"]), pos: int(columns["pos"]), stored: columns["due"] };
+  const id = actorId(columns[AT.kind], columns[AT.key]);
+  return { id, row, pk: int(columns[AT.id]), pos: int(columns[AT.pos]), stored: columns[AT.due] };
 }
 
 function dueOf(id: ActorId, row: Row, before: number): Due[] {

@@ -1,10 +1,7 @@
-import type { SQLOutputValue } from "node:sqlite";
 import { StoreError } from "../contract/index.ts";
 
-type Columns = Readonly<Record<string, SQLOutputValue>>;
-
 /** `limit` rows, or all there are; those that cannot be read are told of and do not count. Without `damaged`, throws what `read` throws. */
-export function wholeRows<T>(
+export function wholeRows<Columns, T>(
   limit: number,
   select: (limit: number) => readonly Columns[],
   read: (columns: Columns) => T,

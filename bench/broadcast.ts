@@ -1,13 +1,16 @@
-// One change told to all who listen, beside a bare server that writes the same frame to as many sockets: how long until the last
-// listener has it, what it costs the server, how long everything else waits meanwhile, and what is held where half do not read.
+// One change told to all who listen, beside a bare server that writes the same frame to as many sockets, at once and in slices: how long
+// until the last listener has it, what it costs the server, how long everything else waits meanwhile, and what is held where half do
+// not read.
 import { execFileSync, fork } from "node:child_process";
 import { join } from "node:path";
 import type { Asked } from "./asked.ts";
 import { ours as dying } from "./leftovers.ts";
+import { LOAD_CORE, onCore, SERVER_CORE } from "./pin.ts";
 import { times } from "./statistics.ts";
 import { note, print, type Row } from "./table.ts";
 
-const ROUNDS = 9;
+const ROUNDS = 15;
+const WARM_UP = 3;
 const UNREAD_CHANGES = 20;
 /** Descriptors that a process has beside its connections. */
 const SPARE = 200;
@@ -18,8 +21,9 @@ type Answer = Readonly<Record<string, unknown>>;
 class Told implements Disposable {
   readonly #child;
 
-  constructor(module: string, ...args: readonly string[]) {
-    this.#child = dying(fork(join(import.meta.dirname, module), args, { execArgv: ["--conditions=troupe-source"] }));
+  constructor(core: number, module: string, ...args: readonly string[]) {
+    const [execPath, execArgv] = onCore(core, process.execPath, ["--conditions=troupe-source"]);
+    this.#child = dying(fork(join(import.meta.dirname, module), args, { execPath, execArgv: [...execArgv] }));
   }
 
   act(act: string, given: object = {}): Promise<Answer> {
@@ -63,10 +67,10 @@ interface Cost {
 /** A server, and those who listen to it. */
 class House implements Disposable {
   readonly #server: Told;
-  readonly #listeners = new Told("broadcast-listeners.ts");
+  readonly #listeners = new Told(LOAD_CORE, "broadcast-listeners.ts");
 
   constructor(whose: "ours" | "bare") {
-    this.#server = new Told("broadcast-server.ts", whose);
+    this.#server = new Told(SERVER_CORE, "broadcast-server.ts", whose);
   }
 
   async open(kind: string, count: number): Promise<void> {
@@ -75,11 +79,11 @@ class House implements Disposable {
   }
 
   /** One change, until the last who reads has heard of it: of once, or what it was meant to be told is not what it was. */
-  async change(frame: string): Promise<Cost> {
+  async change(frame = "", how: "tell" | "tell in slices" = "tell"): Promise<Cost> {
     const { ready } = this.#listeners;
     const heard = this.#listeners.act("hear");
     await ready;
-    const began = await this.#server.act("tell", { frame });
+    const began = await this.#server.act(how, { frame });
     const { at, frame: told } = await heard;
     const { cpuMs, stallMs } = await this.#server.act("cost");
     const { most, least } = await this.#listeners.act("told");
@@ -119,18 +123,20 @@ const rows = async (kind: keyof typeof KINDS, count: number, quick: boolean): Pr
   using ours = new House("ours");
   using bare = new House("bare");
   await Promise.all([ours.open(kind, count), bare.open("listen", count)]);
-  const costs: { readonly ours: Cost[]; readonly bare: Cost[] } = { ours: [], bare: [] };
-  let { frame } = await ours.change("");
-  await bare.change(frame);
-  for (let round = 0; round < (quick ? ROUNDS / 3 : ROUNDS); round += 1) {
-    costs.ours.push(await ours.change(""));
-    ({ frame } = costs.ours.at(-1) ?? { frame });
-    costs.bare.push(await bare.change(frame));
+  const costs: { readonly [whose in "ours" | "bare" | "sliced"]: Cost[] } = { ours: [], bare: [], sliced: [] };
+  for (let round = -WARM_UP; round < (quick ? ROUNDS / 3 : ROUNDS); round += 1) {
+    const told = await ours.change();
+    const [atOnce, sliced] = [await bare.change(told.frame), await bare.change(told.frame, "tell in slices")];
+    if (round < 0) continue;
+    costs.ours.push(told);
+    costs.bare.push(atOnce);
+    costs.sliced.push(sliced);
   }
   const what = `one change to ${count} ${KINDS[kind]}`;
   const row = (of: string, measured: readonly number[], unit: Row["unit"], target?: number): void =>
     print({ what: `${what}, ${of}`, measured, unit, target });
   row("till the last has it, beside socket.write", times(each(costs.ours, "ms"), each(costs.bare, "ms")), "×", 1.15);
+  row("socket.write in slices beside all at once, for comparison", times(each(costs.sliced, "ms"), each(costs.bare, "ms")), "×");
   row("server's CPU, beside that", times(each(costs.ours, "cpuMs"), each(costs.bare, "cpuMs")), "×", 1.15);
   row("till the last has it", each(costs.ours, "ms"), "ms");
   row("longest stall of the event loop", each(costs.ours, "stallMs"), "ms", 10);
@@ -138,7 +144,7 @@ const rows = async (kind: keyof typeof KINDS, count: number, quick: boolean): Pr
   await ours.half();
   const before = await ours.held();
   const unread: Cost[] = [];
-  while (unread.length < (quick ? UNREAD_CHANGES / 4 : UNREAD_CHANGES)) unread.push(await ours.change(""));
+  while (unread.length < (quick ? UNREAD_CHANGES / 4 : UNREAD_CHANGES)) unread.push(await ours.change());
   row("half of whom do not read, till the last other has it", each(unread, "ms"), "ms");
   row(`held for each after ${unread.length} such changes`, [((await ours.held()) - before) / count], "bytes", 256);
   await Promise.all([ours.leave(), bare.leave()]);

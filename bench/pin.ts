@@ -4,7 +4,7 @@ import { availableParallelism } from "node:os";
 import { note } from "./table.ts";
 
 export const SERVER_CORE = 0;
-const LOAD_CORE = 1;
+export const LOAD_CORE = 1;
 
 let said = false;
 

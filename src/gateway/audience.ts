@@ -64,6 +64,16 @@ function differs(was: Shown, is: readonly Entry[]): boolean {
   return was !== is && textOf(was) !== textOf(is);
 }
 
+// Very many who were shown the same are told one after the other: what came out for the one before is nearly always asked for again.
+let last: { readonly was: Seen; readonly is: Lists; readonly changed: readonly ListName[] } | undefined;
+
+function changedBetween(was: Seen, is: Lists): readonly ListName[] {
+  if (last?.was === was && last.is === is) return last.changed;
+  const changed = EVERY.filter((list) => was[list] !== undefined && differs(was[list], is[list])).map(noticeOf);
+  last = { was, is, changed };
+  return changed;
+}
+
 /** What a subscribed URI stands for: watched by itself, so that another's change of the same offer is not told. */
 export interface Subject {
   readonly ref: OfferRef;
@@ -331,7 +341,7 @@ export class Audience implements Piece {
   // Whether what the client was shown still holds nobody can say: it is told to ask, and hears the fault then.
   #tellStale(): void {
     const shown = new Set(EVERY.filter((list) => this.#seen[list] !== undefined).map(noticeOf));
-    for (const list of shown) if (this.#host.wanted.includes(list)) this.#notify(() => this.#host.listChanged(list));
+    for (const list of shown) if (this.#host.wanted.includes(list)) this.#listChanged(list);
   }
 
   // The client went away meanwhile: what it was not told stays to be told.
@@ -349,8 +359,15 @@ export class Audience implements Piece {
     const was = this.#seen;
     this.#seen = lists;
     if (was === lists) return;
-    const changed = (list: keyof Lists): boolean => was[list] !== undefined && differs(was[list], lists[list]);
-    for (const list of this.#host.wanted)
-      if (changed(list) || (list === "resources" && changed("resourceTemplates"))) this.#notify(() => this.#host.listChanged(list));
+    const changed = changedBetween(was, lists);
+    for (const list of this.#host.wanted) if (changed.includes(list)) this.#listChanged(list);
+  }
+
+  #listChanged(list: ListName): void {
+    try {
+      this.#host.listChanged(list);
+    } catch (error) {
+      this.#failed(error);
+    }
   }
 }

@@ -304,6 +304,19 @@ describe("subscriptions/listen over HTTP", () => {
     assert.equal(sent.channel.messages.length, 3);
   });
 
+  for (const id of [0, 1, 63, 64, -1, "1", 'a"b', "length"])
+    test(`C8 tells what changed with the id as it came: ${JSON.stringify(id)}`, async () => {
+      const made = world();
+      await using gateway = gatewayOf(made.source, { posture: { modern: "dynamic" } });
+      const { sent, answer } = send(gateway, "subscriptions/listen", { notifications: { toolsListChanged: true } }, { caller: ann, id });
+      await answer;
+      await quiet();
+      made.set(true);
+      await quiet();
+      const params = { _meta: { "io.modelcontextprotocol/subscriptionId": id } };
+      assert.deepEqual(sent.channel.messages.slice(1), [{ jsonrpc: "2.0", method: "notifications/tools/list_changed", params }]);
+    });
+
   test("ends with a result when the server drains", async () => {
     await using gateway = gatewayOf(world().source);
     const { sent, answer } = send(gateway, "subscriptions/listen", { notifications: {} });

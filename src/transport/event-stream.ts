@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import { Cancellation, type CancelSignal, type Channel } from "../contract/index.ts";
 import type { OpenStream } from "./open-streams.ts";
 import { Outlet, type OutletDoor, type Sink } from "./outlet.ts";
@@ -53,19 +54,17 @@ export interface StreamDoor extends OutletDoor {
  * the client reads. The head must have been sent.
  */
 export class EventStream implements Channel, OpenStream {
-  readonly #response: ServerResponse;
   readonly #door: StreamDoor;
+  readonly #sink: ResponseSink;
   readonly #outlet: Outlet;
-  readonly #chunked: boolean;
   readonly #gone = new Cancellation();
   #ended = false;
 
   /** The response is open. `chunked`: false for HTTP/1.0, which knows no chunks. */
   constructor(response: ServerResponse, chunked: boolean, door: StreamDoor) {
-    this.#response = response;
     this.#door = door;
-    this.#chunked = chunked;
-    this.#outlet = new Outlet(new ResponseSink(response), door);
+    this.#sink = new ResponseSink(response, chunked);
+    this.#outlet = new Outlet(this.#sink, door);
     // Not `once`, which holds three times as much: it is emitted once.
     response.on("close", () => this.#closed());
   }
@@ -88,21 +87,20 @@ export class EventStream implements Channel, OpenStream {
 
   send(text: string, eventId?: string, retryMs?: number, event?: string): void {
     if (this.#ended) return;
-    const direct = this.#chunked && this.#response.socket !== null;
-    this.#outlet.write(direct ? chunkOf(text, eventId, retryMs, event) : frameEvent(text, eventId, retryMs, event));
+    this.#outlet.write(this.#sink.direct ? chunkOf(text, eventId, retryMs, event) : frameEvent(text, eventId, retryMs, event));
   }
 
   /** A comment, so that nothing between here and the client takes the silence for an end. */
   keepAlive(): void {
     if (!this.ready) return;
-    this.#outlet.write(this.#chunked && this.#response.socket !== null ? ALIVE : KEEP_ALIVE);
+    this.#outlet.write(this.#sink.direct ? ALIVE : KEEP_ALIVE);
   }
 
   close(): void {
     if (this.#ended) return;
     this.#ended = true;
     this.#outlet.finish();
-    this.#response.end();
+    this.#sink.response.end();
   }
 
   /** As `close`, by the server's own decision: whoever feeds the stream learns that it is gone. */
@@ -112,36 +110,51 @@ export class EventStream implements Channel, OpenStream {
   }
 
   #closed(): void {
-    const finished = this.#ended && this.#response.writableFinished;
+    const { response } = this.#sink;
+    const finished = this.#ended && response.writableFinished;
     this.#ended = true;
     this.#outlet.end();
-    this.#door.onEnd(this, this.#response);
+    this.#door.onEnd(this, response);
     if (!finished) this.#gone.abort();
   }
 }
 
 /** The way out of a response whose head has been sent. */
 export class ResponseSink implements Sink {
-  readonly #response: ServerResponse;
+  readonly response: ServerResponse;
+  readonly #chunked: boolean;
+  // Kept: of very many streams each response that is looked at is a wait for the memory.
+  #socket: Socket | null;
 
-  constructor(response: ServerResponse) {
-    this.#response = response;
+  /** `chunked`: false for HTTP/1.0, which knows no chunks. */
+  constructor(response: ServerResponse, chunked: boolean) {
+    this.response = response;
+    this.#chunked = chunked;
+    this.#socket = response.socket;
   }
 
-  write(data: string | Uint8Array, flushed: () => void): void {
-    const { socket } = this.#response;
-    // A pipelined response has no socket until those before it have ended.
-    if (socket === null) return void this.#response.write(data, flushed);
-    // A function with each write costs a tick for each, and nearly all have gone out by then.
-    socket.write(data);
-    if (socket.writableLength > 0) socket.write("", flushed);
+  /** Whoever writes frames the chunks. A pipelined response has no socket until those before it have ended. */
+  get direct(): boolean {
+    return this.#chunked && this.#way !== this.response;
+  }
+
+  write(data: string | Uint8Array): void {
+    this.#way.write(data);
   }
 
   queued(): number {
-    return (this.#response.socket ?? this.#response).writableLength;
+    return this.#way.writableLength;
+  }
+
+  afterwards(run: () => void): void {
+    this.#way.write("", run);
   }
 
   destroy(): void {
-    this.#response.destroy();
+    this.response.destroy();
+  }
+
+  get #way(): Socket | ServerResponse {
+    return (this.#socket ??= this.response.socket) ?? this.response;
   }
 }

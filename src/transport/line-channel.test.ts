@@ -12,7 +12,12 @@ function channels(count: number, clock: Clock = { now: () => 0, after: () => () 
     { length: count },
     (_, at) =>
       new LineChannel({
-        sink: { write: (data) => void writes.push(`${at}: ${String(data)}`), queued: () => 0, destroy: () => undefined },
+        sink: {
+          write: (data) => void writes.push(`${at}: ${String(data)}`),
+          queued: () => 0,
+          afterwards: () => undefined,
+          destroy: () => undefined,
+        },
         batch,
         limits: { queuedBytes: 1_000_000 },
         clock,

@@ -10,14 +10,12 @@ import type { OpenStream } from "./open-streams.ts";
  */
 export function lineStream(response: ServerResponse, chunked: boolean, door: StreamDoor): Channel & OpenStream {
   const { limits, clock, onDrop, onEnd } = door;
-  const sink = new ResponseSink(response);
+  const sink = new ResponseSink(response, chunked);
   const channel = new LineChannel({
     sink: {
-      write: (data, flushed) => {
-        const direct = chunked && response.socket !== null && typeof data === "string";
-        sink.write(direct ? asChunk(data) : data, flushed);
-      },
+      write: (data) => sink.write(sink.direct && typeof data === "string" ? asChunk(data) : data),
       queued: () => sink.queued(),
+      afterwards: (run) => sink.afterwards(run),
       destroy: () => sink.destroy(),
     },
     limits,

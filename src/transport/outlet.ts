@@ -1,11 +1,12 @@
 import type { Clock } from "../contract/index.ts";
 
-/** Where bytes go: a socket, the standard output, a response. Neither method throws. */
+/** Where bytes go: a socket, the standard output, a response. No method throws. */
 export interface Sink {
-  /** `flushed`: called once nothing is queued any more. Where nothing is queued after the write it may be left out. */
-  write(data: string | Uint8Array, flushed: () => void): void;
+  write(data: string | Uint8Array): void;
   /** Bytes accepted and not yet handed to the operating system. */
   queued(): number;
+  /** Runs it once what is queued now is out. Not part of a write: a function with each costs a tick, and nearly all are out at once. */
+  afterwards(run: () => void): void;
   destroy(): void;
 }
 
@@ -36,7 +37,7 @@ export class Outlet {
   #blocked = false;
   #over = false;
   #undoTimer: (() => void) | undefined;
-  // One function for what is written together: "drain" comes only from the high-water mark on, and a closure per write costs.
+  // One function for all that waits: "drain" comes only from the high-water mark on.
   #flushed: (() => void) | undefined;
 
   constructor(sink: Sink, door: OutletDoor) {
@@ -60,16 +61,13 @@ export class Outlet {
 
   write(data: string | Uint8Array): void {
     if (this.#over) return;
-    this.#flushed ??= () => this.#written();
-    this.#sink.write(data, this.#flushed);
+    this.#sink.write(data);
     const queued = this.#sink.queued();
-    if (queued === 0) {
-      // It may never be called, and would be held by every stream that is idle.
-      this.#flushed = undefined;
-      return;
-    }
+    if (queued === 0) return;
     const { limits, clock } = this.#door;
     if (queued > limits.queuedBytes) return this.#drop("queue-full");
+    this.#flushed ??= () => this.#written();
+    this.#sink.afterwards(this.#flushed);
     if (this.#blocked) return;
     this.#blocked = true;
     const { blockedMs } = limits;

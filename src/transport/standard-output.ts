@@ -1,5 +1,5 @@
 export interface StandardOutput {
-  readonly write: (data: string | Uint8Array, flushed: () => void) => void;
+  readonly write: (data: string | Uint8Array, flushed?: () => void) => void;
   /** Everybody may write there again. */
   readonly release: () => void;
 }

@@ -36,17 +36,20 @@ export function serveStdio(options: StdioOptions): StdioDoor {
   const input = options.input ?? process.stdin;
   const guard = options.output === undefined ? guardStandardOutput() : undefined;
   const output = options.output ?? process.stdout;
-  const write = guard?.write ?? ((data: string | Uint8Array, flushed: () => void) => void output.write(data, flushed));
+  const write = guard?.write ?? ((data: string | Uint8Array, flushed?: () => void) => void output.write(data, flushed));
 
   const { promise: closed, resolve } = Promise.withResolvers<void>();
   let ending = false;
 
   const channel = new LineChannel({
     sink: {
-      write: (data, flushed) => {
-        if (!output.destroyed && !output.writableEnded) write(data, flushed);
+      write: (data) => {
+        if (!output.destroyed && !output.writableEnded) write(data);
       },
       queued: () => output.writableLength,
+      afterwards: (run) => {
+        if (!output.destroyed && !output.writableEnded) write("", run);
+      },
       destroy: () => end(),
     },
     limits: { queuedBytes },

@@ -56,10 +56,13 @@ export function tcpConnection(options: TcpConnectionOptions): TcpConnection {
 
   const channel = new LineChannel({
     sink: {
-      write: (data, flushed) => {
-        if (socket.writable) socket.write(data, flushed);
+      write: (data) => {
+        if (socket.writable) socket.write(data);
       },
       queued: () => socket.writableLength,
+      afterwards: (run) => {
+        if (socket.writable) socket.write("", run);
+      },
       destroy: () => void socket.destroy(),
     },
     batch,

@@ -24,8 +24,9 @@ export class WebSocketChannel implements Channel {
   constructor({ ws, socket, limits, clock, onDrop }: WebSocketChannelOptions) {
     this.#ws = ws;
     const sink = {
-      write: (data: string | Uint8Array, flushed: () => void) => ws.send(data, { binary: false }, flushed),
+      write: (data: string | Uint8Array) => ws.send(data, { binary: false }),
       queued: () => socket.writableLength,
+      afterwards: (run: () => void) => void socket.write("", run),
       destroy: () => ws.terminate(),
     };
     this.#outlet = new Outlet(sink, { limits, clock, onDrop });

@@ -1,17 +1,5 @@
 import { sha256Hex } from "../../platform/index.ts";
-import type {
-  Bag,
-  CancelSignal,
-  Caller,
-  Channel,
-  Json,
-  ListName,
-  Log,
-  LogLevel,
-  SessionRow,
-  Source,
-  Viewer,
-} from "../../contract/index.ts";
+import type { CancelSignal, Caller, Channel, Json, ListName, Log, LogLevel, SessionRow, Source, Viewer } from "../../contract/index.ts";
 import type { Posture } from "../../source/index.ts";
 import { isLogLevel } from "../aside.ts";
 import { Audience, type AudienceHost } from "../audience.ts";
@@ -33,6 +21,12 @@ const ALL_LISTS = ["tools", "resources", "prompts"] as const;
 const SHOWN = ["tools", "resources", "resourceTemplates", "prompts"] as const;
 /** Two nodes may see the same world as two lists, one of another release say: their client is told to compare no more often. */
 const RECHECK_MS = 10_000;
+// One text for all: what is made for each of very many who listen is made very often.
+const CHANGED: Readonly<Record<ListName, string>> = {
+  tools: notificationText("notifications/tools/list_changed"),
+  resources: notificationText("notifications/resources/list_changed"),
+  prompts: notificationText("notifications/prompts/list_changed"),
+};
 const NOTHING: readonly string[] = Object.freeze([]);
 
 interface Begun {
@@ -162,11 +156,11 @@ export class Session implements AudienceHost, StreamOwner {
   }
 
   listChanged(list: ListName): void {
-    this.#tell(`notifications/${list}/list_changed`);
+    this.standalone?.send(CHANGED[list]);
   }
 
   updated(uri: string): void {
-    this.#tell("notifications/resources/updated", { uri });
+    this.standalone?.send(notificationText("notifications/resources/updated", { uri }));
   }
 
   /** Undefined until the client was shown a list or can be told. */
@@ -190,10 +184,6 @@ export class Session implements AudienceHost, StreamOwner {
   left(stream: Channel): void {
     if (this.standalone === stream) this.standalone = undefined;
     this.#audience?.detach(stream);
-  }
-
-  #tell(method: string, params?: Bag): void {
-    this.standalone?.send(notificationText(method, params));
   }
 
   // A row that outlived its process knows URIs only: whose offers they are, the surface says.

@@ -18,12 +18,16 @@ const FILTERS = [
   ["resourcesListChanged", "resources"],
 ] as const;
 
-const changed = (list: ListName): string =>
-  `{"jsonrpc":"2.0","method":"notifications/${list}/list_changed","params":{"_meta":{${JSON.stringify(SUBSCRIPTION_META)}:`;
-const CHANGED: Readonly<Record<ListName, string>> = {
-  tools: changed("tools"),
-  resources: changed("resources"),
-  prompts: changed("prompts"),
+const changed = (list: ListName, id: RequestId): string =>
+  notificationText(`notifications/${list}/list_changed`, { _meta: { [SUBSCRIPTION_META]: id } });
+
+// Clients count their requests, so very many who listen have few ids between them, and to make a text for each costs more than all
+// else but the write.
+const SMALL_IDS = Array.from({ length: 64 }, (_, id) => id);
+const CHANGED: Readonly<Record<ListName, readonly string[]>> = {
+  tools: SMALL_IDS.map((id) => changed("tools", id)),
+  resources: SMALL_IDS.map((id) => changed("resources", id)),
+  prompts: SMALL_IDS.map((id) => changed("prompts", id)),
 };
 
 /** One open `subscriptions/listen`: acknowledged first, then notices of what was asked for and of nothing else (C8). */
@@ -61,9 +65,8 @@ export class Listen implements AudienceHost, Lasting {
     this.#channel?.send(notificationText(method, { _meta: { [SUBSCRIPTION_META]: this.id }, ...params }));
   }
 
-  // Put together from its parts: to make an object and its text for each of very many who listen costs as much as all else but the write.
   listChanged(list: ListName): void {
-    this.#channel?.send(`${CHANGED[list]}${JSON.stringify(this.id)}}}}`);
+    this.#channel?.send((typeof this.id === "number" ? CHANGED[list][this.id] : undefined) ?? changed(list, this.id));
   }
 
   updated(uri: string): void {

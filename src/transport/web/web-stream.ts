@@ -38,11 +38,13 @@ export class WebStream implements Channel, OpenStream {
       { highWaterMark: BUFFERED, size: (chunk) => chunk?.byteLength ?? 0 },
     );
     const sink = {
-      write: (data: string | Uint8Array, flushed: () => void): void => {
-        this.#flushed = flushed;
+      write: (data: string | Uint8Array): void => {
         this.#controller?.enqueue(typeof data === "string" ? encoder.encode(data) : data);
       },
       queued: (): number => Math.max(0, -(this.#controller?.desiredSize ?? 0)),
+      afterwards: (run: () => void): void => {
+        this.#flushed = run;
+      },
       destroy: (): void => {
         this.#controller?.error(new Error("The client does not read."));
         this.lose();

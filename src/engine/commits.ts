@@ -96,8 +96,8 @@ export abstract class Commits extends Standing implements LeadEnds {
 
   /** The next turn may run before the store has answered. */
   #handOver(job: Job, plan: Plan, above: ReadonlySet<ActorId>): void {
-    const { store } = this.host;
-    if (store === undefined) throw faults.engineMissing(this.kind.name, "store");
+    const { handOver } = this.host;
+    if (handOver === undefined) throw faults.engineMissing(this.kind.name, "store");
     const tail = this.tail ?? new Tail();
     const place = {
       parent: tail.head,
@@ -118,7 +118,7 @@ export abstract class Commits extends Standing implements LeadEnds {
     tail.grow(entry);
     this.tail = tail;
     job.phase = "commit";
-    this.lead.add(new Flight(job, plan, entry, leave), store);
+    this.lead.add(new Flight(this.lead, job, plan, entry, leave), handOver);
     // Another life must not begin on a stop that may be dropped.
     if (plan.stop !== undefined) this.hold = "quiet";
     else if (this.lead.length >= LONGEST_LEAD) this.hold = "full";

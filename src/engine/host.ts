@@ -1,4 +1,5 @@
 import type { ActorId, Clock, Entropy, Message, Outgoing, Remembered, Reply, Store, Watchers } from "../contract/index.ts";
+import type { HandOver } from "../contract/internal.ts";
 import type { Cell } from "./cell.ts";
 import type { Family } from "./family.ts";
 import type { Job } from "./job.ts";
@@ -17,6 +18,8 @@ export interface Host {
   readonly clock: Clock;
   readonly entropy: Entropy;
   readonly store: Store | undefined;
+  /** Its way for turns. */
+  readonly handOver: HandOver | undefined;
   /** How long a keyed reply is remembered. */
   readonly keyMs: number;
   readonly watchers: Watchers;

@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import { StoreError, type ActorId, type Entry, type Outgoing, type Reply, type Store } from "../contract/index.ts";
-import { memoryStore } from "../store/index.ts";
+import { memoryStore, sqliteStore } from "../store/index.ts";
 import { FaultyStore, settle, tallyKind } from "../testing/index.ts";
 import { LocalEngine } from "./index.ts";
 
@@ -152,6 +155,26 @@ test("C2 an answer the store lost is looked up: what was kept is told as applied
   await Promise.all(calls);
   assert.deepEqual(told, ['1 {"ok":1}', '2 {"ok":2}']);
   assert.equal((await engine.read(A))?.seq, 2);
+});
+
+test("a store that was given another commit is asked by that one", async () => {
+  const directory = mkdtempSync(join(tmpdir(), "troupe-lead-"));
+  try {
+    await using inner = sqliteStore({ directory });
+    let asked = 0;
+    const commit: Store["commit"] = (id, entry) => {
+      asked += 1;
+      if (asked === 2) throw new StoreError("STORE_FULL", "No space.");
+      return inner.commit(id, entry);
+    };
+    await using engine = await LocalEngine.start({ kinds: [tallyKind("tally")], store: { ...inner, commit } });
+    assert.deepEqual(await engine.call(say("add")), { ok: 1 });
+    await assert.rejects(engine.call(say("add")), { code: "STORE_FULL", applied: false });
+    assert.deepEqual(await engine.call(say("add")), { ok: 2 });
+    assert.equal(asked, 3);
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
 });
 
 test("an outcome nobody can know is told as that", async () => {

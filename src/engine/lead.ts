@@ -4,7 +4,8 @@
  * C2: they land in their order; once one is lost, none after it lands, and all are
  * told of together when the store has answered for each.
  */
-import type { ActorId, EngineError, Entry, Message, Snapshot, Store } from "../contract/index.ts";
+import type { ActorId, EngineError, Entry, Message, Snapshot } from "../contract/index.ts";
+import type { CommitEnds, HandOver } from "../contract/internal.ts";
 import type { Job } from "./job.ts";
 import type { Plan } from "../chain/internal.ts";
 import { storedSnapshot } from "./stored.ts";
@@ -20,7 +21,8 @@ interface Leave {
   readonly above: ReadonlySet<ActorId>;
 }
 
-export class Flight {
+export class Flight implements CommitEnds {
+  readonly #lead: Lead;
   readonly job: Job;
   readonly plan: Plan;
   readonly entry: Entry;
@@ -30,7 +32,8 @@ export class Flight {
   outcome: "flying" | "kept" | "lost" = "flying";
   error: unknown;
 
-  constructor(job: Job, plan: Plan, entry: Entry, leave?: Leave) {
+  constructor(lead: Lead, job: Job, plan: Plan, entry: Entry, leave?: Leave) {
+    this.#lead = lead;
     this.job = job;
     this.leave = leave;
     this.plan = plan;
@@ -39,6 +42,17 @@ export class Flight {
 
   take(rider: Rider): void {
     (this.riders ??= []).push(rider);
+  }
+
+  kept(): void {
+    this.outcome = "kept";
+    this.#lead.arrived(this);
+  }
+
+  lost(error: unknown): void {
+    this.outcome = "lost";
+    this.error = error;
+    this.#lead.arrived(this);
   }
 }
 
@@ -82,18 +96,9 @@ export class Lead {
     return this.#flights.length;
   }
 
-  add(flight: Flight, store: Pick<Store, "commit">): void {
+  add(flight: Flight, handOver: HandOver): void {
     this.#flights.push(flight);
-    let committed: Promise<void>;
-    try {
-      committed = store.commit(this.#id, flight.entry);
-    } catch (error) {
-      committed = Promise.reject(error instanceof Error ? error : new Error(String(error)));
-    }
-    committed.then(
-      () => this.#arrived(flight, "kept"),
-      (error: unknown) => this.#arrived(flight, "lost", error),
-    );
+    handOver(this.#id, flight.entry, flight);
   }
 
   ride(rider: Rider): void {
@@ -114,9 +119,8 @@ export class Lead {
     });
   }
 
-  #arrived(arrived: Flight, outcome: "kept" | "lost", error?: unknown): void {
-    arrived.outcome = outcome;
-    arrived.error = error;
+  /** The store has answered for one more. */
+  arrived({ outcome }: Flight): void {
     if (outcome === "lost" && !this.#failing) {
       this.#failing = true;
       this.#ends.failing();
@@ -127,14 +131,12 @@ export class Lead {
       this.#flights = [];
       this.#ends.dropped(dropped);
     } else {
-      let count = 0;
-      for (let flight = this.#flights[0]; flight?.outcome === "kept"; flight = this.#flights[count]) {
-        count += 1;
+      if (this.#flights[0]?.outcome !== "kept") return;
+      for (let flight: Flight | undefined = this.#flights[0]; flight?.outcome === "kept"; flight = this.#flights[0]) {
         this.#landed = flight;
         this.#ends.landed(flight);
+        this.#flights.shift();
       }
-      if (count === 0) return;
-      this.#flights.splice(0, count);
       this.#ends.shorter();
     }
     if (this.#flights.length > 0) return;

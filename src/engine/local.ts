@@ -24,7 +24,7 @@ import {
   type Viewer,
   Watchers,
 } from "../contract/index.ts";
-import { told } from "../contract/internal.ts";
+import { handOverTo, told } from "../contract/internal.ts";
 import { Alarm } from "./alarm.ts";
 import { faults, innerKey, OK_NULL, ownId, stamp, stampFrom } from "../chain/internal.ts";
 import { Cell } from "./cell.ts";
@@ -145,6 +145,7 @@ export class LocalEngine implements Engine {
       clock,
       entropy,
       store,
+      handOver: store && handOverTo(store),
       keyMs: options.keyMs ?? 24 * 3_600_000,
       watchers: this.#watchers,
       laters: this.#laters,

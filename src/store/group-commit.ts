@@ -16,7 +16,8 @@ const CROWD = 4;
 /** With so many, what a wait for the disk costs each is next to nothing. */
 const ENOUGH = 256;
 
-interface Waiting {
+/** A write that waits for its group. */
+export interface Waiting {
   /** Throws what is more than this write's refusal. */
   run(): void;
   /** Once what it wrote is durable, or with why it is not. */
@@ -83,11 +84,14 @@ export class GroupCommit {
 
   /** `write` runs inside the group's transaction, perhaps twice. Settles when durable; rejects with `StoreError` where nothing was kept. */
   add<T>(write: () => T): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
-      this.#unsettled += 1;
-      this.#waiting.push(new Write(write, resolve, reject));
-      if (this.#waiting.length === 1) setImmediate(this.#look);
-    });
+    return new Promise<T>((resolve, reject) => this.push(new Write(write, resolve, reject)));
+  }
+
+  /** The same of one that is told itself. */
+  push(write: Waiting): void {
+    this.#unsettled += 1;
+    this.#waiting.push(write);
+    if (this.#waiting.length === 1) setImmediate(this.#look);
   }
 
   /** Settles when nothing waits any more. */

@@ -17,7 +17,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { DatabaseSync } from "node:sqlite";
-import { StoreError, type ActorId, type ChainEvent, type Store } from "../contract/index.ts";
+import { StoreError, type ActorId, type ChainEvent, type Entry, type Store } from "../contract/index.ts";
+import { handOverTo } from "../contract/internal.ts";
 import { ChainWriter, messageTo } from "../testing/store-entries.ts";
 import { readHeader, sha256, stateFrom } from "../chain/index.ts";
 import { GroupCommit } from "./group-commit.ts";
@@ -369,6 +370,36 @@ test("one write whose content is at fault fails alone", async () => {
   );
   assert.equal((await store.load(b.id))?.seq, 2);
   assert.equal(await store.load(a.id), undefined);
+});
+
+test("C2 a turn is told of once it is there, each for itself, and never while it is handed over", async () => {
+  using directory = temporary();
+  const store = sqliteStore({ directory: directory.path });
+  const handOver = handOverTo(store);
+  const a = new ChainWriter("door/a");
+  const told: string[] = [];
+  const handed = (name: string, entry: Entry): Promise<void> => {
+    const ended = new Promise<void>((resolve) => {
+      const end = (how: string): void => {
+        told.push(`${name} ${how}`);
+        resolve();
+      };
+      handOver(a.id, entry, {
+        kept: () => end("kept"),
+        lost: (error) => end(error instanceof StoreError ? error.code : String(error)),
+      });
+    });
+    told.push(`${name} handed over`);
+    return ended;
+  };
+  const first = a.next();
+  await Promise.all([handed("first", first), handed("again", first), handed("second", a.next())]);
+  const over = ["first handed over", "again handed over", "second handed over"];
+  assert.deepEqual(told, [...over, "first kept", "again STORE_CONFLICT", "second kept"]);
+  assert.equal((await store.load(a.id))?.seq, 2);
+  await store[Symbol.asyncDispose]();
+  await handed("late", a.next());
+  assert.deepEqual(told.slice(6), ["late handed over", "late STORE_CLOSED"]);
 });
 
 test("C6 a writer that got past the lock loses too", async () => {

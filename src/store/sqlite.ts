@@ -5,6 +5,7 @@
  */
 import type { DatabaseSync } from "node:sqlite";
 import { StoreError, systemClock, type Clock, type Store } from "../contract/index.ts";
+import { promising } from "../contract/internal.ts";
 import { Cells } from "./cells.ts";
 import { Directory } from "./directory.ts";
 import { Eraser } from "./erase.ts";
@@ -19,7 +20,7 @@ import { Replies } from "./replies.ts";
 import { APPLICATION, SCHEMA } from "./schema.ts";
 import { SeekIndex } from "./seek-index.ts";
 import { storeFault } from "./sqlite-error.ts";
-import { TurnWriter } from "./turn-writer.ts";
+import { TurnWriter, WaitingTurn } from "./turn-writer.ts";
 import { type Disk, walFile, WalSync } from "./wal-sync.ts";
 
 export interface SqliteOptions {
@@ -127,7 +128,10 @@ function writable(
   const write = <T>(run: () => T): Promise<T> => (open ? commits.add(run) : Promise.reject(closed()));
   return {
     ...reads(database, cells, history, outbox, directory, read),
-    commit: (id, entry) => write(() => turns.write(id, entry)),
+    commit: promising((id, entry, ends) => {
+      if (open) commits.push(new WaitingTurn(turns, id, entry, ends));
+      else queueMicrotask(() => ends.lost(closed()));
+    }),
     enqueue: (message) => write(() => outbox.add(message)),
     settle: (messageId, how, { why = "", answer } = {}) =>
       write(() => {

@@ -5,9 +5,11 @@
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { StoreError, type ActorId, type Entry } from "../contract/index.ts";
+import type { CommitEnds } from "../contract/internal.ts";
 import { coldSum, expiry, restText, rowSum, sameCold, soonest } from "./actor-row.ts";
 import type { Cell, Cells } from "./cells.ts";
 import { int, split } from "./column.ts";
+import type { Waiting } from "./group-commit.ts";
 import type { History } from "./history.ts";
 import type { Outbox } from "./outbox.ts";
 import type { Replies } from "./replies.ts";
@@ -30,8 +32,8 @@ export class TurnWriter {
   readonly #tally: StatementSync;
   readonly #lastPos: StatementSync;
   #pos: number | undefined;
-  /** Rows behind their actors' turns: written once a transaction, however many turns an actor had in it. */
-  readonly #late = new Set<Cell>();
+  /** Rows behind their actors' turns: written once a transaction, however many turns an actor had in it. One that has caught up may be among them. */
+  #late: Cell[] = [];
 
   constructor(database: DatabaseSync, cells: Cells, history: History, outbox: Outbox, replies: Replies) {
     this.#cells = cells;
@@ -54,7 +56,7 @@ export class TurnWriter {
   /** Nothing that was remembered holds any more. */
   rolledBack(): void {
     this.#pos = undefined;
-    this.#late.clear();
+    this.#late = [];
     this.#cells.clear();
   }
 
@@ -62,12 +64,13 @@ export class TurnWriter {
   writeRows(): void {
     for (const cell of this.#late) {
       const { row, seq, head, pos, full } = cell;
+      if (cell.kept === pos) continue;
       const sum = rowSum(cell.cold, seq, head, pos, full, row);
       const { changes } = this.#warm.run(seq, head, pos, full, row.version, row.lastMessageAt, row.messageCount, sum, cell.pk, cell.kept);
       if (changes !== 1) throw conflict(cell.id, "has another writer");
       cell.kept = pos;
     }
-    this.#late.clear();
+    this.#late = [];
   }
 
   /** Within a transaction, which `writeRows` ends. Throws `STORE_CONFLICT` before it wrote anything. */
@@ -113,13 +116,13 @@ export class TurnWriter {
     const { row, seq } = entry;
     const head = entry.event.id;
     if (cell !== undefined && sameCold(cell.row, row) && (expiry(row) ?? Infinity) >= (cell.due ?? 0)) {
+      if (cell.kept === cell.pos) this.#late.push(cell);
       cell.row = row;
       cell.seq = seq;
       cell.head = head;
       cell.pos = pos;
       cell.full = full;
-      this.#late.add(cell);
-      if (this.#late.size >= MOST_LATE) this.writeRows();
+      if (this.#late.length >= MOST_LATE) this.writeRows();
       return cell.pk;
     }
     const rest = restText(row);
@@ -151,7 +154,38 @@ export class TurnWriter {
     const { changes } = this.#cold.run(...columns, row.uid, cell.pk, cell.kept);
     if (changes !== 1) throw conflict(id, "has another writer");
     Object.assign(cell, { row, cold, seq, head, pos, full, kept: pos, due });
-    this.#late.delete(cell);
     return cell.pk;
+  }
+}
+
+/** A turn that waits for its group. */
+export class WaitingTurn implements Waiting {
+  readonly #turns: TurnWriter;
+  readonly #id: ActorId;
+  readonly #entry: Entry;
+  readonly #ends: CommitEnds;
+  #refused: StoreError | undefined;
+
+  constructor(turns: TurnWriter, id: ActorId, entry: Entry, ends: CommitEnds) {
+    this.#turns = turns;
+    this.#id = id;
+    this.#entry = entry;
+    this.#ends = ends;
+  }
+
+  run(): void {
+    this.#refused = undefined;
+    try {
+      this.#turns.write(this.#id, this.#entry);
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      this.#refused = error;
+    }
+  }
+
+  settle(fault: Error | undefined): void {
+    const why = this.#refused ?? fault;
+    if (why === undefined) this.#ends.kept();
+    else this.#ends.lost(why);
   }
 }

@@ -1,7 +1,7 @@
 // README: calls of actors on a Restate server beside a bare virtual object that makes the same change, one caller and 64: called
 // as it is; with an idempotency key, without which nobody learns what became of a call whose answer was lost; and with one that
-// carries and puts away as much as an actor does, which is the floor of what keeps a chain. And how long after its reply a change
-// is heard of on another node. The server, the node and the caller are processes of their own.
+// carries and puts away as much as an actor does, which is the floor of what keeps a chain by the SDK. And how long after its reply
+// a change is heard of on another node. The server, the node and the caller are processes of their own.
 import { randomBytes, randomUUID } from "node:crypto";
 import { Agent, request } from "node:http";
 import * as restate from "@restatedev/restate-sdk";

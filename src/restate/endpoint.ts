@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer, type Http2ServerRequest, type Http2ServerResponse, type ServerHttp2Session } from "node:http2";
 import { TroupeError } from "../contract/index.ts";
+import type { DirectTurns } from "./direct-turns.ts";
 import type { Defined, RestateSdk } from "./sdk.ts";
 import { TurnRequest } from "./turn-request.ts";
 
@@ -16,6 +17,8 @@ export interface EndpointOptions {
   /** 0: a free one. */
   readonly port: number;
   readonly identityKeys: readonly string[];
+  /** What is answered without the SDK. */
+  readonly direct: DirectTurns | undefined;
 }
 
 /** Where the server finds the actors of this node, and other nodes find it: HTTP/2 in clear. */
@@ -41,7 +44,7 @@ export class Endpoint {
   }
 
   /** Throws `DOOR_ADDRESS`. */
-  static async open({ sdk, services, host, port, identityKeys }: EndpointOptions): Promise<Endpoint> {
+  static async open({ sdk, services, host, port, identityKeys, direct }: EndpointOptions): Promise<Endpoint> {
     const serve = sdk.createEndpointHandler({
       services: [...services],
       bidirectional: true,
@@ -50,7 +53,10 @@ export class Endpoint {
     });
     let endpoint: Endpoint | undefined;
     const server = createServer({ Http2ServerRequest: TurnRequest }, (request, response) => {
-      if (endpoint?.beside?.(request, response) !== true) serve(request, response);
+      if (endpoint?.beside?.(request, response) === true) return;
+      const taken = direct?.take(request);
+      if (taken === undefined) serve(request, response);
+      else void taken.then((all) => all || serve(request, response));
     });
     server.listen(port, host);
     try {

@@ -13,6 +13,7 @@ import { told } from "../contract/internal.ts";
 import { Announcer } from "./announcer.ts";
 import { Calls } from "./calls.ts";
 import type { InnerCall } from "./durable-work.ts";
+import { DirectTurns } from "./direct-turns.ts";
 import { Endpoint, type Beside } from "./endpoint.ts";
 import { Hearing } from "./hearing.ts";
 import { Ingress } from "./ingress.ts";
@@ -137,7 +138,16 @@ export class Node implements NodeHost {
       controlService(common),
       waitingObject(common),
     ];
-    this.#endpoint = await Endpoint.open({ sdk, services, host: listen.host ?? "127.0.0.1", port: listen.port ?? 0, identityKeys });
+    // Who asks is checked by the SDK.
+    const direct = identityKeys.length === 0 ? new DirectTurns(this, kinds) : undefined;
+    this.#endpoint = await Endpoint.open({
+      sdk,
+      services,
+      host: listen.host ?? "127.0.0.1",
+      port: listen.port ?? 0,
+      identityKeys,
+      direct,
+    });
   }
 
   get url(): string {

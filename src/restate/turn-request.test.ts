@@ -66,6 +66,66 @@ describe("a request to run a turn", () => {
     assert.deepEqual(await body.next(), { done: true, value: undefined });
   });
 
+  it("gives each piece to one of those who asked before it came, the first one first", async () => {
+    await using met = await meet();
+    const body = met.request[Symbol.asyncIterator]();
+    const asked = [body.next(), body.next(), body.next(), body.next()];
+    met.client.write("one");
+    assert.equal(String((await asked[0])?.value), "one");
+    met.client.write("two");
+    assert.equal(String((await asked[1])?.value), "two");
+    met.client.end();
+    assert.deepEqual(await Promise.all(asked.slice(2)), [
+      { done: true, value: undefined },
+      { done: true, value: undefined },
+    ]);
+  });
+
+  it("fails whoever asks, when it is over already", async () => {
+    await using met = await meet();
+    const over = once(met.request.stream, "close");
+    met.client.close(8);
+    await over;
+    const body = met.request[Symbol.asyncIterator]();
+    await assert.rejects(body.next(), /went away/);
+    await assert.rejects(body.next(), /went away/);
+    assert.equal(await met.request.body.found(() => "something"), undefined);
+  });
+
+  it("shows what has come, and takes nothing of it", async () => {
+    await using met = await meet();
+    const { body } = met.request;
+    const looked: string[] = [];
+    const found = body.found((bytes) => {
+      looked.push(String(bytes));
+      return looked.length < 2 ? undefined : bytes.length;
+    });
+    met.client.write("one");
+    await once(met.request.stream, "data");
+    met.client.end("two");
+    assert.equal(await found, 6);
+    assert.deepEqual(looked, ["one", "onetwo"]);
+    assert.equal(await body.found((bytes) => String(bytes)), "onetwo");
+    assert.equal(await textOf(met.request), "onetwo");
+  });
+
+  it("shows nothing where what is looked for does not come, is too long, or cannot be read", async () => {
+    await using met = await meet();
+    const { body } = met.request;
+    const found = body.found(() => undefined);
+    met.client.write("0".repeat(70_000));
+    assert.equal(await found, undefined);
+    await assert.rejects(
+      body.found(() => {
+        throw new RangeError("unread");
+      }),
+      RangeError,
+    );
+    met.client.end();
+    assert.equal((await textOf(met.request)).length, 70_000);
+    assert.equal(await body.found(() => undefined), undefined);
+  });
+
   it("loses nothing of a body that is longer than it holds", async () => {
     await using met = await meet();
     const body = met.request[Symbol.asyncIterator]();

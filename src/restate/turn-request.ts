@@ -18,8 +18,12 @@ export class TurnRequest extends Http2ServerRequest {
     for (const name in headers) if (!name.startsWith(":")) this.headers[name] = headers[name];
   }
 
-  override [Symbol.asyncIterator](): NodeJS.AsyncIterator<Buffer> {
+  get body(): Body {
     return (this.#body ??= new Body(this.stream));
+  }
+
+  override [Symbol.asyncIterator](): NodeJS.AsyncIterator<Buffer> {
+    return this.body;
   }
 
   override emit(event: string | symbol, ...told: unknown[]): boolean {
@@ -31,12 +35,15 @@ export class TurnRequest extends Http2ServerRequest {
 const isDone = ({ writableFinished, aborted, rstCode }: ServerHttp2Stream): boolean =>
   writableFinished && !aborted && rstCode === constants.NGHTTP2_NO_ERROR;
 
+/** What comes, for whoever asks next. */
 class Body implements NodeJS.AsyncIterator<Buffer> {
   ended = false;
   readonly #stream: ServerHttp2Stream;
   readonly #chunks: Buffer[] = [];
   #bytes = 0;
-  #waiting: PromiseWithResolvers<IteratorResult<Buffer, undefined>> | undefined;
+  /** Whoever asked before it came, the first one first. */
+  readonly #waiting: PromiseWithResolvers<IteratorResult<Buffer, undefined>>[] = [];
+  #looking: (() => void) | undefined;
   #failure: Error | undefined;
 
   constructor(stream: ServerHttp2Stream) {
@@ -44,6 +51,32 @@ class Body implements NodeJS.AsyncIterator<Buffer> {
     stream.on("data", (chunk: Buffer) => this.#come(chunk));
     stream.on("end", () => this.#end());
     stream.on("close", () => this.#fail());
+    // Then nobody says so any more.
+    if (stream.destroyed) this.#fail();
+  }
+
+  /**
+   * What `read` finds in all that has come, asked again with each piece until it finds something. Nothing is taken. Undefined: it
+   * does not come, or is too long to be held.
+   */
+  found<T>(read: (bytes: Buffer) => T | undefined): Promise<T | undefined> {
+    const { promise, resolve, reject } = Promise.withResolvers<T | undefined>();
+    const look = (): void => {
+      try {
+        const [first] = this.#chunks;
+        const found = first === undefined ? undefined : read(this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks));
+        if (found === undefined && !this.ended && this.#failure === undefined && this.#bytes <= AHEAD_BYTES) {
+          this.#looking = look;
+          return;
+        }
+        resolve(found);
+      } catch (error) {
+        reject(error);
+      }
+      this.#looking = undefined;
+    };
+    look();
+    return promise;
   }
 
   next(): Promise<IteratorResult<Buffer, undefined>> {
@@ -55,8 +88,9 @@ class Body implements NodeJS.AsyncIterator<Buffer> {
     }
     if (this.ended) return Promise.resolve({ done: true, value: undefined });
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
-    this.#waiting ??= Promise.withResolvers();
-    return this.#waiting.promise;
+    const waiting = Promise.withResolvers<IteratorResult<Buffer, undefined>>();
+    this.#waiting.push(waiting);
+    return waiting.promise;
   }
 
   [Symbol.asyncIterator](): this {
@@ -66,27 +100,24 @@ class Body implements NodeJS.AsyncIterator<Buffer> {
   async [Symbol.asyncDispose](): Promise<void> {}
 
   #come(chunk: Buffer): void {
-    const waiting = this.#waiting;
-    if (waiting !== undefined) {
-      this.#waiting = undefined;
-      waiting.resolve({ done: false, value: chunk });
-      return;
-    }
+    const waiting = this.#waiting.shift();
+    if (waiting !== undefined) return waiting.resolve({ done: false, value: chunk });
     this.#chunks.push(chunk);
     this.#bytes += chunk.length;
     if (this.#bytes > AHEAD_BYTES) this.#stream.pause();
+    this.#looking?.();
   }
 
   #end(): void {
     this.ended = true;
-    this.#waiting?.resolve({ done: true, value: undefined });
-    this.#waiting = undefined;
+    for (const { resolve } of this.#waiting.splice(0)) resolve({ done: true, value: undefined });
+    this.#looking?.();
   }
 
   #fail(): void {
     if (this.ended) return;
     this.#failure = new Error("The server went away, or gave the turn to another attempt.");
-    this.#waiting?.reject(this.#failure);
-    this.#waiting = undefined;
+    for (const { reject } of this.#waiting.splice(0)) reject(this.#failure);
+    this.#looking?.();
   }
 }

@@ -2,6 +2,8 @@ import { callHash, innerKey, kindOf, scopedKey, stamp, stampFrom } from "../chai
 import { readHeader, sha256 } from "../chain/index.ts";
 import type { ActorId, Behaviour, ChainEvent, Entropy, Json, Outgoing, Reply, Row } from "../contract/index.ts";
 import { SimulatedEntropy } from "../testing/index.ts";
+import { directly } from "./direct.fixture.ts";
+import { DirectTurns } from "./direct-turns.ts";
 import type { DurableContext, Handler } from "./durable-context.ts";
 import type { InnerCall } from "./durable-work.ts";
 import { Journal, type Faults, type Grounds, type Invoked } from "./journal.fixture.ts";
@@ -37,6 +39,8 @@ export interface WorldOptions {
   readonly cutMs?: number;
   /** Whose objects it goes on with. */
   readonly after?: World;
+  /** Turns that can be are answered without the SDK, each attempt cut after so many frames. */
+  readonly direct?: readonly number[];
 }
 
 /** A durable engine in this process: handlers as they are served, one invocation after the other, each with a journal of its own. */
@@ -46,6 +50,8 @@ export class World {
   readonly #entropy: Entropy;
   readonly #objects: Map<string, MapText>;
   readonly #served = new Map<string, Served>();
+  /** Of its kinds. */
+  readonly direct: DirectTurns;
   readonly #queue: Sent[] = [];
   #timers: (Sent & { readonly at: number })[] = [];
   /** Of exclusive handlers: when whoever came last has ended. */
@@ -57,6 +63,8 @@ export class World {
   /** Messages actors were sent, in order. */
   readonly delivered: string[] = [];
   readonly hints: string[] = [];
+  /** How many turns were answered without the SDK. */
+  answeredDirectly = 0;
   /** Invocations of actors, in the order of their ends. */
   readonly invoked: (Invoked & { readonly handler: string; readonly nth: number })[] = [];
   #begun = 0;
@@ -69,6 +77,7 @@ export class World {
     this.#objects = options.after === undefined ? new Map() : options.after.#objects;
     const sdk = this.#sdk();
     const host = this.#host();
+    this.direct = new DirectTurns(host, options.kinds);
     for (const behaviour of options.kinds) {
       actorObject({ sdk, host }, behaviour);
       archiveObject({ sdk, host }, behaviour);
@@ -142,6 +151,16 @@ export class World {
     if (handler === "deliver") this.delivered.push(JSON.stringify(input));
     const nth = isActor ? this.#begun++ : 0;
     const faults = isActor ? (this.#options.faults?.(handler, nth) ?? {}) : {};
+    const { direct } = this.#options;
+    if (direct !== undefined && handler === "turn") {
+      const { keys } = this.#grounds(`${object}/${key}`);
+      const run = await directly(this.direct, { path: `/invoke/${object}/${handler}`, key, keys, input }, direct);
+      if (run !== undefined) {
+        this.answeredDirectly += 1;
+        this.invoked.push({ ...run, handler, nth });
+        return run.outcome;
+      }
+    }
     const invocation = `inv_${sha256(`${object} ${key} ${handler} ${JSON.stringify(input)}`).slice(0, 16)}`;
     const journal = new Journal({ ...this.#grounds(`${object}/${key}`), invocation }, faults);
     const run = await journal.run((context) => served.run(asSdk(context, key, this.cancelled), input));

@@ -57,6 +57,15 @@ const engine: readonly Requirement[] = [
     ],
   },
   {
+    id: "cluster.direct",
+    says: "A turn that needs nothing but its actor's own keys goes without the SDK and leaves what it leaves with it, wherever it is cut",
+    tests: [
+      "turns without the SDK: ${what} › leave what they leave with it: chains, keys, sends, replies, hints, faults",
+      'turns without the SDK: ${what} › law 4: leave the same where attempts are cut after ${cuts.join(", ")} frames, and are told of',
+      "law 4: a turn that is cut after any of its frames is answered by another attempt, and applied once",
+    ],
+  },
+  {
     id: "cluster.again",
     says: "A turn that is cut anywhere and run again leaves what it would have left",
     tests: [

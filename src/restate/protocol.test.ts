@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import * as fc from "fast-check";
+import { frame, opening, saying } from "./direct.fixture.ts";
+import { END_FRAME, openingIn, outputFrame, setFrame } from "./protocol.ts";
+
+const text = fc.string({ unit: "grapheme", maxLength: 300 });
+const name = fc.string({ unit: "grapheme", minLength: 1, maxLength: 8 });
+
+describe("the server's protocol", () => {
+  test("an opening is read as it was written, and not before all of it is there", () => {
+    fc.assert(
+      fc.property(
+        fc.record({
+          key: text,
+          state: fc.dictionary(name, text, { maxKeys: 5 }),
+          input: text,
+          output: text,
+          set: name,
+          cut: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+        }),
+        ({ key, state, input, output, set, cut }) => {
+          const journal = [outputFrame(output), setFrame(set, input), frame(0xfbff, []), frame(0x407, [[1, "actor"]])];
+          const bytes = opening({ key, state: new Map(Object.entries(state)), input, journal });
+          const found = openingIn(bytes) ?? assert.fail();
+          assert.equal(found.key, key);
+          assert.deepEqual(Object.fromEntries([...(found.state ?? [])].map(([one, value]) => [one, String(value)])), { ...state });
+          assert.equal(String(found.input), JSON.stringify(input));
+          assert.deepEqual(
+            found.journal.map((command) => ({ ...command, output: command.output && String(command.output) })),
+            [{ output }, { set, output: undefined }, { output: undefined }],
+          );
+          assert.equal(openingIn(bytes.subarray(0, Math.floor(bytes.length * cut))), undefined);
+        },
+      ),
+      { seed: 1, numRuns: 200 },
+    );
+  });
+
+  test("what is written is what others read", () => {
+    fc.assert(
+      fc.property(
+        name.filter((one) => !/\s/.test(one)),
+        fc.string({ unit: "grapheme", maxLength: 40_000 }),
+        (key, value) => {
+          assert.equal(saying(setFrame(key, value)), `set ${key} ${value}`);
+          assert.equal(saying(outputFrame(value)), `output ${value}`);
+        },
+      ),
+      { seed: 2, numRuns: 100 },
+    );
+    for (const length of [0, 1, 127, 128, 16_380, 16_384, 2_097_152])
+      assert.equal(saying(outputFrame("x".repeat(length))).length, 7 + length);
+    assert.equal(saying(END_FRAME), "end");
+  });
+
+  test("what is not all of the state is none of it", () => {
+    const begun = { key: "k", state: new Map([["actor", "text"]]), input: null };
+    assert.equal(openingIn(opening({ ...begun, partial: true }))?.state, undefined);
+    assert.equal(openingIn(opening(begun))?.state?.size, 1);
+  });
+
+  test("something else is refused", () => {
+    assert.throws(() => openingIn(frame(0x400, [])), RangeError);
+    const whole = opening({ key: "k", state: new Map([["actor", "text"]]), input: null });
+    for (let at = 8; at < whole.length; at += 1)
+      for (const byte of [0xff, 0x0b, 0x7f]) {
+        const changed = Buffer.from(whole);
+        changed[at] = byte;
+        try {
+          openingIn(changed);
+        } catch (error) {
+          assert.ok(error instanceof RangeError, `${at} ${String(error)}`);
+        }
+      }
+  });
+});

@@ -1,0 +1,196 @@
+/**
+ * The server's protocol for handlers, its sixth version, as far as a turn needs it that waits for nothing: frames, each a type, a
+ * length and a message of numbered fields. All else is the SDK's.
+ */
+
+/** The version, as a request names it and its answer does. */
+export const PROTOCOL = "application/vnd.restate.invocation.v6";
+
+/** Of a frame, before its message: type, flags, length. */
+const HEAD_BYTES = 8;
+
+const START = 0x0000;
+const END = 0x0003;
+const INPUT = 0x0400;
+const OUTPUT = 0x0401;
+const SET_STATE = 0x0403;
+/** From here on what others tell, as that the invocation was cancelled. */
+const NOTIFICATIONS = 0x8000;
+
+/** What a handler is begun with. */
+export interface Opening {
+  /** Of the virtual object. */
+  readonly key: string;
+  /** All that is kept under it; undefined where the server did not send all. */
+  readonly state: ReadonlyMap<string, Buffer> | undefined;
+  readonly input: Buffer;
+  /** What earlier attempts left in it, after the input. */
+  readonly journal: readonly Command[];
+}
+
+/** With neither: one that is not written here. */
+interface Command {
+  readonly output?: Buffer;
+  /** The name of the key it sets. */
+  readonly set?: string;
+}
+
+/** Undefined: not all of it is there. Throws where it is something else. */
+export function openingIn(bytes: Buffer): Opening | undefined {
+  let start: Start | undefined;
+  let input: Buffer = NOTHING;
+  const journal: Command[] = [];
+  let entries = 0;
+  for (let at = 0; at + HEAD_BYTES <= bytes.length;) {
+    const type = bytes.readUInt16BE(at);
+    const end = at + HEAD_BYTES + bytes.readUInt32BE(at + 4);
+    if (end > bytes.length) return undefined;
+    const fields = new Fields(bytes, at + HEAD_BYTES, end);
+    at = end;
+    if (start === undefined) {
+      if (type !== START) throw new RangeError("An invocation does not begin so.");
+      start = startIn(fields);
+      continue;
+    }
+    entries += 1;
+    if (type === INPUT) input = contentOf(fields, 14);
+    else if (type === OUTPUT) journal.push({ output: contentOf(fields, 14) });
+    else if (type === SET_STATE) journal.push({ set: fieldOf(fields, 1).toString("utf8") });
+    else if (type < NOTIFICATIONS) journal.push({});
+    if (entries === start.entries) return { key: start.key, state: start.state, input, journal };
+  }
+  return undefined;
+}
+
+interface Start {
+  readonly key: string;
+  readonly entries: number;
+  readonly state: ReadonlyMap<string, Buffer> | undefined;
+}
+
+function startIn(fields: Fields): Start {
+  const state = new Map<string, Buffer>();
+  let key = "";
+  let entries = 0;
+  let partial = false;
+  while (fields.next())
+    if (fields.field === 3) entries = fields.number;
+    else if (fields.field === 4) {
+      const entry = fields.inner();
+      let name = "";
+      let value: Buffer = NOTHING;
+      while (entry.next())
+        if (entry.field === 1) name = entry.bytes().toString("utf8");
+        else if (entry.field === 2) value = entry.bytes();
+      state.set(name, value);
+    } else if (fields.field === 5) partial = fields.number !== 0;
+    else if (fields.field === 6) key = fields.bytes().toString("utf8");
+  return { key, entries, state: partial ? undefined : state };
+}
+
+const NOTHING = Buffer.alloc(0);
+
+function fieldOf(fields: Fields, wanted: number): Buffer {
+  while (fields.next()) if (fields.field === wanted) return fields.bytes();
+  return NOTHING;
+}
+
+/** Of a value, which is a message of its own. */
+function contentOf(fields: Fields, wanted: number): Buffer {
+  while (fields.next()) if (fields.field === wanted) return fieldOf(fields.inner(), 1);
+  return NOTHING;
+}
+
+/** Walks through a message. */
+class Fields {
+  field = 0;
+  /** Of a field that is a number; of others, how long it is. */
+  number = 0;
+  readonly #bytes: Buffer;
+  readonly #end: number;
+  #at: number;
+  #from = 0;
+
+  constructor(bytes: Buffer, at: number, end: number) {
+    this.#bytes = bytes;
+    this.#at = at;
+    this.#end = end;
+  }
+
+  next(): boolean {
+    if (this.#at >= this.#end) return false;
+    const tag = this.#varint();
+    this.field = Math.floor(tag / 8);
+    const kind = tag % 8;
+    this.number = kind === 1 ? 8 : kind === 5 ? 4 : this.#varint();
+    this.#from = this.#at;
+    if (kind !== 0) this.#at += this.number;
+    if (kind === 3 || kind === 4 || this.#at > this.#end) throw new RangeError("This is no message.");
+    return true;
+  }
+
+  bytes(): Buffer {
+    return this.#bytes.subarray(this.#from, this.#at);
+  }
+
+  inner(): Fields {
+    return new Fields(this.#bytes, this.#from, this.#at);
+  }
+
+  /** What is longer than a number can say is none that is asked for. */
+  #varint(): number {
+    let number = 0;
+    let unit = 1;
+    for (;;) {
+      const byte = this.#bytes[this.#at++] ?? 0;
+      number += (byte & 0x7f) * unit;
+      if (byte < 0x80) return number;
+      unit *= 0x80;
+    }
+  }
+}
+
+export const outputFrame = (text: string): Buffer => frame(OUTPUT, undefined, OUTPUT_VALUE, text);
+export const setFrame = (name: string, text: string): Buffer => frame(SET_STATE, name, SET_VALUE, text);
+
+const NAME = 0x0a;
+const CONTENT = 0x0a;
+const OUTPUT_VALUE = 0x72;
+const SET_VALUE = 0x1a;
+
+/** After the last command: the invocation is over. */
+export const END_FRAME: Buffer = Buffer.alloc(HEAD_BYTES);
+END_FRAME.writeUInt16BE(END, 0);
+
+function frame(type: number, name: string | undefined, field: number, text: string): Buffer {
+  const nameBytes = name === undefined ? 0 : Buffer.byteLength(name);
+  const contentBytes = Buffer.byteLength(text);
+  const valueBytes = 1 + varintBytes(contentBytes) + contentBytes;
+  const length = (name === undefined ? 0 : 1 + varintBytes(nameBytes) + nameBytes) + 1 + varintBytes(valueBytes) + valueBytes;
+  const bytes = Buffer.allocUnsafe(HEAD_BYTES + length);
+  bytes.writeUInt16BE(type, 0);
+  bytes.writeUInt16BE(0, 2);
+  bytes.writeUInt32BE(length, 4);
+  let at = HEAD_BYTES;
+  if (name !== undefined) {
+    at = writeTag(bytes, at, NAME, nameBytes);
+    at += bytes.write(name, at, "utf8");
+  }
+  at = writeTag(bytes, at, field, valueBytes);
+  at = writeTag(bytes, at, CONTENT, contentBytes);
+  bytes.write(text, at, "utf8");
+  return bytes;
+}
+
+function varintBytes(number: number): number {
+  let bytes = 1;
+  for (let rest = number; rest >= 0x80; rest = Math.floor(rest / 0x80)) bytes += 1;
+  return bytes;
+}
+
+function writeTag(bytes: Buffer, from: number, tag: number, length: number): number {
+  let at = bytes.writeUInt8(tag, from);
+  let rest = length;
+  for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) at = bytes.writeUInt8((rest % 0x80) + 0x80, at);
+  return bytes.writeUInt8(rest, at);
+}

@@ -5,7 +5,6 @@
 import { checkReply, checkTold } from "./checked-turn.ts";
 import { diffWritten } from "./diff.ts";
 import { freezeNew } from "./freeze.ts";
-import { growthOf } from "./growth.ts";
 import { check, isJsonObject } from "./json-check.ts";
 import {
   EngineError,
@@ -190,7 +189,7 @@ export function planTurn(base: Base, job: Incoming, turn: Turn<unknown>, now: Ci
   if (changed) {
     const after: unknown = effects.state;
     const written = vouchedFor(base.state, after);
-    let growth = now.whole && written !== undefined ? growthOf(written) : undefined;
+    let growth = now.whole ? written?.growth : undefined;
     if (growth === undefined) {
       try {
         patch = diffWritten(base.state, after, policy.maxStateBytes, written);

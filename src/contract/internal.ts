@@ -3,6 +3,7 @@ import type { Behaviour } from "./actor.ts";
 
 export { DEEPEST, freezeDeep } from "./freeze.ts";
 export { type CommitEnds, type HandOver, handOverTo, promising } from "./hand-over.ts";
+export { growthBy } from "./growth.ts";
 export { told } from "./told.ts";
 
 /** An object that a draft changed, and where: whoever compares the two need look nowhere else. */
@@ -10,6 +11,8 @@ export interface Written {
   readonly before: Readonly<Record<string, unknown>>;
   /** Frozen to the bottom. */
   readonly after: Readonly<Record<string, unknown>>;
+  /** By how many bytes its text has grown at most. Undefined: not only texts, numbers, booleans and null were put, in places that were there. */
+  readonly growth: number | undefined;
   /** Those that may hold something else, in any order. Undefined: keys came, went or moved, so any of them. */
   readonly keys: readonly string[] | undefined;
   /** What is known of the part that was and is at that key. Undefined: nothing, it was put there. */

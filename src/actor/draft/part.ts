@@ -1,4 +1,4 @@
-import type { Written } from "../../contract/internal.ts";
+import { growthBy, type Written } from "../../contract/internal.ts";
 import { badTurn } from "../bad-turn.ts";
 import type { Draft } from "./draft.ts";
 import { isObject, isPlain, opened, place, type Row } from "./row.ts";
@@ -28,6 +28,7 @@ export class Part implements ProxyHandler<object>, Written {
   #phase: "same" | "changed" | "settled" = "same";
   /** What was written, undefined where that may be anything. */
   #keys: readonly string[] | undefined;
+  #growth: number | undefined = 0;
   // Most turns go one way down: the first part read has a place of its own, a Map is for the others.
   #firstKey: string | undefined;
   #first: Part | undefined;
@@ -123,9 +124,10 @@ export class Part implements ProxyHandler<object>, Written {
     // What the author put there stays what it is, unless it is frozen, which he cannot write to otherwise.
     const isKept = value === this.before[key];
     const isOwn = isKept ? Object.hasOwn(this.#now, key) : this.#draft.isFrozenValue(value);
-    // A frozen value may hold drafts.
-    if (!isOwn || !isPlain(value) || (this.#isGiven && this.#draft.part(value) !== undefined)) return value;
-    const part = this.#draft.open(value, this, this.#isGiven || !isKept);
+    const isGiven = this.#isGiven || !isKept;
+    // What the state holds is JSON; a frozen value may be anything, and may hold drafts.
+    if (!isOwn || (isGiven && (!isPlain(value) || this.#draft.part(value) !== undefined))) return value;
+    const part = this.#draft.open(value, this, isGiven);
     if (this.#first === undefined || this.#firstKey === key) {
       this.#firstKey = key;
       this.#first = part;
@@ -169,7 +171,7 @@ export class Part implements ProxyHandler<object>, Written {
     if (this.#phase === "settled") return this.#now;
     this.#phase = "settled";
     const copy = this.#open();
-    if (this.#settleAll(copy)) Object.freeze(copy);
+    if (this.#keys === undefined ? this.#settleAll(copy) : this.#settleKeys(copy, this.#keys)) Object.freeze(copy);
     else this.#now = this.#unchanged();
     return this.#now;
   }
@@ -180,6 +182,10 @@ export class Part implements ProxyHandler<object>, Written {
 
   get after(): Row {
     return this.#now;
+  }
+
+  get growth(): number | undefined {
+    return this.#growth;
   }
 
   get keys(): readonly string[] | undefined {
@@ -198,19 +204,30 @@ export class Part implements ProxyHandler<object>, Written {
   /** Says whether anything differs. */
   #settleAll(copy: Row): boolean {
     const { before } = this;
-    const keys = this.#keys;
-    if (keys === undefined) {
-      for (const key of Object.keys(copy)) this.#settleAt(copy, key);
-      if (!this.#shape.areAlike(before, copy)) return true;
-      // Those of before: a list's deleted item has left no key.
-      for (const key of Object.keys(before)) if (copy[key] !== before[key]) return true;
-      return false;
-    }
+    this.#growth = undefined;
+    for (const key of Object.keys(copy)) this.#settleAt(copy, key);
+    if (!this.#shape.areAlike(before, copy)) return true;
+    // Those of before: a list's deleted item has left no key.
+    for (const key of Object.keys(before)) if (copy[key] !== before[key]) return true;
+    return false;
+  }
+
+  /** The same, where it is known what was written: all else is what it was, or a part of it. */
+  #settleKeys(copy: Row, written: readonly string[]): boolean {
     let differs = false;
-    for (const key of keys) if (this.#settleAt(copy, key) !== before[key]) differs = true;
-    if (this.#first !== undefined && this.#settlePart(copy, this.#firstKey, this.#first, keys)) differs = true;
-    if (this.#others !== undefined) for (const [key, part] of this.#others) if (this.#settlePart(copy, key, part, keys)) differs = true;
+    for (const key of written) {
+      const settled = this.#settleAt(copy, key);
+      if (settled === this.before[key]) continue;
+      differs = true;
+      this.#grow(growthBy(settled));
+    }
+    if (this.#first !== undefined && this.#settlePart(copy, this.#firstKey, this.#first, written)) differs = true;
+    if (this.#others !== undefined) for (const [key, part] of this.#others) if (this.#settlePart(copy, key, part, written)) differs = true;
     return differs;
+  }
+
+  #grow(by: number | undefined): void {
+    this.#growth = this.#growth === undefined || by === undefined ? undefined : this.#growth + by;
   }
 
   #settleAt(copy: Row, key: string): unknown {
@@ -232,10 +249,11 @@ export class Part implements ProxyHandler<object>, Written {
 
   /** Of a key that was not written; says whether it differs. */
   #settlePart(copy: Row, key: string | undefined, part: Part, written: readonly string[]): boolean {
-    if (key === undefined || part.#phase === "same" || copy[key] !== part.before || written.includes(key)) return false;
+    if (key === undefined || part.#phase === "same" || written.includes(key)) return false;
     const settled = part.settle();
     if (settled === part.before) return false;
     place(copy, key, settled);
+    this.#grow(part.#growth);
     this.#note(key);
     return true;
   }

@@ -5,7 +5,6 @@ import * as fc from "fast-check";
 import { create } from "mutative";
 import { apply, diff } from "../../chain/index.ts";
 import { diffWritten } from "../../chain/diff.ts";
-import { growthOf } from "../../chain/growth.ts";
 import type { Json } from "../../contract/index.ts";
 import { freezeDeep, vouchedFor } from "../../contract/internal.ts";
 import { openDraft } from "./index.ts";
@@ -189,7 +188,7 @@ test("what a draft vouches for grows by no more than is said, and by nothing onl
         }
         const next = draft.finish();
         const written = vouchedFor(state, next);
-        const growth = written === undefined ? 0 : growthOf(written);
+        const growth = written === undefined ? 0 : written.growth;
         if (growth === undefined) return;
         assert.equal(growth === 0, diff(state, next) === undefined);
         assert.ok(bytes(next) <= bytes(state) + growth, `${text(state)} ${text(next)} ${growth}`);
@@ -208,7 +207,7 @@ test("no growth is said of what no text carries, nor of what was put as a whole"
       Reflect.set(partAt(draft.state, at), "n", value);
       const written = vouchedFor(state, draft.finish());
       assert.ok(written !== undefined);
-      assert.equal(growthOf(written), undefined);
+      assert.equal(written.growth, undefined);
     }
   }
 });

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Json } from "../contract/index.ts";
 import { golden, goldenCalls, tallyKind } from "../testing/index.ts";
-import { frame, opening, saying } from "./direct.fixture.ts";
+import { begunBy, frame, opening, saying } from "./direct.fixture.ts";
 import type { DirectTurns } from "./direct-turns.ts";
-import { openingIn, outputFrame, setFrame } from "./protocol.ts";
+import { outputFrame, setFrame } from "./protocol.ts";
 import { played, told, type Story } from "./story.fixture.ts";
 import { World } from "./world.fixture.ts";
 
@@ -76,8 +76,7 @@ describe("a turn without the SDK", () => {
 
   const asked = async (bytes: Buffer, path = PATH): Promise<readonly string[] | undefined> => {
     const { turns } = await begun();
-    const found = openingIn(bytes) ?? assert.fail("It is not whole.");
-    return (await turns.answer(path, found))?.map(saying);
+    return (await turns.answer(path, begunBy(bytes)))?.map(saying);
   };
 
   test("says its reply, then what it sets, the actor's own key last, then that it is over", async () => {

@@ -15,6 +15,7 @@ import type { NodeHost } from "./node-host.ts";
 import { isOutcome } from "./outcome.ts";
 import { parsed } from "./parsed.ts";
 import { END_FRAME, openingIn, outputFrame, PROTOCOL, setFrame, type Opening } from "./protocol.ts";
+import type { Signatures } from "./signatures.ts";
 import type { TurnRequest } from "./turn-request.ts";
 
 /** It needs more: all of the turn is the SDK's, from its beginning. Nothing has been told or done. */
@@ -26,9 +27,12 @@ export class DirectTurns {
   /** By the path at which the server asks for their turns. */
   readonly #actors: ReadonlyMap<string, DurableActor>;
   readonly #host: NodeHost;
+  readonly #signatures: Signatures | undefined;
 
-  constructor(host: NodeHost, kinds: readonly Behaviour[]) {
+  /** `signatures`: what has none is not answered here. */
+  constructor(host: NodeHost, kinds: readonly Behaviour[], signatures?: Signatures) {
     this.#host = host;
+    this.#signatures = signatures;
     const silent = silentHost(host);
     this.#actors = new Map(
       kinds.map((behaviour) => [`/invoke/${host.names.actors(behaviour.kind)}/turn`, new DurableActor(behaviour, silent)]),
@@ -37,7 +41,8 @@ export class DirectTurns {
 
   /** Whether it is answered; where not, the SDK is to do so. Undefined: at once. */
   take({ headers, url, body, stream }: TurnRequest): Promise<boolean> | undefined {
-    if (headers["content-type"] !== PROTOCOL || !this.#actors.has(url)) return undefined;
+    if (headers["content-type"] !== PROTOCOL || !this.#actors.has(url) || this.#signatures?.isSigned(url, headers) === false)
+      return undefined;
     return (
       body
         .found(openingIn)

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { DirectTurns } from "./direct-turns.ts";
 import type { Invoked } from "./journal.fixture.ts";
 import type { MapText } from "./map-text.fixture.ts";
-import { openingIn } from "./protocol.ts";
+import { openingIn, type Opening } from "./protocol.ts";
 
 /** A message of numbered fields: numbers, texts, and messages in it. */
 type Fields = readonly (readonly [field: number, value: number | string | Buffer])[];
@@ -94,6 +94,12 @@ export function saying(bytes: Buffer): string {
   return "end";
 }
 
+/** What is there whole. */
+export function begunBy(bytes: Buffer): Opening {
+  const found = openingIn(bytes);
+  return typeof found === "number" ? assert.fail("An opening is not whole.") : found;
+}
+
 interface Asked {
   readonly path: string;
   readonly key: string;
@@ -111,8 +117,7 @@ export async function directly(
   const effects: string[] = [];
   let outcome: unknown;
   for (let attempts = 1; ; attempts += 1) {
-    const begun = openingIn(opening({ key, state: keys.kept, input, journal }));
-    const frames = await turns.answer(path, begun ?? assert.fail("An opening is not whole."));
+    const frames = await turns.answer(path, begunBy(opening({ key, state: keys.kept, input, journal })));
     if (frames === undefined) {
       assert.equal(journal.length, 0, "what was begun here can be ended nowhere else");
       return undefined;

@@ -18,7 +18,7 @@ export interface EndpointOptions {
   readonly port: number;
   readonly identityKeys: readonly string[];
   /** What is answered without the SDK. */
-  readonly direct: DirectTurns | undefined;
+  readonly direct: DirectTurns;
 }
 
 /** Where the server finds the actors of this node, and other nodes find it: HTTP/2 in clear. */
@@ -54,7 +54,7 @@ export class Endpoint {
     let endpoint: Endpoint | undefined;
     const server = createServer({ Http2ServerRequest: TurnRequest }, (request, response) => {
       if (endpoint?.beside?.(request, response) === true) return;
-      const taken = direct?.take(request);
+      const taken = direct.take(request);
       if (taken === undefined) serve(request, response);
       else void taken.then((all) => all || serve(request, response));
     });

@@ -29,6 +29,7 @@ import { Queries } from "./queries.ts";
 import type { NodeFault, RestateOptions } from "./restate-options.ts";
 import type { SendLater } from "./sdk-context.ts";
 import type { Sealer } from "./sealed.ts";
+import { Signatures } from "./signatures.ts";
 import { streamObject } from "./stream-object.ts";
 import { waitingObject } from "./transfer-object.ts";
 import { actorObject, archiveObject, controlService } from "./virtual-object.ts";
@@ -138,15 +139,14 @@ export class Node implements NodeHost {
       controlService(common),
       waitingObject(common),
     ];
-    // Who asks is checked by the SDK.
-    const direct = identityKeys.length === 0 ? new DirectTurns(this, kinds) : undefined;
+    const signatures = identityKeys.length === 0 ? undefined : new Signatures(identityKeys, this.reach.clock);
     this.#endpoint = await Endpoint.open({
       sdk,
       services,
       host: listen.host ?? "127.0.0.1",
       port: listen.port ?? 0,
       identityKeys,
-      direct,
+      direct: new DirectTurns(this, kinds, signatures),
     });
   }
 

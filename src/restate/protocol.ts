@@ -35,16 +35,17 @@ interface Command {
   readonly set?: string;
 }
 
-/** Undefined: not all of it is there. Throws where it is something else. */
-export function openingIn(bytes: Buffer): Opening | undefined {
+/** A number: not all of it is there, it is so many bytes at least. Throws where it is something else. */
+export function openingIn(bytes: Buffer): Opening | number {
   let start: Start | undefined;
   let input: Buffer = NOTHING;
   const journal: Command[] = [];
   let entries = 0;
-  for (let at = 0; at + HEAD_BYTES <= bytes.length;) {
+  let at = 0;
+  while (at + HEAD_BYTES <= bytes.length) {
     const type = bytes.readUInt16BE(at);
     const end = at + HEAD_BYTES + bytes.readUInt32BE(at + 4);
-    if (end > bytes.length) return undefined;
+    if (end > bytes.length) return end;
     const fields = new Fields(bytes, at + HEAD_BYTES, end);
     at = end;
     if (start === undefined) {
@@ -59,7 +60,7 @@ export function openingIn(bytes: Buffer): Opening | undefined {
     else if (type < NOTIFICATIONS) journal.push({});
     if (entries === start.entries) return { key: start.key, state: start.state, input, journal };
   }
-  return undefined;
+  return at + HEAD_BYTES;
 }
 
 interface Start {

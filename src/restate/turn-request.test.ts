@@ -89,41 +89,51 @@ describe("a request to run a turn", () => {
     const body = met.request[Symbol.asyncIterator]();
     await assert.rejects(body.next(), /went away/);
     await assert.rejects(body.next(), /went away/);
-    assert.equal(await met.request.body.found(() => "something"), undefined);
+    assert.equal(await met.request.body.found(() => ["something"]), undefined);
   });
 
-  it("shows what has come, and takes nothing of it", async () => {
+  it("shows what has come once it is as long as it must be, and takes nothing of it", async () => {
     await using met = await meet();
     const { body } = met.request;
     const looked: string[] = [];
     const found = body.found((bytes) => {
       looked.push(String(bytes));
-      return looked.length < 2 ? undefined : bytes.length;
+      return looked.length < 2 ? 6 : { length: bytes.length };
     });
-    met.client.write("one");
-    await once(met.request.stream, "data");
-    met.client.end("two");
-    assert.equal(await found, 6);
-    assert.deepEqual(looked, ["one", "onetwo"]);
-    assert.equal(await body.found((bytes) => String(bytes)), "onetwo");
-    assert.equal(await textOf(met.request), "onetwo");
+    for (const piece of ["one", "tw"]) {
+      met.client.write(piece);
+      await once(met.request.stream, "data");
+    }
+    met.client.end("o!");
+    assert.deepEqual(await found, { length: 7 });
+    assert.deepEqual(looked, ["one", "onetwo!"]);
+    assert.deepEqual(await body.found((bytes) => [String(bytes)]), ["onetwo!"]);
+    assert.equal(await textOf(met.request), "onetwo!");
   });
 
-  it("shows nothing where what is looked for does not come, is too long, or cannot be read", async () => {
+  it("shows what is longer than it holds ahead, and gives it after that", async () => {
     await using met = await meet();
     const { body } = met.request;
-    const found = body.found(() => undefined);
-    met.client.write("0".repeat(70_000));
-    assert.equal(await found, undefined);
-    await assert.rejects(
-      body.found(() => {
-        throw new RangeError("unread");
-      }),
-      RangeError,
-    );
-    met.client.end();
-    assert.equal((await textOf(met.request)).length, 70_000);
-    assert.equal(await body.found(() => undefined), undefined);
+    const sent = "0123456789".repeat(200_000);
+    const found = body.found((bytes) => (bytes.length < 1_000_000 ? 1_000_000 : { bytes }));
+    met.client.end(sent);
+    const { bytes } = (await found) ?? assert.fail("It is nothing.");
+    assert.ok(sent.startsWith(String(bytes)));
+    assert.equal(await textOf(met.request), sent);
+  });
+
+  it("shows nothing where what is looked for does not come, and fails where it cannot be read", async () => {
+    await using met = await meet();
+    const { body } = met.request;
+    const never = body.found(() => 4);
+    met.client.end("one");
+    assert.equal(await never, undefined);
+    assert.equal(await body.found(() => 4), undefined);
+    const unread = body.found(() => {
+      throw new RangeError("unread");
+    });
+    await assert.rejects(unread, RangeError);
+    assert.equal(await textOf(met.request), "one");
   });
 
   it("loses nothing of a body that is longer than it holds", async () => {

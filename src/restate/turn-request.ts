@@ -56,27 +56,39 @@ class Body implements NodeJS.AsyncIterator<Buffer> {
   }
 
   /**
-   * What `read` finds in all that has come, asked again with each piece until it finds something. Nothing is taken. Undefined: it
-   * does not come, or is too long to be held.
+   * What `read` finds in all that has come, however long that is; or it says how long it must be at least, and is asked again once it
+   * is. Nothing is taken. Undefined: no more comes.
    */
-  found<T>(read: (bytes: Buffer) => T | undefined): Promise<T | undefined> {
+  found<T extends object>(read: (bytes: Buffer) => T | number): Promise<T | undefined> {
     const { promise, resolve, reject } = Promise.withResolvers<T | undefined>();
+    let least = 1;
     const look = (): void => {
       try {
-        const [first] = this.#chunks;
-        const found = first === undefined ? undefined : read(this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks));
-        if (found === undefined && !this.ended && this.#failure === undefined && this.#bytes <= AHEAD_BYTES) {
-          this.#looking = look;
-          return;
+        if (this.#bytes >= least) {
+          const found = read(this.#all());
+          if (typeof found !== "number") return settle(() => resolve(found));
+          least = Math.max(found, this.#bytes + 1);
         }
-        resolve(found);
+        if (this.ended || this.#failure !== undefined) settle(() => resolve(undefined));
       } catch (error) {
-        reject(error);
+        settle(() => reject(error));
       }
-      this.#looking = undefined;
     };
+    const settle = (how: () => void): void => {
+      this.#looking = undefined;
+      how();
+    };
+    this.#looking = look;
     look();
     return promise;
+  }
+
+  #all(): Buffer {
+    const [first, second] = this.#chunks;
+    if (first !== undefined && second === undefined) return first;
+    const all = Buffer.concat(this.#chunks);
+    this.#chunks.splice(0, Infinity, all);
+    return all;
   }
 
   next(): Promise<IteratorResult<Buffer, undefined>> {
@@ -104,8 +116,8 @@ class Body implements NodeJS.AsyncIterator<Buffer> {
     if (waiting !== undefined) return waiting.resolve({ done: false, value: chunk });
     this.#chunks.push(chunk);
     this.#bytes += chunk.length;
-    if (this.#bytes > AHEAD_BYTES) this.#stream.pause();
     this.#looking?.();
+    if (this.#bytes > AHEAD_BYTES && this.#looking === undefined) this.#stream.pause();
   }
 
   #end(): void {

@@ -1,9 +1,14 @@
 // Turns that are answered without the SDK, on a real server: through a network that cuts what they say.
 import assert from "node:assert/strict";
+import { generateKeyPairSync } from "node:crypto";
+import { chmodSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { verify } from "../../src/chain/index.ts";
+import { keyText } from "../../src/restate/key-text.fixture.ts";
 import { isRestateSdk, RestateEngine } from "../../src/restate/index.ts";
 import { chainOf, tallyKind } from "../../src/testing/index.ts";
+import { folder } from "../quest-hands.ts";
 import { cuttingEndpoint } from "./cutting-endpoint.ts";
 import { install } from "./install.ts";
 import { RestateServer } from "./restate-server.ts";
@@ -26,9 +31,9 @@ test("law 4: a turn that is cut after any of its frames is answered by another a
   await using network = await cuttingEndpoint(engine.url);
   await server.register(network.url);
   const calls = { made: 0 };
-  const add = async (): Promise<readonly (readonly number[])[]> => {
+  const add = async (pad = ""): Promise<readonly (readonly number[])[]> => {
     network.answered.length = 0;
-    const reply = await engine.call({ to: ID, action: "add", args: { by: 1 }, start: null });
+    const reply = await engine.call({ to: ID, action: "add", args: { by: 1, pad }, start: null });
     calls.made += 1;
     assert.deepEqual(reply, { ok: calls.made });
     return network.answered.map((frames) => frames.map((frame) => frame.readUInt16BE(0)));
@@ -51,7 +56,43 @@ test("law 4: a turn that is cut after any of its frames is answered by another a
     network.cuts.push(...cuts);
     assert.deepEqual((await add()).flat(), rolls, `cut after ${cuts.join()}`);
   }
+  // What comes again is longer by what was said, and what has begun here cannot end elsewhere.
+  network.cuts.push(1, 1);
+  assert.deepEqual((await add("long".repeat(40_000))).flat(), plain);
   const chain = await chainOf(engine, ID);
   assert.equal(chain.length, calls.made);
   assert.equal(verify(chain, { actor: ID }).flaw, undefined);
+});
+
+test("what the server signs goes without the SDK too, and what another would have to sign runs nowhere", async () => {
+  const { server: executable, sdk } = await install();
+  assert.ok(isRestateSdk(sdk));
+  using files = folder();
+  const { privateKey, publicKey } = generateKeyPairSync("ed25519");
+  const [key, signing] = [join(files.path, "identity.pem"), join(files.path, "signing-server")];
+  writeFileSync(key, privateKey.export({ format: "pem", type: "pkcs8" }));
+  writeFileSync(signing, `#!/bin/sh\nRESTATE_REQUEST_IDENTITY_PRIVATE_KEY_PEM_FILE="${key}" exec "${executable}" "$@"\n`);
+  chmodSync(signing, 0o700);
+  await using server = await RestateServer.start(signing, { partitions: 1 });
+  const begin = (identityKey: string): Promise<RestateEngine> =>
+    RestateEngine.start({
+      ingress: server.ingress,
+      sdk,
+      kinds: [tallyKind("tally")],
+      secret: Buffer.alloc(32, 1),
+      identityKeys: [identityKey],
+    });
+  await using engine = await begin(keyText(publicKey));
+  await using network = await cuttingEndpoint(engine.url);
+  await server.register(network.url);
+  for (let n = 1; n < 4; n += 1) assert.deepEqual(await engine.call({ to: ID, action: "add", args: { by: 1 }, start: null }), { ok: n });
+  assert.deepEqual(
+    network.answered.slice(1).map((frames) => frames.map((frame) => frame.readUInt16BE(0))),
+    [
+      [OUTPUT, SET, END],
+      [OUTPUT, SET, END],
+    ],
+  );
+  await using other = await begin(keyText(generateKeyPairSync("ed25519").publicKey));
+  await assert.rejects(server.register(other.url), /401|identity/);
 });

@@ -63,6 +63,7 @@ const engine: readonly Requirement[] = [
       "turns without the SDK: ${what} › leave what they leave with it: chains, keys, sends, replies, hints, faults",
       'turns without the SDK: ${what} › law 4: leave the same where attempts are cut after ${cuts.join(", ")} frames, and are told of',
       "law 4: a turn that is cut after any of its frames is answered by another attempt, and applied once",
+      "what the server signs goes without the SDK too, and what another would have to sign runs nowhere",
     ],
   },
   {

@@ -1,4 +1,5 @@
 import type { Answer, Exchange, Source } from "../contract/index.ts";
+import { remembering } from "../contract/internal.ts";
 import type { Core } from "./core.ts";
 import { Fault } from "./errors.ts";
 import { exchangeFault } from "./exchange-fault.ts";
@@ -98,20 +99,6 @@ function modern(
     core.settings.profile.echoesResponses && incoming.kind === "response" ? incoming.id : null,
     core.settings.profile.faults,
   );
-}
-
-// What a header says is remembered: clients repeat themselves. Bounded, since the text is theirs.
-function remembering(judge: (header: string) => boolean): (header: string) => boolean {
-  const known = new Map<string, boolean>();
-  return (header) => {
-    let fits = known.get(header);
-    if (fits === undefined) {
-      fits = judge(header);
-      if (known.size >= 100) known.clear();
-      known.set(header, fits);
-    }
-    return fits;
-  };
 }
 
 const isJson = remembering((type) => /^\s*application\/json\s*(?:;|$)/i.test(type));

@@ -1,7 +1,5 @@
 import { hostName, isAddress, isLoopback } from "./address.ts";
-
-const REMEMBERED_MAX = 64;
-const REMEMBERED_CHARACTERS = 256;
+import { remembering } from "../contract/internal.ts";
 
 export interface GuardOptions {
   /** The address the server listens on. */
@@ -44,15 +42,7 @@ export function httpGuard({ host, allowedHosts = [], allowedOrigins = [], resour
     return !local && (name === bound || isAddress(name));
   };
 
-  // Clients repeat the few names they know us by; bounded, since others make names up.
-  const answers = new Map<string, boolean>();
-  const known = (value: string): boolean => {
-    const before = answers.get(value);
-    if (before !== undefined) return before;
-    const now = knows(value);
-    if (answers.size < REMEMBERED_MAX && value.length <= REMEMBERED_CHARACTERS) answers.set(value, now);
-    return now;
-  };
+  const known = remembering(knows);
 
   const listed = (value: string): boolean => origins.has("*") || origins.has(value.toLowerCase());
 

@@ -1,4 +1,5 @@
 import type { Gateway } from "../contract/index.ts";
+import { remembering } from "../contract/internal.ts";
 
 /** What an `Accept` header admits. */
 export interface Admits {
@@ -7,19 +8,6 @@ export interface Admits {
 }
 
 const EVERYTHING: Admits = { json: true, events: true };
-const REMEMBERED_MAX = 256;
-const REMEMBERED_CHARACTERS = 256;
-
-function remember<T>(read: (text: string) => T): (text: string) => T {
-  const seen = new Map<string, T>();
-  return (text) => {
-    const found = seen.get(text);
-    if (found !== undefined) return found;
-    const value = read(text);
-    if (seen.size < REMEMBERED_MAX && text.length <= REMEMBERED_CHARACTERS) seen.set(text, value);
-    return value;
-  };
-}
 
 function quality(parameters: readonly string[]): number {
   for (const parameter of parameters) {
@@ -29,7 +17,7 @@ function quality(parameters: readonly string[]): number {
   return 1;
 }
 
-const readAccept = remember((text): Admits => {
+const readAccept = remembering((text): Admits => {
   const qualities = new Map<string, number>();
   for (const range of text.split(",")) {
     const [type = "", ...parameters] = range.split(";");
@@ -59,7 +47,7 @@ export const refusePacked = (encoding: string): string =>
   `Send the body as it is, without Content-Encoding: ${encoding.replace(/[^a-z0-9, -]/g, "")}.`;
 
 /** JSON in UTF-8, the only charset JSON has between systems (RFC 8259, 8.1). */
-export const isJson: (contentType: string) => boolean = remember((text) => {
+export const isJson: (contentType: string) => boolean = remembering((text) => {
   const [type = "", ...parameters] = text.split(";");
   if (type.trim().toLowerCase() !== "application/json") return false;
   for (const parameter of parameters) {

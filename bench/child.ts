@@ -87,6 +87,15 @@ export const serve = (module: string, data: string, ...more: readonly string[]):
 /** Linux counts a process's time in these, whatever the machine. */
 const TICK_US = 10_000;
 
+/** Milliseconds that a process could have run and had no core, its own other threads included; NaN where the system does not say. */
+export const keptOffMsOf = (pid: number | undefined): number => {
+  try {
+    return Number(readFileSync(`/proc/${pid}/schedstat`, "utf8").split(" ")[1]) / 1e6;
+  } catch {
+    return Number.NaN;
+  }
+};
+
 /** Processor time a process has had, in microseconds, all its threads; NaN where the system does not say. */
 export const cpuUsOf = (pid: number | undefined): number => {
   try {

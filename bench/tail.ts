@@ -4,7 +4,7 @@ import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { Same } from "./answers.ts";
 import type { Asked } from "./asked.ts";
-import { serve, Servers, start } from "./child.ts";
+import { keptOffMsOf, serve, Servers, start } from "./child.ts";
 import { temporaryFolder } from "./leftovers.ts";
 import { burstsOf, fire, rate, Responses, type Shot, warmUp } from "./load.ts";
 import { ADD, counted, countedModern, legacy, modern, openSession, portOf } from "./mcp.ts";
@@ -62,11 +62,14 @@ interface Paced {
   readonly took: readonly number[];
   /** The part of the time in which the load itself stood still, from 0 to 1. */
   readonly still: number;
+  /** The part of it in which the server had no core. */
+  readonly keptOff: number;
 }
 
 /** Calls that are sent at that rate, however long they take. */
 const paced = async (shot: Shot, perSecond: number, forMs: number): Promise<Paced> => {
   const calls = Math.floor((perSecond * forMs) / 1_000);
+  const keptOffBefore = keptOffMsOf(shot.pid);
   const took: number[] = [];
   let stillMs = 0;
   const late: number[] = [];
@@ -115,13 +118,15 @@ const paced = async (shot: Shot, perSecond: number, forMs: number): Promise<Pace
   }
   const flaw = shot.answers.flaw();
   if (flaw !== undefined) throw new Error(`Bad answers: ${flaw}.`);
-  return { took, still: stillMs / forMs };
+  return { took, still: stillMs / forMs, keptOff: (keptOffMsOf(shot.pid) - keptOffBefore) / forMs };
 };
 
 const p99 = ({ took }: Paced): number => quantile(took, 0.99);
 
-/** In per cent: beyond it the slowest of a hundred calls is the load's. */
-const MOST_STILL = 1;
+/** Beyond it the slowest of a hundred calls is the load's, or the system's. */
+const MOST_STILL = 0.01;
+
+const percent = (part: number): string => `${(part * 100).toFixed(1)} %`;
 
 export const run = async (asked: Asked): Promise<void> => {
   using data = temporaryFolder();
@@ -159,7 +164,13 @@ export const run = async (asked: Asked): Promise<void> => {
     print({ what: `${what}, p99`, measured: oursMs, unit: "ms" });
     print({ what: `${what}, the echo's p99 then`, measured: theirsMs, unit: "ms" });
     print({ what: `${what}, calls asked for`, measured: [half], unit: "/s" });
-    const still = median([...ours, ...theirs].map((one) => one.still)) * 100;
-    if (still > MOST_STILL) note(`${name}: the load itself stood still for ${still.toFixed(1)} % of the time: its own tail is in these.`);
+    const still = median([...ours, ...theirs].map((one) => one.still));
+    if (still > MOST_STILL) note(`${name}: the load itself stood still for ${percent(still)} of the time: its own tail is in these.`);
+    const off = median(ours.map(({ keptOff }) => keptOff));
+    const echoOff = median(theirs.map(({ keptOff }) => keptOff));
+    if (off > MOST_STILL || echoOff > MOST_STILL)
+      note(
+        `${name}: the server had no core for ${percent(off)} of the time, the echo for ${percent(echoOff)}: the system's tail is in these.`,
+      );
   }
 };

@@ -10,7 +10,7 @@ export interface WatchOptions {
   readonly engine: Pick<Engine, "watch">;
   readonly posture: Posture;
   /** Told of every actor before it is read. */
-  readonly walk: (onActor: (id: ActorId) => void) => Promise<Closure>;
+  readonly walk: (onActor: (id: ActorId) => void) => Closure | Promise<Closure>;
   /** Whose eyes it sees with. */
   readonly standing: Standing;
   /** Before anybody is told what was found: the time for those to leave who do not see the same after all. */

@@ -25,6 +25,20 @@ export interface Closure {
   readonly reads: Reads;
 }
 
+/** Where an actor is looked for. */
+interface Step {
+  readonly place: Place;
+  readonly id: ActorId;
+  readonly self: ActorId;
+  readonly above: readonly ActorId[];
+}
+
+/** What was shown last, and what was seen at each place for it. */
+interface Shown {
+  readonly surface: Surface;
+  seen: ReadonlyMap<Place, Surface>;
+}
+
 type Joined = Pick<Plan, "offers" | "catalogue">;
 
 export interface ClosureOptions {
@@ -41,7 +55,7 @@ export class Closures {
   readonly #plan: Plan;
   readonly #options: ClosureOptions;
   readonly #order: ReadonlyMap<Place, number>;
-  readonly #lastOf = new Lru<string, Surface>(4_096);
+  readonly #lastOf = new Lru<string, Shown>(4_096);
   readonly #joined = new Lru<string, Joined>(256);
   readonly #numbers = new WeakMap<Catalogue, number>();
   #count = 0;
@@ -61,15 +75,14 @@ export class Closures {
   surfaceFor(standing: Standing): Surface | Promise<Surface> {
     const place = this.#single;
     const id = place === undefined ? undefined : standing.roots.get(place);
-    if (place === undefined || id === undefined) return this.#walked(standing);
+    if (place === undefined || id === undefined) {
+      const met = this.of(standing);
+      return met instanceof Promise ? met.then(({ surface }) => surface) : met.surface;
+    }
     const reads = new Reads();
     const sight = this.#options.sights.see(place.behaviour, id, standing.as(id), true, reads);
     if (sight instanceof Promise) return this.#surfaceLate(standing, place, sight, reads);
     return this.#surfaceOf(standing, place, sight, reads);
-  }
-
-  async #walked(standing: Standing): Promise<Surface> {
-    return (await this.of(standing)).surface;
   }
 
   async #surfaceLate(standing: Standing, place: Place, sight: Promise<Sight | undefined>, reads: Reads): Promise<Surface> {
@@ -86,28 +99,49 @@ export class Closures {
     return surface;
   }
 
-  async of(standing: Standing, onActor?: (id: ActorId) => void): Promise<Closure> {
-    const { roots } = standing;
+  /** The same, and all that was met on the way. */
+  of(standing: Standing, onActor?: (id: ActorId) => void): Closure | Promise<Closure> {
     const reads = new Reads();
     const at = new Map<Place, Sight>();
     let actors = 0;
-    const visit = async (place: Place, id: ActorId, self: ActorId, above: readonly ActorId[]): Promise<void> => {
-      actors += 1;
-      if (actors > MAX_ACTORS) return;
-      onActor?.(id);
-      const sight = await this.#options.sights.see(place.behaviour, id, standing.as(self), above.length === 0, reads);
-      if (sight === undefined) return;
-      at.set(place, sight);
-      const links = Object.entries(sight.surface.links ?? {});
-      await Promise.all(
-        links.map(async ([link, target]) => {
-          const child = this.#childAt(place, link, target, [...above, id]);
-          if (child !== undefined) await visit(child, target, self, [...above, id]);
-        }),
-      );
+    // What is near is met first, since there may be too many.
+    const walk = (from: readonly Step[]): Promise<unknown> | undefined => {
+      const late: Promise<unknown>[] = [];
+      for (let steps = from; steps.length > 0;) {
+        const further: Step[] = [];
+        for (const step of steps) {
+          actors += 1;
+          if (actors > MAX_ACTORS) break;
+          onActor?.(step.id);
+          const sight = this.#look(step, standing, reads);
+          if (sight instanceof Promise) late.push(sight.then((found) => walk(this.#below(step, found, at))));
+          else further.push(...this.#below(step, sight, at));
+        }
+        steps = further;
+      }
+      return late.length === 0 ? undefined : Promise.all(late);
     };
-    await Promise.all([...roots].map(([place, id]) => visit(place, id, id, [])));
-    return this.#join(standing, at, reads);
+    const waits = walk([...standing.roots].map(([place, id]) => ({ place, id, self: id, above: [] })));
+    return waits === undefined ? this.#join(standing, at, reads) : waits.then(() => this.#join(standing, at, reads));
+  }
+
+  // One that fails on the spot leaves nobody alone with those that are waited for.
+  #look({ place, id, self, above }: Step, standing: Standing, reads: Reads): ReturnType<Sights["see"]> {
+    try {
+      return this.#options.sights.see(place.behaviour, id, standing.as(self), above.length === 0, reads);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  #below({ place, id, self, above }: Step, sight: Sight | undefined, at: Map<Place, Sight>): readonly Step[] {
+    if (sight === undefined) return [];
+    at.set(place, sight);
+    const way = [...above, id];
+    return Object.entries(sight.surface.links ?? {}).flatMap(([link, target]) => {
+      const child = this.#childAt(place, link, target, way);
+      return child === undefined ? [] : [{ place: child, id: target, self, above: way }];
+    });
   }
 
   #join({ viewer, roots }: Standing, at: ReadonlyMap<Place, Sight>, reads: Reads): Closure {
@@ -165,6 +199,9 @@ export class Closures {
     roots: ReadonlyMap<Place, ActorId>,
     parts: readonly Part[],
   ): Surface {
+    const last = this.#lastOf.get(key);
+    // A surface that was seen before is the same object. Where kinds do not say ahead, it also matters whose it is.
+    if (last !== undefined && joined === this.#plan && isSeen(last, joined, at)) return last.surface;
     const byPath = joined === this.#plan ? undefined : new Map(parts.map(({ place, sight }) => [describe(place), sight]));
     const off: Record<OfferRef, string | true> = {};
     const choices: Record<OfferRef, Readonly<Record<string, readonly string[]>>> = {};
@@ -181,12 +218,24 @@ export class Closures {
     const open = joined === this.#plan ? {} : { links: Object.fromEntries(parts.map(({ place, sight }) => [place.path, sight.id])) };
     const surface: Surface = { catalogue: joined.catalogue, off, ...(Object.keys(choices).length === 0 ? {} : { choices }), ...open };
     // The same contents are the same object: lists and whatever hangs on them are found again.
-    const last = this.#lastOf.get(key);
-    if (last !== undefined && last.catalogue === surface.catalogue && sameJson(last.off, off) && sameJson(last.choices ?? {}, choices))
-      return last;
-    this.#lastOf.set(key, surface);
+    const seen = new Map(parts.map(({ place, sight }) => [place, sight.surface]));
+    if (last !== undefined && isAlike(last.surface, surface)) {
+      last.seen = seen;
+      return last.surface;
+    }
+    this.#lastOf.set(key, { surface, seen });
     return surface;
   }
+}
+
+function isSeen({ surface, seen }: Shown, { catalogue }: Joined, at: ReadonlyMap<Place, Sight>): boolean {
+  if (surface.catalogue !== catalogue || seen.size !== at.size) return false;
+  for (const [place, sight] of at) if (seen.get(place) !== sight.surface) return false;
+  return true;
+}
+
+function isAlike(one: Surface, other: Surface): boolean {
+  return one.catalogue === other.catalogue && sameJson(one.off, other.off) && sameJson(one.choices ?? {}, other.choices ?? {});
 }
 
 /** Undefined: on. */

@@ -27,7 +27,7 @@ const ana: Viewer = { principal: "ana", scopes: [] };
 
 /** Reads on the spot. */
 class Quick extends FakeEngine {
-  readNow(id: ActorId): Snapshot | undefined {
+  readNow(id: ActorId): Snapshot | undefined | Promise<Snapshot | undefined> {
     return this.snapshot(id);
   }
 }
@@ -105,5 +105,83 @@ describe("a source whose engine reads on the spot", () => {
     slow.failReads = true;
     const all = merge(cast({ engine: slow, kinds: [gate] }), twice());
     await assert.rejects(async () => all.surface(ana), { code: "NAME_COLLISION" });
+  });
+
+  describe("of several actors", () => {
+    const room = actor("room", {
+      describe: "A room.",
+      per: "link",
+      state: z.object({ dark: z.boolean().default(false) }),
+      tools: { read: { describe: "Reads.", when: ({ dark }) => !dark, run: () => null } },
+    });
+    const guest = actor("guest", {
+      describe: "A guest.",
+      per: "user",
+      state: z.object({ in: z.string().default("one") }),
+      tools: { leave: { describe: "Leaves.", run: () => null } },
+      links: { room: { kinds: ["room"], to: (state) => room.id(state.in) } },
+    });
+    const bell = actor("bell", { describe: "A bell.", state: z.object({}), tools: { ring: { describe: "Rings.", run: () => null } } });
+    const kinds = [guest, room, bell];
+    const lit: readonly string[] = ["leave", "room.read", "ring"];
+    const dark: readonly string[] = ["leave", "ring"];
+
+    it("law 2: shows on the spot what stands behind links too, and the same object while it is the same", () => {
+      const engine = new Quick(kinds);
+      const source = cast({ engine, kinds });
+      engine.put("room/one", { dark: false });
+      engine.put("room/two", { dark: true });
+      const first = hereOf(source);
+      assert.deepEqual(names(first), lit);
+      assert.equal(hereOf(source), first);
+      engine.put("guest/ana", { in: "two" });
+      assert.deepEqual(names(hereOf(source)), dark);
+      engine.put("room/two", { dark: false });
+      assert.deepEqual(names(hereOf(source)), lit);
+      engine.put("guest/ana", { in: "three" });
+      assert.deepEqual(names(hereOf(source)), dark);
+    });
+
+    /** Reads rooms from elsewhere. */
+    class Half extends Quick {
+      override readNow(id: ActorId): Snapshot | undefined | Promise<Snapshot | undefined> {
+        return id.startsWith("room/") ? this.read(id) : this.snapshot(id);
+      }
+    }
+
+    it("waits for those that are waited for alone", async () => {
+      const engine = new Half(kinds);
+      const source = cast({ engine, kinds });
+      engine.put("room/one", { dark: false });
+      const late = source.surface(ana);
+      assert.ok(late instanceof Promise);
+      assert.deepEqual(names(await late), lit);
+      engine.put("room/one", { dark: true });
+      assert.deepEqual(names(await source.surface(ana)), dark);
+    });
+
+    it("rejects where one cannot be read on the spot, and another is waited for and cannot either", async () => {
+      class Failing extends Quick {
+        override readNow(id: ActorId): Snapshot | undefined | Promise<Snapshot | undefined> {
+          return id.startsWith("guest/") ? this.read(id) : this.snapshot(id);
+        }
+      }
+      const engine = new Failing(kinds);
+      engine.failReads = true;
+      await assert.rejects(async () => cast({ engine, kinds }).surface(ana), { code: "DRAINING" });
+    });
+
+    it("meets first what is near, where there is more than is looked at", () => {
+      const hub = actor("hub", {
+        describe: "A hub.",
+        state: z.object({}),
+        links: Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`r${n}`, { kinds: ["room"], to: () => room.id(`${n}`) }])),
+      });
+      const engine = new Quick([hub, room, bell]);
+      for (let n = 0; n < 300; n += 1) engine.put(`room/${n}`, {});
+      const shown = names(hereOf(cast({ engine, kinds: [hub, room, bell] })));
+      assert.ok(shown.includes("ring"));
+      assert.equal(shown.length, 255);
+    });
   });
 });

@@ -6,9 +6,12 @@ export const idIn = (text: string): unknown => {
   return typeof message === "object" && message !== null && "id" in message ? message.id : null;
 };
 
+/** What is answered where nothing else was given. */
+export const ONE = { content: [{ type: "text", text: "1" }] };
+
 /** A constant result. */
-export const answer = (response: ServerResponse, id: unknown): void => {
-  const body = JSON.stringify({ jsonrpc: "2.0", id, result: { content: [{ type: "text", text: "1" }] } });
+export const answer = (response: ServerResponse, id: unknown, result: object = ONE): void => {
+  const body = JSON.stringify({ jsonrpc: "2.0", id, result });
   response.writeHead(200, { "content-type": "application/json", "content-length": Buffer.byteLength(body) });
   response.end(body);
 };

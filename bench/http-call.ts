@@ -4,17 +4,18 @@ import { join } from "node:path";
 import { apart, Same } from "./answers.ts";
 import type { Asked } from "./asked.ts";
 import { serve, Servers, start, type Started } from "./child.ts";
+import { ONE } from "./echo-answer.ts";
 import { temporaryFolder } from "./leftovers.ts";
 import { burstsOf, compete, printRates, printTimes } from "./load.ts";
-import { ADD, counted, countedModern, legacy, modern, openSession, openSessions, portOf } from "./mcp.ts";
+import { ADD, counted, countedModern, legacy, modern, openSession, openSessions, portOf, saidModern } from "./mcp.ts";
 import { loadOnItsCore, SERVER_CORE } from "./pin.ts";
 
 const CALL = "tools/call";
 const CONNECTIONS = 32;
 
-const ONE = new Same({ content: [{ type: "text", text: "1" }] });
-
 const ECHO = "a bare node:http echo";
+// What its protocol leaves of 2026-07-28: longer requests, longer replies.
+const ECHO_MODERN = "the same echo, asked and answering as in 2026-07-28";
 // What can be had of the disk: nothing but the statements, texts and hashes of a turn between request and answer.
 const ECHO_EACH = "an echo that writes the same rows, an actor for each connection";
 const ECHO_HOT = "an echo that writes the same rows, one actor for all";
@@ -24,7 +25,9 @@ export const run = async (asked: Asked): Promise<void> => {
   using _load = loadOnItsCore();
   await using servers = new Servers();
   const serving = (module: string, name: string): Promise<Started> => servers.add(serve(module, join(data.path, name)));
+  const one = new Same(ONE);
   const echo = await servers.add(start(["bench/echo.ts"], { core: SERVER_CORE }));
+  const echoModern = await servers.add(start(["bench/echo.ts", JSON.stringify(saidModern(1))], { core: SERVER_CORE }));
   const writing = (name: string, actors: number): Promise<Started> => {
     const folder = join(data.path, name);
     mkdirSync(folder);
@@ -38,9 +41,10 @@ export const run = async (asked: Asked): Promise<void> => {
   const hot = await serving("examples/counter-disk", "hot");
   const outcomes = await compete(
     {
-      [ECHO]: legacy(echo, [{}], ONE, CALL, ADD),
-      [ECHO_EACH]: legacy(echoEach, [{}], ONE, CALL, ADD),
-      [ECHO_HOT]: legacy(echoHot, [{}], ONE, CALL, ADD),
+      [ECHO]: legacy(echo, [{}], one, CALL, ADD),
+      [ECHO_MODERN]: modern(echoModern, new Same(saidModern(1)), CALL, ADD),
+      [ECHO_EACH]: legacy(echoEach, [{}], one, CALL, ADD),
+      [ECHO_HOT]: legacy(echoHot, [{}], one, CALL, ADD),
       "memory, in a session": legacy(memory, [await openSession(portOf(memory))], counted(), CALL, ADD),
       "memory, 2026-07-28": modern(stateless, countedModern(), CALL, ADD),
       "on disk, an actor for each connection": legacy(each, await openSessions(portOf(each), CONNECTIONS), apart(counted), CALL, ADD),
@@ -58,7 +62,7 @@ export const run = async (asked: Asked): Promise<void> => {
       floor === undefined ? floor : outcomes[floor],
     );
   row("memory, in a session", 0.9);
-  row("memory, 2026-07-28", 0.87);
+  row("memory, 2026-07-28", 0.87, ECHO_MODERN);
   row("on disk, an actor for each connection", 0.75, ECHO_EACH);
   row("on disk, one actor for all", 0.65, ECHO_HOT);
 };

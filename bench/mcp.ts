@@ -83,8 +83,10 @@ const inModern = (result: object, version: string): object => ({
   _meta: { "io.modelcontextprotocol/serverInfo": { name: "counter", version } },
 });
 
-/** What examples/counter says to it in 2026-07-28. */
-export const countedModern = (): Answers => new Counted((count) => inModern({ ...said(count), structuredContent: count }, "0.1.0"));
+/** What examples/counter says in 2026-07-28. */
+export const saidModern = (count: number): object => inModern({ ...said(count), structuredContent: count }, "0.1.0");
+
+export const countedModern = (): Answers => new Counted(saidModern);
 
 /** What the official SDK's counter does. */
 export const countedBySdk = (): Answers => new Counted((count) => inModern(said(count), "1.0.0"));

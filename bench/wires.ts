@@ -155,8 +155,9 @@ export const run = async (asked: Asked): Promise<void> => {
     );
     printRates("tools/call", outcomes);
     const beside = (name: string, least: number, echoed: string): void => {
-      printTimes(`tools/call: ${name}, of our HTTP`, outcomes[name], outcomes["HTTP, 32 connections"], least);
-      printTimes(`tools/call: ${name}, of the bare echo`, outcomes[name], outcomes[`a bare echo of lines, ${echoed}`]);
+      const bareEcho = outcomes[`a bare echo of lines, ${echoed}`];
+      printTimes(`tools/call: ${name}, of our HTTP`, outcomes[name], outcomes["HTTP, 32 connections"], least, bareEcho);
+      printTimes(`tools/call: ${name}, of the bare echo`, outcomes[name], bareEcho);
     };
     beside("TCP, 32 connections, one by one", 2, "32 connections, one by one");
     beside("TCP, 4 connections, pipelined", 7, "4 connections, pipelined");

@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
 import type { Clock } from "../contract/index.ts";
 import type { LineChannel } from "./line-channel.ts";
-import { LineSplitter } from "./line-splitter.ts";
+import { type Line, LineSplitter } from "./line-splitter.ts";
 
 // A client that reads no answers is not listened to until it does.
 const PAUSE_BYTES = 262_144;
@@ -11,7 +11,7 @@ export interface LineReaderOptions {
   readonly channel: LineChannel;
   readonly clock: Clock;
   /** Without its line end. Never empty. */
-  readonly onLine: (line: Uint8Array) => void;
+  readonly onLine: (line: Line) => void;
   /** The longest line taken; asked anew for each. */
   readonly lineBytes: () => number;
   readonly onTooLong: () => void;

@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import * as fc from "fast-check";
-import { LineSplitter } from "./line-splitter.ts";
+import { textOf } from "../../test/transport/fake-gateway.ts";
+import { type Line, LineSplitter } from "./line-splitter.ts";
 
 function split(maxBytes: number, chunks: readonly Uint8Array[]): { lines: string[]; tooLong: number } {
   const seen = { lines: [] as string[], tooLong: 0 };
   const splitter = new LineSplitter(
     () => maxBytes,
-    (line) => void seen.lines.push(Buffer.from(line).toString()),
+    (line) => void seen.lines.push(textOf(line)),
     () => (seen.tooLong += 1),
   );
   for (const chunk of chunks) splitter.push(chunk);
@@ -56,7 +57,7 @@ it("nothing comes out after it was stopped, not even from the chunk at hand", ()
   const splitter = new LineSplitter(
     () => 100,
     (line) => {
-      lines.push(Buffer.from(line).toString());
+      lines.push(textOf(line));
       splitter.stop();
     },
     () => {},
@@ -64,4 +65,16 @@ it("nothing comes out after it was stopped, not even from the chunk at hand", ()
   splitter.push(Buffer.from("a\nb\nc"));
   splitter.finish();
   assert.deepEqual(lines, ["a"]);
+});
+
+it("lines of ASCII come as text, and only these: what is no UTF-8 is seen by whoever reads it", () => {
+  const lines: Line[] = [];
+  const splitter = new LineSplitter(
+    () => 100,
+    (line) => void lines.push(line),
+    () => {},
+  );
+  splitter.push(Buffer.from("a\nb\r\n\r\n"));
+  splitter.push(Buffer.from([0xff, 10]));
+  assert.deepEqual(lines, ["a", "b", Buffer.from([0xff])]);
 });

@@ -1,22 +1,28 @@
+import { isAscii } from "node:buffer";
+
 const NEWLINE = 10;
 const RETURN = 13;
 const FIRST_BYTES = 4_096;
 
+/** Text where that was at hand, else bytes, which may be no UTF-8. */
+export type Line = Uint8Array | string;
+
 /**
- * Cuts a stream of bytes into lines. A line that arrives in many pieces is
+ * Cuts a stream of bytes into lines. Whole lines of ASCII are cut as text, of which a piece costs next to nothing, where one of
+ * bytes costs an object and a decoder's run for each. A line that arrives in many pieces is
  * gathered in one growing buffer, so the work is linear in the bytes however they
  * are cut; a line that is too long is thrown away up to its end, in no memory.
  */
 export class LineSplitter {
   readonly #maxBytes: () => number;
-  readonly #onLine: (line: Uint8Array) => void;
+  readonly #onLine: (line: Line) => void;
   readonly #onTooLong: () => void;
   #gathered = Buffer.alloc(0);
   #used = 0;
   #skipping = false;
   #stopped = false;
 
-  constructor(maxBytes: () => number, onLine: (line: Uint8Array) => void, onTooLong: () => void) {
+  constructor(maxBytes: () => number, onLine: (line: Line) => void, onTooLong: () => void) {
     this.#maxBytes = maxBytes;
     this.#onLine = onLine;
     this.#onTooLong = onTooLong;
@@ -28,14 +34,14 @@ export class LineSplitter {
   }
 
   push(chunk: Uint8Array): void {
+    const whole = chunk.lastIndexOf(NEWLINE) + 1;
     let start = 0;
-    while (!this.#stopped) {
-      const end = chunk.indexOf(NEWLINE, start);
-      if (end < 0) break;
-      this.#end(chunk.subarray(start, end));
-      start = end + 1;
+    if (whole > 0 && this.partial) {
+      start = chunk.indexOf(NEWLINE) + 1;
+      this.#end(chunk.subarray(0, start - 1));
     }
-    if (!this.#stopped && start < chunk.length) this.#gather(chunk.subarray(start));
+    if (start < whole) this.#lines(chunk.subarray(start, whole));
+    if (!this.#stopped && whole < chunk.length) this.#gather(chunk.subarray(whole));
   }
 
   /** The stream has ended: what is there counts as a line. */
@@ -49,6 +55,29 @@ export class LineSplitter {
     this.#stopped = true;
     this.#gathered = Buffer.alloc(0);
     this.#used = 0;
+  }
+
+  #lines(bytes: Uint8Array): void {
+    if (isAscii(bytes)) return this.#texts(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1"));
+    let start = 0;
+    while (!this.#stopped && start < bytes.length) {
+      const end = bytes.indexOf(NEWLINE, start);
+      this.#end(bytes.subarray(start, end));
+      start = end + 1;
+    }
+  }
+
+  #texts(text: string): void {
+    let start = 0;
+    while (!this.#stopped && start < text.length) {
+      const end = text.indexOf("\n", start);
+      if (end - start > this.#maxBytes()) this.#onTooLong();
+      else {
+        const last = text.charCodeAt(end - 1) === RETURN ? end - 1 : end;
+        if (last > start) this.#onLine(text.slice(start, last));
+      }
+      start = end + 1;
+    }
   }
 
   #end(rest: Uint8Array): void {

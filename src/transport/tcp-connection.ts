@@ -3,6 +3,7 @@ import type { Caller, Clock, Connection, Log } from "../contract/index.ts";
 import { type FaultKind, refusalText } from "../gateway/index.ts";
 import { LineChannel } from "./line-channel.ts";
 import { readLines } from "./line-reader.ts";
+import type { Line } from "./line-splitter.ts";
 import type { TcpLimits, TcpOptions } from "./tcp-options.ts";
 import { AUTHORIZATION_KEY, mayHoldToken, takeToken } from "./tcp-token.ts";
 import type { WriteBatch } from "./write-batch.ts";
@@ -31,19 +32,13 @@ export interface TcpConnection {
   destroy(): void;
 }
 
-const OPENING_BRACE = 123;
-const OPENING_BRACKET = 91;
-
-const beginsJson = (line: Uint8Array): boolean => {
-  const first = line.find((byte) => byte !== 32 && byte !== 9);
-  return first === OPENING_BRACE || first === OPENING_BRACKET;
-};
+const beginsJson = (line: Line): boolean => /^[ \t]*[{[]/.test(typeof line === "string" ? line : Buffer.from(line).toString("latin1"));
 
 /** One client on a socket: first its token, then its messages. */
 export function tcpConnection(options: TcpConnectionOptions): TcpConnection {
   const { socket, door, limits, batch, clock, log, onEnd } = options;
   const undo: (() => void)[] = [];
-  const held: Uint8Array[] = [];
+  const held: Line[] = [];
   let connection: Connection | undefined;
   let checking = false;
   let over = false;
@@ -93,7 +88,7 @@ export function tcpConnection(options: TcpConnectionOptions): TcpConnection {
     for (const line of held.splice(0)) receive(line);
   };
 
-  const checkToken = async (line: Uint8Array): Promise<void> => {
+  const checkToken = async (line: Line): Promise<void> => {
     if (door.auth === undefined) return;
     checking = true;
     const first = takeToken(line);
@@ -108,11 +103,11 @@ export function tcpConnection(options: TcpConnectionOptions): TcpConnection {
           : verdict.why;
       return refuse(KIND[verdict.refused], why, first.id);
     }
-    held.unshift(Buffer.from(first.frame));
+    held.unshift(first.frame);
     admit(verdict.caller, verdict.expiresAt);
   };
 
-  const receive = (line: Uint8Array): void => {
+  const receive = (line: Line): void => {
     if (over) return;
     // A web page can make a browser speak HTTP to this port: its body would be lines like any other.
     if (!begun && !beginsJson(line))

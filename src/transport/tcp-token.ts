@@ -1,4 +1,5 @@
 import { type Bag, isBag, type Json } from "../contract/index.ts";
+import type { Line } from "./line-splitter.ts";
 
 /** Where the token is: `params._meta["troupe/authorization"]` of a request, `metadata["troupe/authorization"]` of a packet, as in the HTTP header. */
 export const AUTHORIZATION_KEY = "troupe/authorization";
@@ -12,9 +13,9 @@ export interface FirstRequest {
 }
 
 /** Takes the token out of a message, so that nothing behind the door ever holds it. Undefined: this is not a JSON object, or one too deep to write again. */
-export function takeToken(line: Uint8Array): FirstRequest | undefined {
+export function takeToken(line: Line): FirstRequest | undefined {
   try {
-    const message: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(line));
+    const message: unknown = JSON.parse(typeof line === "string" ? line : new TextDecoder("utf-8", { fatal: true }).decode(line));
     return isBag(message) ? withoutToken(message) : undefined;
   } catch {
     return undefined;
@@ -46,4 +47,7 @@ function without(place: Json | undefined): { readonly token?: Json; readonly res
 }
 
 /** Some clients put the same `_meta` on each request: a cheap look says whether a line must be cleaned. */
-export const mayHoldToken = (line: Uint8Array): boolean => Buffer.from(line.buffer, line.byteOffset, line.byteLength).includes(KEY_BYTES);
+export const mayHoldToken = (line: Line): boolean =>
+  typeof line === "string"
+    ? line.includes(AUTHORIZATION_KEY)
+    : Buffer.from(line.buffer, line.byteOffset, line.byteLength).includes(KEY_BYTES);

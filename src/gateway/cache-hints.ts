@@ -19,6 +19,10 @@ const DISCOVER_TTL_MS = 300_000;
 
 const told = (ttlMs: number, scope: "public" | "private"): string => `,"ttlMs":${ttlMs},"cacheScope":"${scope}"`;
 
+const NOT_KEPT = told(0, "private");
+const CATALOGUE = told(CATALOGUE_TTL_MS, "private");
+const DISCOVERED = told(DISCOVER_TTL_MS, "public");
+
 function isKept(method: string): method is Kept {
   return isList(method) || method === "resources/read" || method === "server/discover";
 }
@@ -27,9 +31,9 @@ function isKept(method: string): method is Kept {
 export function cacheHints({ cacheHints: given, profile }: Settings, method: string, params: Bag, lasting: boolean): string {
   if (!isKept(method)) return "";
   // The next round of a call is nobody else's.
-  if (params["requestState"] !== undefined || params["inputResponses"] !== undefined) return told(0, "private");
+  if (params["requestState"] !== undefined || params["inputResponses"] !== undefined) return NOT_KEPT;
   const hint = given[method];
   if (hint !== undefined) return told(Math.max(0, Math.trunc(hint.ttlMs ?? 0)) || 0, hint.cacheScope ?? "private");
-  if (!lasting || profile.keepsNothing) return told(0, "private");
-  return method === "server/discover" ? told(DISCOVER_TTL_MS, "public") : told(CATALOGUE_TTL_MS, "private");
+  if (!lasting || profile.keepsNothing) return NOT_KEPT;
+  return method === "server/discover" ? DISCOVERED : CATALOGUE;
 }

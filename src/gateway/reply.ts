@@ -22,16 +22,15 @@ export function legacyReply(id: RequestId, { members, meta }: Members): ReplyTex
   };
 }
 
-const texts = new WeakMap<Bag, string>();
+const tails = new WeakMap<Bag, Map<string, string>>();
 
-// Who answers is the same every time; it is serialised once.
-function textOf(serverMeta: Bag): string {
-  let text = texts.get(serverMeta);
-  if (text === undefined) {
-    text = JSON.stringify(serverMeta);
-    texts.set(serverMeta, text);
-  }
-  return text;
+// Who answers is the same every time, and of hints there are a few: a page sees by the same text at once that it has this end already.
+function tailOf(serverMeta: Bag, extra: string): string {
+  let known = tails.get(serverMeta);
+  if (known === undefined) tails.set(serverMeta, (known = new Map()));
+  let tail = known.get(extra);
+  if (tail === undefined) known.set(extra, (tail = `${extra},"_meta":${JSON.stringify(serverMeta)}}}`));
+  return tail;
 }
 
 /** As 2026-07-28 has it: its type first, what `extra` says (cache hints), and `_meta` with who answered. */
@@ -46,7 +45,7 @@ export function modernReply(
   return {
     head: `{"jsonrpc":"2.0","id":${idText(id)},"result":{"resultType":"${type}"${comma}`,
     members,
-    tail: `${extra},"_meta":${meta === undefined ? textOf(serverMeta) : JSON.stringify({ ...serverMeta, ...meta })}}}`,
+    tail: meta === undefined ? tailOf(serverMeta, extra) : `${extra},"_meta":${JSON.stringify({ ...serverMeta, ...meta })}}}`,
   };
 }
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { Json } from "../contract/index.ts";
+import { DEFAULT_POLICY, type Behaviour, type Json } from "../contract/index.ts";
 import { golden, goldenCalls, tallyKind } from "../testing/index.ts";
 import { begunBy, frame, opening, saying } from "./direct.fixture.ts";
 import type { DirectTurns } from "./direct-turns.ts";
@@ -116,5 +116,43 @@ describe("a turn without the SDK", () => {
       "a cancellation",
     );
     assert.deepEqual(await asked(opening({ key: "main", state, input: { message }, journal: mine })), ["end"]);
+  });
+
+  test("of an action that needed more is the SDK's for a while, whatever it would need, unless it was begun here", async () => {
+    const moody: Behaviour = {
+      kind: "moody",
+      version: 1,
+      policy: DEFAULT_POLICY,
+      initial: () => 0,
+      receive: (state, { args }) => ({
+        state: Number(state) + 1,
+        ...(args === "send" ? { send: [{ to: "moody/other", action: "add", args: null, start: null }] } : {}),
+      }),
+    };
+    const world = new World({ kinds: [moody] });
+    await world.call({ to: "moody/main", action: "add", args: null, start: null });
+    const state = new Map([["actor", world.kept("actor-moody/main actor")["actor-moody/main actor"] ?? assert.fail()]]);
+    const ask = async (action: string, args: Json, journal: readonly Buffer[] = []): Promise<boolean> => {
+      const input = { message: { ...message, to: "moody/main", action, args } };
+      const found = begunBy(opening({ key: "main", state, input, journal }));
+      return (await world.direct.answer("/invoke/actor-moody/turn", found)) !== undefined;
+    };
+    assert.equal(await ask("add", null), true);
+    assert.equal(await ask("add", "send"), false);
+    const later: boolean[] = [];
+    for (let n = 0; n < 64; n += 1) {
+      later.push(await ask("add", null));
+      assert.equal(await ask("other", null), true);
+      assert.equal(await ask("add", null, [outputFrame("{}")]), true);
+    }
+    assert.deepEqual(later, [...later.slice(1).map(() => false), true]);
+  });
+
+  test("is so again after one that hands older events to the archive", async () => {
+    const world = new World({ kinds: [tallyKind("tally")], direct: [] });
+    for (let n = 0; n < 150; n += 1) await world.call({ to: TALLY, action: "add", args: { by: 1 }, start: null });
+    const archived = world.invoked.filter(({ effects }) => effects.some((effect) => effect.startsWith("send archive-"))).length;
+    assert.ok(archived >= 3);
+    assert.equal(world.answeredDirectly, 150 - 1 - archived);
   });
 });

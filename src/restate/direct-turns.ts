@@ -7,6 +7,7 @@
  */
 import { hasParent } from "../chain/internal.ts";
 import type { Behaviour, Message } from "../contract/index.ts";
+import { isBlockKey } from "./blocks.ts";
 import { DurableActor } from "./durable-actor.ts";
 import type { DurableContext } from "./durable-context.ts";
 import { isTurnInput } from "./inputs.ts";
@@ -18,16 +19,28 @@ import { END_FRAME, openingIn, outputFrame, PROTOCOL, setFrame, type Opening } f
 import type { Signatures } from "./signatures.ts";
 import type { TurnRequest } from "./turn-request.ts";
 
-/** It needs more: all of the turn is the SDK's, from its beginning. Nothing has been told or done. */
+/** So many messages of an action that needed more go to the SDK at once: what has sent something will do so again, mostly. */
+const GO_AT_ONCE = 63;
+/** Actions that are known to need more; they may be what clients make up. */
+const MOST_KNOWN = 1_000;
+
+/** All of the turn is the SDK's, from its beginning. Nothing has been told or done. */
 class NeedsMore extends Error {
   override readonly name = "NeedsMore";
 }
+
+/** Made once: an error looks at its stack, which takes longer than to find out that it is needed. */
+const NEEDS_MORE = new NeedsMore("This turn needs more than what is kept under its actor's own key.");
+/** Whatever the message is: older events leave with it. */
+const EVENTS_LEAVE = new NeedsMore("This turn hands older events to the archive.");
 
 export class DirectTurns {
   /** By the path at which the server asks for their turns. */
   readonly #actors: ReadonlyMap<string, DurableActor>;
   readonly #host: NodeHost;
   readonly #signatures: Signatures | undefined;
+  /** By path and action: how many more go to the SDK at once. */
+  readonly #going = new Map<string, number>();
 
   /** `signatures`: what has none is not answered here. */
   constructor(host: NodeHost, kinds: readonly Behaviour[], signatures?: Signatures) {
@@ -74,14 +87,28 @@ export class DirectTurns {
       this.#hintAgain(input.message, first?.output);
       return [END_FRAME];
     }
+    const action = `${path} ${input.message.action}`;
+    if (first === undefined && this.#goes(action)) return undefined;
     const context = new DirectContext(state);
     try {
       const outcome = await actor.turn(context, input);
       return [outputFrame(JSON.stringify(outcome)), ...context.sets, END_FRAME].slice(journal.length);
     } catch (error) {
+      if (error === NEEDS_MORE) this.#needs(action);
       if (error instanceof NeedsMore) return undefined;
       throw error;
     }
+  }
+
+  #goes(action: string): boolean {
+    const left = this.#going.get(action) ?? 0;
+    if (left > 0) this.#going.set(action, left - 1);
+    return left > 0;
+  }
+
+  #needs(action: string): void {
+    if (this.#going.size >= MOST_KNOWN) this.#going.clear();
+    this.#going.set(action, GO_AT_ONCE);
   }
 
   /** Whoever was cut may have been so before anybody heard of it. */
@@ -93,7 +120,7 @@ export class DirectTurns {
 }
 
 function needsMore(): never {
-  throw new NeedsMore();
+  throw NEEDS_MORE;
 }
 
 /** What a turn reads and sets, and nothing else. */
@@ -114,6 +141,7 @@ class DirectContext implements DurableContext {
   }
 
   get(name: string): Promise<string | undefined> {
+    if (isBlockKey(name)) throw EVENTS_LEAVE;
     return Promise.resolve(this.#state?.get(name)?.toString("utf8"));
   }
 

@@ -118,6 +118,16 @@ describe("a turn without the SDK", () => {
     assert.deepEqual(await asked(opening({ key: "main", state, input: { message }, journal: mine })), ["end"]);
   });
 
+  test("law 4: is the SDK's to complain of where it is not the turn whose reply is in the journal", async () => {
+    const { state } = await begun();
+    const again = (journal: readonly Buffer[], args: Json = message.args): ReturnType<typeof asked> =>
+      asked(opening({ key: "main", state, input: { message: { ...message, args } }, journal }));
+    const [reply = "", ...rest] = (await again([])) ?? [];
+    const mine = [outputFrame(reply.slice("output ".length))];
+    assert.deepEqual(await again(mine), rest);
+    assert.equal(await again(mine, { by: 2 }), undefined);
+  });
+
   test("of an action that needed more is the SDK's for a while, whatever it would need, unless it was begun here", async () => {
     const moody: Behaviour = {
       kind: "moody",
@@ -132,18 +142,18 @@ describe("a turn without the SDK", () => {
     const world = new World({ kinds: [moody] });
     await world.call({ to: "moody/main", action: "add", args: null, start: null });
     const state = new Map([["actor", world.kept("actor-moody/main actor")["actor-moody/main actor"] ?? assert.fail()]]);
-    const ask = async (action: string, args: Json, journal: readonly Buffer[] = []): Promise<boolean> => {
+    const answer = async (action: string, args: Json, journal: readonly Buffer[] = []): Promise<readonly Buffer[] | undefined> => {
       const input = { message: { ...message, to: "moody/main", action, args } };
-      const found = begunBy(opening({ key: "main", state, input, journal }));
-      return (await world.direct.answer("/invoke/actor-moody/turn", found)) !== undefined;
+      return await world.direct.answer("/invoke/actor-moody/turn", begunBy(opening({ key: "main", state, input, journal })));
     };
-    assert.equal(await ask("add", null), true);
+    const ask = async (...given: Parameters<typeof answer>): Promise<boolean> => (await answer(...given)) !== undefined;
+    const said = (await answer("add", null))?.slice(0, 1);
     assert.equal(await ask("add", "send"), false);
     const later: boolean[] = [];
     for (let n = 0; n < 64; n += 1) {
       later.push(await ask("add", null));
       assert.equal(await ask("other", null), true);
-      assert.equal(await ask("add", null, [outputFrame("{}")]), true);
+      assert.equal(await ask("add", null, said), true);
     }
     assert.deepEqual(later, [...later.slice(1).map(() => false), true]);
   });

@@ -3,7 +3,7 @@
  * the actor's key would go through the server's log as it is read and as it is written, and it takes longer than such a turn.
  *
  * Law 4: what is not in the journal must be there for an attempt that runs again, so the reply goes first and the actor's own key
- * last. Until that is there a turn is made anew, and what is there of it left out; from then on only its end can be missing.
+ * last. Until that is there a turn is made anew, must be the same, and what is there of it is left out; from then on only its end can be missing.
  */
 import { hasParent } from "../chain/internal.ts";
 import type { Behaviour, Message } from "../contract/index.ts";
@@ -65,6 +65,7 @@ export class DirectTurns {
           if (stream.destroyed) return true;
           stream.respond({ ":status": 200, "content-type": PROTOCOL });
           stream.end(Buffer.concat(frames));
+          body.leave();
           return true;
         })
         // Whatever else it is, the SDK meets it too, and knows how to tell the server.
@@ -91,8 +92,10 @@ export class DirectTurns {
     if (first === undefined && this.#goes(action)) return undefined;
     const context = new DirectContext(state);
     try {
-      const outcome = await actor.turn(context, input);
-      return [outputFrame(JSON.stringify(outcome)), ...context.sets, END_FRAME].slice(journal.length);
+      const outcome = JSON.stringify(await actor.turn(context, input));
+      // Not the turn whose reply is in the journal: the SDK says so to the server, which tries again.
+      if (first?.output !== undefined && first.output.toString("utf8") !== outcome) return undefined;
+      return [outputFrame(outcome), ...context.sets, END_FRAME].slice(journal.length);
     } catch (error) {
       if (error === NEEDS_MORE) this.#needs(action);
       if (error instanceof NeedsMore) return undefined;

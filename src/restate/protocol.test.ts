@@ -62,8 +62,14 @@ describe("the server's protocol", () => {
     assert.equal(begunBy(opening(begun)).state?.size, 1);
   });
 
-  test("something else is refused", () => {
+  test("something else is refused, and numbers that do not end", () => {
     assert.throws(() => openingIn(frame(0x400, [])), RangeError);
+    for (const bytes of [10, 150, 5_000]) {
+      const endless = Buffer.from([0x22, ...Array.from({ length: bytes }, () => 0x80), 0x00]);
+      const head = Buffer.alloc(8);
+      head.writeUInt32BE(endless.length, 4);
+      assert.throws(() => openingIn(Buffer.concat([head, endless])), RangeError);
+    }
     const whole = opening({ key: "k", state: new Map([["actor", "text"]]), input: null });
     for (let at = 8; at < whole.length; at += 1)
       for (const byte of [0xff, 0x0b, 0x7f]) {

@@ -89,6 +89,9 @@ function startIn(fields: Fields): Start {
   return { key, entries, state: partial ? undefined : state };
 }
 
+/** The longest that there are: of 64 bits. */
+const VARINT_BYTES = 10;
+
 const NOTHING = Buffer.alloc(0);
 
 function fieldOf(fields: Fields, wanted: number): Buffer {
@@ -142,7 +145,10 @@ class Fields {
   #varint(): number {
     let number = 0;
     let unit = 1;
+    const most = Math.min(this.#end, this.#at + VARINT_BYTES);
     for (;;) {
+      // What goes on for ever becomes no number at all, before which nothing would end.
+      if (this.#at >= most) throw new RangeError("This is no message.");
       const byte = this.#bytes[this.#at++] ?? 0;
       number += (byte & 0x7f) * unit;
       if (byte < 0x80) return number;

@@ -42,6 +42,13 @@ describe("a request's signature", () => {
     assert.equal(signatures.isSigned(PATH, headers(token({ claims: { iat: SECONDS + 1 } }))), true);
   });
 
+  test("is looked at once for each actor of a path, however many there are, and for no other path", () => {
+    const { signatures } = made();
+    const all = Array.from({ length: 1_001 }, (_, n) => headers(token({ claims: { sub: `${n}` } })));
+    for (let round = 0; round < 2; round += 1) for (const one of all) assert.equal(signatures.isSigned(PATH, one), true);
+    for (const one of all.slice(-2)) assert.equal(signatures.isSigned("/invoke/actor-other/turn", one), false);
+  });
+
   test("is good for its time alone, also where it was good before", async () => {
     const { signatures, clock } = made((SECONDS - 61) * 1_000);
     const text = headers(token());

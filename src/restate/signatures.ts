@@ -8,11 +8,14 @@ const PREFIX = "publickeyv1_";
 const ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 const KEY_BYTES = 32;
 
+/** The server makes one for each actor and second. */
+const MOST_KEPT = 1_000;
+
 /** Of requests that the server signs: each has a token for its path (JWT, Ed25519), which is good for a moment. */
 export class Signatures {
   readonly #keys: ReadonlyMap<string, KeyObject | undefined>;
   readonly #clock: Clock;
-  /** By path the last one that was good: the server makes the same for all requests of one second. */
+  /** Those that were good, by their text. */
   readonly #good = new Map<string, Token>();
 
   constructor(keys: readonly string[], clock: Clock) {
@@ -25,28 +28,30 @@ export class Signatures {
     const text = headers["x-restate-signature-scheme"] === "v1" ? headers["x-restate-jwt-v1"] : undefined;
     if (typeof text !== "string") return false;
     const seconds = this.#clock.now() / 1_000;
-    const last = this.#good.get(path);
-    const token = last?.text === text ? last : this.#tokenIn(text, path);
-    if (token === undefined || token.from > seconds || token.until <= seconds) return false;
-    this.#good.set(path, token);
+    const known = this.#good.get(text);
+    const token = known ?? this.#tokenIn(text);
+    if (token === undefined || token.path !== path || token.from > seconds || token.until <= seconds) return false;
+    if (known !== undefined) return true;
+    if (this.#good.size >= MOST_KEPT) this.#good.clear();
+    this.#good.set(text, token);
     return true;
   }
 
-  #tokenIn(text: string, path: string): Token | undefined {
+  #tokenIn(text: string): Token | undefined {
     const [head = "", claims = "", signature = ""] = text.split(".");
     const said = textIn(head);
     const claimed = textIn(claims);
     if (!isObject(said) || !isObject(claimed) || said["alg"] !== "EdDSA" || typeof said["kid"] !== "string") return undefined;
     const key = this.#keys.get(said["kid"]);
     const { aud, nbf, exp } = claimed;
-    if (key === undefined || aud !== path || typeof nbf !== "number" || typeof exp !== "number") return undefined;
+    if (key === undefined || typeof aud !== "string" || typeof nbf !== "number" || typeof exp !== "number") return undefined;
     const signed = verify(undefined, Buffer.from(`${head}.${claims}`), key, Buffer.from(signature, "base64url"));
-    return signed ? { text, from: nbf, until: exp } : undefined;
+    return signed ? { path: aud, from: nbf, until: exp } : undefined;
   }
 }
 
 interface Token {
-  readonly text: string;
+  readonly path: string;
   /** Seconds since 1970. */
   readonly from: number;
   readonly until: number;

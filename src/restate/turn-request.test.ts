@@ -122,6 +122,19 @@ describe("a request to run a turn", () => {
     assert.equal(await textOf(met.request), sent);
   });
 
+  it("does not hold what would be too long, and lets the rest go once nobody asks", async () => {
+    await using met = await meet();
+    const { body, stream } = met.request;
+    assert.equal(await Promise.all([body.found(() => 2 ** 32 - 1), met.client.write("one")]).then(([found]) => found), undefined);
+    stream.respond({ ":status": 200 });
+    stream.end("done");
+    body.leave();
+    const over = once(stream, "close");
+    met.client.resume().end("0123456789".repeat(200_000));
+    await over;
+    assert.equal(stream.rstCode, 0);
+  });
+
   it("shows nothing where what is looked for does not come, and fails where it cannot be read", async () => {
     await using met = await meet();
     const { body } = met.request;

@@ -3,6 +3,8 @@ import { constants, Http2ServerRequest, type IncomingHttpHeaders, type ServerHtt
 
 /** So much may come before it is asked for. */
 const AHEAD_BYTES = 65_536;
+/** More than the server sends of one invocation, unless it is told to. */
+const MOST_BYTES = 64 * 2 ** 20;
 
 /**
  * A request to run a turn. Its body is read as it comes: a second stream, and an iterator of it, took as long as the turn. And one
@@ -45,6 +47,7 @@ class Body implements NodeJS.AsyncIterator<Buffer> {
   readonly #waiting: PromiseWithResolvers<IteratorResult<Buffer, undefined>>[] = [];
   #looking: (() => void) | undefined;
   #failure: Error | undefined;
+  #left = false;
 
   constructor(stream: ServerHttp2Stream) {
     this.#stream = stream;
@@ -57,7 +60,7 @@ class Body implements NodeJS.AsyncIterator<Buffer> {
 
   /**
    * What `read` finds in all that has come, however long that is; or it says how long it must be at least, and is asked again once it
-   * is. Nothing is taken. Undefined: no more comes.
+   * is. Nothing is taken. Undefined: no more comes, or it is too long to be held.
    */
   found<T extends object>(read: (bytes: Buffer) => T | number): Promise<T | undefined> {
     const { promise, resolve, reject } = Promise.withResolvers<T | undefined>();
@@ -67,6 +70,7 @@ class Body implements NodeJS.AsyncIterator<Buffer> {
         if (this.#bytes >= least) {
           const found = read(this.#all());
           if (typeof found !== "number") return settle(() => resolve(found));
+          if (found > MOST_BYTES) return settle(() => resolve(undefined));
           least = Math.max(found, this.#bytes + 1);
         }
         if (this.ended || this.#failure !== undefined) settle(() => resolve(undefined));
@@ -81,6 +85,13 @@ class Body implements NodeJS.AsyncIterator<Buffer> {
     this.#looking = look;
     look();
     return promise;
+  }
+
+  /** Nobody asks any more: what is here and comes is let go, or its stream would never be over. */
+  leave(): void {
+    this.#left = true;
+    this.#chunks.length = 0;
+    this.#stream.resume();
   }
 
   #all(): Buffer {
@@ -112,6 +123,7 @@ class Body implements NodeJS.AsyncIterator<Buffer> {
   async [Symbol.asyncDispose](): Promise<void> {}
 
   #come(chunk: Buffer): void {
+    if (this.#left) return;
     const waiting = this.#waiting.shift();
     if (waiting !== undefined) return waiting.resolve({ done: false, value: chunk });
     this.#chunks.push(chunk);

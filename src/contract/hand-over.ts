@@ -1,7 +1,7 @@
 import type { ActorId } from "./actor.ts";
 import type { Entry, Store } from "./store.ts";
 
-/** Whoever waits for a commit: told once what became of it, and never before what handed it over has returned. */
+/** Whoever waits for a commit: told once what became of it, and never before what handed it over has returned. Neither throws. */
 export interface CommitEnds {
   kept(): void;
   lost(error: unknown): void;

@@ -184,7 +184,10 @@ export class StreamConnection implements Connection {
       });
       this.#session = session;
       const found = offeredTo(this.#core.settings, session.source, session.viewerFor(caller));
-      const members = initializeMembers(this.#core, session.revision, found instanceof Promise ? EVERYTHING : found);
+      const late = found instanceof Promise;
+      // Who is not waited for has nobody to fail to.
+      if (late) found.catch(() => undefined);
+      const members = initializeMembers(this.#core, session.revision, late ? EVERYTHING : found);
       return wholeText(legacyReply(request.id, { members }));
     } catch (error) {
       return this.#fault(request.id, requestFault(this.#core, request.method, error), "legacy");

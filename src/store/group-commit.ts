@@ -20,7 +20,7 @@ const ENOUGH = 256;
 export interface Waiting {
   /** Throws what is more than this write's refusal. */
   run(): void;
-  /** Once what it wrote is durable, or with why it is not. */
+  /** Once what it wrote is durable, or with why it is not. Throws nothing: others of its group are told after it. */
   settle(fault: Error | undefined): void;
 }
 

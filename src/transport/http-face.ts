@@ -118,6 +118,11 @@ export class HttpFace {
     this.#owed.behind(socket, run);
   }
 
+  /** node:http has let go of the connection, and it has ended. */
+  gone(socket: Socket): void {
+    this.#owed.gone(socket);
+  }
+
   /** Writes the answers that are known: what comes next may end their connection. */
   flush(): void {
     this.#batch.flush();
@@ -276,7 +281,7 @@ export class HttpFace {
 
   #finish({ exchange, due, answer }: Answered): void {
     try {
-      this.#tell(exchange, answer);
+      this.#tell(exchange, answer, due);
     } catch (error) {
       return this.#failed(exchange, due, error);
     }
@@ -285,10 +290,10 @@ export class HttpFace {
     else this.#owed.written(due, exchange.response);
   }
 
-  #tell(exchange: HttpExchange, answer: Answer): void {
+  #tell(exchange: HttpExchange, answer: Answer, due: Due): void {
     const { opened, request, response } = exchange;
     if (opened === undefined) {
-      if (!response.destroyed) writeAnswer(response, this.#dressed(answer));
+      if (!response.destroyed) writeAnswer(response, this.#dressed(answer, this.#closing && due.answers === 1 && due.lasting === 0));
       return;
     }
     const { body } = answer;
@@ -298,15 +303,15 @@ export class HttpFace {
     else request.forget();
   }
 
-  /** The answer with what only the door knows. */
-  #dressed(answer: Answer): Answer {
+  /** The answer with what only the door knows. `closes`: the connection ends with it, and nothing behind it would be sent. */
+  #dressed(answer: Answer, closes: boolean): Answer {
     const { metadataUrl } = this.#options.challenge;
     const challenged = answer.headers?.["www-authenticate"];
     const headers: Record<string, string> = {};
     if (challenged !== undefined && metadataUrl !== undefined)
       headers["www-authenticate"] = `${challenged}, resource_metadata="${metadataUrl}"`;
-    if (this.#closing) headers["connection"] = "close";
-    return challenged === undefined && !this.#closing ? answer : { ...answer, headers: { ...answer.headers, ...headers } };
+    if (closes) headers["connection"] = "close";
+    return challenged === undefined && !closes ? answer : { ...answer, headers: { ...answer.headers, ...headers } };
   }
 
   #failed(exchange: HttpExchange, due: Due, error: unknown): void {
@@ -377,9 +382,7 @@ export class HttpFace {
   }
 
   #refuseUpload(request: BodyRequest, response: ServerResponse, answer: Answer): void {
-    const due = this.#owed.of(request.socket);
-    this.#owed.lasts(due);
-    response.once("close", () => this.#owed.ends(due));
+    this.#owed.lastsWith(this.#owed.of(request.socket), response);
     refuseUpload(request, response, answer, LINGER_MS, this.#options.clock);
   }
 }

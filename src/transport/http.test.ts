@@ -708,6 +708,46 @@ describe("closing", () => {
     await closing;
   });
 
+  it("tells what was answered behind an answer that comes late", async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const server = await serve({
+      async exchange(exchange) {
+        const slow = exchange.header("x-slow") !== undefined;
+        if (slow) await promise;
+        return { status: 200, body: slow ? '"slow"' : '"quick"' };
+      },
+    });
+    await using client = await rawSocket(server.port);
+    client.write(post(PING, { "x-slow": "1" }) + post(PING));
+    await eventually(() => server.gateway.exchanges.length === 2);
+    await new Promise<void>((done) => {
+      setImmediate(done);
+    });
+    const closing = server.door.close({ graceMs: 60_000 });
+    resolve();
+    assert.deepEqual((await client.closed()).match(/"slow"|"quick"/g), ['"slow"', '"quick"']);
+    await closing;
+  });
+
+  it("waits for nothing that stood behind a stream whose client then wanted a tunnel", async () => {
+    const server = await serve(
+      {
+        exchange(exchange) {
+          if (exchange.verb !== "GET") return { status: 200, body: "{}" };
+          exchange.stream();
+          return { status: 200, open: true };
+        },
+      },
+      { limits: { blockedMs: 3_600_000 } },
+    );
+    await using client = await rawSocket(server.port);
+    const refused = head("POST /nowhere HTTP/1.1", "Host: localhost", "transfer-encoding: chunked");
+    client.write(head("GET /mcp HTTP/1.1", "Host: localhost") + post(PING) + refused + "0\r\n\r\n");
+    client.write(head("CONNECT elsewhere:1 HTTP/1.1", "host: elsewhere:1"));
+    await client.closed();
+    await server.door.close({ graceMs: 3_600_000 });
+  });
+
   it("does not wait longer than its grace", async () => {
     const server = await serve({ exchange: () => new Promise(() => {}) });
     await using client = await rawSocket(server.port);

@@ -157,6 +157,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
   // Nobody is a tunnel here, and node:http has let go of the connection.
   server.on("connect", ({ socket }) => {
     socket.on("error", () => {});
+    socket.once("close", () => face.gone(socket));
     face.flush();
     socket.destroySoon();
   });

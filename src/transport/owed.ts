@@ -6,9 +6,9 @@ import type { Clock } from "../contract/index.ts";
 export class Due {
   /** Requests whose answers are being worked out, or are on their way. */
   answers = 0;
-  /** Responses that go on by themselves. */
+  /** What goes on beside them: streams, looks at a token, refused uploads. */
   lasting = 0;
-  /** Ends each answer that is on its way. */
+  /** Ends each answer that is on its way, and each refused upload. */
   leaving: Set<() => void> | undefined;
   /** What comes behind all that. */
   next: (() => void) | undefined;
@@ -70,15 +70,32 @@ export class Owed {
     this.#ended(due);
   }
 
+  /** Something goes on beside answers: `ends` is its end. */
   lasts(due: Due): void {
     due.lasting += 1;
     this.#lasting += 1;
+  }
+
+  /** The same, until that response is over. */
+  lastsWith(due: Due, response: ServerResponse): void {
+    const leaving = (due.leaving ??= new Set());
+    const over = (): void => {
+      if (leaving.delete(over)) this.ends(due);
+    };
+    this.lasts(due);
+    leaving.add(over);
+    response.once("close", over);
   }
 
   ends(due: Due): void {
     due.lasting -= 1;
     this.#lasting -= 1;
     this.#ended(due);
+  }
+
+  /** The connection has ended, and nobody else says so of what is on its way there. */
+  gone(socket: Socket): void {
+    for (const over of this.#dues.get(socket)?.leaving ?? []) over();
   }
 
   /** Runs it once nothing is owed on this connection; one at a time. */
@@ -117,27 +134,27 @@ export class Owed {
   #leave(due: Due, response: ServerResponse): void {
     const { clock, blockedMs, onDrop } = this.#options;
     const leaving = (due.leaving ??= new Set());
-    const left = (): void => {
-      if (!leaving.delete(left)) return;
+    const taken = (): void => {
+      if (!leaving.delete(taken)) return;
       undo();
       this.#leaving -= 1;
       this.#lost(due, response);
       this.given(due);
     };
-    leaving.add(left);
+    leaving.add(taken);
     this.#leaving += 1;
     const undo = clock.after(blockedMs, () => {
       onDrop();
       response.destroy();
-      left();
+      taken();
     });
-    response.once("close", left);
+    response.once("close", taken);
   }
 
-  // Of a response that waits behind another node:http does not say that its connection has ended.
+  // Of a response that waits behind another node:http does not always say that its connection has ended.
   #lost({ leaving }: Due, response: ServerResponse): void {
     if (leaving === undefined || !response.req.socket.destroyed) return;
-    for (const left of leaving) left();
+    for (const over of leaving) over();
   }
 
   #ended(due: Due): void {

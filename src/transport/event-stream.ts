@@ -122,20 +122,18 @@ export class EventStream implements Channel, OpenStream {
 /** The way out of a response whose head has been sent. */
 export class ResponseSink implements Sink {
   readonly response: ServerResponse;
-  readonly #chunked: boolean;
   // Kept: of very many streams each response that is looked at is a wait for the memory.
-  #socket: Socket | null;
+  #known: Socket | ServerResponse | null;
 
   /** `chunked`: false for HTTP/1.0, which knows no chunks. */
   constructor(response: ServerResponse, chunked: boolean) {
     this.response = response;
-    this.#chunked = chunked;
-    this.#socket = response.socket;
+    this.#known = chunked ? response.socket : response;
   }
 
   /** Whoever writes frames the chunks. A pipelined response has no socket until those before it have ended. */
   get direct(): boolean {
-    return this.#chunked && this.#way !== this.response;
+    return this.#way !== this.response;
   }
 
   write(data: string | Uint8Array): void {
@@ -155,6 +153,6 @@ export class ResponseSink implements Sink {
   }
 
   get #way(): Socket | ServerResponse {
-    return (this.#socket ??= this.response.socket) ?? this.response;
+    return (this.#known ??= this.response.socket) ?? this.response;
   }
 }

@@ -286,7 +286,7 @@ export class HttpFace {
       return this.#failed(exchange, due, error);
     }
     // A stream that goes on is owed by itself.
-    if (exchange.opened !== undefined && answer.open === true) this.#owed.given(due);
+    if (exchange.opened !== undefined && answer.open === true) this.#owed.streams(exchange.request.socket, due);
     else this.#owed.written(due, exchange.response);
   }
 

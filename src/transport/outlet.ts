@@ -34,10 +34,9 @@ export class Outlet {
   readonly #sink: Sink;
   readonly #door: OutletDoor;
   #waiting: Set<() => void> | undefined;
-  #blocked = false;
   #over = false;
   #undoTimer: (() => void) | undefined;
-  // One function for all that waits: "drain" comes only from the high-water mark on.
+  // While something waits: one function for all of it, since "drain" comes only from the high-water mark on.
   #flushed: (() => void) | undefined;
 
   constructor(sink: Sink, door: OutletDoor) {
@@ -46,7 +45,7 @@ export class Outlet {
   }
 
   get ready(): boolean {
-    return !this.#over && !this.#blocked && this.#sink.queued() === 0;
+    return !this.#over && this.#flushed === undefined && this.#sink.queued() === 0;
   }
 
   get queued(): number {
@@ -66,10 +65,10 @@ export class Outlet {
     if (queued === 0) return;
     const { limits, clock } = this.#door;
     if (queued > limits.queuedBytes) return this.#drop("queue-full");
+    const waits = this.#flushed !== undefined;
     this.#flushed ??= () => this.#written();
     this.#sink.afterwards(this.#flushed);
-    if (this.#blocked) return;
-    this.#blocked = true;
+    if (waits) return;
     const { blockedMs } = limits;
     if (blockedMs !== undefined) this.#undoTimer = clock.after(blockedMs, () => this.#drop("blocked"));
   }
@@ -88,10 +87,8 @@ export class Outlet {
   }
 
   #written(): void {
-    if (this.#sink.queued() > 0) return;
+    if (this.#flushed === undefined || this.#sink.queued() > 0) return;
     this.#flushed = undefined;
-    if (!this.#blocked) return;
-    this.#blocked = false;
     this.#undoTimer?.();
     this.#undoTimer = undefined;
     for (const run of Array.from(this.#waiting ?? [])) {

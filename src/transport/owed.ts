@@ -18,6 +18,11 @@ export class Due {
   }
 }
 
+/** Of a connection that is owed nothing but the rest of a stream: there may be very many, and what each holds counts. */
+const STREAM = new Due();
+STREAM.lasting = 1;
+Object.freeze(STREAM);
+
 export interface OwedOptions {
   readonly clock: Clock;
   /** A client that has not taken its answer after this time is dropped. */
@@ -39,10 +44,13 @@ export class Owed {
     this.#options = options;
   }
 
-  /** The same object for as long as the connection lives. */
+  /** The same object for as long as it is owed anything. */
   of(socket: Socket): Due {
-    let due = this.#dues.get(socket);
-    if (due === undefined) this.#dues.set(socket, (due = new Due()));
+    const known = this.#dues.get(socket);
+    if (known !== undefined && known !== STREAM) return known;
+    const due = new Due();
+    due.lasting = known?.lasting ?? 0;
+    this.#dues.set(socket, due);
     return due;
   }
 
@@ -76,7 +84,13 @@ export class Owed {
     this.#lasting += 1;
   }
 
-  /** The same, until that response is over. */
+  /** A stream's request has been answered. */
+  streams(socket: Socket, due: Due): void {
+    this.given(due);
+    if (due.answers === 0 && due.lasting === 1 && due.next === undefined) this.#dues.set(socket, STREAM);
+  }
+
+  /** `lasts`, until that response is over. */
   lastsWith(due: Due, response: ServerResponse): void {
     const leaving = (due.leaving ??= new Set());
     const over = (): void => {

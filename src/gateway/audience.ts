@@ -65,12 +65,12 @@ function differs(was: Shown, is: readonly Entry[]): boolean {
 }
 
 // Very many who were shown the same are told one after the other: what came out for the one before is nearly always asked for again.
-let last: { readonly was: Seen; readonly is: Lists; readonly changed: readonly ListName[] } | undefined;
+let lastCompared: { readonly was: Seen; readonly is: Lists; readonly changed: readonly ListName[] } | undefined;
 
 function changedBetween(was: Seen, is: Lists): readonly ListName[] {
-  if (last?.was === was && last.is === is) return last.changed;
+  if (lastCompared?.was === was && lastCompared.is === is) return lastCompared.changed;
   const changed = EVERY.filter((list) => was[list] !== undefined && differs(was[list], is[list])).map(noticeOf);
-  last = { was, is, changed };
+  lastCompared = { was, is, changed };
   return changed;
 }
 

@@ -104,7 +104,7 @@ export class Closures {
     const reads = new Reads();
     const at = new Map<Place, Sight>();
     let actors = 0;
-    // What is near is met first, since there may be too many.
+    // What is near is met first, since there may be too many. What is seen on the spot is walked in a loop; what is waited for goes on by itself.
     const walk = (from: readonly Step[]): Promise<unknown> | undefined => {
       const late: Promise<unknown>[] = [];
       for (let steps = from; steps.length > 0;) {

@@ -8,10 +8,9 @@ const FIRST_BYTES = 4_096;
 export type Line = Uint8Array | string;
 
 /**
- * Cuts a stream of bytes into lines. Whole lines of ASCII are cut as text, of which a piece costs next to nothing, where one of
- * bytes costs an object and a decoder's run for each. A line that arrives in many pieces is
- * gathered in one growing buffer, so the work is linear in the bytes however they
- * are cut; a line that is too long is thrown away up to its end, in no memory.
+ * Cuts a stream of bytes into lines, of ASCII as text, since a piece of text needs neither an object nor a decoder of its own. A line
+ * that arrives in many pieces is gathered in one growing buffer, so the work is linear in the bytes however they are cut; a line that
+ * is too long is thrown away up to its end, in no memory.
  */
 export class LineSplitter {
   readonly #maxBytes: () => number;

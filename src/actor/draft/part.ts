@@ -28,6 +28,7 @@ export class Part implements ProxyHandler<object>, Written {
   #phase: "same" | "changed" | "settled" = "same";
   /** What was written, undefined where that may be anything. */
   #keys: readonly string[] | undefined;
+  /** In bytes at most, undefined where that is not known. */
   #growth: number | undefined = 0;
   // Most turns go one way down: the first part read has a place of its own, a Map is for the others.
   #firstKey: string | undefined;

@@ -3,7 +3,7 @@ import type { Behaviour } from "./actor.ts";
 
 export { DEEPEST, freezeDeep } from "./freeze.ts";
 export { type CommitEnds, type HandOver, handOverTo, promising } from "./hand-over.ts";
-export { growthBy } from "./growth.ts";
+export { growthBy, SHORT_BYTES, textBytes } from "./growth.ts";
 export { remembering } from "./remembering.ts";
 export { told } from "./told.ts";
 

@@ -45,6 +45,7 @@ export class Signatures {
     const key = this.#keys.get(said["kid"]);
     const { aud, nbf, exp } = claimed;
     if (key === undefined || typeof aud !== "string" || typeof nbf !== "number" || typeof exp !== "number") return undefined;
+    // Not by a library for tokens, which promises: nothing of a request is read before it is known to be the server's.
     const signed = verify(undefined, Buffer.from(`${head}.${claims}`), key, Buffer.from(signature, "base64url"));
     return signed ? { path: aud, from: nbf, until: exp } : undefined;
   }

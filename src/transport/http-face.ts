@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import type { Answer, Caller, Channel, Clock, Log } from "../contract/index.ts";
 import { refusal } from "../gateway/index.ts";
 import { isLoopback } from "./address.ts";
-import { WriteBatch } from "./write-batch.ts";
+import { RoundBatch } from "./round-batch.ts";
 import { type Authenticator, type ChallengeContext, type Verdict, refuseToken } from "./auth/index.ts";
 import { EventStream, type StreamDoor } from "./event-stream.ts";
 import { refuseUpload, writeAnswer } from "./http-answer.ts";
@@ -61,6 +61,14 @@ interface Answered {
   readonly answer: Answer;
 }
 
+/** A request that is there, its body too, and is owed an answer. */
+interface Whole {
+  readonly arrival: Arrival;
+  readonly verdict: Exclude<Verdict, { refused: unknown }>;
+  readonly body: Uint8Array | undefined;
+  readonly due: Due;
+}
+
 /**
  * What every request passes, whichever door it wants: framing, names, path, verb,
  * token, media types, size; in this order, so that a stranger learns and costs
@@ -74,7 +82,8 @@ export class HttpFace {
   readonly #door: StreamDoor;
   /** Of the streams whose tokens expire: the undo of that. */
   readonly #expiries = new Map<OpenStream, () => void>();
-  readonly #batch: WriteBatch<Answered>;
+  readonly #arrived: RoundBatch<Whole>;
+  readonly #answered: RoundBatch<Answered>;
   #closing = false;
 
   constructor(options: FaceOptions) {
@@ -85,7 +94,12 @@ export class HttpFace {
       blockedMs: limits.blockedMs,
       onDrop: () => log?.("warning", { event: "client-dropped", door: "http", reason: "blocked" }),
     });
-    this.#batch = new WriteBatch(clock, (answered) => this.#finish(answered));
+    this.#answered = new RoundBatch(clock, (answered) => this.#finish(answered));
+    this.#arrived = new RoundBatch(
+      clock,
+      (whole) => this.#dispatch(whole),
+      () => this.#answered.flush(),
+    );
     this.#door = {
       limits,
       clock,
@@ -123,9 +137,9 @@ export class HttpFace {
     this.#owed.gone(socket);
   }
 
-  /** Writes the answers that are known: what comes next may end their connection. */
+  /** Takes up what was asked, and writes the answers that are known: what comes next may end their connection. */
   flush(): void {
-    this.#batch.flush();
+    this.#arrived.flush();
   }
 
   /** Answers on the spot. */
@@ -219,7 +233,7 @@ export class HttpFace {
     if (!post) {
       // Nobody reads what a GET brings along.
       request.throwAway();
-      return this.#dispatch(arrival, verdict, undefined);
+      return this.#arrives(arrival, verdict, undefined);
     }
     if (route.mcp && !isJson(headers.get("content-type") ?? "")) {
       return this.#refuse(request, response, refusal("MEDIA_TYPE", "Send Content-Type: application/json."));
@@ -236,7 +250,7 @@ export class HttpFace {
     if (arrival.expects) response.writeContinue();
     request.readBody(bodyBytes, (body) => {
       if (body === "too-large") this.#refuseUpload(request, response, this.#tooLarge());
-      else this.#dispatch(arrival, verdict, body);
+      else this.#arrives(arrival, verdict, body);
     });
   }
 
@@ -244,7 +258,13 @@ export class HttpFace {
     return refusal("TOO_LARGE", `A body may have at most ${this.#options.limits.bodyBytes} bytes: send less at once.`);
   }
 
-  #dispatch(arrival: Arrival, verdict: Exclude<Verdict, { refused: unknown }>, body: Uint8Array | undefined): void {
+  #arrives(arrival: Arrival, verdict: Whole["verdict"], body: Whole["body"]): void {
+    const due = this.#owed.of(arrival.request.socket);
+    this.#owed.begin(due);
+    this.#arrived.add({ arrival, verdict, body, due });
+  }
+
+  #dispatch({ arrival, verdict, body, due }: Whole): void {
     const { request, response, headers, path, query, route } = arrival;
     const peer = request.socket.remoteAddress;
     const caller: Caller = peer === undefined ? verdict.caller : { ...verdict.caller, peer };
@@ -263,8 +283,6 @@ export class HttpFace {
       checked: this.#options.auth !== undefined && route.guarded,
       open: (opening, framing, given) => this.#openStream(opening, framing, given, verdict.expiresAt),
     });
-    const due = this.#owed.of(request.socket);
-    this.#owed.begin(due);
     let answer: Answer | Promise<Answer>;
     try {
       answer = route.answer(exchange);
@@ -273,10 +291,10 @@ export class HttpFace {
     }
     if (answer instanceof Promise)
       answer.then(
-        (late) => this.#batch.add({ exchange, due, answer: late }),
+        (late) => this.#answered.add({ exchange, due, answer: late }),
         (error: unknown) => this.#failed(exchange, due, error),
       );
-    else this.#batch.add({ exchange, due, answer });
+    else this.#answered.add({ exchange, due, answer });
   }
 
   #finish({ exchange, due, answer }: Answered): void {

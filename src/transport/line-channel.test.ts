@@ -3,10 +3,10 @@ import { describe, it } from "node:test";
 import { setImmediate as nextRound } from "node:timers/promises";
 import type { Clock } from "../contract/index.ts";
 import { LineChannel } from "./line-channel.ts";
-import { WriteBatch } from "./write-batch.ts";
+import { RoundBatch } from "./round-batch.ts";
 
 function channels(count: number, clock: Clock = { now: () => 0, after: () => () => undefined }) {
-  const batch = new WriteBatch<LineChannel>(clock, (channel) => channel.flush());
+  const batch = new RoundBatch<LineChannel>(clock, (channel) => channel.flush());
   const writes: string[] = [];
   const made = Array.from(
     { length: count },

@@ -1,6 +1,6 @@
 import type { Channel } from "../contract/index.ts";
 import { Outlet, type OutletDoor, type Sink } from "./outlet.ts";
-import type { WriteBatch } from "./write-batch.ts";
+import type { RoundBatch } from "./round-batch.ts";
 
 // More than this waiting is written at once.
 const BATCH_CHARACTERS = 65_536;
@@ -8,7 +8,7 @@ const BATCH_CHARACTERS = 65_536;
 export interface LineChannelOptions extends OutletDoor {
   readonly sink: Sink;
   /** Of a door with many clients. Absent: what is sent within one tick leaves in one write. */
-  readonly batch?: WriteBatch<LineChannel>;
+  readonly batch?: RoundBatch<LineChannel>;
   /** Ends the way out after what was written. */
   readonly end: () => void;
 }
@@ -16,7 +16,7 @@ export interface LineChannelOptions extends OutletDoor {
 /** One JSON text a line. What is sent within one tick, or one round of the event loop, leaves in one write. */
 export class LineChannel implements Channel {
   readonly #outlet: Outlet;
-  readonly #together: WriteBatch<LineChannel> | undefined;
+  readonly #together: RoundBatch<LineChannel> | undefined;
   readonly #end: () => void;
   readonly #gone = new AbortController();
   #batch = "";

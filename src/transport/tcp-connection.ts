@@ -6,7 +6,7 @@ import { readLines } from "./line-reader.ts";
 import type { Line } from "./line-splitter.ts";
 import type { TcpLimits, TcpOptions } from "./tcp-options.ts";
 import { AUTHORIZATION_KEY, mayHoldToken, takeToken } from "./tcp-token.ts";
-import type { WriteBatch } from "./write-batch.ts";
+import type { RoundBatch } from "./round-batch.ts";
 
 const UNKNOWN_LINE_BYTES = 65_536;
 const KIND = { missing: "TOKEN", invalid: "TOKEN", scope: "SCOPE", unavailable: "UNAVAILABLE" } as const;
@@ -20,7 +20,7 @@ export interface TcpConnectionOptions {
   /** Who calls, as far as the address says. */
   readonly caller: Caller;
   readonly limits: TcpLimits;
-  readonly batch: WriteBatch<LineChannel>;
+  readonly batch: RoundBatch<LineChannel>;
   readonly clock: Clock;
   readonly log: Log | undefined;
   readonly onEnd: () => void;

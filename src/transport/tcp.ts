@@ -8,7 +8,7 @@ import { Peers } from "./peers.ts";
 import { type TcpConnection, tcpConnection } from "./tcp-connection.ts";
 import { TCP_LIMITS, type TcpDoor, type TcpOptions } from "./tcp-options.ts";
 import { listenAtPath } from "./unix-socket.ts";
-import { WriteBatch } from "./write-batch.ts";
+import { RoundBatch } from "./round-batch.ts";
 
 /**
  * MCP over TCP or a Unix socket, framed as on stdio: one JSON text a line, one
@@ -31,7 +31,7 @@ export async function serveTcp(options: TcpOptions): Promise<TcpDoor> {
 
   const open = new Set<TcpConnection>();
   const peers = new Peers(limits.connectionsPerPeer);
-  const batch = new WriteBatch<LineChannel>(clock, (channel) => channel.flush());
+  const batch = new RoundBatch<LineChannel>(clock, (channel) => channel.flush());
   let closing = false;
   const server = createServer({ allowHalfOpen: true, pauseOnConnect: false });
   server.maxConnections = limits.connections;

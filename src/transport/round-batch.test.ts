@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setImmediate as nextRound } from "node:timers/promises";
-import { WriteBatch } from "./write-batch.ts";
+import { RoundBatch } from "./round-batch.ts";
 
 function batch() {
   const time = { now: 1_000 };
   const left: number[] = [];
   const clock = { now: () => time.now, after: () => () => undefined };
-  return { time, left, answers: new WriteBatch<number>(clock, (answer) => void left.push(answer)) };
+  return { time, left, answers: new RoundBatch<number>(clock, (answer) => void left.push(answer)) };
 }
 
-describe("answers of one round", () => {
+describe("what comes in one round", () => {
   it("leave together at its end, in their order", async () => {
     const { left, answers } = batch();
     for (const answer of [1, 2, 3]) answers.add(answer);
@@ -43,7 +43,7 @@ describe("answers of one round", () => {
 
   it("do not go down with one before them that cannot be written", async () => {
     const left: number[] = [];
-    const answers = new WriteBatch<number>({ now: () => 0, after: () => () => undefined }, (answer) => {
+    const answers = new RoundBatch<number>({ now: () => 0, after: () => () => undefined }, (answer) => {
       if (answer % 2 === 0) throw new Error(`not ${answer}`);
       left.push(answer);
     });
@@ -55,12 +55,30 @@ describe("answers of one round", () => {
 
   it("that are added while others leave are not lost", async () => {
     const left: number[] = [];
-    const answers: WriteBatch<number> = new WriteBatch({ now: () => 0, after: () => () => undefined }, (answer) => {
+    const answers: RoundBatch<number> = new RoundBatch({ now: () => 0, after: () => () => undefined }, (answer) => {
       left.push(answer);
       if (answer < 3) answers.add(answer + 1);
     });
     answers.add(1);
     for (let round = 0; round < 4; round += 1) await nextRound();
     assert.deepEqual(left, [1, 2, 3]);
+  });
+
+  it("are followed at once by what they brought about", async () => {
+    const done: (number | "after")[] = [];
+    const clock = { now: () => 0, after: () => () => undefined };
+    const requests = new RoundBatch<number>(
+      clock,
+      (request) => void done.push(request),
+      () => void done.push("after"),
+    );
+    requests.add(1);
+    requests.add(2);
+    await nextRound();
+    assert.deepEqual(done, [1, 2, "after"]);
+    requests.add(3);
+    requests.flush();
+    await nextRound();
+    assert.deepEqual(done, [1, 2, "after", 3, "after"]);
   });
 });

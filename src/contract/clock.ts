@@ -32,23 +32,37 @@ export const systemClock: Clock = {
   },
 };
 
-// Asking the system for 16 bytes at a time costs more than a whole turn.
-const pool = new Uint8Array(16_384);
+// Asking the system for 16 bytes at a time costs more than a whole turn, and to make text of them a tenth of one. Not more of it
+// at once: a text that was cut off keeps the whole it was cut from.
+const AT_ONCE = 256;
+const pool = new Uint8Array(64 * AT_ONCE);
 let drawn = pool.length;
+let text = "";
+let cut = 0;
 // Node's own way to hex is many times as fast; a browser has none.
 const pooled = typeof Buffer === "undefined" ? undefined : Buffer.from(pool.buffer);
 
 const hexOf = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 
+function moreText(): string {
+  if (drawn === pool.length) {
+    crypto.getRandomValues(pool);
+    drawn = 0;
+  }
+  const from = drawn;
+  drawn += AT_ONCE;
+  return pooled === undefined ? hexOf(pool.subarray(from, drawn)) : pooled.toString("hex", from, drawn);
+}
+
 export const systemEntropy: Entropy = {
   hex(bytes) {
-    if (bytes > 256) return hexOf(crypto.getRandomValues(new Uint8Array(bytes)));
-    if (drawn + bytes > pool.length) {
-      crypto.getRandomValues(pool);
-      drawn = 0;
-    }
-    drawn += bytes;
-    return pooled === undefined ? hexOf(pool.subarray(drawn - bytes, drawn)) : pooled.toString("hex", drawn - bytes, drawn);
+    if (bytes > AT_ONCE) return hexOf(crypto.getRandomValues(new Uint8Array(bytes)));
+    const from = cut;
+    cut += 2 * bytes;
+    if (cut <= text.length) return text.slice(from, cut);
+    text = moreText();
+    cut = 2 * bytes;
+    return text.slice(0, cut);
   },
   uuid: () => crypto.randomUUID(),
 };

@@ -3,10 +3,8 @@ import type { ActorId, CallOptions, Entropy, Message, Outgoing } from "../contra
 /** Built key by key: what else a caller put into its object is not the engine's to pass on. */
 export function stamp(outgoing: Outgoing, options: CallOptions | undefined, at: number, entropy: Entropy): Message {
   const { to, action, args, start } = outgoing;
-  // Drawn together: to draw costs more than to cut.
-  const drawn = entropy.hex(32);
-  const id = drawn.slice(0, 32);
-  const seed = drawn.slice(32);
+  const id = entropy.hex(16);
+  const seed = entropy.hex(16);
   // In one piece: an object takes what is added to it outside of itself.
   const message: { -readonly [K in keyof Message]: Message[K] } =
     start === undefined ? { id, to, action, args, at, seed } : { id, to, action, args, at, seed, start };

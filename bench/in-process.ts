@@ -3,53 +3,65 @@ import type { Engine, Outgoing } from "troupe/contract";
 import { LocalEngine } from "troupe/engine";
 import counter from "../examples/counter/index.ts";
 import type { Asked } from "./asked.ts";
+import { byHand } from "./by-hand.ts";
 import { idle } from "./kinds/idle.ts";
-import { nested } from "./kinds/nested.ts";
+import { initial, nested, see } from "./kinds/nested.ts";
 import { plain } from "./kinds/plain.ts";
 import { each, print, rounds } from "./table.ts";
 
 const UNDER_WAY = 500;
 const ALONE_US = 1.5;
 
+type Call = () => Promise<unknown>;
+
 /** Microseconds of each, with so many under way. */
-const pipelined = async (act: () => Promise<unknown>, calls: number): Promise<number> => {
+const pipelined = async (act: Call, calls: number): Promise<number> => {
   const us = await each(calls / UNDER_WAY, () => Promise.all(Array.from({ length: UNDER_WAY }, act)));
   return us / UNDER_WAY;
 };
 
 interface Subject {
   readonly name: string;
-  readonly act: (engine: Engine) => () => Promise<unknown>;
-  /** What it may take with many under way; absent: a floor, to be read beside the others. */
+  readonly asked: Outgoing;
+  /** What it may take with many under way; absent: only to be read beside the others. */
   readonly target?: number;
+  /** The least that can do it. */
+  readonly floor?: Call;
 }
 
-const call =
-  (message: Outgoing): Subject["act"] =>
-  (engine) =>
-  () =>
-    engine.call(message);
+const ADD = { action: "tools/add", args: { by: 1 }, start: null };
+const SEE: Outgoing = { to: "nested/main", action: "see", args: { row: 5 }, start: null };
+const count = () => ({ count: 0 });
 
 const SUBJECTS: readonly Subject[] = [
-  { name: "a behaviour", act: call({ to: "plain/main", action: "add", args: { by: 1 }, start: null }), target: 0.8 },
-  { name: "actor(), a flat state", act: call({ to: "counter/main", action: "tools/add", args: { by: 1 }, start: null }), target: 0.8 },
-  { name: "actor(), a nested state", act: call({ to: "nested/main", action: "see", args: { row: 5 }, start: null }), target: 1.2 },
-  { name: "floor, no call: a promise", act: () => () => Promise.resolve() },
-  { name: "floor, actor() whose turn is empty", act: call({ to: "idle/main", action: "tools/add", args: { by: 1 }, start: null }) },
+  { name: "a behaviour", asked: { to: "plain/main", action: "add", args: { by: 1 }, start: null } },
+  {
+    name: "actor(), a flat state",
+    asked: { to: "counter/main", ...ADD },
+    target: 0.8,
+    floor: byHand(count, { to: "counter/main", ...ADD }, (state) => (state.count += 1)),
+  },
+  { name: "actor(), a nested state", asked: SEE, target: 1.2, floor: byHand(initial, SEE, see) },
+  { name: "actor() whose turn is empty", asked: { to: "idle/main", ...ADD } },
 ];
 
+/** Many short bursts: where the machine is taken away for a while, that is in few of them, and not in their median. */
 export const run = async ({ quick }: Asked): Promise<void> => {
-  const calls = quick ? 50_000 : 100_000;
+  const calls = 5_000;
+  const times = quick ? 31 : 101;
   await using engine = await LocalEngine.start({ kinds: [plain("memory"), counter, nested, idle] });
-  for (const { name, act, target } of SUBJECTS) {
-    const done = act(engine);
-    const [one = [], many = []] = await rounds(
-      quick ? 3 : 7,
-      () => each(calls, done),
-      () => pipelined(done, calls),
+  for (const { name, asked, target, floor } of SUBJECTS) {
+    const call: Call = () => engine.call(asked);
+    const least: Call = floor ?? (() => Promise.resolve());
+    const [one = [], many = [], alone = [], together = []] = await rounds(
+      times,
+      () => each(calls, call),
+      () => pipelined(call, calls),
+      () => each(calls, least),
+      () => pipelined(least, calls),
     );
-    const limit = target === undefined ? undefined : ALONE_US;
-    print({ what: `a call in process, one after the other: ${name}`, measured: one, unit: "µs", target: limit });
-    print({ what: `a call in process, ${UNDER_WAY} under way: ${name}`, measured: many, unit: "µs", target });
+    const what = (how: string): string => `a call in process, ${how}: ${name}`;
+    print({ what: what("one after the other"), measured: one, unit: "µs", target: target && ALONE_US, floor: floor && alone });
+    print({ what: what(`${UNDER_WAY} under way`), measured: many, unit: "µs", target, floor: floor && together });
   }
 };

@@ -2,12 +2,18 @@ import { actor } from "troupe/actor";
 
 const ROWS = 10;
 
-const initial = () => ({
+export const initial = () => ({
   rows: Array.from({ length: ROWS }, (_, id) => ({ id, seen: 0, tags: ["a", "b"] })),
   byKey: { a: { n: 0 }, b: { n: 0 } },
 });
 
 const isRow = (args: unknown): args is { readonly row: number } => typeof args === "object" && args !== null && "row" in args;
+
+/** What the author of a call writes: one number deep in the state. */
+export const see = (state: ReturnType<typeof initial>, args: unknown): void => {
+  const row = isRow(args) ? state.rows[args.row] : undefined;
+  if (row !== undefined) row.seen += 1;
+};
 
 /** A nested state, of which each call changes one number. */
 export const nested = actor("nested", {
@@ -15,12 +21,5 @@ export const nested = actor("nested", {
   persistence: "memory",
   mailbox: 1_000,
   initial,
-  messages: {
-    see: {
-      run({ state, message: { args } }) {
-        const row = isRow(args) ? state.rows[args.row] : undefined;
-        if (row !== undefined) row.seen += 1;
-      },
-    },
-  },
+  messages: { see: { run: ({ state, message: { args } }) => see(state, args) } },
 });

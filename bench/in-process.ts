@@ -1,5 +1,5 @@
 // README: a call in process, without a protocol: the engine alone (Behaviour), with actor(), and with a nested state.
-import type { Engine, Outgoing } from "troupe/contract";
+import type { Outgoing } from "troupe/contract";
 import { LocalEngine } from "troupe/engine";
 import counter from "../examples/counter/index.ts";
 import type { Asked } from "./asked.ts";

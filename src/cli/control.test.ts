@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { askControl, isServersSocket, serveControl } from "./control.ts";
+import { askControl, isServersSocket } from "./ask-control.ts";
+import { serveControl } from "./control.ts";
 
 test("only a socket of the user's own is asked, and by root one of the directory's owner", () => {
   assert.equal(isServersSocket({ socket: 1000, directory: 1000, user: 1000 }), true);

@@ -1,5 +1,5 @@
 import type { Json } from "../contract/index.ts";
-import { askControl } from "./control.ts";
+import { askControl } from "./ask-control.ts";
 import { DataDirectory } from "./data-directory.ts";
 import { usage } from "./exit-code.ts";
 import type { Writing } from "./cluster-place.ts";

@@ -1,5 +1,4 @@
 import { closeSync, fdatasync, fdatasyncSync, openSync } from "node:fs";
-import { performance } from "node:perf_hooks";
 import { StoreError } from "../contract/index.ts";
 
 /** A disk this quick costs less than what smaller groups would, and the way to another thread and back. Milliseconds. */

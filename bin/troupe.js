@@ -7,10 +7,10 @@ if (major < 24) {
   );
   process.exit(1);
 }
-const { enableCompileCache } = await import("node:module");
-const { existsSync, mkdirSync, statSync } = await import("node:fs");
-const { homedir } = await import("node:os");
-const { join } = await import("node:path");
+const { enableCompileCache } = process.getBuiltinModule("node:module");
+const { existsSync, mkdirSync, statSync } = process.getBuiltinModule("node:fs");
+const { homedir } = process.getBuiltinModule("node:os");
+const { join } = process.getBuiltinModule("node:path");
 // Node's own place for compiled code is in the temporary folder, under a name that anybody could take first, and what lies there is run.
 try {
   const folder = join(process.env["XDG_CACHE_HOME"] || join(homedir(), ".cache"), "troupe");

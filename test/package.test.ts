@@ -112,6 +112,24 @@ describe("the package", () => {
     assert.match(await serveAndList(project, "./door.js"), /"unlock"/);
   });
 
+  test("whatever a served module imports of the package is the Troupe that serves it", async () => {
+    const project = await install("whole", { type: "module" });
+    writeFileSync(
+      join(project, "whole.js"),
+      `import * as troupe from "troupe";
+      import * as contract from "troupe/contract";
+      import { LocalEngine } from "troupe/engine";
+      import "troupe/packet-testing";
+      const two = Object.keys(contract).filter((name) => name in troupe && troupe[name] !== contract[name]);
+      if (two.length > 0) throw new Error("There are two of " + two.join(", "));
+      const engine = await LocalEngine.start({ kinds: [] });
+      const why = await engine.call({ to: "no/body", action: "x", args: {} }).catch((error) => error);
+      if (!(why instanceof troupe.TroupeError)) throw new Error("The engine's error is of another Troupe: " + why);
+      export const bell = troupe.actor("bell", { describe: "A bell.", per: "shared", initial: () => ({}), tools: { ring: { describe: "Ring.", run: () => "Ding." } } });`,
+    );
+    assert.match(await serveAndList(project, "whole.js"), /"ring"/);
+  });
+
   test("a world is served from the package", async () => {
     const project = await install("world", {});
     writeFileSync(join(project, "my-world.yaml"), readFileSync(join(root, "examples/mud/worlds/saltmarsh.yaml")));

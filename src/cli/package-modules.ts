@@ -40,6 +40,11 @@ export class PackageModules {
     return place;
   }
 
+  /** What is where it is without being looked for. */
+  known(url: string): ResolveFnOutput {
+    return this.#noted({ url, format: "module", shortCircuit: true });
+  }
+
   load(url: string): LoadFnOutput | undefined {
     if (!this.#modules.has(url)) return undefined;
     return { format: "module", source: readFileSync(fileURLToPath(url), "utf8"), shortCircuit: true };

@@ -1,42 +1,32 @@
-import { readFileSync } from "node:fs";
 import { registerHooks } from "node:module";
-import { fileURLToPath } from "node:url";
 import { PackageModules } from "./package-modules.ts";
 
-const SOURCES = import.meta.url.endsWith(".ts");
-const ROOT = new URL("../", import.meta.url).href;
+const HERE = import.meta.url;
+const SOURCES = HERE.endsWith(".ts");
 
-/** Where `troupe`, or `/server` of it, is. */
+/** Where `troupe`, or `/server` of it, is: among the sources, or bundled with the command (`scripts/bundle-command.ts`). */
 const entry = (subpath: string): string => {
-  if (subpath === "/mud") return new URL(SOURCES ? "../../examples/mud/index.ts" : "mud/index.js", SOURCES ? import.meta.url : ROOT).href;
-  return `${ROOT}${subpath === "" ? "" : `${subpath.slice(1)}/`}index.${SOURCES ? "ts" : "js"}`;
+  if (subpath === "/mud") return new URL(SOURCES ? "../../examples/mud/index.ts" : "../mud/index.js", HERE).href;
+  const name = subpath === "" ? "index" : subpath.slice(1);
+  if (!SOURCES) return new URL(`${name}.js`, HERE).href;
+  return new URL(subpath === "" ? "../index.ts" : `../${name}/index.ts`, HERE).href;
 };
 
-/** A file of what is built: all are ES modules, and none is a link. */
-const isBuilt = (url: string | undefined): boolean => !SOURCES && url?.startsWith(ROOT) === true && url.endsWith(".js");
-
 /**
- * Says where this Troupe's modules are, and what is in them.
+ * Says where this Troupe's modules are, and what is in those of packages, this one among them.
  *
  * A served module's `import "troupe"` means the Troupe that serves it, wherever the module lies: two copies would not
- * know each other's refusals and errors. What is built imports its own files by whole names. Node would look for links and
- * package.json beside each, which is a quarter of a start, and read each in more steps than one, a twelfth.
+ * know each other's refusals and errors.
  */
 export const resolveToThisTroupe = (): void => {
   const packages = new PackageModules();
   registerHooks({
     resolve(specifier, context, next) {
-      if (specifier.startsWith(".")) {
-        if (!isBuilt(context.parentURL) || !specifier.endsWith(".js")) return packages.resolve(specifier, context, next);
-        return { url: new URL(specifier, context.parentURL).href, format: "module", shortCircuit: true };
-      }
-      const match = /^troupe(\/[a-z]+)?$/.exec(specifier);
+      const match = /^troupe(\/[a-z-]+)?$/.exec(specifier);
       if (match === null) return packages.resolve(specifier, context, next);
-      return { url: entry(match[1] ?? ""), format: SOURCES ? "module-typescript" : "module", shortCircuit: true };
+      const url = entry(match[1] ?? "");
+      return SOURCES ? { url, format: "module-typescript", shortCircuit: true } : packages.known(url);
     },
-    load(url, context, next) {
-      if (!isBuilt(url)) return packages.load(url) ?? next(url, context);
-      return { format: "module", source: readFileSync(fileURLToPath(url), "utf8"), shortCircuit: true };
-    },
+    load: (url, context, next) => packages.load(url) ?? next(url, context),
   });
 };

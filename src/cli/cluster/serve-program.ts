@@ -1,5 +1,5 @@
-import { fileURLToPath } from "node:url";
 import type { HostPort } from "../address.ts";
+import { PROGRAM } from "../program.ts";
 import type { NodePlace, NodeProgram } from "./node-process.ts";
 
 /** What all nodes of a cluster share. */
@@ -14,9 +14,6 @@ export interface NodeShare {
   /** Where it may keep files of its own. */
   readonly directory: (place: NodePlace) => string;
 }
-
-/** The same place from the sources and from what is built of them. */
-const TROUPE = fileURLToPath(new URL("../../../bin/troupe.js", import.meta.url));
 
 const at = ({ host, port }: HostPort): string => `${host}:${port}`;
 
@@ -33,7 +30,7 @@ export const serveProgram = (place: NodePlace, share: NodeShare): NodeProgram =>
   };
   return {
     file: process.execPath,
-    args: [TROUPE, "serve", ...share.modules, ...Object.entries(options).flat(), "--json"],
+    args: [PROGRAM, "serve", ...share.modules, ...Object.entries(options).flat(), "--json"],
     // Not as an argument: those are for everybody on the machine to read.
     env: { ...process.env, TROUPE_CLUSTER_SECRET: share.secret },
   };

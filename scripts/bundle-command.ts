@@ -1,0 +1,50 @@
+import { cpSync, existsSync, readdirSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { type Plugin, rolldown } from "rolldown";
+
+/**
+ * By name: the command, the threads it starts, and what a served module may import, since that has to meet the command's own
+ * errors and refusals. All beside each other: what is asked for by a place beside or above `import.meta.url` is found there.
+ */
+const entriesOf = (dist: string): Record<string, string> => ({
+  main: join(dist, "cli/main.js"),
+  "resolve-hook": join(dist, "cli/resolve-hook.js"),
+  worker: join(dist, "wasm/pool/worker.js"),
+  "transpile-worker": join(dist, "wasm/jco/transpile-worker.js"),
+  index: join(dist, "index.js"),
+  ...Object.fromEntries(
+    readdirSync(dist)
+      .map((folder) => [folder, join(dist, folder, "index.js")] as const)
+      .filter(([folder, file]) => folder !== "mud" && existsSync(file)),
+  ),
+});
+
+/** To import a module of Node's is to have all that it exports, whatever it loads for that: of node:fs its streams and promises. */
+const withoutFacades: Plugin = {
+  name: "without-facades",
+  renderChunk: (code) =>
+    code.replaceAll(/^import \{ (.*) \} from ("node:.*");$/gm, (_, names: string, module: string) => {
+      return `const { ${names.replaceAll(" as ", ": ")} } = process.getBuiltinModule(${module});`;
+    }),
+};
+
+/** Puts the command in few files: to find, read and link three hundred was most of its start. The package's own entries stay as tsc made them. */
+export const bundleCommand = async (dist: string): Promise<void> => {
+  const bundle = await rolldown({
+    input: entriesOf(dist),
+    platform: "node",
+    // Commander is CommonJS, which Node loads more slowly than all of ours.
+    external: /^(?!commander$)[@a-z]/,
+    plugins: [withoutFacades],
+  });
+  await bundle.write({
+    dir: join(dist, "cli"),
+    cleanDir: true,
+    entryFileNames: "[name].js",
+    chunkFileNames: "[name]-[hash].js",
+    comments: false,
+  });
+  await bundle.close();
+  cpSync(join(dirname(createRequire(import.meta.url).resolve("commander")), "LICENSE"), join(dist, "cli", "LICENSE-commander"));
+};

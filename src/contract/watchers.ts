@@ -36,7 +36,11 @@ export class Watchers {
 
   #tell(topic: string, change: Change): void {
     const listeners = this.#topics.get(topic);
-    if (listeners === undefined) return;
+    if (listeners !== undefined) this.#tellAll(listeners, change);
+  }
+
+  // Apart: its closures would be paid for where nobody listens.
+  #tellAll(listeners: ReadonlySet<(change: Change) => unknown>, change: Change): void {
     // Those that are there now: one that leaves and comes back whenever it is told would be told for ever.
     const now = [...listeners];
     const fault = (error: unknown): void => this.#fault(error, change.id);

@@ -37,12 +37,16 @@ export function progressTo(aside: Aside, params: Bag, revision: Revision): Progr
   const meta = params["_meta"];
   const token = isBag(meta) ? meta["progressToken"] : undefined;
   const asked = typeof token === "string" || typeof token === "number";
+  return asked || aside.event !== undefined ? stepsTo(aside, asked ? token : undefined, revision) : undefined;
+}
+
+// Apart: hardly anybody asks, and what it closes over would be paid for by all.
+function stepsTo(aside: Aside, token: string | number | undefined, revision: Revision): Progress {
   const { event } = aside;
-  if (!asked && event === undefined) return undefined;
   let reached = -Infinity;
   return (done, total, text, emitted) => {
     event?.("progress", emitted ?? stepOf(done, total, text));
-    if (!asked || !(done > reached)) return;
+    if (token === undefined || !(done > reached)) return;
     reached = done;
     aside.tell("notifications/progress", {
       progressToken: token,

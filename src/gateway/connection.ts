@@ -66,8 +66,12 @@ export class StreamConnection implements Connection {
     if (incoming.kind === "batch") return this.#batch(incoming.items, caller);
     // What is known at once is sent at once: nothing that came later can overtake it.
     const reply = this.#one(incoming, caller);
-    if (reply instanceof Promise) this.#run(() => reply.then((text) => this.#send(text)));
+    if (reply instanceof Promise) this.#sendLater(reply);
     else this.#send(reply);
+  }
+
+  #sendLater(reply: Promise<string | undefined>): void {
+    this.#run(() => reply.then((text) => this.#send(text)));
   }
 
   async close(): Promise<void> {
@@ -195,13 +199,18 @@ export class StreamConnection implements Connection {
   }
 
   #legacy(session: Session, request: Request, caller: Caller): Promise<string | undefined> | string | undefined {
-    const text = (answered: Answered): string | undefined => {
-      if (answered === undefined) return undefined;
-      const made = answeredText(this.#core, request, answered);
-      return typeof made === "string" ? made : wholeText(made);
-    };
     const answered = performLegacy(this.#core, session, request, { caller, aside: this.#aside, idempotencyKey: undefined, ordered: true });
-    return answered instanceof Promise ? answered.then(text) : text(answered);
+    return answered instanceof Promise ? this.#legacyLater(request, answered) : this.#legacyText(request, answered);
+  }
+
+  async #legacyLater(request: Request, answered: Promise<Answered>): Promise<string | undefined> {
+    return this.#legacyText(request, await answered);
+  }
+
+  #legacyText(request: Request, answered: Answered): string | undefined {
+    if (answered === undefined) return undefined;
+    const made = answeredText(this.#core, request, answered);
+    return typeof made === "string" ? made : wholeText(made);
   }
 
   #enveloped(request: Request, caller: Caller): Promise<string | undefined> | string | undefined {

@@ -17,6 +17,11 @@ export function toolMembers(value: Json, definition: Bag, revision: Revision): s
     return promised ? '"content":[],"structuredContent":null' : '"content":[]';
   }
   if (isBag(value) && isArray(value[CONTENT])) return contentMembers(value[CONTENT], value, revision);
+  // A number as text needs no escapes, and is in JSON what it is here.
+  if (typeof value === "number" && Number.isFinite(value)) {
+    const members = `${TEXT_HEAD}"${value}"}]`;
+    return mayStructure(value, revision) ? `${members},"structuredContent":${value}` : members;
+  }
   const text = JSON.stringify(value);
   const members = `${TEXT_HEAD}${JSON.stringify(text)}}]`;
   return mayStructure(value, revision) ? `${members},"structuredContent":${text}` : members;

@@ -56,15 +56,18 @@ const malformed = (
 /** One frame, or the body of one POST. Never throws: what cannot be read comes back as `malformed`. */
 export function decode(frame: Uint8Array | string, limits: Limits): Incoming | Batch {
   if (frame.length > limits.messageBytes) return malformed("TOO_LARGE", `A message may have ${limits.messageBytes} bytes.`);
+  let text: string | undefined;
   let value: Json;
   try {
-    const text = typeof frame === "string" ? frame : textOf(frame);
+    text = typeof frame === "string" ? frame : textOf(frame);
     if (text === undefined) return malformed("PARSE", "The message is not UTF-8.");
     value = JSON.parse(text);
   } catch {
     return malformed("PARSE", "The message is not JSON.");
   }
-  if (deeperThan(value, limits.depth)) return malformed("INVALID_REQUEST", `A message may nest ${limits.depth} levels deep.`);
+  // Each level takes two characters: what is short need not be walked.
+  if (text.length > 2 * limits.depth && deeperThan(value, limits.depth))
+    return malformed("INVALID_REQUEST", `A message may nest ${limits.depth} levels deep.`);
   return isArray(value) ? { kind: "batch", items: value } : classify(value);
 }
 

@@ -84,6 +84,7 @@ describe("a domain value", () => {
       [{ a: 1 }, { content: [{ type: "text", text: '{"a":1}' }], structuredContent: { a: 1 } }, undefined],
       [[1, 2], { content: [{ type: "text", text: "[1,2]" }] }, { structuredContent: [1, 2] }],
       [5, { content: [{ type: "text", text: "5" }] }, { structuredContent: 5 }],
+      [-1e21, { content: [{ type: "text", text: "-1e+21" }] }, { structuredContent: -1e21 }],
       [false, { content: [{ type: "text", text: "false" }] }, { structuredContent: false }],
     ];
     for (const [value, legacy, more] of cases) {

@@ -1,4 +1,4 @@
-import type { ActorId, Change, Engine, Surface } from "../contract/index.ts";
+import type { ActorId, Change, Engine, OfferRef, Surface } from "../contract/index.ts";
 import { isConstant } from "../contract/internal.ts";
 import type { Closure } from "./closure.ts";
 import { changedContents, contentsOf } from "./closure-diff.ts";
@@ -31,6 +31,8 @@ class Topic {
   ahead = -1;
   /** Whatever it does while it lives, its surface stays. */
   steady = false;
+  /** The resources that show it, as the last look has it; undefined: nobody asked since. */
+  shownBy: readonly OfferRef[] | undefined;
 
   constructor(undo: () => void, seq: number) {
     this.undo = undo;
@@ -157,7 +159,7 @@ export class CastWatch {
     else if (isLate) this.#flagLate(last, id, topic.since);
     else if (this.#isSteady(topic, change)) {
       topic.ahead = seq;
-      this.ears.flagContents(contentsOf(last, (one) => one === id));
+      this.ears.flagContents((topic.shownBy ??= showing(last, id)));
       return;
     }
     this.#wanted = true;
@@ -172,8 +174,7 @@ export class CastWatch {
   // An engine may announce late. Who began to listen after the state was seen here has seen nothing of it.
   #flagLate(last: Closure, id: ActorId, since: number): void {
     this.ears.flagLists(since);
-    const refs = contentsOf(last, (one) => one === id);
-    this.ears.flagContents(refs, since);
+    this.ears.flagContents(showing(last, id), since);
   }
 
   async #look(): Promise<void> {
@@ -255,6 +256,7 @@ export class CastWatch {
     for (const topic of this.#topics.values()) {
       topic.ahead = -1;
       topic.steady = false;
+      topic.shownBy = undefined;
     }
     for (const { place, sight } of parts) {
       const topic = this.#topics.get(sight.id);
@@ -265,4 +267,8 @@ export class CastWatch {
       topic.since = this.#looks;
     }
   }
+}
+
+function showing(closure: Closure, id: ActorId): readonly OfferRef[] {
+  return contentsOf(closure, (one) => one === id);
 }

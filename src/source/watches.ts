@@ -41,8 +41,10 @@ export class Watches {
 
   // C8: on one ordered stream the flag goes before the reply, however late the engine's announcement comes.
   flagFirst(name: string, receipt: Receipt): Promise<unknown> | undefined {
+    const named = this.#named.get(name);
+    if (named === undefined) return undefined;
     let flagged: Promise<void>[] | undefined;
-    for (const ear of this.#named.get(name) ?? []) {
+    for (const ear of named) {
       const settled = this.#settled(ear, receipt);
       if (settled !== undefined) (flagged ??= []).push(settled);
     }
@@ -52,8 +54,13 @@ export class Watches {
   #settled(ear: Ear, receipt: Receipt): Promise<void> | undefined {
     const watch = this.#of.get(ear);
     const settled = watch?.settled(receipt.actor, receipt.seq);
-    // What it waited for may have parted it from the others: then another watch flags it.
-    return settled?.then(() => (this.#of.get(ear) === watch ? undefined : this.#settled(ear, receipt)));
+    return settled && this.#settledBy(watch, settled, ear, receipt);
+  }
+
+  // What it waits for may part it from the others: then another watch flags it.
+  async #settledBy(watch: CastWatch | undefined, settled: Promise<void>, ear: Ear, receipt: Receipt): Promise<void> {
+    await settled;
+    if (this.#of.get(ear) !== watch) await this.#settled(ear, receipt);
   }
 
   /** That viewer was given this surface. */

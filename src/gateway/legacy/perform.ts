@@ -1,6 +1,6 @@
 import { type Bag, type Caller, changedSession, type Json, type SessionChange } from "../../contract/index.ts";
 import { type Aside, isLogLevel, logTo, progressTo } from "../aside.ts";
-import { type Call, isList, type Members } from "../call.ts";
+import { type Call, isList, type Members, type Outcome } from "../call.ts";
 import { toolError } from "../content.ts";
 import type { Core } from "../core.ts";
 import { callKey, metaOf, traceOf } from "../envelope.ts";
@@ -38,38 +38,51 @@ export interface Asking {
 /** A reply as it goes out; undefined: the request was cancelled, and nobody waits for one. */
 export type Answered = ReplyText | { readonly error: Fault } | undefined;
 
+// What waits is apart, here and below: what a function closes over it puts on the heap each time it is entered.
 /** Answers one request of an initialized session. Never throws. */
 export function performLegacy(core: Core, session: Session, request: Request, asking: Asking): Answered | Promise<Answered> {
   const running = begin(core, session, request);
   if (running instanceof Fault) return { error: running };
-  const failed = (error: unknown): Answered => {
-    session.running.delete(running);
-    if (running.aborted) return undefined;
-    if (core.unfinished.over) running.abort();
-    return { error: requestFault(core, request.method, error) };
-  };
-  const ended = (members: Members): Answered => {
-    session.running.delete(running);
-    if (running.aborted) return undefined;
-    try {
-      return legacyReply(request.id, members);
-    } catch (error) {
-      return failed(error);
-    }
-  };
   try {
-    const members = resultOf(core, session, request, asking, running);
-    const inOrder = asking.ordered ? settled(session, members) : members;
-    return inOrder instanceof Promise ? core.unfinished.within(inOrder).then(ended, failed) : ended(inOrder);
+    const result = resultOf(core, session, request, asking, running);
+    if (asking.ordered && (result instanceof Promise || session.told?.pending === true))
+      return answeredLater(core, session, request, running, settled(session, result));
+    if (result instanceof Promise) return answeredLater(core, session, request, running, result);
+    return ended(core, session, request, running, result);
   } catch (error) {
-    return failed(error);
+    return failed(core, session, request, running, error);
   }
 }
 
+function answeredLater(core: Core, session: Session, request: Request, running: Running, late: Promise<Members>): Promise<Answered> {
+  return core.unfinished.within(late).then(
+    (members) => ended(core, session, request, running, members),
+    (error: unknown) => failed(core, session, request, running, error),
+  );
+}
+
+function ended(core: Core, session: Session, request: Request, running: Running, members: Members): Answered {
+  session.running.delete(running);
+  if (running.aborted) return undefined;
+  try {
+    return legacyReply(request.id, members);
+  } catch (error) {
+    return failed(core, session, request, running, error);
+  }
+}
+
+function failed(core: Core, session: Session, request: Request, running: Running, error: unknown): Answered {
+  session.running.delete(running);
+  if (running.aborted) return undefined;
+  if (core.unfinished.over) running.abort();
+  return { error: requestFault(core, request.method, error) };
+}
+
 // C8: on one stream the notification comes before the reply of the call that caused it.
-function settled(session: Session, result: Members | Promise<Members>): Members | Promise<Members> {
-  if (result instanceof Promise) return result.then((members) => settled(session, members));
-  return session.told?.pending === true ? session.told.settle().then(() => result) : result;
+async function settled(session: Session, result: Members | Promise<Members>): Promise<Members> {
+  const members = result instanceof Promise ? await result : result;
+  if (session.told?.pending === true) await session.told.settle();
+  return members;
 }
 
 function begin(core: Core, session: Session, request: Request): Running | Fault {
@@ -92,12 +105,20 @@ function resultOf(core: Core, session: Session, request: Request, asking: Asking
   }
   if (core.settings.profile.refusesTasks && "task" in request.params)
     throw new Fault("METHOD", "Method not found: there are no tasks here.", { reason: "task-argument" });
-  if (asking.ordered && session.started !== undefined) {
-    return session.started.then(() => {
-      session.started = undefined;
-      return performed(core, session, callOf(session, request, asking, running), asking, running);
-    });
-  }
+  if (asking.ordered && session.started !== undefined) return onceStarted(core, session, session.started, request, asking, running);
+  return performed(core, session, callOf(session, request, asking, running), asking, running);
+}
+
+async function onceStarted(
+  core: Core,
+  session: Session,
+  started: Promise<void>,
+  request: Request,
+  asking: Asking,
+  running: Running,
+): Promise<Members> {
+  await started;
+  session.started = undefined;
   return performed(core, session, callOf(session, request, asking, running), asking, running);
 }
 
@@ -114,7 +135,7 @@ function callOf(session: Session, request: Request, asking: Asking, running: Run
     can: session.can,
     signal: running,
     onLog: logTo(asking.aside, session.logLevel),
-    onListed: isList(request.method) ? (lists, list) => showed(session, asking.caller, lists, list) : undefined,
+    onListed: isList(request.method) ? showingTo(session, asking.caller) : undefined,
     key: callKey(meta, asking.idempotencyKey),
     trace: traceOf(meta),
     onProgress: progressTo(asking.aside, request.params, session.revision),
@@ -122,15 +143,27 @@ function callOf(session: Session, request: Request, asking: Asking, running: Run
   };
 }
 
-function showed(session: Session, caller: Caller, lists: Lists, list: keyof Lists): void {
-  session.audience(caller).saw(lists, list);
-  session.nodes?.shown(session, list, lists[list]);
+function showingTo(session: Session, caller: Caller): (lists: Lists, list: keyof Lists) => void {
+  return (lists, list) => {
+    session.audience(caller).saw(lists, list);
+    session.nodes?.shown(session, list, lists[list]);
+  };
 }
 
 function performed(core: Core, session: Session, call: Call, asking: Asking, running: Running): Members | Promise<Members> {
   const outcome = core.serve(call, asking.caller);
-  if (outcome instanceof Promise)
-    return outcome.then((one) => ("needs" in one ? withAnswers(core, session, call, asking, running, one.needs) : one));
+  return outcome instanceof Promise || "needs" in outcome ? performedLater(core, session, call, asking, running, outcome) : outcome;
+}
+
+async function performedLater(
+  core: Core,
+  session: Session,
+  call: Call,
+  asking: Asking,
+  running: Running,
+  late: Outcome | Promise<Outcome>,
+): Promise<Members> {
+  const outcome = await late;
   return "needs" in outcome ? withAnswers(core, session, call, asking, running, outcome.needs) : outcome;
 }
 

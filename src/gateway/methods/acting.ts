@@ -9,7 +9,7 @@ import {
   type Reply,
   type Surface,
 } from "../../contract/index.ts";
-import { type Call, type Members, type Method, type Outcome, RECEIPT_META, type Refusal, SCOPES } from "../call.ts";
+import { type Call, type Method, type Outcome, RECEIPT_META, type Refusal, SCOPES } from "../call.ts";
 import { Fault } from "../errors.ts";
 import { bagIn, isArray } from "../json.ts";
 import { orMissing } from "../missing.ts";
@@ -36,13 +36,18 @@ class Acting {
       return this.#perform(call, this.#kind.target(call, indexOf(catalogue)), answers, undefined);
     const known = catalogue && this.#known(call, catalogue);
     if (known !== undefined) return this.#perform(call, known, answers, undefined);
+    return this.#onSurface(call, answers);
+  };
+
+  // What closes over its call is apart from the common way: it would be put on the heap each time.
+  #onSurface(call: Call, answers: Bag | undefined): Outcome | Promise<Outcome> {
     const resolved = (surface: Surface): Outcome | Promise<Outcome> => {
       const target = orMissing(surface.catalogue, () => this.#kind.target(call, indexOf(surface.catalogue)));
       return this.#perform(call, target, answers, surface);
     };
     const surface = call.source.surface(call.viewer);
     return surface instanceof Promise ? surface.then(resolved) : resolved(surface);
-  };
+  }
 
   // Not there may be at a source that was missing when it was asked last: the surface asks it again.
   #known(call: Call, catalogue: Catalogue): Target | undefined {
@@ -59,43 +64,51 @@ class Acting {
       checkScopes(target, call.viewer.scopes);
       complaint = this.#kind.complain(call, target);
     } catch (error) {
-      return this.#unlessHidden(call, target, surface, () => {
-        throw error;
-      });
+      return this.#thrown(call, target, surface, error);
     }
-    if (complaint === undefined) return this.#act(call, target, answers);
-    const refusal: Refusal = { code: "INVALID", message: complaint };
-    return this.#unlessHidden(call, target, surface, () => this.#kind.refuse(refusal));
+    return complaint === undefined ? this.#act(call, target, answers) : this.#refused(call, target, surface, complaint);
+  }
+
+  async #thrown(call: Call, target: Target, surface: Surface | undefined, error: unknown): Promise<Outcome> {
+    await this.#checkShown(call, target, surface);
+    throw error;
+  }
+
+  async #refused(call: Call, target: Target, surface: Surface | undefined, message: string): Promise<Outcome> {
+    await this.#checkShown(call, target, surface);
+    return this.#kind.refuse({ code: "INVALID", message });
   }
 
   // Law 3: of what is hidden nothing is told, not even what it would take. Whether it may be done, the source decides again.
-  async #unlessHidden(call: Call, target: Target, known: Surface | undefined, tell: () => Members): Promise<Outcome> {
+  async #checkShown(call: Call, target: Target, known: Surface | undefined): Promise<void> {
     const { off } = known ?? (await call.source.surface(call.viewer));
     if (off[target.ref] === true) throw this.#kind.unknown(call, target);
-    return tell();
   }
 
   #act(call: Call, target: Target, answers: Bag | undefined): Outcome | Promise<Outcome> {
-    const { key, can, trace, signal, onProgress, onLog } = call;
-    let receipt: Receipt | undefined;
-    const onReceipt = this.#receipts
-      ? (one: Receipt): void => {
-          receipt = one;
-        }
-      : undefined;
-    const options: CallOptions = { key, answers, can, trace, signal, onProgress, onLog, onReceipt };
-    const { source, viewer } = call;
+    const { key, can, trace, signal, onProgress, onLog, source, viewer } = call;
+    const kept = this.#receipts ? new KeptReceipt() : undefined;
+    const options: CallOptions = { key, answers, can, trace, signal, onProgress, onLog, onReceipt: kept?.keep };
     const args = this.#kind.args(call, target);
-    const failed = (error: unknown): Members => this.#kind.fail(error, target);
     let reply: Reply | Promise<Reply>;
     try {
       reply =
         source.actNow === undefined ? source.act(viewer, target.ref, args, options) : source.actNow(viewer, target.ref, args, options);
     } catch (error) {
-      return failed(error);
+      return this.#kind.fail(error, target);
     }
-    const told = (one: Reply): Outcome => withReceipt(this.#encode(call, target, one), receipt);
-    return reply instanceof Promise ? reply.then(told, failed) : told(reply);
+    return reply instanceof Promise ? this.#toldLater(call, target, reply, kept) : this.#told(call, target, reply, kept);
+  }
+
+  #toldLater(call: Call, target: Target, reply: Promise<Reply>, kept: KeptReceipt | undefined): Promise<Outcome> {
+    return reply.then(
+      (one) => this.#told(call, target, one, kept),
+      (error: unknown) => this.#kind.fail(error, target),
+    );
+  }
+
+  #told(call: Call, target: Target, reply: Reply, kept: KeptReceipt | undefined): Outcome {
+    return withReceipt(this.#encode(call, target, reply), kept?.receipt);
   }
 
   #encode(call: Call, target: Target, reply: Reply): Outcome {
@@ -111,6 +124,14 @@ class Acting {
     if (reply.refused.code === "INVALID_PARAMS") throw invalidParams(reply.refused);
     return kind.refuse(reply.refused);
   }
+}
+
+/** What a call's commit was, for results that say so. */
+class KeptReceipt {
+  receipt: Receipt | undefined;
+  readonly keep = (receipt: Receipt): void => {
+    this.receipt = receipt;
+  };
 }
 
 /** What an author's content says of itself beside its blocks. */

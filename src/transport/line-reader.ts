@@ -2,14 +2,23 @@ import type { Readable } from "node:stream";
 import type { Clock } from "../contract/index.ts";
 import type { LineChannel } from "./line-channel.ts";
 import { type Line, LineSplitter } from "./line-splitter.ts";
+import type { RoundBatch } from "./round-batch.ts";
 
 // A client that reads no answers is not listened to until it does.
 const PAUSE_BYTES = 262_144;
+
+/** What was read, and who acts on it. */
+export interface Read {
+  readonly chunk: Buffer;
+  readonly act: (chunk: Buffer) => void;
+}
 
 export interface LineReaderOptions {
   readonly input: Readable;
   readonly channel: LineChannel;
   readonly clock: Clock;
+  /** Of a door with many clients; undefined: what comes now is acted on at once. Once there is one, there always is. */
+  readonly batch?: () => RoundBatch<Read> | undefined;
   /** Without its line end. Never empty. */
   readonly onLine: (line: Line) => void;
   /** The longest line taken; asked anew for each. */
@@ -24,7 +33,7 @@ export interface LineReaderOptions {
 
 /** Reads lines for as long as the client reads what it is answered. Returns its undo. */
 export function readLines(options: LineReaderOptions): () => void {
-  const { input, channel, clock, lineMs, onSlow } = options;
+  const { input, channel, clock, batch, lineMs, onSlow } = options;
   const splitter = new LineSplitter(options.lineBytes, options.onLine, options.onTooLong);
   let undoReady: (() => void) | undefined;
   let undoSlow: (() => void) | undefined;
@@ -38,7 +47,8 @@ export function readLines(options: LineReaderOptions): () => void {
     } else undoSlow ??= clock.after(lineMs, onSlow);
   };
 
-  const onData = (chunk: Buffer): void => {
+  const act = (chunk: Buffer): void => {
+    if (ended) return;
     // A line that ended within this chunk has kept its time; the next one starts its own.
     if (undoSlow !== undefined && chunk.includes(10)) {
       undoSlow();
@@ -56,6 +66,12 @@ export function readLines(options: LineReaderOptions): () => void {
     }
   };
 
+  const onData = (chunk: Buffer): void => {
+    const together = batch?.();
+    if (together === undefined) act(chunk);
+    else together.add({ chunk, act });
+  };
+
   const stop = (): void => {
     ended = true;
     undoReady?.();
@@ -68,6 +84,8 @@ export function readLines(options: LineReaderOptions): () => void {
   };
 
   const end = (): void => {
+    // What was read before the end.
+    batch?.()?.flush();
     if (ended) return;
     splitter.finish();
     stop();

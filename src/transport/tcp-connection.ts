@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import type { Caller, Clock, Connection, Log } from "../contract/index.ts";
 import { type FaultKind, refusalText } from "../gateway/index.ts";
 import { LineChannel } from "./line-channel.ts";
-import { readLines } from "./line-reader.ts";
+import { type Read, readLines } from "./line-reader.ts";
 import type { Line } from "./line-splitter.ts";
 import type { TcpLimits, TcpOptions } from "./tcp-options.ts";
 import { AUTHORIZATION_KEY, mayHoldToken, takeToken } from "./tcp-token.ts";
@@ -21,6 +21,7 @@ export interface TcpConnectionOptions {
   readonly caller: Caller;
   readonly limits: TcpLimits;
   readonly batch: RoundBatch<LineChannel>;
+  readonly reads: RoundBatch<Read>;
   readonly clock: Clock;
   readonly log: Log | undefined;
   readonly onEnd: () => void;
@@ -36,7 +37,7 @@ const beginsJson = (line: Line): boolean => /^[ \t]*[{[]/.test(typeof line === "
 
 /** One client on a socket: first its token, then its messages. */
 export function tcpConnection(options: TcpConnectionOptions): TcpConnection {
-  const { socket, door, limits, batch, clock, log, onEnd } = options;
+  const { socket, door, limits, batch, reads, clock, log, onEnd } = options;
   const undo: (() => void)[] = [];
   const held: Line[] = [];
   let connection: Connection | undefined;
@@ -143,6 +144,8 @@ export function tcpConnection(options: TcpConnectionOptions): TcpConnection {
     input: socket,
     channel,
     clock,
+    // What comes behind a token stays in the system until that is checked.
+    batch: () => (connection === undefined ? undefined : reads),
     lineBytes: longest,
     lineMs: limits.lineMs,
     onLine: receive,

@@ -3,6 +3,7 @@ import { type Caller, systemClock, TroupeError } from "../contract/index.ts";
 import { authority, isLoopback } from "./address.ts";
 import { checkDoor } from "./door-options.ts";
 import type { LineChannel } from "./line-channel.ts";
+import type { Read } from "./line-reader.ts";
 import { listenAt, refuseOpenDoor } from "./listen.ts";
 import { Peers } from "./peers.ts";
 import { type TcpConnection, tcpConnection } from "./tcp-connection.ts";
@@ -32,6 +33,11 @@ export async function serveTcp(options: TcpOptions): Promise<TcpDoor> {
   const open = new Set<TcpConnection>();
   const peers = new Peers(limits.connectionsPerPeer);
   const batch = new RoundBatch<LineChannel>(clock, (channel) => channel.flush());
+  const reads = new RoundBatch<Read>(
+    clock,
+    ({ chunk, act }) => act(chunk),
+    () => batch.flush(),
+  );
   let closing = false;
   const server = createServer({ allowHalfOpen: true, pauseOnConnect: false });
   server.maxConnections = limits.connections;
@@ -51,6 +57,7 @@ export async function serveTcp(options: TcpOptions): Promise<TcpDoor> {
       caller,
       limits,
       batch,
+      reads,
       clock,
       log,
       onEnd: () => {
@@ -70,6 +77,7 @@ export async function serveTcp(options: TcpOptions): Promise<TcpDoor> {
   const close = async ({ graceMs = 5_000 }: { readonly graceMs?: number } = {}): Promise<void> => {
     if (closing) return closed;
     closing = true;
+    reads.flush();
     server.close(() => ended.resolve());
     for (const connection of open) connection.end();
     const undoGrace = clock.after(graceMs, () => {

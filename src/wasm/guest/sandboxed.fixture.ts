@@ -35,6 +35,14 @@ export interface Sandboxed extends AsyncDisposable {
   request(id: ActorId, data: string): Promise<Reply>;
 }
 
+export const LIMITS = {
+  callMs: 2_000,
+  memoryBytes: 16 * 1_048_576,
+  hostCalls: 10_000,
+  hostBytes: 16 * 1_048_576,
+  resultBytes: 4 * 1_048_576,
+};
+
 export async function sandboxed(more: Partial<GuestOptions> = {}): Promise<Sandboxed> {
   const sandbox = createSandbox({ workers: 2 });
   const contents = memoryContents();
@@ -45,7 +53,7 @@ export async function sandboxed(more: Partial<GuestOptions> = {}): Promise<Sandb
     clock: systemClock,
     entropy: new SimulatedEntropy(),
     persistence: "disk",
-    limits: { callMs: 2_000, memoryBytes: 16 * 1_048_576, hostCalls: 10_000, hostBytes: 16 * 1_048_576, resultBytes: 4 * 1_048_576 },
+    limits: LIMITS,
     manifests: new ManifestFinder({ contents }),
     readComponent,
     checkGranted,

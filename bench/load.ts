@@ -144,22 +144,22 @@ export interface Contest {
 export interface Bursts {
   readonly rounds: number;
   readonly burstMs: number;
-  /** Before them, each alone: what a server needs until its functions are compiled, which is counted in requests. */
-  readonly warm: { readonly requests: number; readonly ms: number };
+  /** Before them, each alone, until its functions are compiled, which is counted in requests: so many and so long, but no longer than `mostMs`. */
+  readonly warm: { readonly requests: number; readonly ms: number; readonly mostMs: number };
 }
 
 export const burstsOf = ({ quick }: Asked): Bursts =>
   quick
-    ? { rounds: 3, burstMs: 200, warm: { requests: 20_000, ms: 1_500 } }
-    : { rounds: 7, burstMs: 1_000, warm: { requests: Number.POSITIVE_INFINITY, ms: 3_000 } };
+    ? { rounds: 3, burstMs: 200, warm: { requests: 20_000, ms: 0, mostMs: 1_500 } }
+    : { rounds: 7, burstMs: 1_000, warm: { requests: 40_000, ms: 3_000, mostMs: 10_000 } };
 
 /** The server is its core's only work: below this share of it, the load was the limit, and ratios say too little. */
 const BUSY = 0.85;
 
-/** Ends after so many requests, or so long. */
-export const warmUp = async (burst: () => Promise<Volley>, { requests, ms }: Bursts["warm"]): Promise<void> => {
-  const until = performance.now() + ms;
-  for (let answered = 0; answered < requests && performance.now() < until;) answered += (await burst()).requests;
+export const warmUp = async (burst: () => Promise<Volley>, { requests, ms, mostMs }: Bursts["warm"]): Promise<void> => {
+  const began = performance.now();
+  const since = (): number => performance.now() - began;
+  for (let answered = 0; (answered < requests || since() < ms) && since() < mostMs;) answered += (await burst()).requests;
 };
 
 /** Alternating bursts, so that a busy moment of the machine hits all alike, after each was warmed up. Rejects at a bad answer. */

@@ -1,15 +1,22 @@
+import { existsSync } from "node:fs";
 import { registerHooks } from "node:module";
 import { PackageModules } from "./package-modules.ts";
 
 const HERE = import.meta.url;
 const SOURCES = HERE.endsWith(".ts");
 
-/** Where `troupe`, or `/server` of it, is: among the sources, or bundled with the command (`scripts/bundle-command.ts`). */
-const entry = (subpath: string): string => {
+/** Two folders are the package's own affair, as its `exports` say. */
+const NAMED = /^troupe(\/(?!(?:cli|platform)$)[a-z-]+)?$/;
+
+/**
+ * Where `troupe`, or `/server` of it, is: among the sources, or bundled with the command (`scripts/bundle-command.ts`), which has
+ * files of its own beside. Undefined: the package has no such name.
+ */
+const entry = (subpath: string): string | undefined => {
   if (subpath === "/mud") return new URL(SOURCES ? "../../examples/mud/index.ts" : "../mud/index.js", HERE).href;
-  const name = subpath === "" ? "index" : subpath.slice(1);
-  if (!SOURCES) return new URL(`${name}.js`, HERE).href;
-  return new URL(subpath === "" ? "../index.ts" : `../${name}/index.ts`, HERE).href;
+  const own = new URL(`..${subpath}/index.${SOURCES ? "ts" : "js"}`, HERE);
+  if (!existsSync(own)) return undefined;
+  return SOURCES ? own.href : new URL(subpath === "" ? "index.js" : `.${subpath}.js`, HERE).href;
 };
 
 /**
@@ -22,9 +29,9 @@ export const resolveToThisTroupe = (): void => {
   const packages = new PackageModules();
   registerHooks({
     resolve(specifier, context, next) {
-      const match = /^troupe(\/[a-z-]+)?$/.exec(specifier);
-      if (match === null) return packages.resolve(specifier, context, next);
-      const url = entry(match[1] ?? "");
+      const match = NAMED.exec(specifier);
+      const url = match === null ? undefined : entry(match[1] ?? "");
+      if (url === undefined) return packages.resolve(specifier, context, next);
       return SOURCES ? { url, format: "module-typescript", shortCircuit: true } : packages.known(url);
     },
     load: (url, context, next) => packages.load(url) ?? next(url, context),

@@ -7,18 +7,12 @@ import type { RoundBatch } from "./round-batch.ts";
 // A client that reads no answers is not listened to until it does.
 const PAUSE_BYTES = 262_144;
 
-/** What was read, and who acts on it. */
-export interface Read {
-  readonly chunk: Buffer;
-  readonly act: (chunk: Buffer) => void;
-}
-
 export interface LineReaderOptions {
   readonly input: Readable;
   readonly channel: LineChannel;
   readonly clock: Clock;
-  /** Of a door with many clients; undefined: what comes now is acted on at once. Once there is one, there always is. */
-  readonly batch?: () => RoundBatch<Read> | undefined;
+  /** Of a door with many clients: acts on what was read. Undefined: what comes now is acted on at once. Once there is one, there always is. */
+  readonly batch?: () => RoundBatch<() => void> | undefined;
   /** Without its line end. Never empty. */
   readonly onLine: (line: Line) => void;
   /** The longest line taken; asked anew for each. */
@@ -37,6 +31,7 @@ export function readLines(options: LineReaderOptions): () => void {
   const splitter = new LineSplitter(options.lineBytes, options.onLine, options.onTooLong);
   let undoReady: (() => void) | undefined;
   let undoSlow: (() => void) | undefined;
+  let gathered: Buffer | undefined;
   let ended = false;
 
   const watchSlow = (): void => {
@@ -66,10 +61,21 @@ export function readLines(options: LineReaderOptions): () => void {
     }
   };
 
+  const actOnGathered = (): void => {
+    const chunk = gathered;
+    gathered = undefined;
+    if (chunk !== undefined) act(chunk);
+  };
+
   const onData = (chunk: Buffer): void => {
     const together = batch?.();
-    if (together === undefined) act(chunk);
-    else together.add({ chunk, act });
+    // One chunk waits, and no more: what is read while nothing is acted on could not be paused.
+    if (together === undefined || gathered !== undefined) {
+      actOnGathered();
+      return act(chunk);
+    }
+    gathered = chunk;
+    together.add(actOnGathered);
   };
 
   const stop = (): void => {
@@ -84,8 +90,7 @@ export function readLines(options: LineReaderOptions): () => void {
   };
 
   const end = (): void => {
-    // What was read before the end.
-    batch?.()?.flush();
+    actOnGathered();
     if (ended) return;
     splitter.finish();
     stop();

@@ -49,8 +49,9 @@ describe("what comes in one round", () => {
     });
     for (const answer of [1, 2, 3, 5]) answers.add(answer);
     assert.throws(() => answers.flush(), /not 2/);
+    answers.add(7);
     await nextRound();
-    assert.deepEqual(left, [1, 3, 5]);
+    assert.deepEqual(left, [1, 3, 5, 7]);
   });
 
   it("that are added while others leave are not lost", async () => {

@@ -56,8 +56,11 @@ export class RoundBatch<T> {
       }
       this.#after?.();
     } finally {
-      // What one throws is no matter of those behind it.
-      for (const one of all.slice(done)) this.add(one);
+      // What one throws is no matter of those behind it, who still come before all that came since.
+      if (done < all.length) {
+        this.#waiting = [...all.slice(done), ...this.#waiting];
+        this.#due ??= setImmediate(this.#end);
+      }
     }
   }
 }

@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import type { Caller, Clock, Connection, Log } from "../contract/index.ts";
 import { type FaultKind, refusalText } from "../gateway/index.ts";
 import { LineChannel } from "./line-channel.ts";
-import { type Read, readLines } from "./line-reader.ts";
+import { readLines } from "./line-reader.ts";
 import type { Line } from "./line-splitter.ts";
 import type { TcpLimits, TcpOptions } from "./tcp-options.ts";
 import { AUTHORIZATION_KEY, mayHoldToken, takeToken } from "./tcp-token.ts";
@@ -21,7 +21,7 @@ export interface TcpConnectionOptions {
   readonly caller: Caller;
   readonly limits: TcpLimits;
   readonly batch: RoundBatch<LineChannel>;
-  readonly reads: RoundBatch<Read>;
+  readonly reads: RoundBatch<() => void>;
   readonly clock: Clock;
   readonly log: Log | undefined;
   readonly onEnd: () => void;

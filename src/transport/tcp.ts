@@ -3,7 +3,6 @@ import { type Caller, systemClock, TroupeError } from "../contract/index.ts";
 import { authority, isLoopback } from "./address.ts";
 import { checkDoor } from "./door-options.ts";
 import type { LineChannel } from "./line-channel.ts";
-import type { Read } from "./line-reader.ts";
 import { listenAt, refuseOpenDoor } from "./listen.ts";
 import { Peers } from "./peers.ts";
 import { type TcpConnection, tcpConnection } from "./tcp-connection.ts";
@@ -33,9 +32,9 @@ export async function serveTcp(options: TcpOptions): Promise<TcpDoor> {
   const open = new Set<TcpConnection>();
   const peers = new Peers(limits.connectionsPerPeer);
   const batch = new RoundBatch<LineChannel>(clock, (channel) => channel.flush());
-  const reads = new RoundBatch<Read>(
+  const reads = new RoundBatch<() => void>(
     clock,
-    ({ chunk, act }) => act(chunk),
+    (act) => act(),
     () => batch.flush(),
   );
   let closing = false;

@@ -20,11 +20,14 @@ const entriesOf = (dist: string): Record<string, string> => ({
   ),
 });
 
-/** To import a module of Node's is to have all that it exports, whatever it loads for that: of node:fs its streams and promises. */
+/**
+ * To import a module of Node's is to have all that it exports, whatever it loads for that: of node:fs its streams and promises.
+ * What asks for a `default` stays an import: only that has one.
+ */
 const withoutFacades: Plugin = {
   name: "without-facades",
   renderChunk: (code) =>
-    code.replaceAll(/^import \{ (.*) \} from ("node:.*");$/gm, (_, names: string, module: string) => {
+    code.replaceAll(/^import \{ (?!.*\bdefault as )(.*) \} from ("node:.*");$/gm, (_, names: string, module: string) => {
       return `const { ${names.replaceAll(" as ", ": ")} } = process.getBuiltinModule(${module});`;
     }),
 };

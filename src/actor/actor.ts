@@ -19,7 +19,7 @@ import { checkWords } from "./known-words.ts";
 import { actorId, checkKind, checkMessageName, keyOf } from "./names.ts";
 import { compilePrompt, compileResource, compileTool, doesOf } from "./offers.ts";
 import { plain } from "./plain.ts";
-import type { Act, AnyDefinition, AnyMessage } from "./plan.ts";
+import { Act, type AnyDefinition, type AnyMessage } from "./plan.ts";
 import { seeded } from "./random.ts";
 import { receive, view } from "./receive.ts";
 import { type Check, compileCheck, describeIssues } from "./schema.ts";
@@ -89,12 +89,12 @@ function compileMessage(kind: string, name: string, message: AnyMessage): Act {
   if (message.replies === true && message.input !== undefined) {
     throw new TroupeError("BAD_DEFINITION", `${where} brings replies: their arguments are known, leave \`input\` away.`);
   }
-  return {
+  return new Act({
     action: name,
     does: doesOf(message, where),
-    ...(message.input !== undefined && { input: compileCheck(message.input, `${where}, input`) }),
-    ...(message.secret !== undefined && { secret: message.secret }),
-  };
+    input: message.input === undefined ? undefined : compileCheck(message.input, `${where}, input`),
+    secret: message.secret,
+  });
 }
 
 // A state an engine read from its store comes unfrozen once; frozen at its root it is frozen throughout.

@@ -2,7 +2,7 @@ import { type Bag, isBag, type Json, type Offer, type OfferRef, TroupeError } fr
 import type { PromptArgument } from "./definition.ts";
 import { freezeDeep } from "../contract/internal.ts";
 import { checkOfferName } from "./names.ts";
-import type { Act, AnyPrompt, AnyResource, AnyTool } from "./plan.ts";
+import { Act, type AnyPrompt, type AnyResource, type AnyTool } from "./plan.ts";
 import { plain } from "./plain.ts";
 import { asObjectSchema, type Check, compileCheck, toJsonSchema } from "./schema.ts";
 import { variablesOf } from "./uri-template.ts";
@@ -10,7 +10,7 @@ import { variablesOf } from "./uri-template.ts";
 /** An offer of the catalogue and the action behind it, from one definition. */
 export interface Compiled {
   readonly offer: Offer;
-  readonly act: Act & { readonly ref: OfferRef };
+  readonly act: Act;
 }
 
 const NO_PROPERTIES: Bag = { type: "object", properties: {} };
@@ -45,17 +45,17 @@ export function compileTool(kind: string, name: string, tool: AnyTool): Compiled
   );
   return {
     offer: freezeDeep({ name, definition, action: ref, readOnly }),
-    act: {
+    act: new Act({
       action: ref,
       ref,
       does,
+      when: tool.when,
+      choices: tool.choices,
       input: tool.input === undefined ? noArguments : compileCheck(tool.input, `${where}, input`),
-      ...(tool.output !== undefined && { output: compileCheck(tool.output, `${where}, output`) }),
-      ...(tool.when !== undefined && { when: tool.when }),
-      ...(tool.choices !== undefined && { choices: tool.choices }),
-      ...(tool.secret !== undefined && { secret: tool.secret }),
-      ...(tool.confirm !== undefined && { confirm: tool.confirm }),
-    },
+      output: tool.output === undefined ? undefined : compileCheck(tool.output, `${where}, output`),
+      secret: tool.secret,
+      confirm: tool.confirm,
+    }),
   };
 }
 
@@ -81,14 +81,14 @@ export function compileResource(kind: string, name: string, resource: AnyResourc
   );
   return {
     offer: freezeDeep({ name, definition, action: ref, readOnly: true }),
-    act: {
+    act: new Act({
       action: ref,
       ref,
       does: doesOf({ view: resource.view.bind(resource) }, where),
+      when: resource.when,
+      choices: resource.choices,
       input: variables.length === 0 ? noArguments : texts(variables, variables),
-      ...(resource.when !== undefined && { when: resource.when }),
-      ...(resource.choices !== undefined && { choices: resource.choices }),
-    },
+    }),
   };
 }
 
@@ -124,14 +124,14 @@ export function compilePrompt(kind: string, name: string, prompt: AnyPrompt): Co
       : fromText(schema, compileCheck(prompt.input, `${where}, input`));
   return {
     offer: freezeDeep({ name, definition, action: ref, readOnly: true }),
-    act: {
+    act: new Act({
       action: ref,
       ref,
       does: doesOf({ view: prompt.view.bind(prompt) }, where),
+      when: prompt.when,
+      choices: prompt.choices,
       input,
-      ...(prompt.when !== undefined && { when: prompt.when }),
-      ...(prompt.choices !== undefined && { choices: prompt.choices }),
-    },
+    }),
   };
 }
 

@@ -74,20 +74,48 @@ export interface AnyMessage extends AnyActs {
   readonly secret?: readonly string[];
 }
 
-/** One action, compiled: all that `receive` and `view` need to know of it. */
-export interface Act {
+/** What an action is made of; what is absent is not asked for. */
+interface Parts {
+  readonly action: string;
+  readonly does: Act["does"];
+  readonly ref?: OfferRef | undefined;
+  readonly when?: When | undefined;
+  readonly choices?: Choices | undefined;
+  readonly input?: Check | undefined;
+  readonly output?: Check | undefined;
+  readonly secret?: readonly string[] | undefined;
+  readonly confirm?: Confirm | undefined;
+}
+
+/**
+ * One action, compiled: all that `receive` and `view` need to know of it. A class, so that all have one shape: where each had the
+ * keys its author gave, every read of one was a search by name as soon as a process served a handful.
+ */
+export class Act {
   readonly action: string;
   /** Absent: a message, never on a surface. */
-  readonly ref?: OfferRef;
-  readonly when?: When;
-  readonly choices?: Choices;
+  readonly ref: OfferRef | undefined;
+  readonly when: When | undefined;
+  readonly choices: Choices | undefined;
   /** Absent: arguments pass as they are. */
-  readonly input?: Check;
-  readonly output?: Check;
-  readonly secret?: readonly string[];
-  readonly confirm?: Confirm;
+  readonly input: Check | undefined;
+  readonly output: Check | undefined;
+  readonly secret: readonly string[] | undefined;
+  readonly confirm: Confirm | undefined;
   readonly does:
     | { readonly how: "run"; readonly run: (ctx: RunContext<object, unknown>) => unknown }
     | { readonly how: "view"; readonly view: (state: unknown, ctx: ViewContext<unknown>) => unknown }
     | { readonly how: "work"; readonly work: (ctx: WorkContext<object, unknown>) => Promise<unknown> };
+
+  constructor({ action, ref, when, choices, input, output, secret, confirm, does }: Parts) {
+    this.action = action;
+    this.ref = ref;
+    this.when = when;
+    this.choices = choices;
+    this.input = input;
+    this.output = output;
+    this.secret = secret;
+    this.confirm = confirm;
+    this.does = does;
+  }
 }

@@ -74,7 +74,7 @@ export class LocalEngine implements Engine {
   readonly #alarm: Alarm;
   readonly #keyed: Keyed;
   readonly #family: Family;
-  readonly #host: Host;
+  readonly #host: Host & { draining: boolean };
   readonly #guards: GuardHost;
   readonly #damaged: Damaged;
   readonly #fault: (error: unknown, context: FaultContext) => void;
@@ -140,7 +140,6 @@ export class LocalEngine implements Engine {
       submit: (job, signal) => this.#submit(job, signal),
     });
     this.#guards = { clock, laters: this.#laters, cell: ({ message }) => this.#registry.get(message.to) };
-    const isDraining = (): boolean => this.#phase !== "open";
     this.#host = {
       clock,
       entropy,
@@ -150,9 +149,7 @@ export class LocalEngine implements Engine {
       watchers: this.#watchers,
       laters: this.#laters,
       waits: new Waits(),
-      get draining() {
-        return isDraining();
-      },
+      draining: false,
       callFrom: (work, n, outgoing, endsAt, signal) => this.#callFrom(work, n, outgoing, endsAt, signal),
       deliver: (messages, kept) => this.#outbox.add(messages, kept),
       timed: (cell) => this.#alarm.timed(cell),
@@ -301,6 +298,7 @@ export class LocalEngine implements Engine {
   /** Takes no more calls; what runs has `graceMs` to end, then it is aborted. Settles when nothing runs and all handed over is durable. */
   async drain(graceMs: number): Promise<void> {
     if (this.#phase === "open") this.#phase = "draining";
+    this.#host.draining = true;
     this.#alarm.close();
     this.#outbox.close();
     if (graceMs > 0 && !this.#allQuiet()) {

@@ -735,8 +735,8 @@ const product: readonly Requirement[] = [
     id: "sources.flags",
     says: "Dirty flags reach exactly those whose lists or resources changed",
     tests: [
-      "C8 exactness › C8 after any act, a viewer's lists are flagged iff they are others than before, and a resource iff its content or place is",
-      "C8 a viewer is told only of what its own surface may show › C8 the flag precedes the reply, however late the engine announces",
+      "C8 exactness, ${how} › C8 after any act, a viewer's lists are flagged iff they are others than before, and a resource iff its content or place is",
+      "C8 a viewer is told only of what its own surface may show, ${how} › C8 the flag precedes the reply, however late the engine announces",
       "C8 1,000 random acts by five players: a list is flagged once to exactly those whose lists changed, and every item stays in one place",
     ],
   },
@@ -1886,7 +1886,7 @@ const specification: readonly Requirement[] = [
     id: "spec.5.resources.room",
     says: "Room resources change when players move",
     tests: [
-      "C8 a viewer is told only of what its own surface may show › C8 a move flags the resources of the room that is linked now, and hears that room from then on",
+      "C8 a viewer is told only of what its own surface may show, ${how} › C8 a move flags the resources of the room that is linked now, and hears that room from then on",
       "two clients in one room, and one elsewhere › one takes the torch: the other's room resource updates and its tools list changes; the one elsewhere hears nothing",
     ],
   },
@@ -2236,7 +2236,7 @@ const specification: readonly Requirement[] = [
     id: "spec.7.performance.subscriptions",
     says: "Subscriptions are cheap: flags, however many changes",
     tests: [
-      "C8 a viewer is told only of what its own surface may show › C8 a thousand changes while it looks are one more look, and undo leaves nothing behind",
+      "C8 a viewer is told only of what its own surface may show, ${how} › C8 a thousand changes while it looks are one more look, and undo leaves nothing behind",
       "the standalone stream › C8 while the client is away or does not read its changes are flags, told once when it can be told",
     ],
   },

@@ -1,5 +1,6 @@
 import type { ActorId, Catalogue, OfferRef, Surface, TroupeError, Viewer } from "../contract/index.ts";
 import { availability, listOf } from "./decide.ts";
+import { isActorId } from "./names.ts";
 import { broken, misgiven, outOfOrder } from "./out-of-order.ts";
 import type { Act, AnyDefinition } from "./plan.ts";
 import { isRefusal } from "./refuse.ts";
@@ -74,10 +75,6 @@ export function surfaceOf(catalogue: Catalogue, acts: readonly Act[], links: Lin
 const NOTHING_OFF: Surface["off"] = Object.freeze({});
 
 function idOf(prefix: string, given: unknown): ActorId | undefined {
-  if (given === undefined || isId(given)) return given;
+  if (given === undefined || isActorId(given)) return given;
   throw misgiven(`The link ${JSON.stringify(prefix)}`, "to", given, "an id, as `kind.id(key)` makes it, or undefined");
-}
-
-function isId(given: unknown): given is ActorId {
-  return typeof given === "string" && /^[^/]+\/./.test(given);
 }

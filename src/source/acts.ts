@@ -172,8 +172,8 @@ export class Acts {
     // A key that is another call's keeps the route of that call.
     const notApplied = error instanceof EngineError && error.applied === false && error.code !== "KEY_REUSED";
     if (route !== undefined && notApplied) this.#routes.delete(route);
-    // Of somebody else, or ended since the link was read: for this viewer there is none.
-    if (error instanceof EngineError && (error.code === "NO_ACTOR" || (error.code === "ACTOR_STOPPED" && !mayBegin))) return unknownOffer;
+    // Of somebody else, ended since the link was read, or no id at all: for this viewer there is none.
+    if (error instanceof EngineError && (NOBODY.has(error.code) || (error.code === "ACTOR_STOPPED" && !mayBegin))) return unknownOffer;
     throw error;
   }
 
@@ -209,6 +209,8 @@ export class Acts {
 function messageTo(to: ActorId, action: string, args: Json, viewer: Viewer, mayBegin: boolean): Outgoing {
   return mayBegin ? { to, action, args, viewer, start: null } : { to, action, args, viewer };
 }
+
+const NOBODY: ReadonlySet<string> = new Set(["NO_ACTOR", "BAD_ID"]);
 
 /** What a call's end needs to know of it. */
 interface End {

@@ -1,6 +1,6 @@
 import type { ActorId, Change, Engine, OfferRef, Surface } from "../contract/index.ts";
 import { isConstant } from "../contract/internal.ts";
-import type { Closure } from "./closure.ts";
+import type { Closure, Part } from "./closure.ts";
 import { changedContents, contentsOf } from "./closure-diff.ts";
 import { type Ear, Ears } from "./ears.ts";
 import { changedLists, type Posture } from "./posture.ts";
@@ -11,6 +11,8 @@ export interface WatchOptions {
   readonly posture: Posture;
   /** Told of every actor before it is read. */
   readonly walk: (onActor: (id: ActorId) => void) => Closure | Promise<Closure>;
+  /** Whether a look would show this part as it did, as far as can be said on the spot. */
+  readonly isAsSeen: (part: Part) => boolean;
   /** Whose eyes it sees with. */
   readonly standing: Standing;
   /** Before anybody is told what was found: the time for those to leave who do not see the same after all. */
@@ -33,6 +35,8 @@ class Topic {
   steady = false;
   /** The resources that show it, as the last look has it; undefined: nobody asked since. */
   shownBy: readonly OfferRef[] | undefined;
+  /** Where it was met by the last look; undefined: nobody asked since. */
+  parts: readonly Part[] | undefined;
 
   constructor(undo: () => void, seq: number) {
     this.undo = undo;
@@ -157,7 +161,7 @@ export class CastWatch {
     const last = this.#last;
     if (last === undefined) this.#changed.add(id);
     else if (isLate) this.#flagLate(last, id, topic.since);
-    else if (this.#isSteady(topic, change)) {
+    else if (this.#isSteady(topic, change, last)) {
       topic.ahead = seq;
       this.ears.flagContents((topic.shownBy ??= showing(last, id)));
       return;
@@ -166,9 +170,21 @@ export class CastWatch {
     void this.#look();
   };
 
-  // Where nothing it can do changes a list, there is nothing to look at: its contents are other ones, and that is all.
-  #isSteady({ steady, seq, ahead }: Topic, change: Change): boolean {
-    return steady && seq > 0 && change.status === "live" && change.seq > Math.max(seq, ahead) && !this.#looking;
+  // Where no list has changed by it, there is nothing to look at: its contents are other ones, and that is all.
+  #isSteady(topic: Topic, { id, seq, status }: Change, last: Closure): boolean {
+    if (topic.seq <= 0 || status !== "live" || seq <= Math.max(topic.seq, topic.ahead) || this.#looking) return false;
+    if (topic.steady) return true;
+    topic.parts ??= last.parts.filter(({ sight }) => sight.id === id);
+    return topic.parts.length > 0 && this.#areAsSeen(topic.parts);
+  }
+
+  #areAsSeen(parts: readonly Part[]): boolean {
+    try {
+      return parts.every(this.#options.isAsSeen);
+    } catch {
+      // The look that comes now meets the same fault, and tells of it.
+      return false;
+    }
   }
 
   // An engine may announce late. Who began to listen after the state was seen here has seen nothing of it.
@@ -257,6 +273,7 @@ export class CastWatch {
       topic.ahead = -1;
       topic.steady = false;
       topic.shownBy = undefined;
+      topic.parts = undefined;
     }
     for (const { place, sight } of parts) {
       const topic = this.#topics.get(sight.id);

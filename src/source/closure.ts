@@ -99,6 +99,15 @@ export class Closures {
     return surface;
   }
 
+  /** Whether a look at it would show what it did: then all that was met is met again. `reads` is told what of the viewer counts. */
+  isAsSeen({ place, sight }: Part, standing: Standing, reads: Reads): boolean {
+    const self = standing.roots.get(rootOf(place));
+    if (self === undefined) return false;
+    const begins = place.parent === undefined;
+    const now = this.#options.sights.surfaceNow(place.behaviour, sight.id, standing.as(self), begins, reads);
+    return now !== undefined && (now === sight.surface || listAlike(now, sight.surface));
+  }
+
   /** The same, and all that was met on the way. */
   of(standing: Standing, onActor?: (id: ActorId) => void): Closure | Promise<Closure> {
     const reads = new Reads();
@@ -235,7 +244,24 @@ function isSeen({ surface, seen }: Shown, { catalogue }: Joined, at: ReadonlyMap
 }
 
 function isAlike(one: Surface, other: Surface): boolean {
-  return one.catalogue === other.catalogue && sameJson(one.off, other.off) && sameJson(one.choices ?? {}, other.choices ?? {});
+  return (
+    one.catalogue === other.catalogue &&
+    sameJson(one.off, other.off) &&
+    sameJson(one.choices ?? {}, other.choices ?? {}) &&
+    sameJson(one.links, other.links)
+  );
+}
+
+/** As lists show it, which tell no reasons, and by where it leads. */
+function listAlike(one: Surface, other: Surface): boolean {
+  const off = Object.keys(one.off);
+  return (
+    one.catalogue === other.catalogue &&
+    off.length === Object.keys(other.off).length &&
+    off.every((ref) => Object.hasOwn(other.off, ref)) &&
+    sameJson(one.choices, other.choices) &&
+    sameJson(one.links, other.links)
+  );
 }
 
 /** Undefined: on. */

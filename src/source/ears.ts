@@ -48,12 +48,17 @@ export class Ears {
 
   /** All they listen to may be stale. */
   flagAll(): void {
-    for (const ear of Array.from(this.#all.keys())) this.#tell(ear, ear.only);
+    const there = [...this.#all.keys()];
+    for (const ear of there) this.#tell(ear, ear.only);
   }
 
   #flag(isMeant: (ear: Ear, look: number) => boolean, ref?: OfferRef): void {
-    // Those that are there now: one that leaves and comes back whenever it is told would be told for ever.
-    for (const [ear, look] of Array.from(this.#all)) if (isMeant(ear, look) && this.#all.has(ear)) this.#tell(ear, ref);
+    // Those that are there now: one that leaves and comes back whenever it is told would be told for ever. A Map's keys are copied at once, its entries one by one.
+    const there = [...this.#all.keys()];
+    for (const ear of there) {
+      const look = this.#all.get(ear);
+      if (look !== undefined && isMeant(ear, look)) this.#tell(ear, ref);
+    }
   }
 
   #tell({ dirty }: Ear, ref: OfferRef | undefined): void {

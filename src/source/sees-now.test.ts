@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import * as z from "zod";
 import { actor } from "../actor/index.ts";
-import type { ActorId, Snapshot, Source, Surface, Viewer } from "../contract/index.ts";
-import { FakeEngine } from "../../test/source/fake-engine.ts";
+import { type ActorId, type Snapshot, type Source, type Surface, TroupeError, type Viewer } from "../contract/index.ts";
+import { LocalEngine } from "../engine/index.ts";
+import { FakeEngine, QuickEngine } from "../../test/source/fake-engine.ts";
 import { cast, listed, merge, meta, prefix, registry } from "./index.ts";
 
 const gate = actor("gate", {
@@ -25,13 +26,6 @@ const gate = actor("gate", {
 
 const ana: Viewer = { principal: "ana", scopes: [] };
 
-/** Reads on the spot. */
-class Quick extends FakeEngine {
-  readNow(id: ActorId): Snapshot | undefined | Promise<Snapshot | undefined> {
-    return this.snapshot(id);
-  }
-}
-
 const hereOf = (source: Source, viewer = ana): Surface => {
   const surface = source.surface(viewer);
   assert.ok(!(surface instanceof Promise), "it is waited for");
@@ -44,7 +38,7 @@ const quiet = (): Promise<void> => new Promise((resolve) => setImmediate(() => s
 
 describe("a source whose engine reads on the spot", () => {
   it("law 2: shows on the spot what the last durable state allows, through a prefix, a merge and meta-tools too", async () => {
-    const engine = new Quick([gate]);
+    const engine = new QuickEngine([gate]);
     const source = cast({ engine, kinds: [gate] });
     const inside = merge(registry({ tools: { note: { describe: "Notes.", run: () => null } } }), prefix("g", source));
     assert.deepEqual(names(hereOf(source)), ["shut", "knock"]);
@@ -59,7 +53,7 @@ describe("a source whose engine reads on the spot", () => {
   });
 
   it("shows what one that is waited for shows", async () => {
-    const [quick, slow] = [new Quick([gate]), new FakeEngine([gate])];
+    const [quick, slow] = [new QuickEngine([gate]), new FakeEngine([gate])];
     for (const open of [undefined, true, false]) {
       if (open !== undefined) for (const engine of [quick, slow]) engine.put("gate/ana", { open });
       const late = cast({ engine: slow, kinds: [gate] }).surface(ana);
@@ -69,7 +63,7 @@ describe("a source whose engine reads on the spot", () => {
   });
 
   it("C8 what was shown on the spot between two changes, of which the second takes the first back, is told of", async () => {
-    const engine = new Quick([gate]);
+    const engine = new QuickEngine([gate]);
     engine.put("gate/ana", { open: true });
     const source = cast({ engine, kinds: [gate] });
     const flags: string[] = [];
@@ -85,8 +79,32 @@ describe("a source whose engine reads on the spot", () => {
     undo();
   });
 
+  it("law 3: how an actor would begin is asked again, and its list follows", async () => {
+    let now = 0;
+    const shop = actor("shop", {
+      describe: "A shop.",
+      initial: ({ at }): { open: boolean; tags: string[] } => ({ open: at >= 3_600_000, tags: [] }),
+      tools: { buy: { describe: "Buys.", when: ({ open }) => open, run: () => null } },
+      resources: { tags: { uri: "shop://tags", view: ({ tags }) => tags } },
+    });
+    const engine = new QuickEngine([shop]);
+    const source = cast({ engine, kinds: [shop], clock: { now: () => now, after: () => () => undefined } });
+    const flags: string[] = [];
+    const undo = source.watch(ana, (ref) => flags.push(ref ?? "lists"));
+    await quiet();
+    assert.deepEqual(names(hereOf(source)), []);
+    const first = hereOf(source);
+    now = 2_000;
+    assert.equal(hereOf(source), first);
+    now = 7_200_000;
+    assert.deepEqual(names(hereOf(source)), ["buy"]);
+    await quiet();
+    assert.deepEqual(flags, ["lists", "resources/tags"]);
+    undo();
+  });
+
   it("throws on the spot what cannot be read, and a merge leaves out what throws", async () => {
-    const engine = new Quick([gate]);
+    const engine = new QuickEngine([gate]);
     const source = cast({ engine, kinds: [gate] });
     engine.failReads = true;
     assert.throws(() => source.surface(ana), { code: "DRAINING" });
@@ -127,7 +145,7 @@ describe("a source whose engine reads on the spot", () => {
     const dark: readonly string[] = ["leave", "ring"];
 
     it("law 2: shows on the spot what stands behind links too, and the same object while it is the same", () => {
-      const engine = new Quick(kinds);
+      const engine = new QuickEngine(kinds);
       const source = cast({ engine, kinds });
       engine.put("room/one", { dark: false });
       engine.put("room/two", { dark: true });
@@ -143,7 +161,7 @@ describe("a source whose engine reads on the spot", () => {
     });
 
     /** Reads rooms from elsewhere. */
-    class Half extends Quick {
+    class Half extends QuickEngine {
       override readNow(id: ActorId): Snapshot | undefined | Promise<Snapshot | undefined> {
         return id.startsWith("room/") ? this.read(id) : this.snapshot(id);
       }
@@ -161,7 +179,7 @@ describe("a source whose engine reads on the spot", () => {
     });
 
     it("rejects where one cannot be read on the spot, and another is waited for and cannot either", async () => {
-      class Failing extends Quick {
+      class Failing extends QuickEngine {
         override readNow(id: ActorId): Snapshot | undefined | Promise<Snapshot | undefined> {
           return id.startsWith("guest/") ? this.read(id) : this.snapshot(id);
         }
@@ -177,11 +195,54 @@ describe("a source whose engine reads on the spot", () => {
         state: z.object({}),
         links: Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`r${n}`, { kinds: ["room"], to: () => room.id(`${n}`) }])),
       });
-      const engine = new Quick([hub, room, bell]);
+      const engine = new QuickEngine([hub, room, bell]);
       for (let n = 0; n < 300; n += 1) engine.put(`room/${n}`, {});
       const shown = names(hereOf(cast({ engine, kinds: [hub, room, bell] })));
       assert.ok(shown.includes("ring"));
       assert.equal(shown.length, 255);
     });
+  });
+});
+
+describe("a link that leads to no id", () => {
+  const room = actor("room", {
+    describe: "A room.",
+    per: "link",
+    persistence: "memory",
+    state: z.object({}),
+    tools: { ring: { describe: "Rings.", run: () => null } },
+  });
+  const hall = (to: () => ActorId, kind: "hall" | "raw") => {
+    const made = actor(kind, {
+      describe: "A hall.",
+      persistence: "memory",
+      state: z.object({}),
+      links: { in: { kinds: ["room"], to } },
+      tools: { [`${kind}_look`]: { describe: "Looks.", run: (): null => null } },
+    });
+    return kind === "hall" ? made : { ...made, surface: (): Surface => ({ catalogue: made.catalogue, off: {}, links: { in: to() } }) };
+  };
+  const wrong: readonly ActorId[] = ["room/%", "room/north hall", "room/é", "room/a/b", `room/${"a".repeat(257)}`, "room/%2f", "room/"];
+
+  it("leaves the lists to those who meet it, told once where it is an actor()'s, as what it is", async () => {
+    for (const id of wrong)
+      for (const kind of ["hall", "raw"] as const) {
+        const faults: unknown[] = [];
+        const kinds = [hall(() => id, kind), room];
+        await using engine = await LocalEngine.start({ kinds });
+        const source = cast({ engine, kinds, onFault: (error) => faults.push(error) });
+        assert.deepEqual(names(hereOf(source)), [`${kind}_look`], id);
+        const rung = await source.act(ana, "tools/in.ring", {}, {});
+        assert.equal("refused" in rung && rung.refused.code, "UNKNOWN", id);
+        assert.deepEqual(await source.act(ana, `tools/${kind}_look`, {}, {}), { ok: null }, id);
+        assert.ok(faults.length >= 1 && faults.every((fault) => fault instanceof TroupeError), id);
+      }
+  });
+
+  it("is followed where it is one, whatever signs its key has", async () => {
+    const kinds = [hall(() => room.id("é /%"), "hall"), room];
+    await using engine = await LocalEngine.start({ kinds });
+    await engine.call({ to: room.id("é /%"), action: "tools/ring", args: {}, start: null });
+    assert.deepEqual(names(hereOf(cast({ engine, kinds }))), ["hall_look", "in.ring"]);
   });
 });

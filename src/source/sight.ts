@@ -1,10 +1,22 @@
 import { sha256Hex } from "../platform/index.ts";
-import type { ActorId, Behaviour, Clock, Engine, Message, OfferRef, Snapshot, Surface, Viewer } from "../contract/index.ts";
+import {
+  type ActorId,
+  type Behaviour,
+  type Clock,
+  type Engine,
+  type Message,
+  type OfferRef,
+  type Snapshot,
+  type Surface,
+  TroupeError,
+  type Viewer,
+} from "../contract/index.ts";
 import { isConstant } from "../contract/internal.ts";
 import { rootActor } from "./identity.ts";
 import { Lru } from "./lru.ts";
-import { noticed, Reads } from "./reads.ts";
+import { Reads } from "./reads.ts";
 import { offersOf } from "./refs.ts";
+import { sameJson } from "./same-json.ts";
 
 /** What a viewer sees of one actor: its last durable state, or for a root that has not begun the state it would begin with. */
 export interface Sight {
@@ -20,7 +32,9 @@ export interface Sight {
 type Edition = Pick<Sight, "state" | "seq" | "head">;
 
 // Asking an actor in memory for its head has its event hashed: the same object, or another number, says enough.
-export const sameState = (a: Edition, b: Edition): boolean => a.state === b.state || (a.seq === b.seq && a.head === b.head);
+// How an actor would begin has neither, and may be another later.
+export const sameState = (a: Edition, b: Edition): boolean =>
+  a.state === b.state || (a.seq === b.seq && (a.seq === 0 ? sameJson(a.state, b.state) : a.head === b.head));
 
 export interface SightOptions {
   readonly engine: Pick<Engine, "read" | "readNow">;
@@ -37,6 +51,8 @@ const PREVIEW_MS = 1_000;
 interface Kept {
   readonly edition: Edition;
   readonly surfaces: Map<string, Surface>;
+  /** Of the edition before. */
+  readonly before: ReadonlyMap<string, Surface> | undefined;
 }
 
 interface Preview extends Edition {
@@ -62,16 +78,44 @@ export class Sights {
    */
   see(behaviour: Behaviour, id: ActorId, viewer: Viewer, begins: boolean, reads?: Reads): Sight | undefined | Promise<Sight | undefined> {
     const { engine } = this.#options;
-    const read = engine.readNow === undefined ? engine.read(id) : engine.readNow(id);
+    let read: ReturnType<NonNullable<Engine["readNow"]>>;
+    try {
+      read = engine.readNow === undefined ? engine.read(id) : engine.readNow(id);
+    } catch (error) {
+      return this.#nobody(id, error);
+    }
     if (read instanceof Promise) return this.#seeLate(read, behaviour, id, viewer, begins, reads);
     return this.#sight(read, behaviour, id, viewer, begins, reads);
+  }
+
+  /** What is seen of it now, where that can be said on the spot. */
+  surfaceNow(behaviour: Behaviour, id: ActorId, viewer: Viewer, begins: boolean, reads: Reads): Surface | undefined {
+    const { engine } = this.#options;
+    if (engine.readNow === undefined) return undefined;
+    const read = engine.readNow(id);
+    if (!(read instanceof Promise)) return this.#sight(read, behaviour, id, viewer, begins, reads)?.surface;
+    // Whoever looks again meets its fault.
+    read.catch(() => undefined);
+    return undefined;
   }
 
   async #seeLate(
     read: Promise<Snapshot | undefined>,
     ...rest: readonly [behaviour: Behaviour, id: ActorId, viewer: Viewer, begins: boolean, reads: Reads | undefined]
   ): Promise<Sight | undefined> {
-    return this.#sight(await read, ...rest);
+    let snapshot: Snapshot | undefined;
+    try {
+      snapshot = await read;
+    } catch (error) {
+      return this.#nobody(rest[1], error);
+    }
+    return this.#sight(snapshot, ...rest);
+  }
+
+  // A link of a behaviour by hand may be no id at all: nobody is there, and its own actor's lists stay.
+  #nobody(id: ActorId, error: unknown): undefined {
+    if (!(error instanceof TroupeError) || error.code !== "BAD_ID") throw error;
+    this.#options.onFault?.(error, id);
   }
 
   #sight(
@@ -107,16 +151,20 @@ export class Sights {
     if (isConstant(behaviour)) return this.#constantly(behaviour, id, edition, viewer);
     let seen = this.#seen.get(id);
     if (seen === undefined || !sameState(seen.edition, edition)) {
-      seen = { edition, surfaces: new Map() };
+      seen = { edition, surfaces: new Map(), before: seen?.surfaces };
       this.#seen.set(id, seen);
     }
     const looked = this.#readsOf(behaviour);
     let surface = seen.surfaces.get(looked.keyOf(viewer));
     if (surface === undefined) {
-      surface = this.#compute(behaviour, id, edition.state, noticed(viewer, looked));
-      if (seen.surfaces.size >= VIEWERS_KEPT) seen.surfaces.clear();
+      const made = this.#compute(behaviour, id, edition.state, looked.noticed(viewer));
       // By what was looked at now: it may be more than was known before.
-      seen.surfaces.set(looked.keyOf(viewer), surface);
+      const key = looked.keyOf(viewer);
+      // What shows the same is the same object: whatever was made of it need not be made again.
+      const before = seen.before?.get(key);
+      surface = before !== undefined && isAlike(before, made) ? before : made;
+      if (seen.surfaces.size >= VIEWERS_KEPT) seen.surfaces.clear();
+      seen.surfaces.set(key, surface);
     }
     reads?.add(looked);
     return surface;
@@ -157,7 +205,7 @@ export class Sights {
     let kept = this.#previews.get(id);
     const known = kept?.get(reads.keyOf(viewer));
     if (known !== undefined && now >= known.at && now - known.at < PREVIEW_MS) return known;
-    const state = this.#initial(behaviour, id, noticed(viewer, reads), now);
+    const state = this.#initial(behaviour, id, reads.noticed(viewer), now);
     lookThrough(state, reads);
     const preview = { state, seq: 0, head: "", at: now };
     if (kept === undefined) this.#previews.set(id, (kept = new Map()));
@@ -179,6 +227,16 @@ export class Sights {
     };
     return behaviour.initial(decodeURIComponent(id.slice(id.indexOf("/") + 1)), first);
   }
+}
+
+function isAlike(one: Surface, other: Surface): boolean {
+  if (one === other) return true;
+  return (
+    one.catalogue === other.catalogue &&
+    sameJson(one.off, other.off) &&
+    sameJson(one.choices, other.choices) &&
+    sameJson(one.links, other.links)
+  );
 }
 
 /** A class: an object literal with a getter would get a hidden class of its own, and looks are many. */

@@ -8,8 +8,9 @@ export class Standing {
   readonly roots: ReadonlyMap<Place, ActorId>;
   readonly #as = new Map<ActorId, Viewer>();
 
-  constructor(viewer: Viewer, roots: ReadonlyMap<Place, ActorId>) {
-    this.viewer = viewer;
+  constructor({ principal, self, scopes }: Viewer, roots: ReadonlyMap<Place, ActorId>) {
+    // A copy: what a door makes of its own object later is another viewer.
+    this.viewer = { ...(principal === undefined ? {} : { principal }), ...(self === undefined ? {} : { self }), scopes: [...scopes] };
     this.roots = roots;
   }
 
@@ -38,11 +39,8 @@ export class Standings {
   of(viewer: Viewer): Standing {
     const known = this.#kept.get(viewer.principal);
     if (known !== undefined && isAlike(known.viewer, viewer)) return known;
-    const { principal, self, scopes } = viewer;
-    // A copy: what a door makes of its own object later is another viewer.
-    const own = { ...(principal === undefined ? {} : { principal }), ...(self === undefined ? {} : { self }), scopes: [...scopes] };
-    const standing = new Standing(own, this.#rootsOf(viewer));
-    this.#kept.set(principal, standing);
+    const standing = new Standing(viewer, this.#rootsOf(viewer));
+    this.#kept.set(viewer.principal, standing);
     return standing;
   }
 }

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import * as z from "zod";
 import { actor } from "../actor/index.ts";
 import type { ActorId, Behaviour, Message, OfferRef, Source, Surface, Viewer } from "../contract/index.ts";
-import { FakeEngine } from "../../test/source/fake-engine.ts";
+import { FakeEngine, QuickEngine } from "../../test/source/fake-engine.ts";
 import { until } from "../testing/index.ts";
 import { constantly, isConstant } from "../contract/internal.ts";
 import { cast, listed } from "./index.ts";
@@ -366,4 +366,128 @@ describe("C8 a kind that shows the same in every state", () => {
     assert.ok(ears[1]?.flags.includes("lists"));
     assert.ok(ears[0]?.flags.every((flag) => flag !== "lists"));
   });
+});
+
+describe("C8 a change that no list shows, of an actor that is read on the spot", () => {
+  it("C8 is told of before the turn is over, and nothing but that actor is looked at", async () => {
+    const { kind, asked } = counted(gate);
+    const bell = actor("bell", {
+      describe: "A bell.",
+      state: z.object({}),
+      tools: { ring: { describe: "Rings.", when: () => true, run: () => null } },
+    });
+    const engine = new QuickEngine([kind, bell]);
+    engine.put(main, { open: false, owner: "" });
+    const { flags, undo } = listen(cast({ engine, kinds: [kind, bell] }), { scopes: [] });
+    await quiet();
+    const [before, reads] = [asked[0] ?? 0, engine.reads];
+    engine.put(main, { open: false, owner: "nobody" });
+    assert.deepEqual(flags, ["resources/state"]);
+    await quiet();
+    assert.deepEqual([flags, asked[0], engine.reads], [["resources/state"], before + 1, reads + 1]);
+    engine.put(main, { open: true, owner: "nobody" });
+    await quiet();
+    assert.deepEqual(flags, ["resources/state", "lists", "resources/state"]);
+    engine.put(main, { open: true, owner: "" });
+    assert.deepEqual(flags.slice(3), ["resources/state"]);
+    undo();
+  });
+
+  it("C8 is not looked at either where it is the reason that changed: no list tells it", async () => {
+    const lamp = actor("lamp", {
+      describe: "A lamp.",
+      state: z.object({ oil: z.number().default(0) }),
+      tools: { light: { describe: "Lights.", when: ({ oil }) => oil > 9 || `It takes ${10 - oil} more.`, run: () => null } },
+    });
+    const engine = new QuickEngine([lamp]);
+    engine.put("lamp/main", { oil: 1 });
+    const source = cast({ engine, kinds: [lamp] });
+    const { flags, undo } = listen(source, { scopes: [] });
+    await quiet();
+    const { reads } = engine;
+    engine.put("lamp/main", { oil: 2 });
+    await quiet();
+    assert.deepEqual([flags, engine.reads], [[], reads + 1]);
+    const surface = await source.surface({ scopes: [] });
+    assert.deepEqual(surface.off, { "tools/light": "It takes 8 more." });
+    engine.put("lamp/main", { oil: 10 });
+    await quiet();
+    assert.deepEqual(flags, ["lists"]);
+    undo();
+  });
+
+  it("C8 parts those who turn out to differ, though the one who was looked for sees what it saw", async () => {
+    const shed = actor("shed", {
+      describe: "A shed.",
+      state: z.object({ open: z.boolean().default(true), owner: z.string().default("") }),
+      tools: { mine: { describe: "For one.", when: ({ open, owner }, viewer) => open || viewer.principal === owner, run: () => null } },
+    });
+    const engine = new QuickEngine([shed]);
+    engine.put("shed/main", { open: true, owner: "" });
+    const source = cast({ engine, kinds: [shed] });
+    const [ana, bob]: readonly Viewer[] = viewers(2);
+    assert.ok(ana && bob);
+    const ears = [listen(source, ana), listen(source, bob)];
+    await quiet();
+    assert.equal(engine.listeners, 1);
+    engine.put("shed/main", { open: false, owner: "v0" });
+    await quiet();
+    assert.deepEqual(
+      ears.map(({ flags }) => flags),
+      [[], ["lists"]],
+    );
+    assert.deepEqual(await Promise.all([ana, bob].map((viewer) => names(source, viewer))), [["mine"], []]);
+    for (const { undo } of ears) undo();
+  });
+
+  it("C8 is looked at where the actor cannot be read", async () => {
+    const engine = new QuickEngine([gate]);
+    const faults: unknown[] = [];
+    engine.put(main, { open: true, owner: "" });
+    const source = cast({ engine, kinds: [gate], onFault: (error) => faults.push(error) });
+    const { flags, undo } = listen(source, { scopes: [] });
+    await quiet();
+    engine.failReads = true;
+    engine.put(main, { open: true, owner: "nobody" });
+    await quiet();
+    assert.deepEqual([flags, faults.length], [["lists"], 1]);
+    undo();
+  });
+});
+
+it("C8 a viewer that a door changes afterwards is another: who listens to what a handle shows stays who it was", async () => {
+  const till = actor("till", {
+    describe: "A till.",
+    per: "handle",
+    state: z.object({ n: z.number().default(0) }),
+    tools: {
+      add: {
+        describe: "Adds.",
+        run({ state }) {
+          state.n += 1;
+          return null;
+        },
+      },
+    },
+    resources: { sum: { uri: "till://{alias}/sum", when: (_, viewer) => viewer.scopes.includes("admin"), view: ({ n }) => n } },
+  });
+  const engine = new QuickEngine([till]);
+  const source = cast({ engine, kinds: [till] });
+  const started = await source.act({ scopes: [] }, "tools/start_till", {}, {});
+  const handle = /h_[\w-]+/u.exec(JSON.stringify(started))?.[0] ?? "";
+  await source.act({ scopes: [] }, "tools/add", { handle }, {});
+  const scopes = ["admin"];
+  const viewer: Viewer = { scopes };
+  const flags: string[][] = [[], []];
+  const hear = (at: number) => source.watch(viewer, (ref) => flags[at]?.push(ref ?? "lists"), { ref: "resources/sum", args: { handle } });
+  const first = hear(0);
+  await quiet();
+  scopes.length = 0;
+  const second = hear(1);
+  await quiet();
+  await source.act({ scopes: [] }, "tools/add", { handle }, {});
+  await quiet();
+  assert.deepEqual(flags, [["resources/sum"], []]);
+  first();
+  second();
 });

@@ -105,6 +105,11 @@ export class Watches {
         posture,
         standing,
         walk: (onActor) => closures.of(standing, onActor),
+        // Where more is looked at than was known, those who share this watch may part: that takes a look at all.
+        isAsSeen: (part) => {
+          const reads = new Reads();
+          return closures.isAsSeen(part, standing, reads) && this.#reads.has(reads);
+        },
         onWalked: ({ reads }) => {
           if (this.#reads.add(reads)) this.#part();
         },

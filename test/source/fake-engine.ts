@@ -190,3 +190,10 @@ export class FakeEngine implements Engine {
   async restart(): Promise<void> {}
   async [Symbol.asyncDispose](): Promise<void> {}
 }
+
+/** Reads on the spot, as an engine in this process does. */
+export class QuickEngine extends FakeEngine {
+  readNow(id: ActorId): Snapshot | undefined | Promise<Snapshot | undefined> {
+    return this.snapshot(id);
+  }
+}

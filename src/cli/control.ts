@@ -1,4 +1,5 @@
 import { createServer, type Server, type Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import { isBag, type Json } from "../contract/index.ts";
 import { CommandError, describeFailure, EXIT } from "./exit-code.ts";
 import { byShortPath } from "./socket-path.ts";
@@ -9,10 +10,13 @@ import { byShortPath } from "./socket-path.ts";
 export type ControlHandler = (operation: string, args: Readonly<Record<string, Json>>) => Promise<Json>;
 
 const MAX_LINE = 4 * 1024 * 1024;
+/** An answer that is worked out, or a client that reads. */
+const LAST_ANSWERS_MS = 500;
 
 /** Listens on the Unix socket at `path` for the commands of the same user. */
 export const serveControl = async (path: string, handle: ControlHandler): Promise<() => Promise<void>> => {
   const sockets = new Set<Socket>();
+  const asked = new Set<Promise<void>>();
   const server: Server = createServer((socket) => {
     sockets.add(socket);
     socket.on("error", () => socket.destroy());
@@ -26,7 +30,9 @@ export const serveControl = async (path: string, handle: ControlHandler): Promis
       if (end < 0) return;
       const line = text.slice(0, end);
       text = "";
-      void answer(line, handle).then((reply) => socket.end(`${JSON.stringify(reply)}\n`));
+      const answering = answer(line, handle).then((reply) => sent(socket, `${JSON.stringify(reply)}\n`));
+      asked.add(answering);
+      void answering.then(() => asked.delete(answering));
     });
   });
   await byShortPath(
@@ -44,10 +50,19 @@ export const serveControl = async (path: string, handle: ControlHandler): Promis
       }),
   );
   return async () => {
+    // What has been asked is over, or was told that it will not be: the answer must have left.
+    await Promise.race([Promise.all(asked), sleep(LAST_ANSWERS_MS, undefined, { ref: false })]);
     for (const socket of sockets) socket.destroy();
     await new Promise<void>((resolve) => server.close(() => resolve()));
   };
 };
+
+/** Settles when it has left, or nobody reads it. */
+const sent = (socket: Socket, text: string): Promise<void> =>
+  new Promise((resolve) => {
+    socket.once("close", resolve);
+    socket.end(text, resolve);
+  });
 
 const answer = async (line: string, handle: ControlHandler): Promise<Json> => {
   try {

@@ -94,8 +94,9 @@ export class LocalGround implements Ground {
     this.#closeControl = await serveControl(directory.control, handle);
   }
 
-  async drain(): Promise<void> {
-    // Whatever runs here runs for callers of this process, and its gateway has waited for them.
+  async drain(graceMs: number): Promise<void> {
+    // Calls of other commands come through no gateway, and what a wake or a send began has no caller here.
+    await this.#engine?.drain(graceMs);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

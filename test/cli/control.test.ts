@@ -79,3 +79,34 @@ test("a running server signs a checkpoint with the key in a file, and says what 
   const [, event] = lines((await troupe("chain", "counter/main", "--data", data, "--json")).stdout);
   assert.match(JSON.stringify(event), /"signature"/);
 });
+
+test("a command's call that runs is answered before a server that was told to stop ends, and what a send began is over", async () => {
+  using place = folder();
+  const module = join(place.path, "slow.ts");
+  writeFileSync(
+    module,
+    `import { actor } from "troupe";
+    const wait = () => new Promise((done) => setTimeout(done, 400));
+    export const slow = actor("slow", {
+      describe: "Slow.", initial: () => ({ n: 0 }),
+      tools: {
+        wait: { describe: "Wait.", async work({ state }) { console.log("it waits"); await wait(); state.n += 1; return state.n; } },
+        tell: { describe: "Tell another.", run({ send }) { send("slow/other", "later", null, { start: null }); return "told"; } },
+      },
+      messages: { later: { async work({ state }) { console.log("the other waits"); await wait(); state.n = 7; } } },
+    });`,
+  );
+  const data = join(place.path, "data");
+  await using served = running("serve", module, "--http", "127.0.0.1:0", "--data", data, "--json", "--grace", "10000");
+  await served.said(/"ready":true/);
+  const told = await troupe("call", "slow/teller", "tools/tell", "{}", "--start", "--data", data, "--json");
+  assert.deepEqual(lines(told.stdout), [{ ok: "told" }], told.stderr);
+  const called = troupe("call", "slow/main", "tools/wait", "{}", "--start", "--data", data, "--json");
+  await served.said(/it waits/);
+  served.child.kill("SIGTERM");
+  const { stdout, stderr } = await called;
+  assert.deepEqual(lines(stdout), [{ ok: 1 }], stderr);
+  assert.equal(await served.ended, 0);
+  const other = await troupe("state", "slow/other", "--data", data, "--json");
+  assert.match(other.stdout, /"n": ?7/, other.stderr);
+});

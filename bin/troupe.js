@@ -10,13 +10,16 @@ if (major < 24) {
 const { enableCompileCache } = process.getBuiltinModule("node:module");
 const { existsSync, mkdirSync, statSync } = process.getBuiltinModule("node:fs");
 const { homedir } = process.getBuiltinModule("node:os");
-const { join } = process.getBuiltinModule("node:path");
+const { isAbsolute, join } = process.getBuiltinModule("node:path");
 // Node's own place for compiled code is in the temporary folder, under a name that anybody could take first, and what lies there is run.
 try {
   const folder = join(process.env["XDG_CACHE_HOME"] || join(homedir(), ".cache"), "troupe");
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const { uid, mode } = statSync(folder);
-  if (uid === process.geteuid?.() && (mode & 0o022) === 0) enableCompileCache(folder);
+  // Without a home it would lie in the folder this was started in.
+  if (isAbsolute(folder)) {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const { uid, mode } = statSync(folder);
+    if (uid === process.geteuid?.() && (mode & 0o022) === 0) enableCompileCache(folder);
+  }
 } catch {
   // Without a home it starts somewhat slower.
 }

@@ -6,6 +6,7 @@ import type { Asked } from "./asked.ts";
 import { exposeGc, heap } from "./heap.ts";
 import { plain } from "./kinds/plain.ts";
 import { each, print } from "./table.ts";
+import { isTimeLeft } from "./time-left.ts";
 
 interface Born {
   readonly us: number;
@@ -45,7 +46,7 @@ export const run = async ({ quick }: Asked): Promise<void> => {
   const count = quick ? 50_000 : 200_000;
   const [begun, called, floor]: [Born[], Born[], Born[]] = [[], [], []];
   // The first round warms up.
-  for (let round = 0; round <= (quick ? 3 : 5); round += 1) {
+  for (let round = 0; round <= (quick ? 3 : 5) && (round < 2 || isTimeLeft()); round += 1) {
     const [one, other, least] = [await born(count, "begin"), await born(count, "add"), await bare(count)];
     if (round === 0) continue;
     begun.push(one);

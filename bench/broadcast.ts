@@ -8,6 +8,7 @@ import { ours as dying } from "./leftovers.ts";
 import { LOAD_CORE, onCore, SERVER_CORE } from "./pin.ts";
 import { times } from "./statistics.ts";
 import { note, print, type Row } from "./table.ts";
+import { isTimeLeft } from "./time-left.ts";
 
 const ROUNDS = 15;
 const WARM_UP = 3;
@@ -124,7 +125,7 @@ const rows = async (kind: keyof typeof KINDS, count: number, quick: boolean): Pr
   using bare = new House("bare");
   await Promise.all([ours.open(kind, count), bare.open("listen", count)]);
   const costs: { readonly [whose in "ours" | "bare" | "sliced"]: Cost[] } = { ours: [], bare: [], sliced: [] };
-  for (let round = quick ? -1 : -WARM_UP; round < (quick ? ROUNDS / 3 : ROUNDS); round += 1) {
+  for (let round = -WARM_UP; round < (quick ? ROUNDS / 3 : ROUNDS) && (round < 1 || isTimeLeft()); round += 1) {
     const told = await ours.change();
     const [atOnce, sliced] = [await bare.change(told.frame), await bare.change(told.frame, "tell in slices")];
     if (round < 0) continue;

@@ -4,6 +4,7 @@ import type { Asked } from "./asked.ts";
 import { cpuUsOf } from "./child.ts";
 import { times } from "./statistics.ts";
 import { note, print } from "./table.ts";
+import { isTimeLeft } from "./time-left.ts";
 
 export { median } from "./statistics.ts";
 
@@ -150,7 +151,7 @@ export interface Bursts {
 
 export const burstsOf = ({ quick }: Asked): Bursts =>
   quick
-    ? { rounds: 3, burstMs: 200, warm: { requests: 20_000, ms: 0, mostMs: 1_500 } }
+    ? { rounds: 3, burstMs: 200, warm: { requests: 20_000, ms: 0, mostMs: 2_500 } }
     : { rounds: 7, burstMs: 1_000, warm: { requests: 40_000, ms: 3_000, mostMs: 10_000 } };
 
 /** The server is its core's only work: below this share of it, the load was the limit, and ratios say too little. */
@@ -159,7 +160,7 @@ const BUSY = 0.85;
 export const warmUp = async (burst: () => Promise<Volley>, { requests, ms, mostMs }: Bursts["warm"]): Promise<void> => {
   const began = performance.now();
   const since = (): number => performance.now() - began;
-  for (let answered = 0; (answered < requests || since() < ms) && since() < mostMs;) answered += (await burst()).requests;
+  for (let answered = 0; (answered < requests || since() < ms) && since() < mostMs && isTimeLeft();) answered += (await burst()).requests;
 };
 
 /** Alternating bursts, so that a busy moment of the machine hits all alike, after each was warmed up. Rejects at a bad answer. */
@@ -170,7 +171,7 @@ export const alternate = async (
   const entries = Object.entries(contests);
   const sums = entries.map(() => ({ rates: Array<number>(), cpuUs: 0, requests: 0, seconds: 0 }));
   for (const { burst } of Object.values(contests)) await warmUp(burst, warm);
-  for (let round = 0; round < rounds; round += 1)
+  for (let round = 0; round < rounds && (round === 0 || isTimeLeft()); round += 1)
     for (const [place, [name, { burst, answers, pid }]] of entries.entries()) {
       const before = cpuUsOf(pid);
       const volley = await burst();

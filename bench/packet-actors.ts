@@ -23,7 +23,7 @@ interface Size {
 
 const sizeOf = ({ quick }: Asked): Size =>
   quick
-    ? { rounds: 10, few: 1, many: 10_000, restMs: 250, short: { count: 4_000, ms: 700 } }
+    ? { rounds: 5, few: 1, many: 5_000, restMs: 150, short: { count: 3_000, ms: 500 } }
     : { rounds: 15, few: 3, many: 50_000, restMs: 500, short: { count: 10_000, ms: 2_000 } };
 
 const as = (principal: string): Viewer => ({ principal, scopes: [] });

@@ -30,11 +30,24 @@ const all: readonly string[] = [
   "broadcast",
 ];
 
-/** Nothing but a comparison with programs of others, which are installed first. Left out of a quick run that does not name them. */
-const ofOthers: readonly string[] = ["http-peers", "other-actors", "cluster"];
+/** Comparisons with programs of others, which are installed first, and what starts a thread for each guest. Left out of a quick run that does not name them. */
+const long: readonly string[] = ["http-peers", "other-actors", "cluster", "guests"];
 
 /** What a bench needs of Node. A load that collects its young objects forty times a second has a tail of its own, of a millisecond each. */
 const flags: Readonly<Record<string, readonly string[]>> = { tail: ["--min-semi-space-size=64", "--max-semi-space-size=64"] };
+
+/** What each may take of a quick run, all together two minutes less what it takes to start them. */
+const quickMs: Readonly<Record<string, number>> = {
+  "http-call": 22_000,
+  tail: 12_000,
+  "tools-list": 7_000,
+  wires: 10_000,
+  durable: 6_000,
+  packaged: 8_000,
+  guests: 6_000,
+  broadcast: 12_000,
+};
+const QUICK_MS = 4_000;
 
 const BASELINE = join(import.meta.dirname, "baseline.json");
 
@@ -50,7 +63,7 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
 /** Rows are printed as they come. Rejects when the bench failed: an answer was wrong, or it did not run. */
 const ran = (name: string, { quick }: Options, baseline: Figures | undefined): Promise<Readonly<Record<string, Summary>>> => {
   const rows: Record<string, Summary> = {};
-  const running = fork(join(import.meta.dirname, "one.ts"), [name, ...(quick ? ["--quick"] : [])], {
+  const running = fork(join(import.meta.dirname, "one.ts"), [name, ...(quick ? [String(quickMs[name] ?? QUICK_MS)] : [])], {
     execArgv: [...process.execArgv, ...(flags[name] ?? [])],
   });
   child = running;
@@ -85,7 +98,7 @@ const main = async (): Promise<number> => {
     console.log(usage(all));
     return 0;
   }
-  const left = options.quick && options.names.length === all.length ? ofOthers : [];
+  const left = options.quick && options.names.length === all.length ? long : [];
   const baseline = options.compare ? readFigures(BASELINE) : undefined;
   if (options.compare && !existsSync(BASELINE))
     console.log("There is no bench/baseline.json to compare with. Make one: npm run bench -- --json bench/baseline.json");

@@ -1,5 +1,6 @@
 import type { Row } from "./row.ts";
 import { line, summarize } from "./row.ts";
+import { isTimeLeft } from "./time-left.ts";
 
 export type { Row } from "./row.ts";
 
@@ -25,7 +26,7 @@ export const each = async (count: number, act: (n: number) => unknown): Promise<
 /** Bursts by turns, so that a busy moment of the machine hits all alike: for each burst a figure a round. A first round warms up. */
 export const rounds = async (count: number, ...bursts: readonly (() => number | Promise<number>)[]): Promise<readonly number[][]> => {
   const figures = bursts.map((): number[] => []);
-  for (let round = 0; round <= count; round += 1)
+  for (let round = 0; round <= count && (round < 2 || isTimeLeft()); round += 1)
     for (const [place, burst] of bursts.entries()) {
       const value = await burst();
       if (round > 0) figures[place]?.push(value);

@@ -11,6 +11,7 @@ import { ADD, counted, countedModern, legacy, modern, openSession, portOf } from
 import { loadOnItsCore, SERVER_CORE } from "./pin.ts";
 import { median, quantile } from "./statistics.ts";
 import { note, print } from "./table.ts";
+import { isTimeLeft } from "./time-left.ts";
 
 const CONNECTIONS = 32;
 const ROUNDS = 5;
@@ -151,7 +152,7 @@ export const run = async (asked: Asked): Promise<void> => {
     while (peaks.length < peakRounds) peaks.push(rate(await fire(shot, CONNECTIONS, burstMs)));
     const half = median(peaks) / 2;
     const [ours, theirs]: [Paced[], Paced[]] = [[], []];
-    while (ours.length < ROUNDS) {
+    while (ours.length < ROUNDS && (ours.length === 0 || isTimeLeft())) {
       theirs.push(await paced(bare, half, burstMs));
       ours.push(await paced(shot, half, burstMs));
     }

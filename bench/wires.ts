@@ -106,6 +106,9 @@ const tcpPortOf = ({ ready: { tcp } }: Started): number => Number(/:(\d+)$/.exec
 
 const MANY = 32;
 const FEW = 4;
+const FEW_PIPELINED = "TCP, 4 connections, pipelined";
+// What a session is told of a change has to be looked at, where lists may be others now.
+const VARYING = "TCP, 4 connections, pipelined, of nine kinds whose tools may vary";
 
 export const run = async (asked: Asked): Promise<void> => {
   using data = temporaryFolder();
@@ -119,19 +122,21 @@ export const run = async (asked: Asked): Promise<void> => {
   const http = await serving("http");
   const many = await serving("many", "--tcp", "127.0.0.1:0");
   const few = await serving("few", "--tcp", "127.0.0.1:0");
+  const varying = await servers.add(serve("bench/kinds/varying.ts", join(data.path, "varying"), "--tcp", "127.0.0.1:0"));
   const echo = await servers.add(start(["bench/line-echo.ts"], { core: SERVER_CORE }));
   const ours = piped(["bin/troupe.js", "serve", "examples/counter", "--stdio", "--json", "--data", join(data.path, "piped"), ...SERVE]);
   const bare = piped(["bench/line-echo.ts", "--stdio"]);
   const wires = {
     many: await overTcp(tcpPortOf(many), MANY),
     few: await overTcp(tcpPortOf(few), FEW),
+    varying: await overTcp(tcpPortOf(varying), FEW),
     stdio: [wireOf(ours)],
     bareMany: await overTcp(portOf(echo), MANY),
     bareFew: await overTcp(portOf(echo), FEW),
     bareStdio: [wireOf(bare)],
   };
   try {
-    await Promise.all([...wires.many, ...wires.few, ...wires.stdio].map(initialize));
+    await Promise.all([...wires.many, ...wires.few, ...wires.varying, ...wires.stdio].map(initialize));
     const shot = legacy(http, [await openSession(portOf(http))], counted(), "tools/call", ADD);
     const contest = (child: ChildProcess, windows: Omit<Windows, "burstMs">): Contest => ({
       ...windows,
@@ -145,7 +150,8 @@ export const run = async (asked: Asked): Promise<void> => {
       {
         "HTTP, 32 connections": { ...shot, burst: () => fire(shot, MANY, burstMs) },
         "TCP, 32 connections, one by one": contest(many.child, { wires: wires.many, ...single, answers: counted() }),
-        "TCP, 4 connections, pipelined": contest(few.child, { wires: wires.few, ...pipelined, answers: counted() }),
+        [FEW_PIPELINED]: contest(few.child, { wires: wires.few, ...pipelined, answers: counted() }),
+        [VARYING]: contest(varying.child, { wires: wires.varying, ...pipelined, answers: counted() }),
         "stdio, pipelined": contest(ours, { wires: wires.stdio, ...pipelined, answers: counted() }),
         "a bare echo of lines, 32 connections, one by one": contest(echo.child, { wires: wires.bareMany, ...single, answers: same }),
         "a bare echo of lines, 4 connections, pipelined": contest(echo.child, { wires: wires.bareFew, ...pipelined, answers: same }),
@@ -160,8 +166,9 @@ export const run = async (asked: Asked): Promise<void> => {
       printTimes(`tools/call: ${name}, of the bare echo`, outcomes[name], bareEcho);
     };
     beside("TCP, 32 connections, one by one", 2, "32 connections, one by one");
-    beside("TCP, 4 connections, pipelined", 7, "4 connections, pipelined");
+    beside(FEW_PIPELINED, 7, "4 connections, pipelined");
     beside("stdio, pipelined", 5, "stdio, pipelined");
+    printTimes(`tools/call: ${VARYING}, of one whose tools never do`, outcomes[VARYING], outcomes[FEW_PIPELINED]);
   } finally {
     for (const { to } of Object.values(wires).flat()) to.destroy();
     for (const child of [ours, bare]) child.kill("SIGTERM");

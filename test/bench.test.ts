@@ -10,6 +10,8 @@ import { Responses } from "../bench/load.ts";
 import { parseOptions, UsageError } from "../bench/options.ts";
 import { change, figure, heading, line, summarize } from "../bench/row.ts";
 import { beyond, median, quantile, times } from "../bench/statistics.ts";
+import { rounds } from "../bench/table.ts";
+import { mayTake } from "../bench/time-left.ts";
 
 const KNOWN = ["one", "two", "three"];
 
@@ -46,6 +48,35 @@ describe("the bench's statistics", () => {
   test("ratios and differences are of the same round", () => {
     assert.deepEqual(times([2, 9], [1, 3]), [2, 3]);
     assert.deepEqual(beyond([2, 9], [1, 3]), [1, 6]);
+  });
+});
+
+describe("the bench's rounds", () => {
+  test("are by turns, and without the one that warms up", async () => {
+    const order: string[] = [];
+    const burst = (name: string) => (): number => order.push(name);
+    assert.deepEqual(await rounds(2, burst("a"), burst("b")), [
+      [3, 5],
+      [4, 6],
+    ]);
+    assert.equal(order.join(""), "ababab");
+  });
+
+  test("end with the first, whole one when their time is used up", async () => {
+    mayTake(0);
+    try {
+      let burst = 0;
+      assert.deepEqual(
+        await rounds(
+          5,
+          () => (burst += 1),
+          () => (burst += 1),
+        ),
+        [[3], [4]],
+      );
+    } finally {
+      mayTake(Number.POSITIVE_INFINITY);
+    }
   });
 });
 

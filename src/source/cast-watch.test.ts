@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import * as fc from "fast-check";
+import * as z from "zod";
+import { actor } from "../actor/index.ts";
 import type { Json, OfferRef, Source, Viewer } from "../contract/index.ts";
 import { FakeEngine, QuickEngine } from "../../test/source/fake-engine.ts";
 import { player, room } from "../../test/source/rooms.ts";
@@ -276,8 +278,8 @@ async function contentsOf(source: Source, engine: FakeEngine, viewer: Viewer): P
   };
 }
 
-async function start(source: Source, viewer: Viewer): Promise<string> {
-  const reply = await source.act(viewer, "tools/start_player", {}, {});
+async function start(source: Source, viewer: Viewer, kind = "player"): Promise<string> {
+  const reply = await source.act(viewer, `tools/start_${kind}`, {}, {});
   const ok: Json = "ok" in reply ? reply.ok : null;
   assert.ok(typeof ok === "object" && ok !== null && "handle" in ok && typeof ok.handle === "string");
   return ok.handle;
@@ -378,6 +380,35 @@ describe("cast: handles", () => {
     assert.ok("ok" in (await sharing.act(nobody, "tools/inventory", { handle: unused }, {})));
     assert.ok("ok" in (await alone.act(nobody, "tools/inventory", { handle: used }, {})));
     assert.ok("refused" in (await alone.act(nobody, "tools/inventory", { handle: unused }, {})));
+  });
+
+  it("tells apart what two links to one kind show", async () => {
+    const ward = actor("ward", {
+      describe: "A ward.",
+      per: "link",
+      state: z.object({ beds: z.number().default(0) }),
+      resources: { beds: { uri: "ward://{alias}/beds", view: ({ beds }) => String(beds) } },
+    });
+    const clinic = actor("clinic", {
+      describe: "A clinic.",
+      per: "user",
+      state: z.object({}),
+      links: { east: { kinds: ["ward"], to: () => "ward/east" }, west: { kinds: ["ward"], to: () => "ward/west" } },
+    });
+    const engine = new FakeEngine([clinic, ward]);
+    engine.put("ward/east", { beds: 1 });
+    engine.put("ward/west", { beds: 2 });
+    const source = cast({ engine, kinds: [clinic, ward] });
+    assert.deepEqual(
+      listed(await source.surface(nobody), posture).resourceTemplates.map(({ name, uriTemplate }) => [name, uriTemplate]),
+      [
+        ["east.beds", "ward://{handle}/east/beds"],
+        ["west.beds", "ward://{handle}/west/beds"],
+      ],
+    );
+    const handle = await start(source, nobody, "clinic");
+    assert.deepEqual(await source.act(nobody, "resources/east.beds", { handle }, {}), { ok: "1" });
+    assert.deepEqual(await source.act(nobody, "resources/west.beds", { handle }, {}), { ok: "2" });
   });
 
   it("C8 a resource under a handle is heard by who knows the handle, its lists by nobody", async () => {

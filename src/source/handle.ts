@@ -55,11 +55,17 @@ export function sayDuration(ms: number): string {
   return `${Math.max(1, Math.round(ms / 1000))} seconds`;
 }
 
+/** Where an offer stands under a handle: the kind that the handle is of, and the prefixes of the links that lead from there. */
+export interface UnderHandle {
+  readonly kind: string;
+  readonly path: string;
+}
+
 /** The definition an offer has where its actor is addressed by a handle. */
-export function withHandle(list: "tools" | "resources" | "prompts", offer: Offer, kind: string): Offer["definition"] {
+export function withHandle(list: "tools" | "resources" | "prompts", offer: Offer, { kind, path }: UnderHandle): Offer["definition"] {
   const { definition } = offer;
   const description = `What start_${kind} returned.`;
-  if (list === "resources") return templateOf(definition);
+  if (list === "resources") return templateOf(definition, path);
   if (list === "prompts") {
     const own = definition["arguments"];
     const fixed: readonly Json[] = Array.isArray(own) ? own : [];
@@ -77,10 +83,11 @@ export function withHandle(list: "tools" | "resources" | "prompts", offer: Offer
   };
 }
 
-function templateOf(definition: Offer["definition"]): Offer["definition"] {
+function templateOf(definition: Offer["definition"], path: string): Offer["definition"] {
   const { uri: _uri, uriTemplate: _template, ...rest } = definition;
   const text = uriOf(definition);
-  return { ...rest, uriTemplate: text.includes("{alias}") ? fillAlias(text, "{handle}") : withSegment(text, "{handle}") };
+  const alias = path === "" ? "{handle}" : `{handle}/${path}`;
+  return { ...rest, uriTemplate: text.includes("{alias}") ? fillAlias(text, alias) : withSegment(text, "{handle}") };
 }
 
 function taken(kind: string, list: string, name: string): TroupeError {

@@ -127,7 +127,7 @@ function shownAs(offer: Offer, list: ListName, place: Place, names: Names): Offe
   const name = joinName(names, place.path, offer.name);
   checkName(names, list, name, describePlace(place));
   let { definition } = offer;
-  if (place.handled) definition = withHandle(list, offer, rootOf(place).behaviour.kind);
+  if (place.handled) definition = withHandle(list, offer, { kind: rootOf(place).behaviour.kind, path: place.path });
   else if (list === "resources") definition = filled(definition, place.alias);
   if (name !== offer.name) definition = withoutName(definition, offer.name);
   return name === offer.name && definition === offer.definition ? offer : { ...offer, name, definition };

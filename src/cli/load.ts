@@ -3,7 +3,8 @@ import { basename, extname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { type Behaviour, type Source, TroupeError } from "../contract/index.ts";
 import type { Capability } from "../packet/index.ts";
-import { CommandError, describeFailure, EXIT, usage } from "./exit-code.ts";
+import { CommandError, EXIT, usage } from "./exit-code.ts";
+import { loadFailure, noteScripts } from "./load-failure.ts";
 
 /** What one module exports. */
 export interface Part {
@@ -69,18 +70,13 @@ const locate = (path: string): string => {
 /** Imports `path`; `round` above 0 imports it anew. */
 const importModule = async (file: string, round: number): Promise<Readonly<Record<string, unknown>>> => {
   const url = `${pathToFileURL(file).href}${round > 0 ? `?round=${round}` : ""}`;
+  using loading = noteScripts();
   try {
     const module: unknown = await unlessStuck(file, import(url));
     return isObject(module) ? { ...module } : {};
   } catch (error) {
     if (error instanceof CommandError || error instanceof TroupeError) throw error;
-    const { code, message } = describeFailure(error);
-    const place = error instanceof Error ? placeIn(error, code) : undefined;
-    throw new CommandError(
-      EXIT.failed,
-      code,
-      `${file} cannot be loaded: ${message}${remedy(code, message)}${place === undefined ? "" : ` (${place})`}`,
-    );
+    throw loadFailure(file, error, loading);
   }
 };
 
@@ -96,20 +92,6 @@ const unlessStuck = async <T>(file: string, loading: Promise<T>): Promise<T> => 
     process.off("beforeExit", stuck);
   }
 };
-
-const remedy = (code: string, message: string): string => {
-  if (code === "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX")
-    return ": leave it out, since Node only takes types away, or serve the JavaScript it compiles to";
-  const name = /^Cannot find package '([^']+)'/.exec(message)?.[1];
-  return name === undefined ? "" : `: install it there (npm install ${name})`;
-};
-
-/** Node's message says what is wrong with a module; where, only the stack does: `/path/shop.ts:3:7`. */
-const placeIn = ({ stack = "", message }: Error, code: string): string | undefined =>
-  // A module that is not there was looked for by this process, and its message says for whom.
-  code === "ERR_MODULE_NOT_FOUND"
-    ? undefined
-    : /(?:file:\/\/|^)(\/[^\s()?]+)(?:\?round=\d+)?(:\d+(?::\d+)?)/m.exec(stack.replace(message, ""))?.slice(1).join("");
 
 // Not a literal in the import, or the compiler would take the examples for a part of the sources.
 const MUD: string = "troupe/mud";

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { connect } from "../clients.ts";
-import { serveChild } from "../serve-child.ts";
+import { root, serveChild } from "../serve-child.ts";
 import { lines, troupe } from "./run.ts";
 
 describe("troupe serve", () => {
@@ -90,12 +90,35 @@ describe("troupe serve", () => {
           /Cannot find package 'troupe-of-nobody' imported from .*: install it there \(npm install troupe-of-nobody\)\n$/,
         ],
         ["enum.ts", "export enum Tea { None }\n", /enum is not supported.*serve the JavaScript it compiles to \(.*enum\.ts:1\)\n$/],
+        ["twice.js", "let a = 1;\nlet a = 2;\n", /twice\.js cannot be loaded: Identifier 'a' has already .* \(\/.*twice\.js:2\)\n$/],
+        ["outer.ts", 'import "./twice.js";\n', /outer\.ts cannot be loaded: Identifier .* \(\/.*twice\.js:2\)\n$/],
+        ["short.ts", 'import "./lone";\n', /Cannot find module .*: an import names the whole file, with \.ts\n$/],
+        ["json.ts", 'import data from "./package.json";\ndata;\n', /: import it with \{ type: "json" \}\n$/],
         ["text.ts", 'throw "no tea";\n', /text\.ts cannot be loaded: no tea\n$/],
         ["never.ts", "await new Promise(() => {});\n", /never\.ts never finished loading: it awaits what nothing settles\.\n$/],
       ] as const) {
         writeFileSync(join(folder, name), text);
         if (sentence === undefined) continue;
         const ran = await troupe("serve", join(folder, name), "--http", "127.0.0.1:0");
+        assert.equal(ran.code, 1);
+        assert.match(ran.stderr, sentence);
+      }
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+
+  test("says that its own package has no module of that name, wherever it is looked for", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "troupe-load-"));
+    try {
+      mkdirSync(join(folder, "node_modules"));
+      symlinkSync(root, join(folder, "node_modules", "troupe"));
+      for (const [name, sentence] of [
+        ["typo", /t\.ts: the package has no module of that name; its `exports` has those there are\n$/],
+        ["cli", /t\.ts: import one of the names its `exports` has\n$/],
+      ] as const) {
+        writeFileSync(join(folder, "t.ts"), `import "troupe/${name}";\n`);
+        const ran = await troupe("serve", join(folder, "t.ts"), "--stdio");
         assert.equal(ran.code, 1);
         assert.match(ran.stderr, sentence);
       }

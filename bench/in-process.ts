@@ -14,9 +14,12 @@ const ALONE_US = 1.5;
 
 type Call = () => Promise<unknown>;
 
-/** Microseconds of each, with so many under way. */
+/** Microseconds of each, with so many under way. One actor answers in order: the last is waited for, since to gather all takes longer than some of them. */
 const pipelined = async (act: Call, calls: number): Promise<number> => {
-  const us = await each(calls / UNDER_WAY, () => Promise.all(Array.from({ length: UNDER_WAY }, act)));
+  const us = await each(calls / UNDER_WAY, () => {
+    for (let n = 1; n < UNDER_WAY; n += 1) void act();
+    return act();
+  });
   return us / UNDER_WAY;
 };
 

@@ -1,5 +1,5 @@
 // README: a tools/call over TCP and stdio, one after the other and pipelined, beside the same over our own HTTP, and beside a
-// program that echoes lines.
+// program that echoes lines, and beside a bare node:http echo.
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { connect } from "node:net";
@@ -8,6 +8,7 @@ import type { Readable, Writable } from "node:stream";
 import { type Answers, Same } from "./answers.ts";
 import type { Asked } from "./asked.ts";
 import { piped, SERVE, serve, Servers, start, type Started } from "./child.ts";
+import { ONE } from "./echo-answer.ts";
 import { temporaryFolder } from "./leftovers.ts";
 import { alternate, burstsOf, type Contest, fire, printRates, printTimes, type Volley } from "./load.ts";
 import { ADD, counted, INITIALIZE, INITIALIZED, legacy, openSession, portOf } from "./mcp.ts";
@@ -106,6 +107,10 @@ const tcpPortOf = ({ ready: { tcp } }: Started): number => Number(/:(\d+)$/.exec
 
 const MANY = 32;
 const FEW = 4;
+const OUR_HTTP = "HTTP, 32 connections";
+const HTTP_ECHO = "a bare node:http echo, 32 connections";
+// What our HTTP was to reach of the bare echo when it was said how many times our HTTP the wires were to reach.
+const HTTP_THEN = 0.9;
 const FEW_PIPELINED = "TCP, 4 connections, pipelined";
 // What a session is told of a change has to be looked at, where lists may be others now.
 const VARYING = "TCP, 4 connections, pipelined, of nine kinds whose tools may vary";
@@ -124,6 +129,7 @@ export const run = async (asked: Asked): Promise<void> => {
   const few = await serving("few", "--tcp", "127.0.0.1:0");
   const varying = await servers.add(serve("bench/kinds/varying.ts", join(data.path, "varying"), "--tcp", "127.0.0.1:0"));
   const echo = await servers.add(start(["bench/line-echo.ts"], { core: SERVER_CORE }));
+  const httpEcho = await servers.add(start(["bench/echo.ts"], { core: SERVER_CORE }));
   const ours = piped(["bin/troupe.js", "serve", "examples/counter", "--stdio", "--json", "--data", join(data.path, "piped"), ...SERVE]);
   const bare = piped(["bench/line-echo.ts", "--stdio"]);
   const wires = {
@@ -138,6 +144,7 @@ export const run = async (asked: Asked): Promise<void> => {
   try {
     await Promise.all([...wires.many, ...wires.few, ...wires.varying, ...wires.stdio].map(initialize));
     const shot = legacy(http, [await openSession(portOf(http))], counted(), "tools/call", ADD);
+    const echoed = legacy(httpEcho, [{}], new Same(ONE), "tools/call", ADD);
     const contest = (child: ChildProcess, windows: Omit<Windows, "burstMs">): Contest => ({
       ...windows,
       pid: child.pid,
@@ -148,7 +155,8 @@ export const run = async (asked: Asked): Promise<void> => {
     const pipelined = { size: WINDOW, windows: 2 };
     const outcomes = await alternate(
       {
-        "HTTP, 32 connections": { ...shot, burst: () => fire(shot, MANY, burstMs) },
+        [OUR_HTTP]: { ...shot, burst: () => fire(shot, MANY, burstMs) },
+        [HTTP_ECHO]: { ...echoed, burst: () => fire(echoed, MANY, burstMs) },
         "TCP, 32 connections, one by one": contest(many.child, { wires: wires.many, ...single, answers: counted() }),
         [FEW_PIPELINED]: contest(few.child, { wires: wires.few, ...pipelined, answers: counted() }),
         [VARYING]: contest(varying.child, { wires: wires.varying, ...pipelined, answers: counted() }),
@@ -160,10 +168,11 @@ export const run = async (asked: Asked): Promise<void> => {
       bursts,
     );
     printRates("tools/call", outcomes);
-    const beside = (name: string, least: number, echoed: string): void => {
-      const bareEcho = outcomes[`a bare echo of lines, ${echoed}`];
-      printTimes(`tools/call: ${name}, of our HTTP`, outcomes[name], outcomes["HTTP, 32 connections"], least, bareEcho);
-      printTimes(`tools/call: ${name}, of the bare echo`, outcomes[name], bareEcho);
+    const beside = (name: string, least: number, lines: string): void => {
+      const bareEcho = outcomes[`a bare echo of lines, ${lines}`];
+      printTimes(`tools/call: ${name}, of our HTTP`, outcomes[name], outcomes[OUR_HTTP], least, bareEcho);
+      printTimes(`tools/call: ${name}, of a bare node:http echo`, outcomes[name], outcomes[HTTP_ECHO], least * HTTP_THEN, bareEcho);
+      printTimes(`tools/call: ${name}, of the bare echo of lines`, outcomes[name], bareEcho);
     };
     beside("TCP, 32 connections, one by one", 2, "32 connections, one by one");
     beside(FEW_PIPELINED, 7, "4 connections, pipelined");

@@ -27,11 +27,13 @@ const ours = async (): Promise<Teller> => {
   };
 };
 
-const bare = async (): Promise<Teller> => {
+/** Its connections are used as ours were: where a session is begun first, that is answered first. */
+const bare = async (held: string): Promise<Teller> => {
   const sockets: Socket[] = [];
   const server = bareServer((request, response) => {
     request.resume();
     request.on("end", () => {
+      if (request.method !== held) return void response.writeHead(200, { "content-length": 2 }).end("{}");
       response.writeHead(200, { "content-type": "text/event-stream" });
       response.write('data: "acknowledged"\n\n');
       sockets.push(request.socket);
@@ -57,7 +59,8 @@ const bare = async (): Promise<Teller> => {
 };
 
 await exposeGc();
-const teller = await (process.argv[2] === "bare" ? bare() : ours());
+const [, , whose, held = "POST"] = process.argv;
+const teller = await (whose === "bare" ? bare(held) : ours());
 
 // Not `monitorEventLoopDelay`: from when it is reset on, it leaves out what comes first.
 const stall = { last: performance.now(), longest: 0 };

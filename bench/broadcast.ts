@@ -65,18 +65,24 @@ interface Cost {
   readonly frame: string;
 }
 
+const KINDS = { get: "GET streams", listen: "subscriptions/listen" } as const;
+type Kind = keyof typeof KINDS;
+
 /** A server, and those who listen to it. */
 class House implements Disposable {
   readonly #server: Told;
   readonly #listeners = new Told(LOAD_CORE, "broadcast-listeners.ts");
 
-  constructor(whose: "ours" | "bare") {
-    this.#server = new Told(SERVER_CORE, "broadcast-server.ts", whose);
+  readonly #kind: Kind;
+
+  constructor(whose: "ours" | "bare", kind: Kind) {
+    this.#kind = kind;
+    this.#server = new Told(SERVER_CORE, "broadcast-server.ts", whose, kind === "get" ? "GET" : "POST");
   }
 
-  async open(kind: string, count: number): Promise<void> {
+  async open(count: number): Promise<void> {
     const { port } = await this.#server.act("port");
-    await this.#listeners.act("open", { port, count, kind });
+    await this.#listeners.act("open", { port, count, kind: this.#kind });
   }
 
   /** One change, until the last who reads has heard of it: of once, or what it was meant to be told is not what it was. */
@@ -116,14 +122,12 @@ const atMost = (wanted: number): number => {
   return Math.min(wanted, Number.isNaN(most) ? wanted : most - SPARE);
 };
 
-const KINDS = { get: "GET streams", listen: "subscriptions/listen" } as const;
-
 const each = (costs: readonly Cost[], of: "ms" | "cpuMs" | "stallMs"): readonly number[] => costs.map((cost) => cost[of]);
 
-const rows = async (kind: keyof typeof KINDS, count: number, quick: boolean): Promise<void> => {
-  using ours = new House("ours");
-  using bare = new House("bare");
-  await Promise.all([ours.open(kind, count), bare.open("listen", count)]);
+const rows = async (kind: Kind, count: number, quick: boolean): Promise<void> => {
+  using ours = new House("ours", kind);
+  using bare = new House("bare", kind);
+  await Promise.all([ours.open(count), bare.open(count)]);
   const costs: { readonly [whose in "ours" | "bare" | "sliced"]: Cost[] } = { ours: [], bare: [], sliced: [] };
   for (let round = -WARM_UP; round < (quick ? ROUNDS / 3 : ROUNDS) && (round < 1 || isTimeLeft()); round += 1) {
     const told = await ours.change();

@@ -69,7 +69,7 @@ let lastCompared: { readonly was: Seen; readonly is: Lists; readonly changed: re
 
 function changedBetween(was: Seen, is: Lists): readonly ListName[] {
   if (lastCompared?.was === was && lastCompared.is === is) return lastCompared.changed;
-  const changed = EVERY.filter((list) => was[list] !== undefined && differs(was[list], is[list])).map(noticeOf);
+  const changed = [...new Set(EVERY.filter((list) => was[list] !== undefined && differs(was[list], is[list])).map(noticeOf))];
   lastCompared = { was, is, changed };
   return changed;
 }
@@ -359,8 +359,7 @@ export class Audience implements Piece {
     const was = this.#seen;
     this.#seen = lists;
     if (was === lists) return;
-    const changed = changedBetween(was, lists);
-    for (const list of this.#host.wanted) if (changed.includes(list)) this.#listChanged(list);
+    for (const list of changedBetween(was, lists)) if (this.#host.wanted.includes(list)) this.#listChanged(list);
   }
 
   #listChanged(list: ListName): void {

@@ -64,7 +64,8 @@ const FAILED =
 
 interface Listener {
   readonly dirty: (ref?: OfferRef) => void;
-  readonly only?: { readonly ref: OfferRef; readonly args: Json };
+  readonly only: { readonly ref: OfferRef; readonly args: Json } | undefined;
+  left: boolean;
 }
 
 /** Tools, resources and prompts that belong to no actor, static or added and removed while it runs. */
@@ -143,9 +144,10 @@ class Listed implements Registry {
   }
 
   watch(_viewer: Viewer, dirty: (ref?: OfferRef) => void, only?: { readonly ref: OfferRef; readonly args: Json }): () => void {
-    const listener: Listener = { dirty, ...(only === undefined ? {} : { only }) };
+    const listener: Listener = { dirty, only, left: false };
     this.#listeners.add(listener);
     return () => {
+      listener.left = true;
       this.#listeners.delete(listener);
     };
   }
@@ -192,7 +194,7 @@ class Listed implements Registry {
   #flag(isMeant: (only: Listener["only"]) => boolean, ref?: OfferRef): void {
     // Those that are there now: one that leaves and comes back whenever it is told would be told for ever.
     for (const listener of Array.from(this.#listeners))
-      if (this.#listeners.has(listener) && isMeant(listener.only)) told(() => listener.dirty(ref), this.#fault);
+      if (!listener.left && isMeant(listener.only)) told(() => listener.dirty(ref), this.#fault);
   }
 }
 

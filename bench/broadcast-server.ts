@@ -33,7 +33,10 @@ const bare = async (held: string): Promise<Teller> => {
   const server = bareServer((request, response) => {
     request.resume();
     request.on("end", () => {
-      if (request.method !== held) return void response.writeHead(200, { "content-length": 2 }).end("{}");
+      if (request.method !== held) {
+        response.writeHead(200, { "content-length": 2 }).end("{}");
+        return;
+      }
       response.writeHead(200, { "content-type": "text/event-stream" });
       response.write('data: "acknowledged"\n\n');
       sockets.push(request.socket);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import type { Catalogue, OfferRef, Source, Surface } from "../contract/index.ts";
+import type { Catalogue, Channel, OfferRef, Source, Surface } from "../contract/index.ts";
 import { listed } from "../source/index.ts";
 import { Audience, type AudienceHost } from "./audience.ts";
 import { channelDouble, quiet } from "./kit.fixture.ts";
@@ -17,6 +17,7 @@ const catalogue: Catalogue = { tools: ["a", "b", "c"].map(offer), resources: [],
 interface Stage {
   readonly host: AudienceHost;
   readonly told: string[];
+  channel(): Channel;
   off: readonly OfferRef[];
   change(off: readonly OfferRef[]): void;
   touch(uri: string): void;
@@ -29,6 +30,7 @@ function stage(): Stage {
   const uris = new Map<string, () => void>();
   const made: Stage = {
     told,
+    channel: () => Object.assign(channelDouble(), { send: (text: string) => void told.push(text) }),
     off: [],
     change(off) {
       made.off = off;
@@ -56,8 +58,8 @@ function stage(): Stage {
       posture: "dynamic",
       wanted: ["tools", "resources", "prompts"],
       log: () => undefined,
-      listChanged: (list) => void told.push(list),
-      updated: (uri) => void told.push(uri),
+      listChanged: (list) => list,
+      updated: (uri) => uri,
     },
   };
   return made;
@@ -66,7 +68,7 @@ function stage(): Stage {
 test("C8 a client that leaves while its lists are looked up is told when it comes back", async () => {
   const made = stage();
   const audience = new Audience(made.host, { scopes: [] });
-  const [first, second] = [channelDouble(), channelDouble()];
+  const [first, second] = [made.channel(), made.channel()];
   await audience.start(first);
   audience.subscribe("u", { ref: "resources/u", args: {} });
   made.change(["tools/a"]);
@@ -97,7 +99,7 @@ test("C8 whatever changes, is listed and settles in between, a list is told exac
     fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
       const made = stage();
       const audience = new Audience(made.host, { scopes: [] });
-      await audience.start(channelDouble());
+      await audience.start(made.channel());
       const view = (list: "tools" | "prompts"): string =>
         made.off
           .filter((ref) => ref.startsWith(list))
@@ -130,7 +132,7 @@ test("C8 whatever changes, is listed and settles in between, a list is told exac
 test("C8 a client whose lists cannot be had is told to ask for those it was shown, and of its resources all the same", async () => {
   const made = stage();
   const audience = new Audience(made.host, { scopes: [] });
-  await audience.start(channelDouble());
+  await audience.start(made.channel());
   audience.subscribe("u", { ref: "resources/u", args: {} });
   const surface = made.host.source.surface.bind(made.host.source);
   made.host.source.surface = () => Promise.reject(new Error("the disk"));

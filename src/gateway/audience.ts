@@ -11,15 +11,15 @@ import { type Piece, Slices } from "./slices.ts";
  * does not read are one flag; what it is told is found out when it can be told.
  */
 
-/** Whose audience it is, and how it is told. */
+/** Whose audience it is, and in what words it is told. Its source, its posture and what it wants stay as they are. */
 export interface AudienceHost {
   readonly source: Source;
   readonly posture: Posture;
   /** Of these lists only. */
   readonly wanted: readonly ListName[];
   readonly log: Log;
-  listChanged(list: ListName): void;
-  updated(uri: string): void;
+  listChanged(list: ListName): string;
+  updated(uri: string): string;
 }
 
 const EVERY: readonly (keyof Lists)[] = ["tools", "resources", "resourceTemplates", "prompts"];
@@ -87,6 +87,10 @@ interface Subscribed extends Subject {
 /** One client's dirty flags and the way to it. */
 export class Audience implements Piece {
   readonly #host: AudienceHost;
+  // Kept: of very many who are told at once, each host that is looked at is a wait for the memory.
+  readonly #source: Source;
+  readonly #posture: Posture;
+  readonly #wanted: readonly ListName[];
   readonly #viewer: Viewer;
   #seen = NOTHING_SEEN;
   #uris: Map<string, Subscribed> | undefined;
@@ -101,6 +105,9 @@ export class Audience implements Piece {
 
   constructor(host: AudienceHost, viewer: Viewer) {
     this.#host = host;
+    this.#source = host.source;
+    this.#posture = host.posture;
+    this.#wanted = host.wanted;
     this.#viewer = viewer;
   }
 
@@ -112,8 +119,8 @@ export class Audience implements Piece {
     if (this.#started) return;
     this.#started = true;
     for (const [uri, subscribed] of this.#uris ?? []) this.#watch(uri, subscribed);
-    if (this.#host.wanted.length === 0) return;
-    this.#undoWatch = this.#host.source.watch(this.#viewer, (ref) => ref === undefined && this.#dirty());
+    if (this.#wanted.length === 0) return;
+    this.#undoWatch = this.#source.watch(this.#viewer, (ref) => ref === undefined && this.#dirty());
     const surface = await this.#surface();
     if (surface === undefined) this.#dirtyLists = true;
     else this.#tellLists(surface);
@@ -128,8 +135,8 @@ export class Audience implements Piece {
     }
     this.#started = true;
     for (const [uri, subscribed] of this.#uris ?? []) this.#watch(uri, subscribed);
-    if (this.#host.wanted.length === 0) return;
-    this.#undoWatch = this.#host.source.watch(this.#viewer, (ref) => ref === undefined && this.#dirty());
+    if (this.#wanted.length === 0) return;
+    this.#undoWatch = this.#source.watch(this.#viewer, (ref) => ref === undefined && this.#dirty());
     // The first flush finds out what the lists are now: without it no change could be told from none.
     this.#dirtyLists = true;
     await (this.#flushing ?? this.#flush());
@@ -253,7 +260,7 @@ export class Audience implements Piece {
       this.#dirtyUris.add(uri);
       this.#schedule();
     };
-    subscribed.undo = this.#host.source.watch(this.#viewer, dirty, { ref, args });
+    subscribed.undo = this.#source.watch(this.#viewer, dirty, { ref, args });
   }
 
   #dirty(): void {
@@ -304,7 +311,7 @@ export class Audience implements Piece {
   /** Undefined: it cannot be had now. */
   #surface(): Surface | undefined | Promise<Surface | undefined> {
     try {
-      const surface = this.#host.source.surface(this.#viewer);
+      const surface = this.#source.surface(this.#viewer);
       return surface instanceof Promise ? surface.catch((error: unknown) => this.#failed(error)) : surface;
     } catch (error) {
       return this.#failed(error);
@@ -326,13 +333,13 @@ export class Audience implements Piece {
   }
 
   #tellUris(uris: ReadonlySet<string> | undefined): void {
-    for (const uri of uris ?? []) if (this.has(uri)) this.#notify(() => this.#host.updated(uri));
+    for (const uri of uris ?? []) if (this.has(uri)) this.#send(() => this.#host.updated(uri));
   }
 
   // One that cannot be sent takes no other with it.
-  #notify(send: () => void): void {
+  #send(text: () => string): void {
     try {
-      send();
+      this.#channel?.send(text());
     } catch (error) {
       this.#failed(error);
     }
@@ -341,7 +348,7 @@ export class Audience implements Piece {
   // Whether what the client was shown still holds nobody can say: it is told to ask, and hears the fault then.
   #tellStale(): void {
     const shown = new Set(EVERY.filter((list) => this.#seen[list] !== undefined).map(noticeOf));
-    for (const list of shown) if (this.#host.wanted.includes(list)) this.#listChanged(list);
+    for (const list of shown) if (this.#wanted.includes(list)) this.#listChanged(list);
   }
 
   // The client went away meanwhile: what it was not told stays to be told.
@@ -355,16 +362,16 @@ export class Audience implements Piece {
   }
 
   #tellLists(surface: Surface): void {
-    const lists = listed(surface, postureFor(surface, this.#host.posture));
+    const lists = listed(surface, postureFor(surface, this.#posture));
     const was = this.#seen;
     this.#seen = lists;
     if (was === lists) return;
-    for (const list of changedBetween(was, lists)) if (this.#host.wanted.includes(list)) this.#listChanged(list);
+    for (const list of changedBetween(was, lists)) if (this.#wanted.includes(list)) this.#listChanged(list);
   }
 
   #listChanged(list: ListName): void {
     try {
-      this.#host.listChanged(list);
+      this.#channel?.send(this.#host.listChanged(list));
     } catch (error) {
       this.#failed(error);
     }

@@ -48,77 +48,6 @@ export interface StreamDoor extends OutletDoor {
   readonly onEnd: (stream: OpenStream, response: ServerResponse) => void;
 }
 
-/**
- * A response as a stream of events. Chunks are framed here and written straight
- * to the socket, which costs half of `response.write` and shows at once whether
- * the client reads. The head must have been sent.
- */
-export class EventStream implements Channel, OpenStream {
-  readonly #door: StreamDoor;
-  readonly #sink: ResponseSink;
-  readonly #outlet: Outlet;
-  readonly #gone = new Cancellation();
-  #ended = false;
-
-  /** The response is open. `chunked`: false for HTTP/1.0, which knows no chunks. */
-  constructor(response: ServerResponse, chunked: boolean, door: StreamDoor) {
-    this.#door = door;
-    this.#sink = new ResponseSink(response, chunked);
-    this.#outlet = new Outlet(this.#sink, door);
-    // Not `once`, which holds three times as much: it is emitted once.
-    response.on("close", () => this.#closed());
-  }
-
-  get gone(): CancelSignal {
-    return this.#gone;
-  }
-
-  get ready(): boolean {
-    return !this.#ended && this.#outlet.ready;
-  }
-
-  get ended(): boolean {
-    return this.#ended;
-  }
-
-  onReady(run: () => void): () => void {
-    return this.#outlet.onReady(run);
-  }
-
-  send(text: string, eventId?: string, retryMs?: number, event?: string): void {
-    if (this.#ended) return;
-    this.#outlet.write(this.#sink.direct ? chunkOf(text, eventId, retryMs, event) : frameEvent(text, eventId, retryMs, event));
-  }
-
-  /** A comment, so that nothing between here and the client takes the silence for an end. */
-  keepAlive(): void {
-    if (!this.ready) return;
-    this.#outlet.write(this.#sink.direct ? ALIVE : KEEP_ALIVE);
-  }
-
-  close(): void {
-    if (this.#ended) return;
-    this.#ended = true;
-    this.#outlet.finish();
-    this.#sink.response.end();
-  }
-
-  /** As `close`, by the server's own decision: whoever feeds the stream learns that it is gone. */
-  evict(): void {
-    this.close();
-    this.#gone.abort();
-  }
-
-  #closed(): void {
-    const { response } = this.#sink;
-    const finished = this.#ended && response.writableFinished;
-    this.#ended = true;
-    this.#outlet.end();
-    this.#door.onEnd(this, response);
-    if (!finished) this.#gone.abort();
-  }
-}
-
 /** The way out of a response whose head has been sent. */
 export class ResponseSink implements Sink {
   readonly response: ServerResponse;
@@ -154,5 +83,76 @@ export class ResponseSink implements Sink {
 
   get #way(): Socket | ServerResponse {
     return (this.#known ??= this.response.socket) ?? this.response;
+  }
+}
+
+/**
+ * A response as a stream of events. Chunks are framed here and written straight
+ * to the socket, which costs half of `response.write` and shows at once whether
+ * the client reads. The head must have been sent. Its own way out, since there
+ * may be very many, and each object of one is a wait for the memory.
+ */
+export class EventStream extends ResponseSink implements Channel, OpenStream {
+  readonly #door: StreamDoor;
+  readonly #outlet: Outlet;
+  readonly #gone = new Cancellation();
+  #ended = false;
+
+  /** The response is open. `chunked`: false for HTTP/1.0, which knows no chunks. */
+  constructor(response: ServerResponse, chunked: boolean, door: StreamDoor) {
+    super(response, chunked);
+    this.#door = door;
+    this.#outlet = new Outlet(this, door);
+    // Not `once`, which holds three times as much: it is emitted once.
+    response.on("close", () => this.#closed());
+  }
+
+  get gone(): CancelSignal {
+    return this.#gone;
+  }
+
+  get ready(): boolean {
+    return !this.#ended && this.#outlet.ready;
+  }
+
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  onReady(run: () => void): () => void {
+    return this.#outlet.onReady(run);
+  }
+
+  send(text: string, eventId?: string, retryMs?: number, event?: string): void {
+    if (this.#ended) return;
+    this.#outlet.write(this.direct ? chunkOf(text, eventId, retryMs, event) : frameEvent(text, eventId, retryMs, event));
+  }
+
+  /** A comment, so that nothing between here and the client takes the silence for an end. */
+  keepAlive(): void {
+    if (!this.ready) return;
+    this.#outlet.write(this.direct ? ALIVE : KEEP_ALIVE);
+  }
+
+  close(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#outlet.finish();
+    this.response.end();
+  }
+
+  /** As `close`, by the server's own decision: whoever feeds the stream learns that it is gone. */
+  evict(): void {
+    this.close();
+    this.#gone.abort();
+  }
+
+  #closed(): void {
+    const { response } = this;
+    const finished = this.#ended && response.writableFinished;
+    this.#ended = true;
+    this.#outlet.end();
+    this.#door.onEnd(this, response);
+    if (!finished) this.#gone.abort();
   }
 }

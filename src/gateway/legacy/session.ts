@@ -155,12 +155,12 @@ export class Session implements AudienceHost, StreamOwner {
     return this.#audience;
   }
 
-  listChanged(list: ListName): void {
-    this.standalone?.send(CHANGED[list]);
+  listChanged(list: ListName): string {
+    return CHANGED[list];
   }
 
-  updated(uri: string): void {
-    this.standalone?.send(notificationText("notifications/resources/updated", { uri }));
+  updated(uri: string): string {
+    return notificationText("notifications/resources/updated", { uri });
   }
 
   /** Undefined until the client was shown a list or can be told. */
@@ -178,7 +178,7 @@ export class Session implements AudienceHost, StreamOwner {
     await audience.start(channel);
     if (this.#audience !== audience) return audience.stop();
     // Shown by a process that is no more: whether it still holds nobody can say, so the client is told to ask.
-    for (const list of unknown) this.listChanged(list);
+    for (const list of unknown) this.standalone?.send(CHANGED[list]);
   }
 
   left(stream: Channel): void {

@@ -62,15 +62,19 @@ export class Listen implements AudienceHost, Lasting {
   }
 
   tell(method: string, params: Bag): void {
-    this.#channel?.send(notificationText(method, { _meta: { [SUBSCRIPTION_META]: this.id }, ...params }));
+    this.#channel?.send(this.#text(method, params));
   }
 
-  listChanged(list: ListName): void {
-    this.#channel?.send((typeof this.id === "number" ? CHANGED[list][this.id] : undefined) ?? changed(list, this.id));
+  #text(method: string, params: Bag): string {
+    return notificationText(method, { _meta: { [SUBSCRIPTION_META]: this.id }, ...params });
   }
 
-  updated(uri: string): void {
-    this.tell("notifications/resources/updated", { uri });
+  listChanged(list: ListName): string {
+    return (typeof this.id === "number" ? CHANGED[list][this.id] : undefined) ?? changed(list, this.id);
+  }
+
+  updated(uri: string): string {
+    return this.#text("notifications/resources/updated", { uri });
   }
 
   /** Gracefully: the request gets its result. */

@@ -1,4 +1,4 @@
-import { type ActorId, TroupeError } from "../contract/index.ts";
+import { TroupeError } from "../contract/index.ts";
 import { whereMade } from "./bad-turn.ts";
 
 const KIND = /^[a-z][a-z0-9-]{0,63}$/;
@@ -40,17 +40,6 @@ export function actorId<K extends string>(kind: K, key: string): `${K}/${string}
     throw new TroupeError("BAD_ID", `A key of ${kind} is ${bytes} bytes: use 1 to ${KEY_BYTES}, for instance a hash of it.`);
   }
   return `${kind}/${encodeURIComponent(key)}`;
-}
-
-/** Whether it is an id as `actorId` writes it: an engine takes no other. */
-export function isActorId(given: unknown): given is ActorId {
-  if (typeof given !== "string") return false;
-  const kind = given.slice(0, given.indexOf("/"));
-  try {
-    return KIND.test(kind) && actorId(kind, keyOf(given)) === given;
-  } catch {
-    return false;
-  }
 }
 
 /** The key behind an id, decoded; throws `BAD_ID`. */

@@ -1,6 +1,6 @@
 import type { ActorId, Catalogue, OfferRef, Surface, TroupeError, Viewer } from "../contract/index.ts";
+import { isActorId } from "../contract/internal.ts";
 import { availability, listOf } from "./decide.ts";
-import { isActorId } from "./names.ts";
 import { broken, misgiven, outOfOrder } from "./out-of-order.ts";
 import type { Act, AnyDefinition } from "./plan.ts";
 import { isRefusal } from "./refuse.ts";

@@ -53,15 +53,23 @@ const remedy = (code: string, message: string): string => {
 /** Found by this process where it looked for what another file imports: the message says which. */
 const LOOKED_FOR = new Set(["ERR_MODULE_NOT_FOUND", "ERR_PACKAGE_PATH_NOT_EXPORTED", "ERR_IMPORT_ATTRIBUTE_MISSING"]);
 
+/** What stands above a stack, where a file could not be parsed or linked; and a frame of it. */
+const HEAD = /^(?<path>(?:file:\/\/)?\/.+?)(?:\?round=\d+)?(?<at>:\d+)$/;
+const FRAME = /^ +at (?:.*? \()?(?<path>(?:file:\/\/)?\/.+?)(?:\?round=\d+)?(?<at>:\d+:\d+)\)?$/;
+
 /** Node's message says what is wrong with a module; where, only the stack does: `/path/shop.ts:3:7`. */
-const placeIn = ({ stack = "", message }: Error, code: string): string | undefined =>
-  LOOKED_FOR.has(code)
-    ? undefined
-    : /(?:file:\/\/|^)(\/[^\s()?]+)(?:\?round=\d+)?(:\d+(?::\d+)?)/m.exec(stack.replace(message, ""))?.slice(1).join("");
+const placeIn = ({ stack = "", message }: Error, code: string): string | undefined => {
+  if (LOOKED_FOR.has(code)) return undefined;
+  for (const line of stack.replace(message, "").split("\n")) {
+    const { path, at } = (HEAD.exec(line) ?? FRAME.exec(line))?.groups ?? {};
+    if (path !== undefined) return `${path.startsWith("file:") ? fileURLToPath(path) : path}${at ?? ""}`;
+  }
+  return undefined;
+};
 
 /** Asked of another Node, which tells whom it runs for what it hides from a program: `/path/shop.js:3`. */
 const unparsed = (error: Error, scripts: readonly string[]): string | undefined => {
-  if (!(error instanceof SyntaxError)) return undefined;
+  if (!(error instanceof SyntaxError) || error.stack?.includes("compileSourceTextModule") !== true) return undefined;
   const { spawnSync } = process.getBuiltinModule("node:child_process");
   for (const script of new Set(scripts.slice(-MOST_CHECKED).toReversed())) {
     const { status, stderr } = spawnSync(process.execPath, ["--check", script], { encoding: "utf8" });

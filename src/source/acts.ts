@@ -14,6 +14,7 @@ import type {
   Viewer,
 } from "../contract/index.ts";
 import { EngineError } from "../contract/index.ts";
+import { isActorId } from "../contract/internal.ts";
 import { offNow } from "./closure.ts";
 import type { Handles } from "./handles.ts";
 import { isPassing, kindOf, rootActor } from "./identity.ts";
@@ -106,7 +107,8 @@ export class Acts {
       if (isLast) return { way, id, self, unborn, sight };
       const next = steps[i + 1];
       const target = next === undefined ? undefined : sight.surface.links?.[next.link];
-      if (next === undefined || target === undefined || kindOf(target) !== next.behaviour.kind) return undefined;
+      // A link of a behaviour by hand may be no id at all: nobody is there.
+      if (next === undefined || !isActorId(target) || kindOf(target) !== next.behaviour.kind) return undefined;
       id = target;
     }
     return undefined;
@@ -172,8 +174,8 @@ export class Acts {
     // A key that is another call's keeps the route of that call.
     const notApplied = error instanceof EngineError && error.applied === false && error.code !== "KEY_REUSED";
     if (route !== undefined && notApplied) this.#routes.delete(route);
-    // Of somebody else, ended since the link was read, or no id at all: for this viewer there is none.
-    if (error instanceof EngineError && (NOBODY.has(error.code) || (error.code === "ACTOR_STOPPED" && !mayBegin))) return unknownOffer;
+    // Of somebody else, or ended since the link was read: for this viewer there is none.
+    if (error instanceof EngineError && (error.code === "NO_ACTOR" || (error.code === "ACTOR_STOPPED" && !mayBegin))) return unknownOffer;
     throw error;
   }
 
@@ -209,8 +211,6 @@ export class Acts {
 function messageTo(to: ActorId, action: string, args: Json, viewer: Viewer, mayBegin: boolean): Outgoing {
   return mayBegin ? { to, action, args, viewer, start: null } : { to, action, args, viewer };
 }
-
-const NOBODY: ReadonlySet<string> = new Set(["NO_ACTOR", "BAD_ID"]);
 
 /** What a call's end needs to know of it. */
 interface End {

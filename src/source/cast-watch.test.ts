@@ -402,13 +402,37 @@ describe("cast: handles", () => {
     assert.deepEqual(
       listed(await source.surface(nobody), posture).resourceTemplates.map(({ name, uriTemplate }) => [name, uriTemplate]),
       [
-        ["east.beds", "ward://{handle}/east/beds"],
+        ["east.beds", "ward://{handle}/beds"],
         ["west.beds", "ward://{handle}/west/beds"],
       ],
     );
     const handle = await start(source, nobody, "clinic");
     assert.deepEqual(await source.act(nobody, "resources/east.beds", { handle }, {}), { ok: "1" });
     assert.deepEqual(await source.act(nobody, "resources/west.beds", { handle }, {}), { ok: "2" });
+  });
+
+  it("leaves a URI as it is where a handle is enough, whatever a link is called", async () => {
+    const ward = actor("ward", {
+      describe: "A ward.",
+      per: "link",
+      state: z.object({}),
+      resources: { ward: { uri: "clinic://{alias}", view: () => "ward" } },
+    });
+    const clinic = actor("clinic", {
+      describe: "A clinic.",
+      per: "user",
+      state: z.object({}),
+      links: { here: { kinds: ["ward"], to: () => "ward/east" } },
+      resources: { any: { uri: "clinic://{alias}/{item}", view: (_state, { args: { item } }) => item } },
+    });
+    const { resourceTemplates } = listed(
+      await cast({ engine: new FakeEngine([clinic, ward]), kinds: [clinic, ward] }).surface(nobody),
+      posture,
+    );
+    assert.deepEqual(
+      resourceTemplates.map(({ uriTemplate }) => uriTemplate),
+      ["clinic://{handle}/{item}", "clinic://{handle}"],
+    );
   });
 
   it("C8 a resource under a handle is heard by who knows the handle, its lists by nobody", async () => {

@@ -55,7 +55,7 @@ export function sayDuration(ms: number): string {
   return `${Math.max(1, Math.round(ms / 1000))} seconds`;
 }
 
-/** Where an offer stands under a handle: the kind that the handle is of, and the prefixes of the links that lead from there. */
+/** Where an offer stands under a handle: the kind that the handle is of, and the prefixes of the links from there where the handle alone does not tell it from another. */
 export interface UnderHandle {
   readonly kind: string;
   readonly path: string;

@@ -123,11 +123,12 @@ function excludeEachOther(a: Place, b: Place): boolean {
   return at > 0 && one !== undefined && other !== undefined && one.link === other.link && one.behaviour !== other.behaviour;
 }
 
-function shownAs(offer: Offer, list: ListName, place: Place, names: Names): Offer {
+/** `crowded`: under a handle another has the URI that it would have. */
+function shownAs(offer: Offer, list: ListName, place: Place, names: Names, crowded = false): Offer {
   const name = joinName(names, place.path, offer.name);
   checkName(names, list, name, describePlace(place));
   let { definition } = offer;
-  if (place.handled) definition = withHandle(list, offer, { kind: rootOf(place).behaviour.kind, path: place.path });
+  if (place.handled) definition = withHandle(list, offer, { kind: rootOf(place).behaviour.kind, path: crowded ? place.path : "" });
   else if (list === "resources") definition = filled(definition, place.alias);
   if (name !== offer.name) definition = withoutName(definition, offer.name);
   return name === offer.name && definition === offer.definition ? offer : { ...offer, name, definition };
@@ -182,7 +183,8 @@ export class Offers {
   }
 
   #addOffer(place: Place, list: ListName, offer: Offer): void {
-    const shown = shownAs(offer, list, place, this.#names);
+    const alone = shownAs(offer, list, place, this.#names);
+    const shown = place.handled && this.#takerOf(alone, place) !== undefined ? shownAs(offer, list, place, this.#names, true) : alone;
     const ref = refOf(list, shown.name);
     const way: Way = { place, offer, inner: refOf(list, offer.name) };
     const minting = this.#handleTools.get(ref);
@@ -211,14 +213,20 @@ export class Offers {
   #checkUri(shown: Offer, ref: OfferRef, place: Place): void {
     const uri = uriOf(shown.definition);
     if (uri === "") return;
-    const other = this.#uris.get(uri);
-    if (other !== undefined && !excludeEachOther(other.place, place)) {
+    const other = this.#takerOf(shown, place);
+    if (other !== undefined) {
       throw new TroupeError(
         "NAME_COLLISION",
-        `${ref} of ${describePlace(place)} and ${other.ref} of ${describePlace(other.place)} have the same URI ${uri}: put {alias} in it, or change one.`,
+        `${ref} of ${describePlace(place)} and ${other.ref} of ${describePlace(other.place)} have the same URI ${uri}: put {alias} in one that has none, or change one.`,
       );
     }
     this.#uris.set(uri, { ref, place });
+  }
+
+  /** Who has its URI already, and may be there too. */
+  #takerOf({ definition }: Offer, place: Place): { readonly ref: OfferRef; readonly place: Place } | undefined {
+    const other = this.#uris.get(uriOf(definition));
+    return other === undefined || excludeEachOther(other.place, place) ? undefined : other;
   }
 
   finish(): Pick<Plan, "offers" | "handleTools" | "catalogue"> {

@@ -239,6 +239,32 @@ describe("a link that leads to no id", () => {
       }
   });
 
+  it("is not what a turn that sends to one is: its caller hears which", async () => {
+    const kinds = [
+      actor("guide", {
+        describe: "A guide.",
+        persistence: "memory",
+        state: z.object({}),
+        tools: {
+          enter: {
+            describe: "Enters.",
+            input: z.object({ room: z.string() }),
+            run({ send, args }) {
+              send(`room/${args.room}`, "ring", null);
+              return "You are in.";
+            },
+          },
+        },
+      }),
+      room,
+    ];
+    await using engine = await LocalEngine.start({ kinds });
+    await assert.rejects(async () => cast({ engine, kinds }).act(ana, "tools/enter", { room: "the hall" }, {}), {
+      code: "BAD_ID",
+      message: /^"room\/the hall" names no actor/,
+    });
+  });
+
   it("is followed where it is one, whatever signs its key has", async () => {
     const kinds = [hall(() => room.id("é /%"), "hall"), room];
     await using engine = await LocalEngine.start({ kinds });

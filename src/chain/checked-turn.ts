@@ -21,9 +21,9 @@ export function checkTold(value: unknown, name: string): asserts value is Json {
 /** Throws `BAD_TURN` unless it is one of the three replies, and JSON. */
 export function checkReply(reply: unknown, name: string): asserts reply is Reply {
   if (!isObject(reply)) throw noReply(name);
-  if ("ok" in reply) {
-    for (const key in reply) if (key !== "ok") throw noReply(name);
-    const { ok } = reply;
+  const { ok } = reply;
+  if (ok !== undefined) {
+    if (Object.keys(reply).length !== 1) throw noReply(name);
     if (!fits(ok)) throw notFit(ok, `${name}.ok`);
     return;
   }

@@ -22,7 +22,7 @@ import {
   type Wake,
   type Work,
 } from "../contract/index.ts";
-import { freezeDeep, vouchedFor } from "../contract/internal.ts";
+import { freezeDeep, vouchedFor, type Written } from "../contract/internal.ts";
 import { sha256 } from "./event.ts";
 import { isId, keyOf } from "./address.ts";
 import { mailboxFull, stateTooLarge } from "./faults.ts";
@@ -170,9 +170,88 @@ export interface Circumstances {
 
 /** Undefined: the turn has no effect, only a reply. */
 export function planTurn(base: Base, job: Incoming, turn: Turn<unknown>, now: Circumstances): Plan | undefined {
+  const { reply } = turn;
+  if (reply !== undefined && reply !== "later") checkReply(reply, "reply");
+  return isPlain(job, turn, now) ? planState(base, job.message, turn, now) : planAll(base, job, turn, now);
+}
+
+/** Nearly all turns: a reply, another state perhaps, and no more. */
+const isPlain = ({ key, wake, message }: Incoming, turn: Turn<unknown>, { born }: Circumstances): boolean =>
+  !born &&
+  key === undefined &&
+  wake === undefined &&
+  message.replyAs === undefined &&
+  (turn.reply === undefined || (turn.reply !== "later" && "ok" in turn.reply)) &&
+  turn.send === undefined &&
+  turn.wake === undefined &&
+  turn.answer === undefined &&
+  turn.stop === undefined &&
+  turn.record === undefined &&
+  turn.emit === undefined;
+
+// Apart, and short: what all turns pass is compiled into one piece with what calls it.
+function planState(base: Base, message: Message, turn: Turn<unknown>, now: Circumstances): Plan | undefined {
+  const { state: after, reply } = turn;
+  if (after === undefined || after === base.state) return undefined;
+  const { state, bytes, patch } = changed(base, after, now);
+  return {
+    id: now.id,
+    message,
+    born: false,
+    seq: now.seq,
+    life: base.life,
+    createdAt: base.createdAt,
+    state,
+    bytes,
+    patch,
+    extra: base.extra,
+    reply: reply ?? OK_NULL,
+    answers: NOTHING,
+    remembered: NOTHING,
+    claimed: undefined,
+    sends: NOTHING,
+    sent: NOTHING,
+    stop: undefined,
+    setWakes: NOTHING,
+    timed: false,
+    answered: false,
+    record: undefined,
+    emit: undefined,
+  };
+}
+
+interface Changed {
+  readonly state: Json;
+  readonly bytes: number;
+  readonly patch: Json | undefined;
+}
+
+const same = ({ state, bytes }: Base): Changed => ({ state, bytes, patch: undefined });
+
+function changed(base: Base, after: unknown, now: Circumstances): Changed {
+  const written = vouchedFor(base.state, after);
+  const known = now.whole ? written?.growth : undefined;
+  const patch = known === undefined ? patchOf(base, after, written, now) : undefined;
+  const growth = known ?? (patch === undefined ? 0 : atMostBytes(patch));
+  if (growth === 0) return same(base);
+  trustWalked(after);
+  return { state: after, bytes: bounded(now.id, after, base.bytes + growth, base.extra.policy), patch };
+}
+
+function patchOf(base: Base, after: unknown, written: Written | undefined, { id }: Circumstances): Json | undefined {
+  const { policy } = base.extra;
+  try {
+    const patch = diffWritten(base.state, after, policy.maxStateBytes, written);
+    if (patch !== undefined && written === undefined) freezeNew(base.state, after);
+    return patch;
+  } catch (error) {
+    throw ofActor(error, id, policy);
+  }
+}
+
+function planAll(base: Base, job: Incoming, turn: Turn<unknown>, now: Circumstances): Plan | undefined {
   const { message } = job;
   const reply = turn.reply ?? OK_NULL;
-  if (turn.reply !== undefined && reply !== "later") checkReply(reply, "reply");
   const vain = reply !== "later" && !("ok" in reply);
   if (vain && now.born) return undefined;
   const answersHere = message.replyAs !== undefined && message.from !== undefined && reply !== "later" && !now.answersElsewhere;
@@ -180,31 +259,12 @@ export function planTurn(base: Base, job: Incoming, turn: Turn<unknown>, now: Ci
   const effects: Turn<unknown> = !vain ? turn : "refused" in reply ? recordOf(turn) : {};
   if (effects.emit !== undefined) for (const [index, line] of effects.emit.entries()) checkTold(line, `emit[${index}]`);
   if (effects.record !== undefined) checkTold(effects.record, "record");
-  const changed = effects.state !== undefined && effects.state !== base.state;
-  if (!now.born && !changed && job.wake === undefined && !answersHere && reply !== "later" && !hasEffect(effects)) return undefined;
+  const { state: after = base.state } = effects;
+  const differs = after !== base.state;
+  if (!now.born && !differs && job.wake === undefined && !answersHere && reply !== "later" && !hasEffect(effects)) return undefined;
 
   const { policy } = base.extra;
-  let { state, bytes } = base;
-  let patch: Json | undefined;
-  if (changed) {
-    const after: unknown = effects.state;
-    const written = vouchedFor(base.state, after);
-    let growth = now.whole ? written?.growth : undefined;
-    if (growth === undefined) {
-      try {
-        patch = diffWritten(base.state, after, policy.maxStateBytes, written);
-      } catch (error) {
-        throw ofActor(error, now.id, policy);
-      }
-      if (patch !== undefined && written === undefined) freezeNew(base.state, after);
-      growth = patch === undefined ? 0 : atMostBytes(patch);
-    }
-    if (growth > 0) {
-      trustWalked(after);
-      state = after;
-      bytes = bounded(now.id, state, base.bytes + growth, policy);
-    }
-  }
+  const { state, bytes, patch } = differs ? changed(base, after, now) : same(base);
   const sends = sendsOf(effects);
   const answers = effects.answer === undefined ? NOTHING : answersIn(effects.answer, base.extra.pending);
   const settled =

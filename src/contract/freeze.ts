@@ -8,8 +8,14 @@ export const DEEPEST = 1_000;
 export function freezeDeep<T>(value: T): T {
   if (!isFreezable(value)) return value;
   Object.freeze(value);
-  freezeInside(value, undefined, 0);
+  if (isDeep(value)) freezeInside(value, undefined, 0);
   return value;
+}
+
+// Asked first: a function that calls itself is compiled into its caller several times over, and leaves no room for others.
+function isDeep(value: Inside): boolean {
+  for (const key in value) if (typeof value[key] === "object" && value[key] !== null) return true;
+  return false;
 }
 
 // An author's own frozen value may hold some that are not. `met` ends cycles among what is frozen, and most values need none.

@@ -166,7 +166,7 @@ export abstract class Commits extends Standing implements LeadEnds {
     const { host } = this;
     job.answered = plan.answered;
     this.announce(place, plan.emit);
-    for (const [of, reply] of plan.answers) host.laters.answer(of, reply, (waiting) => this.receipt(waiting, place));
+    if (plan.answers.length > 0) this.#answer(plan.answers, place);
     if (plan.reply !== "later") {
       this.receipt(job, place);
       job.done(plan.reply);
@@ -175,6 +175,10 @@ export abstract class Commits extends Standing implements LeadEnds {
     if (out.length > 0) host.deliver(out, !this.memory);
     if (plan.timed) this.timed();
     if (this.memory && plan.remembered.length > 0) host.remember(this.id, plan.remembered);
+  }
+
+  #answer(answers: Plan["answers"], place: Place): void {
+    for (const [of, reply] of answers) this.host.laters.answer(of, reply, (waiting) => this.receipt(waiting, place));
   }
 
   // ── the store ─────────────────────────────────────────────────────────────

@@ -8,6 +8,10 @@ import type { Shape } from "./shape.ts";
 const MOST_KEYS = 8;
 const NONE: readonly string[] = [];
 
+/** No object inherits one: where there is such a value, it is the object's own. */
+const isScalar = (value: unknown): boolean =>
+  typeof value === "number" || typeof value === "string" || typeof value === "boolean" || value === null;
+
 /**
  * One object or list of a state while it may be written: the handler of the proxy the author holds. It copies before
  * its first write, drafts a part when it is read, and what is not read stays the object it was. One class for both, of
@@ -61,12 +65,13 @@ export class Part implements ProxyHandler<object>, Written {
   set(_target: object, key: PropertyKey, value: unknown): boolean {
     this.#draft.alive();
     const now = this.#now;
-    const known = Object.hasOwn(now, key);
+    const was = now[key];
+    const known = isScalar(was) || Object.hasOwn(now, key);
     if (isObject(value) && Object.isFrozen(value)) {
       this.#draft.tookFrozen = true;
       this.#forget(key, value);
     }
-    if (known && Object.is(now[key], value)) return true;
+    if (known && Object.is(was, value)) return true;
     if (!known) this.#shape.mayHold(key);
     const copy = this.#open();
     if (known && typeof key === "string" && !this.#shape.reshapes(key)) this.#note(key);
@@ -124,7 +129,7 @@ export class Part implements ProxyHandler<object>, Written {
     if (known?.before === value) return known.proxy;
     // What the author put there stays what it is, unless it is frozen, which he cannot write to otherwise.
     const isKept = value === this.before[key];
-    const isOwn = isKept ? Object.hasOwn(this.#now, key) : this.#draft.isFrozenValue(value);
+    const isOwn = isKept ? key !== "__proto__" || Object.hasOwn(this.#now, key) : this.#draft.isFrozenValue(value);
     const isGiven = this.#isGiven || !isKept;
     // What the state holds is JSON; a frozen value may be anything, and may hold drafts.
     if (!isOwn || (isGiven && (!isPlain(value) || this.#draft.part(value) !== undefined))) return value;
@@ -159,8 +164,8 @@ export class Part implements ProxyHandler<object>, Written {
 
   #note(key: string): void {
     const keys = this.#keys;
-    if (keys === undefined || keys.includes(key)) return;
-    this.#keys = keys.length === 0 ? [key] : keys.length < MOST_KEYS ? [...keys, key] : undefined;
+    if (keys === NONE) this.#keys = [key];
+    else if (keys !== undefined && !keys.includes(key)) this.#keys = keys.length < MOST_KEYS ? [...keys, key] : undefined;
   }
 
   // ── what becomes of it ────────────────────────────────────────────────────
@@ -216,14 +221,22 @@ export class Part implements ProxyHandler<object>, Written {
   /** The same, where it is known what was written: all else is what it was, or a part of it. */
   #settleKeys(copy: Row, written: readonly string[]): boolean {
     let differs = false;
-    for (const key of written) {
-      const settled = this.#settleAt(copy, key);
-      if (settled === this.before[key]) continue;
-      differs = true;
-      this.#grow(growthBy(settled));
-    }
+    for (let at = 0; at < written.length; at += 1) if (this.#settleWritten(copy, written[at] ?? "")) differs = true;
     if (this.#first !== undefined && this.#settlePart(copy, this.#firstKey, this.#first, written)) differs = true;
-    if (this.#others !== undefined) for (const [key, part] of this.#others) if (this.#settlePart(copy, key, part, written)) differs = true;
+    if (this.#others !== undefined && this.#settleOthers(copy, this.#others, written)) differs = true;
+    return differs;
+  }
+
+  #settleWritten(copy: Row, key: string): boolean {
+    const settled = this.#settleAt(copy, key);
+    if (settled === this.before[key]) return false;
+    this.#grow(growthBy(settled));
+    return true;
+  }
+
+  #settleOthers(copy: Row, others: ReadonlyMap<string, Part>, written: readonly string[]): boolean {
+    let differs = false;
+    for (const [key, part] of others) if (this.#settlePart(copy, key, part, written)) differs = true;
     return differs;
   }
 
@@ -250,7 +263,7 @@ export class Part implements ProxyHandler<object>, Written {
 
   /** Of a key that was not written; says whether it differs. */
   #settlePart(copy: Row, key: string | undefined, part: Part, written: readonly string[]): boolean {
-    if (key === undefined || part.#phase === "same" || written.includes(key)) return false;
+    if (key === undefined || part.#phase === "same" || (written !== NONE && written.includes(key))) return false;
     const settled = part.settle();
     if (settled === part.before) return false;
     place(copy, key, settled);

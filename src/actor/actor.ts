@@ -70,7 +70,7 @@ export function actor(kind: string, definition: AnyDefinition): object {
     catalogue,
     initial: (key: string, first: Message) => initialState(definition, fits, key, first),
     ...(migrate !== undefined && { migrate: (state: Json, from: number) => fits(migrate(state, from)) }),
-    receive: (state: object, message: Message, life?: string, seq?: number) => receive(acts, frozen(state), message, life, seq),
+    receive: (state: object, message: Message, life?: string, seq?: number) => receive(acts, state, message, life, seq),
     view: (state, action, args, viewer, self) => view(acts, frozen(state), action, args, viewer, self === undefined ? "" : keyOf(self)),
     surface: constant ? constantly(shown) : shown,
     // Only where something is secret: of other kinds nothing need be hidden, nor sealed.
@@ -97,7 +97,7 @@ function compileMessage(kind: string, name: string, message: AnyMessage): Act {
   });
 }
 
-// A state an engine read from its store comes unfrozen once; frozen at its root it is frozen throughout.
+// Of a state somebody read from a store by himself; turns have theirs of an engine. Frozen at its root it is frozen throughout.
 function frozen(state: object): object {
   return Object.isFrozen(state) ? state : freezeDeep(state);
 }

@@ -102,6 +102,8 @@ export class Act {
   readonly output: Check | undefined;
   readonly secret: readonly string[] | undefined;
   readonly confirm: Confirm | undefined;
+  /** What a mistake in its reply is named by. */
+  readonly replied: string;
   readonly does:
     | { readonly how: "run"; readonly run: (ctx: RunContext<object, unknown>) => unknown }
     | { readonly how: "view"; readonly view: (state: unknown, ctx: ViewContext<unknown>) => unknown }
@@ -116,6 +118,7 @@ export class Act {
     this.output = output;
     this.secret = secret;
     this.confirm = confirm;
+    this.replied = `What ${action} replied`;
     this.does = does;
   }
 }

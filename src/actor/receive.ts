@@ -26,12 +26,13 @@ export function receive(acts: Acts, state: object, message: Message, life = mess
   const viewer = message.viewer ?? NOBODY;
   let args: unknown;
   try {
-    const off = whyOff(act, state, viewer);
+    const off = act.when === undefined ? undefined : whyOff(act, state, viewer);
     if (off !== undefined) return { reply: off };
     const checked = readArgs(act, message.args);
     if (checked.issues !== undefined) return { reply: invalid(checked.issues) };
     args = checked.value;
-    const held = outOfChoice(act, state, args, viewer) ?? unconfirmed(act, state, args, viewer, message);
+    const isFree = act.choices === undefined && act.confirm === undefined;
+    const held = isFree ? undefined : (outOfChoice(act, state, args, viewer) ?? unconfirmed(act, state, args, viewer, message));
     if (held !== undefined) return { reply: held };
   } catch (error) {
     return { reply: outcome(act, error) };
@@ -104,12 +105,14 @@ function outcome(act: Act, error: unknown): Reply {
 }
 
 function replyOf(act: Act, value: unknown): Reply | "later" | undefined {
-  if (Later.is(value)) return "later";
-  if (isBareResult(value) && act.action.startsWith("tools/")) throw badTurn(`What ${act.action} replied ${BARE_RESULT}.`);
-  if (act.output !== undefined) return { ok: plain(fitting(act, act.output, value), `What ${act.action} replied`) };
+  // Whatever else a reply can be is an object.
+  const isObject = typeof value === "object";
+  if (isObject && Later.is(value)) return "later";
+  if (isObject && isBareResult(value) && act.action.startsWith("tools/")) throw badTurn(`${act.replied} ${BARE_RESULT}.`);
+  if (act.output !== undefined) return { ok: plain(fitting(act, act.output, value), act.replied) };
   if (value === undefined) return undefined;
-  if (isPromise(value)) throw promised(act, value);
-  return { ok: plain(value, `What ${act.action} replied`) };
+  if (isObject && isPromise(value)) throw promised(act, value);
+  return { ok: plain(value, act.replied) };
 }
 
 function fitting(act: Act, output: NonNullable<Act["output"]>, value: unknown): unknown {

@@ -133,7 +133,8 @@ export interface Behaviour<S = unknown> {
    * own, `{ ok: null }`: a cast sends it to a viewer's actor that has not begun before it acts through its links, since
    * what these send back must find somebody.
    *
-   * `life` and `seq` are of the event the turn would leave: the nth of its sends, from 0, has the id `${life}.${seq}.${n}`.
+   * `state` is frozen to the bottom. `life` and `seq` are of the event the turn would leave: the nth of its sends, from 0,
+   * has the id `${life}.${seq}.${n}`.
    * `uid` is the actor's own, the same in all its lives.
    */
   receive(state: S, message: Message, life?: string, seq?: number, uid?: string): Turn<S> | Work<S>;

@@ -1,14 +1,14 @@
 import type { ActorId } from "./actor.ts";
 import type { Change } from "./engine.ts";
-import { told } from "./told.ts";
+import { tellOf } from "./told.ts";
 
 /** Who is told of changes: a fact, once, after the commit. */
 export class Watchers {
   readonly #topics = new Map<string, Set<(change: Change) => unknown>>();
-  readonly #fault: (error: unknown, actor: ActorId) => void;
+  readonly #fault: (error: unknown, change: Change) => void;
 
   constructor(fault: (error: unknown, actor: ActorId) => void) {
-    this.#fault = fault;
+    this.#fault = (error, { id }) => fault(error, id);
   }
 
   add(topic: string, listener: (change: Change) => void): () => void {
@@ -36,14 +36,8 @@ export class Watchers {
 
   #tell(topic: string, change: Change): void {
     const listeners = this.#topics.get(topic);
-    if (listeners !== undefined) this.#tellAll(listeners, change);
-  }
-
-  // Apart: its closures would be paid for where nobody listens.
-  #tellAll(listeners: ReadonlySet<(change: Change) => unknown>, change: Change): void {
+    if (listeners === undefined) return;
     // Those that are there now: one that leaves and comes back whenever it is told would be told for ever.
-    const now = [...listeners];
-    const fault = (error: unknown): void => this.#fault(error, change.id);
-    for (const listener of now) if (listeners.has(listener)) told(() => listener(change), fault);
+    for (const listener of Array.from(listeners)) if (listeners.has(listener)) tellOf(listener, change, this.#fault);
   }
 }

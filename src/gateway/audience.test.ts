@@ -20,13 +20,18 @@ interface Stage {
   channel(): Channel;
   off: readonly OfferRef[];
   change(off: readonly OfferRef[]): void;
+  /** The same, and the source says what is shown now. */
+  hand(off: readonly OfferRef[]): void;
+  /** How often it was asked. */
+  asked: number;
   touch(uri: string): void;
 }
 
 /** A source whose surface takes its time, and what is told of it. */
 function stage(): Stage {
   const told: string[] = [];
-  const dirty = new Set<(ref?: OfferRef) => void>();
+  const dirty = new Set<Parameters<Source["watch"]>[1]>();
+  const surfaceOf = (off: readonly OfferRef[]): Surface => ({ catalogue, off: Object.fromEntries(off.map((ref) => [ref, true as const])) });
   const uris = new Map<string, () => void>();
   const made: Stage = {
     told,
@@ -36,13 +41,19 @@ function stage(): Stage {
       made.off = off;
       for (const run of dirty) run();
     },
+    hand(off) {
+      made.off = off;
+      for (const run of dirty) run(undefined, surfaceOf(off));
+    },
+    asked: 0,
     touch: (uri) => uris.get(uri)?.(),
     host: {
       source: {
         async surface(): Promise<Surface> {
-          const off = Object.fromEntries(made.off.map((ref) => [ref, true as const]));
+          made.asked += 1;
+          const surface = surfaceOf(made.off);
           await new Promise((resolve) => setImmediate(resolve));
-          return { catalogue, off };
+          return surface;
         },
         act: async () => ({ ok: null }),
         watch(_viewer, run, only) {
@@ -91,6 +102,7 @@ test("C8 whatever changes, is listed and settles in between, a list is told exac
   const refs: readonly OfferRef[] = ["tools/a", "tools/b", "prompts/p"];
   const step = fc.oneof(
     fc.subarray([...refs]).map((off) => ({ kind: "change" as const, off })),
+    fc.subarray([...refs]).map((off) => ({ kind: "hand" as const, off })),
     fc.constant({ kind: "list" as const, off: [] }),
     fc.constant({ kind: "wait" as const, off: [] }),
     fc.constant({ kind: "settle" as const, off: [] }),
@@ -109,6 +121,7 @@ test("C8 whatever changes, is listed and settles in between, a list is told exac
       for (const { kind, off } of steps) {
         const before = made.told.length;
         if (kind === "change") made.change(off);
+        if (kind === "hand") made.hand(off);
         if (kind === "list") {
           const surface: Surface = { catalogue, off: Object.fromEntries(made.off.map((ref) => [ref, true as const])) };
           await quiet();
@@ -127,6 +140,30 @@ test("C8 whatever changes, is listed and settles in between, a list is told exac
     }),
     { numRuns: 100 },
   );
+});
+
+test("C8 a flag that comes with what is shown is told without asking, unless the client was given a list or another flag came since", async () => {
+  const made = stage();
+  const audience = new Audience(made.host, { scopes: [] });
+  await audience.start(made.channel());
+  const { asked } = made;
+  made.hand(["tools/a"]);
+  await quiet();
+  assert.deepEqual(made.told, ["tools"]);
+  assert.equal(made.asked, asked);
+  made.hand(["tools/b"]);
+  made.change(["prompts/p"]);
+  await quiet();
+  assert.deepEqual(made.told.slice(1).toSorted(), ["prompts", "tools"]);
+  assert.equal(made.asked, asked + 1);
+  // The flag is older than what the client was given then.
+  made.hand(["tools/b", "prompts/p"]);
+  made.off = ["prompts/p"];
+  audience.saw(listed({ catalogue, off: { "prompts/p": true } }, "dynamic"), "tools");
+  await quiet();
+  assert.equal(made.told.length, 3);
+  assert.equal(made.asked, asked + 2);
+  audience.stop();
 });
 
 test("C8 a client whose lists cannot be had is told to ask for those it was shown, and of its resources all the same", async () => {

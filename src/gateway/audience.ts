@@ -95,7 +95,8 @@ export class Audience implements Piece {
   #seen = NOTHING_SEEN;
   #uris: Map<string, Subscribed> | undefined;
   #dirtyUris: Set<string> | undefined;
-  #dirtyLists = false;
+  /** True: what they are now has to be asked for. */
+  #dirtyLists: Surface | boolean = false;
   #channel: Channel | undefined;
   #undoReady: (() => void) | undefined;
   #undoWatch: (() => void) | undefined;
@@ -120,7 +121,7 @@ export class Audience implements Piece {
     this.#started = true;
     for (const [uri, subscribed] of this.#uris ?? []) this.#watch(uri, subscribed);
     if (this.#wanted.length === 0) return;
-    this.#undoWatch = this.#source.watch(this.#viewer, (ref) => ref === undefined && this.#dirty());
+    this.#undoWatch = this.#source.watch(this.#viewer, (ref, surface) => ref === undefined && this.#dirty(surface));
     const surface = await this.#surface();
     if (surface === undefined) this.#dirtyLists = true;
     else this.#tellLists(surface);
@@ -136,7 +137,7 @@ export class Audience implements Piece {
     this.#started = true;
     for (const [uri, subscribed] of this.#uris ?? []) this.#watch(uri, subscribed);
     if (this.#wanted.length === 0) return;
-    this.#undoWatch = this.#source.watch(this.#viewer, (ref) => ref === undefined && this.#dirty());
+    this.#undoWatch = this.#source.watch(this.#viewer, (ref, surface) => ref === undefined && this.#dirty(surface));
     // The first flush finds out what the lists are now: without it no change could be told from none.
     this.#dirtyLists = true;
     await (this.#flushing ?? this.#flush());
@@ -178,6 +179,8 @@ export class Audience implements Piece {
 
   /** The client was given this list: only what differs from it is worth telling. */
   saw(lists: Lists, list: keyof Lists): void {
+    // It may be later than what is to be told.
+    if (this.#dirtyLists !== false) this.#dirtyLists = true;
     this.#see(list, lists[list]);
   }
 
@@ -216,7 +219,7 @@ export class Audience implements Piece {
   }
 
   get pending(): boolean {
-    return this.#flushing !== undefined || this.#dirtyLists || this.#dirtyUris !== undefined;
+    return this.#flushing !== undefined || this.#dirtyLists !== false || this.#dirtyUris !== undefined;
   }
 
   /**
@@ -263,8 +266,8 @@ export class Audience implements Piece {
     subscribed.undo = this.#source.watch(this.#viewer, dirty, { ref, args });
   }
 
-  #dirty(): void {
-    this.#dirtyLists = true;
+  #dirty(surface?: Surface): void {
+    this.#dirtyLists = surface ?? true;
     this.#schedule();
   }
 
@@ -289,12 +292,13 @@ export class Audience implements Piece {
     if (this.#channel === undefined) return undefined;
     const uris = this.#dirtyUris;
     this.#dirtyUris = undefined;
-    if (!this.#dirtyLists) {
+    const lists = this.#dirtyLists;
+    if (lists === false) {
       this.#tellUris(uris);
       return undefined;
     }
     this.#dirtyLists = false;
-    const surface = this.#surface();
+    const surface = lists === true ? this.#surface() : lists;
     if (!(surface instanceof Promise)) {
       this.#tellAll(surface, uris);
       return undefined;

@@ -189,7 +189,7 @@ export class CastWatch {
 
   // An engine may announce late. Who began to listen after the state was seen here has seen nothing of it.
   #flagLate(last: Closure, id: ActorId, since: number): void {
-    this.ears.flagLists(since);
+    this.ears.flagLists(undefined, since);
     this.ears.flagContents(showing(last, id), since);
   }
 
@@ -252,13 +252,13 @@ export class CastWatch {
       // What was announced since the look began may or may not be in what was read: it counts as changed.
       const isChanged = (id: ActorId): boolean => this.#changed.has(id);
       if (now.parts.some(({ sight }) => isChanged(sight.id))) {
-        this.ears.flagLists();
+        this.ears.flagLists(now.surface);
         this.ears.flagContents(contentsOf(now, isChanged));
-      } else if (this.#differs(given, now)) this.ears.flagLists();
+      } else if (this.#differs(given, now)) this.ears.flagLists(now.surface);
       this.#changed.clear();
       return;
     }
-    if (this.#differs(before.surface, now) || this.#differs(given, now)) this.ears.flagLists();
+    if (this.#differs(before.surface, now) || this.#differs(given, now)) this.ears.flagLists(now.surface);
     this.ears.flagContents(refs);
   }
 

@@ -1,13 +1,16 @@
-import type { OfferRef } from "../contract/index.ts";
-import { told } from "../contract/internal.ts";
+import type { OfferRef, Surface } from "../contract/index.ts";
+import { tellOf, told } from "../contract/internal.ts";
+import type { CastWatch } from "./cast-watch.ts";
 import type { Standing } from "./standing.ts";
 
 /** Whoever listens, as one viewer. */
 export interface Ear {
   readonly standing: Standing;
-  readonly dirty: (ref?: OfferRef) => void;
+  readonly dirty: (ref?: OfferRef, surface?: Surface) => void;
   /** Only this offer's content, never the lists. */
   readonly only: OfferRef | undefined;
+  /** Whom it listens to now. Here, and in no table: each call looks for it, and there may be very many. */
+  watch?: CastWatch | undefined;
 }
 
 /** Those who listen to one watch: alike in all that it looks at. C8: a flag each, whatever changed how often. */
@@ -37,31 +40,30 @@ export class Ears {
     return this.#all.keys();
   }
 
-  /** `since`: only those who began after that look, or with it. */
-  flagLists(since = -1): void {
-    this.#flag((ear, look) => ear.only === undefined && look >= since);
+  /** To what they are shown now, where that is known. `since`: only those who began after that look, or with it. */
+  flagLists(surface?: Surface, since = -1): void {
+    this.#flag(undefined, since, surface);
   }
 
   flagContents(refs: readonly OfferRef[], since = -1): void {
-    for (const ref of refs) this.#flag((ear, look) => (ear.only === undefined || ear.only === ref) && look >= since, ref);
+    for (const ref of refs) this.#flag(ref, since, undefined);
   }
 
   /** All they listen to may be stale. */
   flagAll(): void {
-    const there = [...this.#all.keys()];
-    for (const ear of there) this.#tell(ear, ear.only);
+    for (const ear of Array.from(this.#all.keys())) this.#tell(ear, ear.only, undefined);
   }
 
-  #flag(isMeant: (ear: Ear, look: number) => boolean, ref?: OfferRef): void {
+  #flag(ref: OfferRef | undefined, since: number, surface: Surface | undefined): void {
     // Those that are there now: one that leaves and comes back whenever it is told would be told for ever. A Map's keys are copied at once, its entries one by one.
-    const there = [...this.#all.keys()];
-    for (const ear of there) {
+    for (const ear of Array.from(this.#all.keys())) {
       const look = this.#all.get(ear);
-      if (look !== undefined && isMeant(ear, look)) this.#tell(ear, ref);
+      if (look !== undefined && look >= since && (ear.only === undefined || ear.only === ref)) this.#tell(ear, ref, surface);
     }
   }
 
-  #tell({ dirty }: Ear, ref: OfferRef | undefined): void {
-    told(() => dirty(ref), this.#fault);
+  #tell({ dirty }: Ear, ref: OfferRef | undefined, surface: Surface | undefined): void {
+    if (surface === undefined) tellOf(dirty, ref, this.#fault);
+    else told(() => dirty(ref, surface), this.#fault);
   }
 }

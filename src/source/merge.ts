@@ -127,7 +127,9 @@ class Merged implements Source {
   }
 
   watch(viewer: Viewer, dirty: (ref?: OfferRef) => void, only?: { readonly ref: OfferRef; readonly args: Json }): () => void {
-    const undo = this.#sources.map((source) => source.watch(viewer, dirty, only));
+    // What one source shows is not what all of them do.
+    const heard = (ref?: OfferRef): void => dirty(ref);
+    const undo = this.#sources.map((source) => source.watch(viewer, heard, only));
     if (only === undefined) undo.push(this.#down.watch(viewer, dirty));
     return () => {
       for (const one of undo) one();

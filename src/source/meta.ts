@@ -99,7 +99,7 @@ class Meta implements Source {
   }
 
   watch(viewer: Viewer, dirty: (ref?: OfferRef) => void, only?: { readonly ref: OfferRef; readonly args: Json }): () => void {
-    return this.#source.watch(viewer, dirty, only);
+    return this.#source.watch(viewer, (ref) => dirty(ref), only);
   }
 
   #catalogue(inner: Catalogue): Catalogue {

@@ -6,7 +6,7 @@ import type { ActorId, Behaviour, Message, OfferRef, Source, Surface, Viewer } f
 import { FakeEngine, QuickEngine } from "../../test/source/fake-engine.ts";
 import { until } from "../testing/index.ts";
 import { constantly, isConstant } from "../contract/internal.ts";
-import { cast, listed } from "./index.ts";
+import { cast, listed, merge, meta, registry } from "./index.ts";
 
 const viewers = (count: number): readonly Viewer[] => Array.from({ length: count }, (_, i) => ({ principal: `v${i}`, scopes: [] }));
 
@@ -108,6 +108,30 @@ describe("C8 viewers alike are shown the same, and looked for once", () => {
     assert.deepEqual(await Promise.all([ana, bob, eve].map((viewer) => names(source, viewer))), [["mine"], [], ["rule"]]);
     assert.deepEqual(await names(source, { scopes: [] }), []);
     assert.deepEqual(await names(source, { principal: "bob", scopes: ["admin"] }), ["rule"]);
+  });
+
+  it("C8 each is handed what it is shown now with its flag, and of several sources joined nothing", async () => {
+    const engine = new FakeEngine([gate]);
+    engine.put(main, { open: true, owner: "" });
+    const source = cast({ engine, kinds: [gate] });
+    const all = merge(source, registry({}));
+    const [ana, bob] = viewers(2);
+    assert.ok(ana && bob);
+    const handed = new Map<string, Surface | undefined>();
+    const hear = (of: Source, viewer: Viewer, name: string): (() => void) =>
+      of.watch(viewer, (ref, surface) => ref === undefined && handed.set(name, surface));
+    const undo = [hear(source, ana, "ana"), hear(source, bob, "bob"), hear(all, ana, "joined"), hear(meta(source), ana, "meta")];
+    await quiet();
+    handed.clear();
+    engine.put(main, { open: false, owner: "v1" });
+    await quiet();
+    assert.deepEqual([...handed.keys()].toSorted(), ["ana", "bob", "joined", "meta"]);
+    assert.equal(handed.get("ana"), await source.surface(ana));
+    assert.equal(handed.get("bob"), await source.surface(bob));
+    assert.notEqual(handed.get("ana"), handed.get("bob"));
+    assert.equal(handed.get("joined"), undefined);
+    assert.equal(handed.get("meta"), undefined);
+    for (const one of undo) one();
   });
 
   it("whatever way an author looks at its viewer is noticed", async () => {

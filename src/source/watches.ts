@@ -19,7 +19,6 @@ export class Watches {
   /** It only grows: at most twice, those who shared part. */
   readonly #reads = new Reads();
   readonly #alike = new Map<string, CastWatch>();
-  readonly #of = new Map<Ear, CastWatch>();
   /** By principal, or by the actor behind a handle. */
   readonly #named = new Map<string, Set<Ear>>();
 
@@ -52,7 +51,7 @@ export class Watches {
   }
 
   #settled(ear: Ear, receipt: Receipt): Promise<void> | undefined {
-    const watch = this.#of.get(ear);
+    const { watch } = ear;
     const settled = watch?.settled(receipt.actor, receipt.seq);
     return settled && this.#settledBy(watch, settled, ear, receipt);
   }
@@ -60,7 +59,7 @@ export class Watches {
   // What it waits for may part it from the others: then another watch flags it.
   async #settledBy(watch: CastWatch | undefined, settled: Promise<void>, ear: Ear, receipt: Receipt): Promise<void> {
     await settled;
-    if (this.#of.get(ear) !== watch) await this.#settled(ear, receipt);
+    if (ear.watch !== watch) await this.#settled(ear, receipt);
   }
 
   /** That viewer was given this surface. */
@@ -80,13 +79,13 @@ export class Watches {
       this.#alike.set(key, watch);
     }
     watch.add(ear);
-    this.#of.set(ear, watch);
+    ear.watch = watch;
   }
 
   #leave(ear: Ear): void {
-    const watch = this.#of.get(ear);
+    const { watch } = ear;
     if (watch === undefined) return;
-    this.#of.delete(ear);
+    ear.watch = undefined;
     watch.ears.delete(ear);
     if (watch.ears.none) this.#end(watch);
   }

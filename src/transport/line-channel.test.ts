@@ -60,6 +60,13 @@ describe("channels of lines that share a batch", () => {
     assert.deepEqual(writes.slice(2), ["1: 4\n"]);
   });
 
+  it("write a line for each text, whatever breaks one of them brings along", async () => {
+    const { made, writes } = channels(1);
+    for (const text of ['{"a":1}', '{\n"a":\r\n2}', '{"a":3}\n', '{"a":4}\r', '{"a":"ä"}']) made[0]?.send(text);
+    await nextRound();
+    assert.deepEqual(writes, ['0: {"a":1}\n{ "a": 2}\n{"a":3} \n{"a":4} \n{"a":"ä"}\n']);
+  });
+
   it("write what waits before they close, and nothing after", async () => {
     const { made, writes } = channels(1);
     made[0]?.send("1");

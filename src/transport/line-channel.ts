@@ -19,7 +19,9 @@ export class LineChannel implements Channel {
   readonly #together: RoundBatch<LineChannel> | undefined;
   readonly #end: () => void;
   readonly #gone = new AbortController();
-  #batch = "";
+  /** What is sent together, and how many characters it has with its line ends. */
+  #batch: string[] = [];
+  #size = 0;
   #ended = false;
 
   constructor(options: LineChannelOptions) {
@@ -38,7 +40,7 @@ export class LineChannel implements Channel {
 
   /** Bytes that wait for the client to read. */
   get queued(): number {
-    return this.#outlet.queued + this.#batch.length;
+    return this.#outlet.queued + this.#size;
   }
 
   onReady(run: () => void): () => void {
@@ -47,12 +49,11 @@ export class LineChannel implements Channel {
 
   send(text: string): void {
     if (this.#ended) return;
-    const first = this.#batch === "";
-    // A line break in JSON is only ever white space between its parts.
-    this.#batch += text.includes("\n") || text.includes("\r") ? `${text.replace(/[\r\n]+/g, " ")}\n` : `${text}\n`;
-    if (this.#batch.length >= BATCH_CHARACTERS) this.flush();
+    const isFirst = this.#batch.push(text) === 1;
+    this.#size += text.length + 1;
+    if (this.#size >= BATCH_CHARACTERS) this.flush();
     // Last: it may be its turn at once.
-    else if (first) this.#later();
+    else if (isFirst) this.#later();
     else this.#together?.grown();
   }
 
@@ -67,17 +68,22 @@ export class LineChannel implements Channel {
   /** The client has gone. */
   lose(): void {
     this.#ended = true;
-    this.#batch = "";
+    this.#forget();
     this.#outlet.end();
     this.#gone.abort();
   }
 
   /** What waits is written. */
   flush(): void {
-    if (this.#batch === "" || this.#ended) return;
     const batch = this.#batch;
-    this.#batch = "";
-    this.#outlet.write(batch);
+    if (batch.length === 0 || this.#ended) return;
+    this.#forget();
+    this.#outlet.write(linesOf(batch));
+  }
+
+  #forget(): void {
+    this.#batch = [];
+    this.#size = 0;
   }
 
   #later(): void {
@@ -87,3 +93,18 @@ export class LineChannel implements Channel {
 }
 
 const flush = (channel: LineChannel): void => channel.flush();
+
+/** A line each. Looked at once they are one text: by itself each would have to be made one first. */
+function linesOf(texts: readonly string[]): string {
+  const lines = `${texts.join("\n")}\n`;
+  if (!lines.includes("\r") && breaksIn(lines, texts.length) === texts.length) return lines;
+  // A line break in JSON is only ever white space between its parts.
+  return texts.map((text) => `${text.replace(/[\r\n]+/g, " ")}\n`).join("");
+}
+
+/** How many line breaks there are, no further than one more than `enough`. */
+function breaksIn(lines: string, enough: number): number {
+  let count = 0;
+  for (let at = lines.indexOf("\n"); at >= 0 && count <= enough; at = lines.indexOf("\n", at + 1)) count += 1;
+  return count;
+}

@@ -15,11 +15,10 @@ export function isLogLevel(value: Json | undefined): value is LogLevel {
   return LEVELS.some((level) => level === value);
 }
 
-/** `notifications/message` from that level up. */
-export function logTo(aside: Aside, from: LogLevel): Log {
-  const least = LEVELS.indexOf(from);
+/** `notifications/message` from the level up that is asked for when there is something to say. */
+export function logTo(aside: Aside, from: { readonly logLevel: LogLevel }): Log {
   return (level, data, logger) => {
-    if (LEVELS.indexOf(level) >= least)
+    if (LEVELS.indexOf(level) >= LEVELS.indexOf(from.logLevel))
       aside.tell("notifications/message", { level, ...(logger === undefined ? undefined : { logger }), data });
   };
 }

@@ -36,7 +36,7 @@ function contentMembers(blocks: readonly Json[], { structured, isError }: Bag, r
 }
 
 function mayStructure(value: Json, revision: Revision): boolean {
-  return has(revision, "structuredContent") && (has(revision, "anyStructured") || isBag(value));
+  return has(revision, isBag(value) ? "structuredContent" : "anyStructured");
 }
 
 /** A tool's failure, as its caller's model reads it. */

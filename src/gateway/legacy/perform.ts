@@ -134,7 +134,7 @@ function callOf(session: Session, request: Request, asking: Asking, running: Run
     posture: session.posture,
     can: session.can,
     signal: running,
-    onLog: logTo(asking.aside, session.logLevel),
+    onLog: logTo(asking.aside, session),
     onListed: isList(request.method) ? showingTo(session, asking.caller) : undefined,
     key: callKey(meta, asking.idempotencyKey),
     trace: traceOf(meta),

@@ -93,6 +93,7 @@ function reply(
 
 function callOf(core: Core, request: Request, envelope: Envelope, asking: ModernAsking): Call {
   const { header } = asking;
+  const { logLevel } = envelope;
   const key = callKey(envelope.meta, header?.("idempotency-key"));
   const trace = traceOf(envelope.meta);
   const onProgress = progressTo(asking.aside, request.params, envelope.revision);
@@ -106,7 +107,7 @@ function callOf(core: Core, request: Request, envelope: Envelope, asking: Modern
     posture: postureOf(core, asking.caller),
     can: envelope.can,
     signal: asking.signal,
-    onLog: envelope.logLevel === undefined ? undefined : logTo(asking.aside, envelope.logLevel),
+    onLog: logLevel === undefined ? undefined : logTo(asking.aside, { logLevel }),
     key,
     trace,
     onProgress,

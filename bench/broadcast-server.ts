@@ -1,7 +1,13 @@
 // One change told to all who listen, by a server of ours and by a bare one that writes the same frame to each of its sockets.
 import { createServer as bareServer } from "node:http";
 import type { Socket } from "node:net";
+import { actor } from "troupe/actor";
+import { LocalEngine } from "troupe/engine";
+import { createGateway } from "troupe/gateway";
 import { createServer } from "troupe/server";
+import { cast } from "troupe/source";
+import { memorySessionStore, memoryStreamStore } from "troupe/store";
+import { serveHttp } from "troupe/transport";
 import { inUse } from "./clients.ts";
 import { exposeGc } from "./heap.ts";
 
@@ -24,6 +30,34 @@ const ours = async (): Promise<Teller> => {
       if (server.tools.has("door")) server.tools.unregister("door");
       else server.tools.register({ name: "door", description: "Comes and goes." }, () => "Open.");
     },
+  };
+};
+
+const door = actor("door", {
+  describe: "A door that all see.",
+  persistence: "memory",
+  initial: () => ({ open: false }),
+  tools: {
+    open: { describe: "Opens it.", when: ({ open }) => !open, run: ({ state }) => void (state.open = true) },
+    shut: { describe: "Shuts it.", when: ({ open }) => open, run: ({ state }) => void (state.open = false) },
+  },
+  messages: { turn: { run: ({ state }) => void (state.open = !state.open) } },
+});
+
+/** The change is an actor's, and what each may do now follows from its state. */
+const world = async (): Promise<Teller> => {
+  const engine = await LocalEngine.start({ kinds: [door] });
+  const gateway = createGateway({
+    source: cast({ engine, kinds: [door] }),
+    sessions: memorySessionStore(),
+    streams: memoryStreamStore(),
+    info: { name: "bench", version: "1.0.0" },
+    rateLimit: false,
+  });
+  const { port } = await serveHttp({ gateway, port: 0 });
+  return {
+    port,
+    tell: () => void engine.call({ to: "door/main", action: "turn", args: null, start: null }),
   };
 };
 
@@ -63,7 +97,7 @@ const bare = async (held: string): Promise<Teller> => {
 
 await exposeGc();
 const [, , whose, held = "POST"] = process.argv;
-const teller = await (whose === "bare" ? bare(held) : ours());
+const teller = await (whose === "bare" ? bare(held) : whose === "world" ? world() : ours());
 
 // Not `monitorEventLoopDelay`: from when it is reset on, it leaves out what comes first.
 const stall = { last: performance.now(), longest: 0 };

@@ -68,6 +68,10 @@ interface Cost {
 const KINDS = { get: "GET streams", listen: "subscriptions/listen" } as const;
 type Kind = keyof typeof KINDS;
 
+/** Whose change it is: a tool that is registered or removed, or an actor's. */
+type Ours = "ours" | "world";
+const WORDS: Readonly<Record<Ours, string>> = { ours: "one change", world: "an actor's change" };
+
 /** A server, and those who listen to it. */
 class House implements Disposable {
   readonly #server: Told;
@@ -75,7 +79,7 @@ class House implements Disposable {
 
   readonly #kind: Kind;
 
-  constructor(whose: "ours" | "bare", kind: Kind) {
+  constructor(whose: Ours | "bare", kind: Kind) {
     this.#kind = kind;
     this.#server = new Told(SERVER_CORE, "broadcast-server.ts", whose, kind === "get" ? "GET" : "POST");
   }
@@ -124,8 +128,8 @@ const atMost = (wanted: number): number => {
 
 const each = (costs: readonly Cost[], of: "ms" | "cpuMs" | "stallMs"): readonly number[] => costs.map((cost) => cost[of]);
 
-const rows = async (kind: Kind, count: number, quick: boolean): Promise<void> => {
-  using ours = new House("ours", kind);
+const rows = async (whose: Ours, kind: Kind, count: number, quick: boolean): Promise<void> => {
+  using ours = new House(whose, kind);
   using bare = new House("bare", kind);
   await Promise.all([ours.open(count), bare.open(count)]);
   const costs: { readonly [whose in "ours" | "bare" | "sliced"]: Cost[] } = { ours: [], bare: [], sliced: [] };
@@ -137,28 +141,35 @@ const rows = async (kind: Kind, count: number, quick: boolean): Promise<void> =>
     costs.bare.push(atOnce);
     costs.sliced.push(sliced);
   }
-  const what = `one change to ${count} ${KINDS[kind]}`;
-  const row = (of: string, measured: readonly number[], unit: Row["unit"], target?: number): void =>
-    print({ what: `${what}, ${of}`, measured, unit, target });
+  const what = `${WORDS[whose]} to ${count} ${KINDS[kind]}`;
+  const row: Say = (of, measured, unit, target) => print({ what: `${what}, ${of}`, measured, unit, target });
   row("till the last has it, beside socket.write", times(each(costs.ours, "ms"), each(costs.bare, "ms")), "×", 1.15);
   row("socket.write in slices beside all at once, for comparison", times(each(costs.sliced, "ms"), each(costs.bare, "ms")), "×");
   row("server's CPU, beside that", times(each(costs.ours, "cpuMs"), each(costs.bare, "cpuMs")), "×", 1.15);
   row("till the last has it", each(costs.ours, "ms"), "ms");
   row("longest stall of the event loop", each(costs.ours, "stallMs"), "ms", 10);
   row("longest stall of the bare one, for comparison", each(costs.bare, "stallMs"), "ms");
+  // Those who do not read are the same objects, whoever's the change is.
+  if (whose === "ours") await unreadRows(row, ours, count, quick);
+  await Promise.all([ours.leave(), bare.leave()]);
+};
+
+type Say = (of: string, measured: readonly number[], unit: Row["unit"], target?: number) => void;
+
+const unreadRows = async (row: Say, ours: House, count: number, quick: boolean): Promise<void> => {
   await ours.half();
   const before = await ours.held();
   const unread: Cost[] = [];
   while (unread.length < (quick ? UNREAD_CHANGES / 4 : UNREAD_CHANGES)) unread.push(await ours.change());
   row("half of whom do not read, till the last other has it", each(unread, "ms"), "ms");
   row(`held for each after ${unread.length} such changes`, [((await ours.held()) - before) / count], "bytes", 256);
-  await Promise.all([ours.leave(), bare.leave()]);
 };
 
 export const run = async ({ quick }: Asked): Promise<void> => {
   const wanted = quick ? 5_000 : 10_000;
   const count = atMost(wanted);
   if (count < wanted) note(`${count} listeners: a process may have no more connections here (ulimit -n).`);
-  await rows("get", count, quick);
-  await rows("listen", count, quick);
+  await rows("ours", "get", count, quick);
+  await rows("ours", "listen", count, quick);
+  await rows("world", "get", count, quick);
 };

@@ -15,7 +15,7 @@ import {
   untilAborted,
   type Viewer,
 } from "../contract/index.ts";
-import { told } from "../contract/internal.ts";
+import { tellOf } from "../contract/internal.ts";
 import { dotted, type Names } from "./names.ts";
 import { contextFor, isNeeds } from "./registry-context.ts";
 import { Book } from "./registry-book.ts";
@@ -194,7 +194,7 @@ class Listed implements Registry {
   #flag(isMeant: (only: Listener["only"]) => boolean, ref?: OfferRef): void {
     // Those that are there now: one that leaves and comes back whenever it is told would be told for ever.
     for (const listener of Array.from(this.#listeners))
-      if (!listener.left && isMeant(listener.only)) told(() => listener.dirty(ref), this.#fault);
+      if (!listener.left && isMeant(listener.only)) tellOf(listener.dirty, ref, this.#fault);
   }
 }
 

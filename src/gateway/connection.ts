@@ -13,6 +13,7 @@ import {
 } from "./json-rpc.ts";
 import { initializeMembers, newSession } from "./legacy/initialize.ts";
 import { type Answered, answeredText, type LegacyAside, noticed, performLegacy } from "./legacy/perform.ts";
+import { SessionNotices } from "./legacy/session-notices.ts";
 import { Session } from "./legacy/session.ts";
 import { EVERYTHING, offeredTo } from "./offered.ts";
 import { batchesIn } from "./profile.ts";
@@ -180,14 +181,15 @@ export class StreamConnection implements Connection {
     try {
       this.#core.admit();
       this.#core.limit(caller);
+      const { settings } = this.#core;
       const row = newSession(this.#core, request, caller, undefined);
-      const session = new Session(row, this.#core.settings, this.#core.settings.source, {
+      const session = new Session(row, settings, new SessionNotices(settings.source, settings), {
         ready: false,
         kept: false,
         closing: this.#core.work.closing,
       });
       this.#session = session;
-      const found = offeredTo(this.#core.settings, session.source, session.viewerFor(caller));
+      const found = offeredTo(settings, session.source, session.viewerFor(caller));
       const late = found instanceof Promise;
       // Who is not waited for has nobody to fail to.
       if (late) found.catch(() => undefined);

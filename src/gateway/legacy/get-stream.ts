@@ -40,7 +40,7 @@ async function standalone(core: Core, session: Session, exchange: Exchange, agai
   const channel = new OpenStream(core, opened, session);
   if (profile.primesStandalone && has(session.revision, "primedStreams"))
     channel.send("", await streams.append(session.row.id, STANDALONE, null), RETRY_MS);
-  await session.listen(channel, exchange.caller);
+  await session.listen(channel, exchange.caller, channel.way);
   // Of two nodes that the client went to at once, the row names one.
   if (session.listensElsewhere) session.letGo();
   return { status: 200, open: true };

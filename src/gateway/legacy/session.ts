@@ -1,12 +1,11 @@
 import { sha256Hex } from "../../platform/index.ts";
-import type { CancelSignal, Caller, Channel, Json, ListName, Log, LogLevel, SessionRow, Source, Viewer } from "../../contract/index.ts";
+import type { CancelSignal, Caller, Channel, Json, LogLevel, SessionRow, Source, Viewer } from "../../contract/index.ts";
 import type { Posture } from "../../source/index.ts";
 import { isLogLevel } from "../aside.ts";
-import { Audience, type AudienceHost } from "../audience.ts";
+import { Audience } from "../audience.ts";
 import { viewerOf } from "../core.ts";
 import { canOf } from "../envelope.ts";
 import { inLog } from "../errors.ts";
-import { notificationText } from "../json-rpc.ts";
 import { indexOf } from "../offers.ts";
 import type { Settings } from "../options.ts";
 import { has, isLegacyRevision, LATEST_LEGACY, type LegacyRevision } from "../revision.ts";
@@ -16,17 +15,11 @@ import type { Nodes } from "./nodes.ts";
 import type { StreamOwner } from "./open-stream.ts";
 import { Paced } from "./paced.ts";
 import type { ResumableStream } from "./resumable-stream.ts";
+import { ALL_LISTS, type SessionNotices } from "./session-notices.ts";
 
-const ALL_LISTS = ["tools", "resources", "prompts"] as const;
 const SHOWN = ["tools", "resources", "resourceTemplates", "prompts"] as const;
 /** Two nodes may see the same world as two lists, one of another release say: their client is told to compare no more often. */
 const RECHECK_MS = 10_000;
-// One text for all: what is made for each of very many who listen is made very often.
-const CHANGED: Readonly<Record<ListName, string>> = {
-  tools: notificationText("notifications/tools/list_changed"),
-  resources: notificationText("notifications/resources/list_changed"),
-  prompts: notificationText("notifications/prompts/list_changed"),
-};
 const NOTHING: readonly string[] = Object.freeze([]);
 
 interface Begun {
@@ -43,13 +36,12 @@ interface Begun {
  * process serves it. There may be very many that do nothing, so whatever a session
  * does not need while it is idle is made when it is needed.
  */
-export class Session implements AudienceHost, StreamOwner {
+export class Session implements StreamOwner {
   row: SessionRow;
   /** False until `notifications/initialized`: before it nothing is told (C8). */
   ready: boolean;
   /** Its row is in the store: the client can come back. */
   readonly kept: boolean;
-  readonly source: Source;
   readonly revision: LegacyRevision;
   readonly can: readonly string[];
   readonly nodes: Nodes | undefined;
@@ -69,16 +61,16 @@ export class Session implements AudienceHost, StreamOwner {
   /** Begun in another process, and not listened to in this one yet. */
   #revived: boolean;
   #recheck: Paced | undefined;
+  readonly #notices: SessionNotices;
   readonly #settings: Settings;
   readonly #closing: CancelSignal;
 
-  constructor(row: SessionRow, settings: Settings, source: Source, how: Begun) {
+  constructor(row: SessionRow, settings: Settings, notices: SessionNotices, how: Begun) {
     this.row = row;
     this.ready = how.ready;
     this.kept = how.kept;
     this.nodes = how.nodes;
     this.#revived = how.kept && how.ready;
-    this.source = source;
     this.revision = isLegacyRevision(row.protocol) ? row.protocol : LATEST_LEGACY;
     const can = canOf(row.capabilities, {
       elicitation: has(this.revision, "elicitation"),
@@ -86,20 +78,17 @@ export class Session implements AudienceHost, StreamOwner {
       samplingTools: has(this.revision, "samplingTools"),
     });
     this.can = can.length === 0 ? NOTHING : can;
+    this.#notices = notices;
     this.#settings = settings;
     this.#closing = how.closing;
   }
 
-  get wanted(): typeof ALL_LISTS {
-    return ALL_LISTS;
+  get source(): Source {
+    return this.#notices.source;
   }
 
   get posture(): Posture {
-    return this.#settings.legacyPosture;
-  }
-
-  get log(): Log {
-    return this.#settings.log;
+    return this.#notices.posture;
   }
 
   /** What the client is asked, and who waits for its answers. */
@@ -151,16 +140,8 @@ export class Session implements AudienceHost, StreamOwner {
 
   /** What this client was shown and is to be told; made when it is first needed. */
   audience(caller: Caller): Audience {
-    this.#audience ??= new Audience(this, this.viewerFor(caller));
+    this.#audience ??= new Audience(this.#notices, this.viewerFor(caller));
     return this.#audience;
-  }
-
-  listChanged(list: ListName): string {
-    return CHANGED[list];
-  }
-
-  updated(uri: string): string {
-    return notificationText("notifications/resources/updated", { uri });
   }
 
   /** Undefined until the client was shown a list or can be told. */
@@ -168,22 +149,22 @@ export class Session implements AudienceHost, StreamOwner {
     return this.#audience;
   }
 
-  /** From now on the client is told on that channel. */
-  async listen(channel: Channel, caller: Caller): Promise<void> {
+  /** From now on the client is told on that channel. `way`: the one behind it, which notices take at once. */
+  async listen(channel: Channel, caller: Caller, way = channel): Promise<void> {
     this.standalone = channel;
     const audience = this.audience(caller);
     await this.#findUris(audience, this.viewerFor(caller), this.#revived);
     const unknown = this.#revived && this.posture === "dynamic" ? ALL_LISTS.filter((list) => !audience.knows(list)) : [];
     this.#revived = false;
-    await audience.start(channel);
+    await audience.start(way);
     if (this.#audience !== audience) return audience.stop();
     // Shown by a process that is no more: whether it still holds nobody can say, so the client is told to ask.
-    for (const list of unknown) this.standalone?.send(CHANGED[list]);
+    for (const list of unknown) this.standalone?.send(this.#notices.listChanged(list));
   }
 
-  left(stream: Channel): void {
+  left(stream: Channel, way: Channel): void {
     if (this.standalone === stream) this.standalone = undefined;
-    this.#audience?.detach(stream);
+    this.#audience?.detach(way);
   }
 
   // A row that outlived its process knows URIs only: whose offers they are, the surface says.
@@ -208,7 +189,9 @@ export class Session implements AudienceHost, StreamOwner {
     if (this.listensElsewhere) return this.letGo();
     const [audience, viewer] = [this.#audience, this.#viewer];
     if (this.standalone === undefined || audience === undefined || viewer === undefined) return;
-    this.#findUris(audience, viewer, false).catch((error: unknown) => this.log("error", { event: "subscribe-failed", ...inLog(error) }));
+    this.#findUris(audience, viewer, false).catch((error: unknown) =>
+      this.#settings.log("error", { event: "subscribe-failed", ...inLog(error) }),
+    );
   }
 
   /** Another node has the standalone stream, or had it last. */

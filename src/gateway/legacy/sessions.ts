@@ -2,12 +2,14 @@ import type { Caller, SessionRow, Source } from "../../contract/index.ts";
 import { inLog } from "../errors.ts";
 import type { Core } from "../core.ts";
 import { Nodes } from "./nodes.ts";
+import { SessionNotices } from "./session-notices.ts";
 import { Session } from "./session.ts";
 
 /** Sessions of clients that come back: rows in the store, and the live ones in memory. */
 export class Sessions {
   readonly #core: Core;
   readonly #sourceFor: (posture: string | undefined) => Source;
+  readonly #notices = new Map<Source, SessionNotices>();
   readonly #live = new Map<string, Session>();
   readonly #nodes: Nodes | undefined;
   #undoSweep: (() => void) | undefined;
@@ -89,7 +91,13 @@ export class Sessions {
   #revive(row: SessionRow, ready: boolean): Session {
     const { settings, work } = this.#core;
     const how = { ready, kept: true, closing: work.closing, ...(this.#nodes === undefined ? undefined : { nodes: this.#nodes }) };
-    return new Session(row, settings, this.#sourceFor(row.posture), how);
+    return new Session(row, settings, this.#noticesOf(this.#sourceFor(row.posture)), how);
+  }
+
+  #noticesOf(source: Source): SessionNotices {
+    let notices = this.#notices.get(source);
+    if (notices === undefined) this.#notices.set(source, (notices = new SessionNotices(source, this.#core.settings)));
+    return notices;
   }
 
   #keep(session: Session): Session {

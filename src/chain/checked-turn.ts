@@ -23,7 +23,8 @@ export function checkReply(reply: unknown, name: string): asserts reply is Reply
   if (!isObject(reply)) throw noReply(name);
   const { ok } = reply;
   if (ok !== undefined) {
-    if (Object.keys(reply).length !== 1) throw noReply(name);
+    const keys = Object.keys(reply);
+    if (keys.length !== 1 || keys[0] !== "ok") throw noReply(name);
     if (!fits(ok)) throw notFit(ok, `${name}.ok`);
     return;
   }

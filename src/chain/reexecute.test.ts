@@ -85,6 +85,30 @@ test("an event of an old chain that tells of nothing, as of a write that was und
   assert.deepEqual(reexecute(heard(other), scribe.events).mismatches, [{ seq: 2, what: "nothing" }]);
 });
 
+test("a turn run again is given a state as frozen as an engine's: what writes to it throws, whatever event it was left by", async () => {
+  const scribe = new Scribe(counter());
+  await scribe.tell("add", {}, { start: null });
+  await scribe.tell("add");
+  await scribe.tell("add");
+  const same = counter();
+  const writing: Behaviour = {
+    ...same,
+    receive(state, message) {
+      Object.assign(Object(state).log, { 0: "mine" });
+      return same.receive(Object(state), message);
+    },
+  };
+  const { mismatches } = reexecute(writing, scribe.events);
+  assert.deepEqual(
+    mismatches.map(({ seq, what }) => [seq, what]),
+    [
+      [1, "threw"],
+      [2, "threw"],
+      [3, "threw"],
+    ],
+  );
+});
+
 function fail(): never {
   throw new Error("not today");
 }

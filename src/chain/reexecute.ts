@@ -3,6 +3,7 @@ import type { ActorId, Bag, Behaviour, Body, ChainEvent, Header, Json, Message, 
 import { eventOf, type Tellable } from "./entry.ts";
 import { readBody, readHeader } from "./event.ts";
 import { apply } from "./apply.ts";
+import { freezeNew } from "./freeze.ts";
 import { isJsonObject, isObject } from "./json-check.ts";
 import { kindFrom, type Kind } from "./kind.ts";
 import { isOwnId } from "./own-id.ts";
@@ -168,7 +169,8 @@ function after(kind: Kind, header: Header, body: Body, before: Before | undefine
   const sameLife = before !== undefined && before.base.life === header.life;
   const extra = plan?.extra ?? (sameLife ? before.base.extra : kind.plain);
   const base: Base = {
-    state,
+    // As the engine's are: what wrote to one then throws again.
+    state: freezeNew(before?.base.state, state),
     life: header.life,
     createdAt: sameLife ? before.base.createdAt : header.at,
     extra: plan === undefined ? { ...extra, pending: pendingAfter(extra.pending, body) } : extra,

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DEFAULT_POLICY, type Behaviour, type Message, type Turn } from "../contract/index.ts";
 import { begin, kindFrom, planTurn } from "./internal.ts";
+import type { Base, Circumstances } from "./turn.ts";
 
 const door: Behaviour<null> = { kind: "door", version: 1, policy: DEFAULT_POLICY, initial: () => null, receive: () => ({}) };
 
@@ -18,10 +19,14 @@ const message: Message = {
   trace: { traceparent: "00-1-2-01" },
 };
 
+function begun(born: boolean): { readonly base: Base; readonly now: Circumstances } {
+  const base = begin(kindFrom(door), "door/a", message, undefined);
+  const now = { id: "door/a", seq: 1, born, keyMs: 1_000, answersElsewhere: false, parentKnows: false, whole: false } as const;
+  return { base: { ...base, extra: { ...base.extra, pending: { m: {} } } }, now };
+}
+
 const sendsOf = (turn: Turn<unknown>): readonly (readonly [string, unknown])[] => {
-  const begun = begin(kindFrom(door), "door/a", message, undefined);
-  const base = { ...begun, extra: { ...begun.extra, pending: { m: {} } } };
-  const now = { id: "door/a", seq: 1, born: true, keyMs: 1_000, answersElsewhere: false, parentKnows: false, whole: false } as const;
+  const { base, now } = begun(true);
   const plan = planTurn(base, { message, key: undefined, wake: undefined }, turn, now);
   return (plan?.sends ?? []).map(({ to, trace }) => [to, trace]);
 };
@@ -67,8 +72,34 @@ for (const [what, value, told] of [
 
 test("a reply of another shape is the behaviour's mistake, in words", () => {
   const at = { code: "BAD_TURN", name: "TroupeError", message: /`ok`, `refused` or `needs`/ };
-  for (const reply of [{}, "later?", 7, [], { refused: "no" }, { refused: { code: "NO" } }, { needs: 1 }])
+  class Told {
+    readonly value = 5;
+    get ok(): number {
+      return this.value;
+    }
+  }
+  const inherits: unknown = Object.create({ ok: 5 });
+  const refuses = Object.assign(Object(inherits), { refused: { code: "NO", message: "No." } });
+  for (const reply of [{}, "later?", 7, [], { refused: "no" }, { refused: { code: "NO" } }, { needs: 1 }, new Told(), inherits, refuses])
     assert.throws(() => sendsOf(Object({ reply })), at, JSON.stringify(reply));
   assert.deepEqual(sendsOf({ reply: { refused: { code: "NO", message: "No." } } }), []);
   assert.deepEqual(sendsOf({ reply: { needs: {} } }), []);
+});
+
+test("a reply is read once, so that what was checked is what is kept; null says as much as none", () => {
+  const { base, now } = begun(false);
+  const { replyAs: _, ...told } = message;
+  const job = { message: told, key: undefined, wake: undefined };
+  let reads = 0;
+  const moody: Turn<unknown> = {
+    state: 1,
+    get reply() {
+      reads += 1;
+      return reads === 1 ? { ok: "first" } : { ok: "another" };
+    },
+  };
+  for (const turn of [moody, { state: 1, reply: null }, { state: 1, reply: null, record: 7 }]) {
+    const plan = planTurn(base, job, Object(turn), now);
+    assert.deepEqual(plan?.reply, { ok: turn === moody ? "first" : null });
+  }
 });

@@ -170,18 +170,21 @@ export interface Circumstances {
 
 /** Undefined: the turn has no effect, only a reply. */
 export function planTurn(base: Base, job: Incoming, turn: Turn<unknown>, now: Circumstances): Plan | undefined {
-  const { reply } = turn;
-  if (reply !== undefined && reply !== "later") checkReply(reply, "reply");
-  return isPlain(job, turn, now) ? planState(base, job.message, turn, now) : planAll(base, job, turn, now);
+  // Read once: what is checked is what is kept.
+  const reply = turn.reply ?? OK_NULL;
+  if (reply !== OK_NULL && reply !== "later") checkReply(reply, "reply");
+  return reply !== "later" && isPlain(job, turn, reply, now)
+    ? planState(base, job.message, turn, reply, now)
+    : planAll(base, job, turn, reply, now);
 }
 
 /** Nearly all turns: a reply, another state perhaps, and no more. */
-const isPlain = ({ key, wake, message }: Incoming, turn: Turn<unknown>, { born }: Circumstances): boolean =>
+const isPlain = ({ key, wake, message }: Incoming, turn: Turn<unknown>, reply: Reply, { born }: Circumstances): boolean =>
   !born &&
   key === undefined &&
   wake === undefined &&
   message.replyAs === undefined &&
-  (turn.reply === undefined || (turn.reply !== "later" && "ok" in turn.reply)) &&
+  "ok" in reply &&
   turn.send === undefined &&
   turn.wake === undefined &&
   turn.answer === undefined &&
@@ -190,8 +193,7 @@ const isPlain = ({ key, wake, message }: Incoming, turn: Turn<unknown>, { born }
   turn.emit === undefined;
 
 // Apart, and short: what all turns pass is compiled into one piece with what calls it.
-function planState(base: Base, message: Message, turn: Turn<unknown>, now: Circumstances): Plan | undefined {
-  const { state: after, reply } = turn;
+function planState(base: Base, message: Message, { state: after }: Turn<unknown>, reply: Reply, now: Circumstances): Plan | undefined {
   if (after === undefined || after === base.state) return undefined;
   const { state, bytes, patch } = changed(base, after, now);
   return {
@@ -205,7 +207,7 @@ function planState(base: Base, message: Message, turn: Turn<unknown>, now: Circu
     bytes,
     patch,
     extra: base.extra,
-    reply: reply ?? OK_NULL,
+    reply,
     answers: NOTHING,
     remembered: NOTHING,
     claimed: undefined,
@@ -249,9 +251,8 @@ function patchOf(base: Base, after: unknown, written: Written | undefined, { id 
   }
 }
 
-function planAll(base: Base, job: Incoming, turn: Turn<unknown>, now: Circumstances): Plan | undefined {
+function planAll(base: Base, job: Incoming, turn: Turn<unknown>, reply: Reply | "later", now: Circumstances): Plan | undefined {
   const { message } = job;
-  const reply = turn.reply ?? OK_NULL;
   const vain = reply !== "later" && !("ok" in reply);
   if (vain && now.born) return undefined;
   const answersHere = message.replyAs !== undefined && message.from !== undefined && reply !== "later" && !now.answersElsewhere;

@@ -222,7 +222,7 @@ export class Cell extends Commits {
       return;
     }
     if (plan !== undefined) return;
-    const reply = turn.reply === undefined || turn.reply === "later" ? OK_NULL : turn.reply;
+    const reply = turn.reply === "later" ? OK_NULL : (turn.reply ?? OK_NULL);
     // C2: a reply that saw the lead is told, or dropped, with it.
     if (this.lead === undefined) this.#answer(job, reply, turn.emit);
     else this.#ride(this.lead, job, reply, turn.emit);

@@ -45,14 +45,14 @@ export interface Source {
   /** `act`, answered on the spot where nothing is waited for. Throws where that call would reject at once. Absent: never that quick. */
   actNow?(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Reply | Promise<Reply>;
   /**
-   * That offer's content; without a ref, the lists. At most a flag: the listener asks `surface` again when it can send (C8), unless
-   * it was given what the viewer is shown until the next flag.
+   * That offer's content; without a ref, the lists. At most a flag: the listener finds out when it can send (C8) what the viewer is
+   * shown. `shown`, where it comes along, says that then without a look; undefined: it cannot any more, and `surface` is asked.
    * `only` listens to one offer under these arguments and not to the lists: how a resource whose URI carries a handle
    * is subscribed to, since no viewer alone says which it may see. Returns its undo.
    */
   watch(
     viewer: Viewer,
-    dirty: (ref?: OfferRef, surface?: Surface) => void,
+    dirty: (ref?: OfferRef, shown?: () => Surface | undefined) => void,
     only?: { readonly ref: OfferRef; readonly args: Json },
   ): () => void;
   /** Values for an argument of a prompt or resource template, beyond the surface's `choices`. */

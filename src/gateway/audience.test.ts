@@ -20,8 +20,9 @@ interface Stage {
   channel(): Channel;
   off: readonly OfferRef[];
   change(off: readonly OfferRef[]): void;
-  /** The same, and the source says what is shown now. */
+  /** The same, and the source says what is shown then, for as long as it is. */
   hand(off: readonly OfferRef[]): void;
+  flag(shown: () => Surface | undefined): void;
   /** How often it was asked. */
   asked: number;
   touch(uri: string): void;
@@ -43,7 +44,10 @@ function stage(): Stage {
     },
     hand(off) {
       made.off = off;
-      for (const run of dirty) run(undefined, surfaceOf(off));
+      for (const run of dirty) run(undefined, () => (made.off === off ? surfaceOf(off) : undefined));
+    },
+    flag(shown) {
+      for (const run of dirty) run(undefined, shown);
     },
     asked: 0,
     touch: (uri) => uris.get(uri)?.(),
@@ -163,6 +167,35 @@ test("C8 a flag that comes with what is shown is told without asking, unless the
   await quiet();
   assert.equal(made.told.length, 3);
   assert.equal(made.asked, asked + 2);
+  // The source cannot say any more what came with it.
+  made.hand(["tools/a"]);
+  made.off = ["tools/b", "prompts/p"];
+  await quiet();
+  assert.equal(made.told.length, 4);
+  assert.equal(made.asked, asked + 3);
+  audience.stop();
+});
+
+test("C8 of a client that does not read, or is away, flags are kept and nothing that holds what it would have been told", async () => {
+  const made = stage();
+  const audience = new Audience(made.host, { scopes: [] });
+  const [first, second] = [made.channel(), made.channel()];
+  await audience.start(first);
+  const { asked } = made;
+  let looks = 0;
+  const shown = (): undefined => void (looks += 1);
+  const ready = { now: false };
+  Object.defineProperty(first, "ready", { get: () => ready.now });
+  made.flag(shown);
+  await quiet();
+  made.flag(shown);
+  await quiet();
+  audience.detach(first);
+  made.flag(shown);
+  made.off = ["tools/a"];
+  await audience.start(second);
+  await quiet();
+  assert.deepEqual([looks, made.asked, made.told], [0, asked + 1, ["tools"]]);
   audience.stop();
 });
 

@@ -96,7 +96,7 @@ export class Audience implements Piece {
   #uris: Map<string, Subscribed> | undefined;
   #dirtyUris: Set<string> | undefined;
   /** True: what they are now has to be asked for. */
-  #dirtyLists: Surface | boolean = false;
+  #dirtyLists: (() => Surface | undefined) | boolean = false;
   #channel: Channel | undefined;
   #undoReady: (() => void) | undefined;
   #undoWatch: (() => void) | undefined;
@@ -121,7 +121,7 @@ export class Audience implements Piece {
     this.#started = true;
     for (const [uri, subscribed] of this.#uris ?? []) this.#watch(uri, subscribed);
     if (this.#wanted.length === 0) return;
-    this.#undoWatch = this.#source.watch(this.#viewer, (ref, surface) => ref === undefined && this.#dirty(surface));
+    this.#undoWatch = this.#source.watch(this.#viewer, (ref, shown) => ref === undefined && this.#dirty(shown));
     const surface = await this.#surface();
     if (surface === undefined) this.#dirtyLists = true;
     else this.#tellLists(surface);
@@ -137,7 +137,7 @@ export class Audience implements Piece {
     this.#started = true;
     for (const [uri, subscribed] of this.#uris ?? []) this.#watch(uri, subscribed);
     if (this.#wanted.length === 0) return;
-    this.#undoWatch = this.#source.watch(this.#viewer, (ref, surface) => ref === undefined && this.#dirty(surface));
+    this.#undoWatch = this.#source.watch(this.#viewer, (ref, shown) => ref === undefined && this.#dirty(shown));
     // The first flush finds out what the lists are now: without it no change could be told from none.
     this.#dirtyLists = true;
     await (this.#flushing ?? this.#flush());
@@ -179,8 +179,8 @@ export class Audience implements Piece {
 
   /** The client was given this list: only what differs from it is worth telling. */
   saw(lists: Lists, list: keyof Lists): void {
-    // It may be later than what is to be told.
-    if (this.#dirtyLists !== false) this.#dirtyLists = true;
+    // It may be later than what the flag came with.
+    this.#askAgain();
     this.#see(list, lists[list]);
   }
 
@@ -244,10 +244,17 @@ export class Audience implements Piece {
     this.#undoReady?.();
     this.#undoReady = undefined;
     this.#channel = undefined;
+    this.#askAgain();
+  }
+
+  // C8: of a client that cannot be told for now flags are kept, and nothing that holds a surface.
+  #askAgain(): void {
+    if (this.#dirtyLists !== false) this.#dirtyLists = true;
   }
 
   /** There is something to tell: once the client reads. Nobody waits for the channel of a client that is idle. */
   #waitFor(channel: Channel): void {
+    this.#askAgain();
     this.#undoReady ??= channel.onReady(() => {
       this.#undoReady?.();
       this.#undoReady = undefined;
@@ -266,8 +273,9 @@ export class Audience implements Piece {
     subscribed.undo = this.#source.watch(this.#viewer, dirty, { ref, args });
   }
 
-  #dirty(surface?: Surface): void {
-    this.#dirtyLists = surface ?? true;
+  #dirty(shown?: () => Surface | undefined): void {
+    const canTell = this.#channel !== undefined && this.#undoReady === undefined;
+    this.#dirtyLists = (canTell ? shown : undefined) ?? true;
     this.#schedule();
   }
 
@@ -298,7 +306,7 @@ export class Audience implements Piece {
       return undefined;
     }
     this.#dirtyLists = false;
-    const surface = lists === true ? this.#surface() : lists;
+    const surface = (lists === true ? undefined : lists()) ?? this.#surface();
     if (!(surface instanceof Promise)) {
       this.#tellAll(surface, uris);
       return undefined;

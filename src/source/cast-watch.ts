@@ -247,18 +247,20 @@ export class CastWatch {
     const refs = before === undefined ? [] : changedContents(before, now, ({ id, seq }) => this.#topics.get(id)?.ahead === seq);
     const given = this.#given;
     this.#given = undefined;
+    // One for all who are flagged, and asked when each is told: by then there may be another look, or need of one.
+    const shown = (): Surface | undefined => (this.#last === now && !this.#wanted && !this.#looking ? now.surface : undefined);
     this.#see(now, before !== undefined);
     if (before === undefined) {
       // What was announced since the look began may or may not be in what was read: it counts as changed.
       const isChanged = (id: ActorId): boolean => this.#changed.has(id);
       if (now.parts.some(({ sight }) => isChanged(sight.id))) {
-        this.ears.flagLists(now.surface);
+        this.ears.flagLists(shown);
         this.ears.flagContents(contentsOf(now, isChanged));
-      } else if (this.#differs(given, now)) this.ears.flagLists(now.surface);
+      } else if (this.#differs(given, now)) this.ears.flagLists(shown);
       this.#changed.clear();
       return;
     }
-    if (this.#differs(before.surface, now) || this.#differs(given, now)) this.ears.flagLists(now.surface);
+    if (this.#differs(before.surface, now) || this.#differs(given, now)) this.ears.flagLists(shown);
     this.ears.flagContents(refs);
   }
 

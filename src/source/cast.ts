@@ -21,6 +21,7 @@ import {
 import { Acts } from "./acts.ts";
 import { Closures, offNow, ownChoices, rootsOf, selfAsRoot } from "./closure.ts";
 import { Handles } from "./handles.ts";
+import type { Dirty } from "./ears.ts";
 import { dotted, type Names } from "./names.ts";
 import { makePlan, type Place, type Plan, type Planned, rootOf } from "./plan.ts";
 import type { Posture } from "./posture.ts";
@@ -167,11 +168,7 @@ class Cast implements Source {
     return this.#acts.act(new Standing(viewer, new Map([[root, found.id]])), planned, found.args, options);
   }
 
-  watch(
-    viewer: Viewer,
-    dirty: (ref?: OfferRef, surface?: Surface) => void,
-    only?: { readonly ref: OfferRef; readonly args: Json },
-  ): () => void {
+  watch(viewer: Viewer, dirty: Dirty, only?: { readonly ref: OfferRef; readonly args: Json }): () => void {
     const { plan, standings, watches } = this.#for(viewer);
     const place = only === undefined ? undefined : plan.offers.get(only.ref)?.ways[0]?.place;
     if (only !== undefined && place?.handled === true) return this.#watchHandle(viewer, dirty, only, rootOf(place));

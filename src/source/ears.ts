@@ -3,10 +3,13 @@ import { tellOf, told } from "../contract/internal.ts";
 import type { CastWatch } from "./cast-watch.ts";
 import type { Standing } from "./standing.ts";
 
+type Shown = () => Surface | undefined;
+export type Dirty = (ref?: OfferRef, shown?: Shown) => void;
+
 /** Whoever listens, as one viewer. */
 export interface Ear {
   readonly standing: Standing;
-  readonly dirty: (ref?: OfferRef, surface?: Surface) => void;
+  readonly dirty: Dirty;
   /** Only this offer's content, never the lists. */
   readonly only: OfferRef | undefined;
   /** Whom it listens to now. Here, and in no table: each call looks for it, and there may be very many. */
@@ -40,9 +43,9 @@ export class Ears {
     return this.#all.keys();
   }
 
-  /** To what they are shown now, where that is known. `since`: only those who began after that look, or with it. */
-  flagLists(surface?: Surface, since = -1): void {
-    this.#flag(undefined, since, surface);
+  /** `shown`: what they are shown when they can be told. `since`: only those who began after that look, or with it. */
+  flagLists(shown?: Shown, since = -1): void {
+    this.#flag(undefined, since, shown);
   }
 
   flagContents(refs: readonly OfferRef[], since = -1): void {
@@ -54,16 +57,16 @@ export class Ears {
     for (const ear of Array.from(this.#all.keys())) this.#tell(ear, ear.only, undefined);
   }
 
-  #flag(ref: OfferRef | undefined, since: number, surface: Surface | undefined): void {
+  #flag(ref: OfferRef | undefined, since: number, shown: Shown | undefined): void {
     // Those that are there now: one that leaves and comes back whenever it is told would be told for ever. A Map's keys are copied at once, its entries one by one.
     for (const ear of Array.from(this.#all.keys())) {
       const look = this.#all.get(ear);
-      if (look !== undefined && look >= since && (ear.only === undefined || ear.only === ref)) this.#tell(ear, ref, surface);
+      if (look !== undefined && look >= since && (ear.only === undefined || ear.only === ref)) this.#tell(ear, ref, shown);
     }
   }
 
-  #tell({ dirty }: Ear, ref: OfferRef | undefined, surface: Surface | undefined): void {
-    if (surface === undefined) tellOf(dirty, ref, this.#fault);
-    else told(() => dirty(ref, surface), this.#fault);
+  #tell({ dirty }: Ear, ref: OfferRef | undefined, shown: Shown | undefined): void {
+    if (shown === undefined) tellOf(dirty, ref, this.#fault);
+    else told(() => dirty(ref, shown), this.#fault);
   }
 }

@@ -110,27 +110,35 @@ describe("C8 viewers alike are shown the same, and looked for once", () => {
     assert.deepEqual(await names(source, { principal: "bob", scopes: ["admin"] }), ["rule"]);
   });
 
-  it("C8 each is handed what it is shown now with its flag, and of several sources joined nothing", async () => {
+  it("C8 a flag says to each what it is shown when it is told, and of several sources joined nothing", async () => {
     const engine = new FakeEngine([gate]);
     engine.put(main, { open: true, owner: "" });
     const source = cast({ engine, kinds: [gate] });
     const all = merge(source, registry({}));
     const [ana, bob] = viewers(2);
     assert.ok(ana && bob);
-    const handed = new Map<string, Surface | undefined>();
+    const flags = new Map<string, (() => Surface | undefined) | undefined>();
+    const handed = (name: string): Surface | undefined => flags.get(name)?.();
     const hear = (of: Source, viewer: Viewer, name: string): (() => void) =>
-      of.watch(viewer, (ref, surface) => ref === undefined && handed.set(name, surface));
+      of.watch(viewer, (ref, shown) => ref === undefined && flags.set(name, shown));
     const undo = [hear(source, ana, "ana"), hear(source, bob, "bob"), hear(all, ana, "joined"), hear(meta(source), ana, "meta")];
     await quiet();
-    handed.clear();
+    flags.clear();
     engine.put(main, { open: false, owner: "v1" });
     await quiet();
-    assert.deepEqual([...handed.keys()].toSorted(), ["ana", "bob", "joined", "meta"]);
-    assert.equal(handed.get("ana"), await source.surface(ana));
-    assert.equal(handed.get("bob"), await source.surface(bob));
-    assert.notEqual(handed.get("ana"), handed.get("bob"));
-    assert.equal(handed.get("joined"), undefined);
-    assert.equal(handed.get("meta"), undefined);
+    assert.deepEqual([...flags.keys()].toSorted(), ["ana", "bob", "joined", "meta"]);
+    assert.equal(handed("ana"), await source.surface(ana));
+    assert.equal(handed("bob"), await source.surface(bob));
+    assert.notEqual(handed("ana"), handed("bob"));
+    assert.equal(flags.get("joined"), undefined);
+    assert.equal(flags.get("meta"), undefined);
+    // What it says holds until another change is announced, and not of one that came before the last.
+    const before = flags.get("ana");
+    engine.put(main, { open: true, owner: "v1" });
+    assert.equal(before?.(), undefined);
+    await quiet();
+    assert.equal(before?.(), undefined);
+    assert.equal(handed("ana"), await source.surface(ana));
     for (const one of undo) one();
   });
 

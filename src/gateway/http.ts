@@ -64,7 +64,7 @@ function standalone(core: Core, legacy: LegacyHttp, request: Exchange, modernVer
   // Without a session there is nothing to listen to or to end: 2026-07-28 knows POST only.
   if (modernVersion || request.header("mcp-session-id") === undefined)
     return faultAnswer(
-      new Fault("VERB", "This endpoint answers POST; GET and DELETE are for a session.", {
+      new Fault("VERB", "This endpoint answers POST; GET and DELETE are for a session, named by Mcp-Session-Id.", {
         headers: { allow: "POST" },
         ...(modernVersion ? undefined : { reason: "sessionless" }),
       }),

@@ -63,12 +63,34 @@ async function serve(options: Partial<Parameters<typeof serveHttp>[0]> = {}) {
     url: new URL(door.url),
     port: door.port,
     set: (open: boolean) => made.set(open),
+    slow: (ms: number) => void (made.slowMs = ms),
     async [Symbol.asyncDispose]() {
       await door.close({ graceMs: 0 });
       await gateway[Symbol.asyncDispose]();
     },
   };
 }
+
+type Begin = (
+  url: URL,
+  fetch: (url: string | URL, init?: RequestInit) => Promise<Response>,
+  signal: AbortSignal,
+  onerror: (error: unknown) => void,
+) => Promise<{ readonly call: Promise<unknown>; readonly close: () => Promise<void> }>;
+
+const SLOW = { name: "slow", arguments: {} };
+
+const slowOfV1: Begin = async (url, fetch, signal, onerror) => {
+  const client = Object.assign(new ClientV1(INFO), { onerror });
+  await client.connect(new HttpV1(url, { fetch }));
+  return { call: client.callTool(SLOW, undefined, { signal }), close: () => client.close() };
+};
+
+const slowOfV2: Begin = async (url, fetch, signal, onerror) => {
+  const client = Object.assign(legacy(), { onerror });
+  await client.connect(new HttpV2(url, { fetch }));
+  return { call: client.callTool(SLOW, { signal }), close: () => client.close() };
+};
 
 describe("official clients over HTTP", () => {
   it("v1 plays, hears what changes, and ends its session", async () => {
@@ -93,6 +115,27 @@ describe("official clients over HTTP", () => {
       await client.connect(new HttpV2(server.url));
       await play(client);
       await client.close();
+    }
+  });
+
+  it("v1 and v2 cancel a call, come back for what its stream still owes, and are told that it is nothing", async () => {
+    for (const begin of [slowOfV1, slowOfV2]) {
+      await using server = await serve();
+      server.slow(60_000);
+      const resumed: number[] = [];
+      const errors: unknown[] = [];
+      const watched = async (url: string | URL, init?: RequestInit): Promise<Response> => {
+        const response = await fetch(url, init);
+        if (new Headers(init?.headers).has("last-event-id")) resumed.push(response.status);
+        return response;
+      };
+      const cancelling = new AbortController();
+      const { call, close } = await begin(server.url, watched, cancelling.signal, (error) => errors.push(error));
+      setTimeout(() => cancelling.abort(), 100);
+      await assert.rejects(call);
+      await eventually(() => resumed.length > 0, "a client that comes back");
+      assert.deepEqual([resumed, errors], [[204], []], begin.name);
+      await close();
     }
   });
 

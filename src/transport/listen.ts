@@ -34,6 +34,6 @@ export function refuseOpenDoor(door: string, host: string, authenticated: boolea
   throw new TroupeError(
     "DOOR_UNSAFE",
     `${door} on ${host} would be open to everybody who reaches this machine: give it authentication (API keys or an issuer), ` +
-      `listen on 127.0.0.1, or say insecure when something in front of it authenticates.`,
+      "listen on 127.0.0.1, or say `insecure: true`, in code, when something in front of it authenticates.",
   );
 }

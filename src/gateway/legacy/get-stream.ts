@@ -1,4 +1,4 @@
-import type { Answer, Channel, Exchange } from "../../contract/index.ts";
+import type { Answer, Channel, Exchange, Json } from "../../contract/index.ts";
 import type { Core } from "../core.ts";
 import { Fault } from "../errors.ts";
 import { has } from "../revision.ts";
@@ -53,17 +53,31 @@ async function resume(core: Core, session: Session, exchange: Exchange, name: st
     await session.nodes.replies.follow(session, name, last, open);
     return { status: 200, open: true };
   }
+  if (running === undefined) return replayed(core, session, exchange, name, last);
   const channel = begin(core, session, exchange);
-  const replay = async (): Promise<void> => {
-    const missed = await core.settings.streams.after(session.row.id, last);
-    for (const { id, message } of missed?.messages ?? []) if (message !== null) channel.send(JSON.stringify(message), id);
-  };
-  if (running === undefined) {
-    await replay();
-    // It was over: what was left of it is read now.
-    core.delivered.add(session.row.id, name, channel.gone);
-    return { status: 200 };
-  }
-  await running.resume(channel, replay);
+  await running.resume(channel, async () => {
+    for (const { id, message } of await left(core, session, last)) channel.send(JSON.stringify(message), id);
+  });
   return { status: 200, open: true };
+}
+
+/** The stream is over: what was left of it is read now. */
+async function replayed(core: Core, session: Session, exchange: Exchange, name: string, last: string): Promise<Answer> {
+  const messages = await left(core, session, last);
+  // Its call was cancelled, or it was read to its end. By an empty stream a client would be told to come back for more (HTML, 9.2).
+  if (messages.length === 0) return { status: 204 };
+  const channel = begin(core, session, exchange);
+  for (const { id, message } of messages) channel.send(JSON.stringify(message), id);
+  core.delivered.add(session.row.id, name, channel.gone);
+  return { status: 200 };
+}
+
+/** What came after that event, without those that only give an id to come back with. */
+async function left(
+  { settings }: Core,
+  session: Session,
+  last: string,
+): Promise<readonly { readonly id: string; readonly message: Json }[]> {
+  const missed = await settings.streams.after(session.row.id, last);
+  return missed?.messages.filter(({ message }) => message !== null) ?? [];
 }

@@ -306,7 +306,7 @@ export class Audience implements Piece {
       return undefined;
     }
     this.#dirtyLists = false;
-    const surface = (lists === true ? undefined : lists()) ?? this.#surface();
+    const surface = this.#surface(lists === true ? undefined : lists);
     if (!(surface instanceof Promise)) {
       this.#tellAll(surface, uris);
       return undefined;
@@ -321,9 +321,9 @@ export class Audience implements Piece {
   }
 
   /** Undefined: it cannot be had now. */
-  #surface(): Surface | undefined | Promise<Surface | undefined> {
+  #surface(shown?: () => Surface | undefined): Surface | undefined | Promise<Surface | undefined> {
     try {
-      const surface = this.#source.surface(this.#viewer);
+      const surface = shown?.() ?? this.#source.surface(this.#viewer);
       return surface instanceof Promise ? surface.catch((error: unknown) => this.#failed(error)) : surface;
     } catch (error) {
       return this.#failed(error);

@@ -64,8 +64,11 @@ async function resume(core: Core, session: Session, exchange: Exchange, name: st
 /** The stream is over: what was left of it is read now. */
 async function replayed(core: Core, session: Session, exchange: Exchange, name: string, last: string): Promise<Answer> {
   const messages = await left(core, session, last);
-  // Its call was cancelled, or it was read to its end. By an empty stream a client would be told to come back for more (HTML, 9.2).
-  if (messages.length === 0) return { status: 204 };
+  // By an empty stream clients are told to come back for more, and those of the official SDK do. MCP has 405 beside the stream itself.
+  if (messages.length === 0 && !core.settings.profile.refusesEvents)
+    throw new Fault("VERB", "Nothing is left of this stream: its request was cancelled, or all of it was read.", {
+      headers: { allow: "POST, DELETE" },
+    });
   const channel = begin(core, session, exchange);
   for (const { id, message } of messages) channel.send(JSON.stringify(message), id);
   core.delivered.add(session.row.id, name, channel.gone);

@@ -39,7 +39,7 @@ export const usage = (known: readonly string[]): string =>
   [
     "npm run bench [-- NAME… OPTION…]",
     "",
-    "  --quick      fewer and shorter rounds, smaller stores, two minutes for all; programs of others and guests are left out",
+    "  --quick      fewer and shorter rounds, smaller stores, two minutes for all instead of twenty; programs of others and guests are left out",
     "  --json FILE  keep the rows of what ran in FILE, beside those of others that are in it",
     "  --compare    show each figure beside bench/baseline.json, and by how many per cent it changed",
     "",

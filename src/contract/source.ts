@@ -24,6 +24,9 @@ export interface CallOptions {
   readonly onReceipt?: ((receipt: Receipt) => void) | undefined;
 }
 
+/** What a viewer is shown at the moment it is asked; undefined: it cannot be said without a look. */
+export type Shown = () => Surface | undefined;
+
 /** What the gateway serves: a cast of actors, a registry, an AgenticService, a remote Theater; and merge and prefix of these. */
 export interface Source {
   /** Text for the client's model, part of the initialize and discover results. Asked each time: some sources learn theirs. */
@@ -50,11 +53,7 @@ export interface Source {
    * `only` listens to one offer under these arguments and not to the lists: how a resource whose URI carries a handle
    * is subscribed to, since no viewer alone says which it may see. Returns its undo.
    */
-  watch(
-    viewer: Viewer,
-    dirty: (ref?: OfferRef, shown?: () => Surface | undefined) => void,
-    only?: { readonly ref: OfferRef; readonly args: Json },
-  ): () => void;
+  watch(viewer: Viewer, dirty: (ref?: OfferRef, shown?: Shown) => void, only?: { readonly ref: OfferRef; readonly args: Json }): () => void;
   /** Values for an argument of a prompt or resource template, beyond the surface's `choices`. */
   complete?(viewer: Viewer, ref: OfferRef, argument: string, value: string, others: Bag): Promise<readonly string[]>;
 }

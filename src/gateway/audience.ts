@@ -1,5 +1,5 @@
 import { sha256Base64url } from "../platform/index.ts";
-import type { Channel, Json, ListName, Log, OfferRef, Source, Surface, Viewer } from "../contract/index.ts";
+import type { Channel, Json, ListName, Log, OfferRef, Shown, Source, Surface, Viewer } from "../contract/index.ts";
 import { type Entry, listed, type Lists, type Posture } from "../source/index.ts";
 import { postureFor } from "./call.ts";
 import { inLog } from "./errors.ts";
@@ -53,13 +53,13 @@ export function fingerprintOf(entries: readonly Entry[]): string {
 }
 
 /** A list as another process showed it, by its fingerprint; empty where nobody can say what the client saw last. */
-type Shown = readonly Entry[] | string;
-type Seen = { readonly [list in keyof Lists]?: Shown };
+type SeenList = readonly Entry[] | string;
+type Seen = { readonly [list in keyof Lists]?: SeenList };
 
 // Never changed but replaced: all who were shown the same hold the same.
 const NOTHING_SEEN: Seen = Object.freeze({});
 
-function differs(was: Shown, is: readonly Entry[]): boolean {
+function differs(was: SeenList, is: readonly Entry[]): boolean {
   if (typeof was === "string") return was !== fingerprintOf(is);
   return was !== is && textOf(was) !== textOf(is);
 }
@@ -96,7 +96,7 @@ export class Audience implements Piece {
   #uris: Map<string, Subscribed> | undefined;
   #dirtyUris: Set<string> | undefined;
   /** True: what they are now has to be asked for. */
-  #dirtyLists: (() => Surface | undefined) | boolean = false;
+  #dirtyLists: Shown | boolean = false;
   #channel: Channel | undefined;
   #undoReady: (() => void) | undefined;
   #undoWatch: (() => void) | undefined;
@@ -231,7 +231,7 @@ export class Audience implements Piece {
     for (let round = 0; round < 2 && this.pending; round += 1) await (this.#flushing ?? this.#flush());
   }
 
-  #see(list: keyof Lists, shown: Shown): void {
+  #see(list: keyof Lists, shown: SeenList): void {
     if (this.#seen[list] !== shown) this.#seen = { ...this.#seen, [list]: shown };
   }
 
@@ -273,7 +273,7 @@ export class Audience implements Piece {
     subscribed.undo = this.#source.watch(this.#viewer, dirty, { ref, args });
   }
 
-  #dirty(shown?: () => Surface | undefined): void {
+  #dirty(shown?: Shown): void {
     const canTell = this.#channel !== undefined && this.#undoReady === undefined;
     this.#dirtyLists = (canTell ? shown : undefined) ?? true;
     this.#schedule();
@@ -321,7 +321,7 @@ export class Audience implements Piece {
   }
 
   /** Undefined: it cannot be had now. */
-  #surface(shown?: () => Surface | undefined): Surface | undefined | Promise<Surface | undefined> {
+  #surface(shown?: Shown): Surface | undefined | Promise<Surface | undefined> {
     try {
       const surface = shown?.() ?? this.#source.surface(this.#viewer);
       return surface instanceof Promise ? surface.catch((error: unknown) => this.#failed(error)) : surface;

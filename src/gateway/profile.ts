@@ -33,7 +33,7 @@ export interface Profile {
   readonly progressEvents: boolean;
   /** The first step a tool tells makes an event stream of its reply, asked for or not, where the client takes one. */
   readonly streamsSteps: boolean;
-  /** A `Last-Event-ID` nobody knows is refused, where otherwise a new stream begins. */
+  /** A `Last-Event-ID` nobody knows is refused, where otherwise a new stream begins; one that nothing follows gets a stream that ends, otherwise 405. */
   readonly refusesEvents: boolean;
   /** A standalone stream begins with an event to resume from, where the revision has it. */
   readonly primesStandalone: boolean;

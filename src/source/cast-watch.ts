@@ -1,4 +1,4 @@
-import type { ActorId, Change, Engine, OfferRef, Surface } from "../contract/index.ts";
+import type { ActorId, Change, Engine, OfferRef, Shown, Surface } from "../contract/index.ts";
 import { isConstant } from "../contract/internal.ts";
 import type { Closure, Part } from "./closure.ts";
 import { changedContents, contentsOf } from "./closure-diff.ts";
@@ -248,7 +248,7 @@ export class CastWatch {
     const given = this.#given;
     this.#given = undefined;
     // One for all who are flagged, and asked when each is told: by then there may be another look, or need of one.
-    const shown = (): Surface | undefined => (this.#last === now && !this.#wanted && !this.#looking ? now.surface : undefined);
+    const shown: Shown = () => (this.#last === now && !this.#wanted && !this.#looking ? now.surface : undefined);
     this.#see(now, before !== undefined);
     if (before === undefined) {
       // What was announced since the look began may or may not be in what was read: it counts as changed.

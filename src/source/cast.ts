@@ -20,8 +20,8 @@ import {
 } from "../contract/index.ts";
 import { Acts } from "./acts.ts";
 import { Closures, offNow, ownChoices, rootsOf, selfAsRoot } from "./closure.ts";
-import { Handles } from "./handles.ts";
 import type { Dirty } from "./ears.ts";
+import { Handles } from "./handles.ts";
 import { dotted, type Names } from "./names.ts";
 import { makePlan, type Place, type Plan, type Planned, rootOf } from "./plan.ts";
 import type { Posture } from "./posture.ts";

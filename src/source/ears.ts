@@ -1,9 +1,8 @@
-import type { OfferRef, Surface } from "../contract/index.ts";
+import type { OfferRef, Shown } from "../contract/index.ts";
 import { tellOf, told } from "../contract/internal.ts";
 import type { CastWatch } from "./cast-watch.ts";
 import type { Standing } from "./standing.ts";
 
-type Shown = () => Surface | undefined;
 export type Dirty = (ref?: OfferRef, shown?: Shown) => void;
 
 /** Whoever listens, as one viewer. */

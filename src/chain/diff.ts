@@ -50,10 +50,10 @@ class Comparison implements Walk {
 
   between(old: Json, now: unknown, depth: number, written?: Written): Json | undefined {
     if (old === now) return undefined;
-    if (written?.keys !== undefined) {
-      if (isJsonObject(old) && isObject(now)) return diffKeys(old, now, inOrder(written.keys, now), depth, this, written);
-      if (written.keys.length === 1 && isJsonList(old) && isList(now))
-        return diffItem(old, now, written.keys[0] ?? "", depth, this, written);
+    const keys = written?.keys;
+    if (written !== undefined && keys !== undefined) {
+      if (isJsonObject(old) && isObject(now)) return diffKeys(old, now, inOrder(keys, now), depth, this, written);
+      if (keys.length === 1 && isJsonList(old) && isList(now)) return diffItem(old, now, keys[0] ?? "", depth, this, written);
     }
     if (isJsonObject(old) && isObject(now)) {
       if (depth >= MAX_DEPTH || !isPlain(now) || (written === undefined && !holdsPlainValues(now))) throw NOT_JSON;

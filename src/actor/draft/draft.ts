@@ -1,6 +1,4 @@
 import { DEEPEST, vouch } from "../../contract/internal.ts";
-import { LIST } from "./list-shape.ts";
-import { OBJECT } from "./object-shape.ts";
 import { Part } from "./part.ts";
 import { revoked } from "./revoked.ts";
 import { isObject, isPlain, opened, place, type Row, rowOf } from "./row.ts";
@@ -23,7 +21,7 @@ export class Draft {
   #met: Map<object, Row> | undefined;
 
   constructor(base: object) {
-    this.#root = this.open(base, undefined, false);
+    this.#root = new Part(rowOf(base), this, false);
   }
 
   get state(): object {
@@ -45,11 +43,6 @@ export class Draft {
   }
 
   // ── what its parts share ──────────────────────────────────────────────────
-
-  /** `isGiven`: the author put it there, and not a turn before. */
-  open(value: object, above: Part | undefined, isGiven: boolean): Part {
-    return new Part(rowOf(value), this, Array.isArray(value) ? LIST : OBJECT, above, isGiven);
-  }
 
   alive(): void {
     if (this.#over) throw revoked();

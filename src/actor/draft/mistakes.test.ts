@@ -126,6 +126,17 @@ test("a state is refused where a part of it holds itself, or a symbol is its key
     { code: "STATE_NOT_JSON", message: /contains itself/ },
   );
   await assert.rejects(
+    stage.turn((state) => (unseen(state["part"]).top = state)),
+    { code: "STATE_NOT_JSON", message: /contains itself/ },
+  );
+  await assert.rejects(
+    stage.turn((state) => {
+      state["box"] = Object.freeze({ open: {}, up: state });
+      unseen(unseen(state["box"]).open).top = state;
+    }),
+    { code: "STATE_NOT_JSON", message: /contains itself/ },
+  );
+  await assert.rejects(
     stage.turn((state) => (unseen(state)[Symbol("x")] = 1)),
     { code: "STATE_NOT_JSON", message: /symbol as key/ },
   );

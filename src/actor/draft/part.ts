@@ -1,7 +1,9 @@
 import { growthBy, type Written } from "../../contract/internal.ts";
 import { badTurn } from "../bad-turn.ts";
 import type { Draft } from "./draft.ts";
-import { isObject, isPlain, opened, place, type Row } from "./row.ts";
+import { LIST } from "./list-shape.ts";
+import { OBJECT } from "./object-shape.ts";
+import { isObject, isPlain, opened, place, type Row, rowOf } from "./row.ts";
 import type { Shape } from "./shape.ts";
 
 /** Of so many written keys a part keeps the names; where more were written it looks at all. */
@@ -24,13 +26,11 @@ export class Part implements ProxyHandler<object>, Written {
   readonly earlier: Part | undefined;
   readonly #draft: Draft;
   readonly #shape: Shape;
-  readonly #above: Part | undefined;
   /** The author's own frozen value, or in one: what such a value holds need not be frozen, nor JSON. */
   readonly #isGiven: boolean;
   #now: Row;
-  /** Changed: written, or a part of it is. */
-  #phase: "same" | "changed" | "settled" = "same";
-  /** What was written, undefined where that may be anything. */
+  #phase: "open" | "settling" | "settled" = "open";
+  /** What was written here, and not in a part; undefined where that may be anything. */
   #keys: readonly string[] | undefined;
   /** In bytes at most, undefined where that is not known. */
   #growth: number | undefined = 0;
@@ -39,12 +39,12 @@ export class Part implements ProxyHandler<object>, Written {
   #first: Part | undefined;
   #others: Map<string, Part> | undefined;
 
-  constructor(before: Row, draft: Draft, shape: Shape, above: Part | undefined, isGiven: boolean) {
+  constructor(before: Row, draft: Draft, isGiven: boolean) {
+    const shape = Array.isArray(before) ? LIST : OBJECT;
     this.before = before;
     this.#now = before;
     this.#draft = draft;
     this.#shape = shape;
-    this.#above = above;
     this.#isGiven = isGiven;
     this.#keys = isGiven ? undefined : NONE;
     this.proxy = new Proxy(shape.target, this);
@@ -128,12 +128,12 @@ export class Part implements ProxyHandler<object>, Written {
     const known = this.#others?.get(key);
     if (known?.before === value) return known.proxy;
     // What the author put there stays what it is, unless it is frozen, which he cannot write to otherwise.
-    const isKept = value === this.before[key];
+    const isKept = this.#now === this.before || value === this.before[key];
     const isOwn = isKept ? key !== "__proto__" || Object.hasOwn(this.#now, key) : this.#draft.isFrozenValue(value);
     const isGiven = this.#isGiven || !isKept;
     // What the state holds is JSON; a frozen value may be anything, and may hold drafts.
     if (!isOwn || (isGiven && (!isPlain(value) || this.#draft.part(value) !== undefined))) return value;
-    const part = this.#draft.open(value, this, isGiven);
+    const part = new Part(rowOf(value), this.#draft, isGiven);
     if (this.#first === undefined || this.#firstKey === key) {
       this.#firstKey = key;
       this.#first = part;
@@ -149,17 +149,8 @@ export class Part implements ProxyHandler<object>, Written {
   }
 
   #open(): Row {
-    if (this.#now === this.before) {
-      this.#now = this.#isGiven ? opened(this.before) : this.#shape.copy(this.before);
-      this.#mark();
-    }
+    if (this.#now === this.before) this.#now = this.#isGiven ? opened(this.before) : this.#shape.copy(this.before);
     return this.#now;
-  }
-
-  #mark(): void {
-    if (this.#phase !== "same") return;
-    this.#phase = "changed";
-    if (this.#above !== undefined) this.#above.#mark();
   }
 
   #note(key: string): void {
@@ -172,18 +163,22 @@ export class Part implements ProxyHandler<object>, Written {
 
   /** Frozen, with all that is in it; `before` where nothing differs. */
   settle(): Row {
-    if (this.#phase === "same") return this.#unchanged();
-    // Also while it is being settled: then it holds itself, which the commit refuses.
     if (this.#phase === "settled") return this.#now;
+    // It holds itself: what it becomes is not what it was, and the commit refuses it.
+    if (this.#phase === "settling") return this.#open();
+    this.#phase = "settling";
+    if (this.#differs()) Object.freeze(this.#now);
+    else this.#now = this.#isGiven ? this.#draft.settled(this.before) : this.before;
     this.#phase = "settled";
-    const copy = this.#open();
-    if (this.#keys === undefined ? this.#settleAll(copy) : this.#settleKeys(copy, this.#keys)) Object.freeze(copy);
-    else this.#now = this.#unchanged();
     return this.#now;
   }
 
-  #unchanged(): Row {
-    return this.#isGiven ? this.#draft.settled(this.before) : this.before;
+  #differs(): boolean {
+    const keys = this.#keys;
+    if (keys !== undefined) return this.#settleKeys(keys);
+    // A given value, which may hold drafts anywhere: all of it is looked at, once something in it differs.
+    if (this.#now === this.before && !this.#isPartChanged()) return false;
+    return this.#settleAll(this.#open());
   }
 
   get after(): Row {
@@ -195,7 +190,16 @@ export class Part implements ProxyHandler<object>, Written {
   }
 
   get keys(): readonly string[] | undefined {
-    return this.#keys;
+    const written = this.#keys;
+    if (written === undefined) return undefined;
+    const keys = [...written];
+    if (this.#firstKey !== undefined) this.#addChanged(keys, this.#firstKey);
+    for (const key of this.#others?.keys() ?? NONE) if (keys.length <= MOST_KEYS) this.#addChanged(keys, key);
+    return keys.length <= MOST_KEYS ? keys : undefined;
+  }
+
+  #addChanged(keys: string[], key: string): void {
+    if (this.#now[key] !== this.before[key] && !keys.includes(key)) keys.push(key);
   }
 
   at(key: string, was: unknown, now: unknown): Written | undefined {
@@ -205,6 +209,11 @@ export class Part implements ProxyHandler<object>, Written {
 
   #partAt(key: string): Part | undefined {
     return this.#firstKey === key ? this.#first : this.#others?.get(key);
+  }
+
+  #isPartChanged(): boolean {
+    const parts = [this.#first, ...(this.#others?.values() ?? [])];
+    return parts.some((part) => part !== undefined && part.settle() !== part.before);
   }
 
   /** Says whether anything differs. */
@@ -219,11 +228,11 @@ export class Part implements ProxyHandler<object>, Written {
   }
 
   /** The same, where it is known what was written: all else is what it was, or a part of it. */
-  #settleKeys(copy: Row, written: readonly string[]): boolean {
+  #settleKeys(written: readonly string[]): boolean {
     let differs = false;
-    for (let at = 0; at < written.length; at += 1) if (this.#settleWritten(copy, written[at] ?? "")) differs = true;
-    if (this.#first !== undefined && this.#settlePart(copy, this.#firstKey, this.#first, written)) differs = true;
-    if (this.#others !== undefined && this.#settleOthers(copy, this.#others, written)) differs = true;
+    for (let at = 0; at < written.length; at += 1) if (this.#settleWritten(this.#now, written[at] ?? "")) differs = true;
+    if (this.#first !== undefined && this.#settlePart(this.#firstKey, this.#first, written)) differs = true;
+    if (this.#others !== undefined && this.#settleOthers(this.#others, written)) differs = true;
     return differs;
   }
 
@@ -234,10 +243,20 @@ export class Part implements ProxyHandler<object>, Written {
     return true;
   }
 
-  #settleOthers(copy: Row, others: ReadonlyMap<string, Part>, written: readonly string[]): boolean {
+  #settleOthers(others: ReadonlyMap<string, Part>, written: readonly string[]): boolean {
     let differs = false;
-    for (const [key, part] of others) if (this.#settlePart(copy, key, part, written)) differs = true;
+    for (const [key, part] of others) if (this.#settlePart(key, part, written)) differs = true;
     return differs;
+  }
+
+  /** Of a key that was not written. */
+  #settlePart(key: string | undefined, part: Part, written: readonly string[]): boolean {
+    if (key === undefined || (written !== NONE && written.includes(key))) return false;
+    const settled = part.settle();
+    if (settled === part.before) return false;
+    place(this.#open(), key, settled);
+    this.#grow(part.#growth);
+    return true;
   }
 
   #grow(by: number | undefined): void {
@@ -259,16 +278,5 @@ export class Part implements ProxyHandler<object>, Written {
     const part = this.#partAt(key);
     if (part?.before === value) return part.settle();
     return value === this.before[key] && !this.#isGiven ? value : this.#draft.settled(value);
-  }
-
-  /** Of a key that was not written; says whether it differs. */
-  #settlePart(copy: Row, key: string | undefined, part: Part, written: readonly string[]): boolean {
-    if (key === undefined || part.#phase === "same" || (written !== NONE && written.includes(key))) return false;
-    const settled = part.settle();
-    if (settled === part.before) return false;
-    place(copy, key, settled);
-    this.#grow(part.#growth);
-    this.#note(key);
-    return true;
   }
 }

@@ -5,7 +5,7 @@ import counter from "../examples/counter/index.ts";
 import type { Asked } from "./asked.ts";
 import { byHand } from "./by-hand.ts";
 import { idle } from "./kinds/idle.ts";
-import { initial, nested, see } from "./kinds/nested.ts";
+import { initial, nested, see, tally } from "./kinds/nested.ts";
 import { plain } from "./kinds/plain.ts";
 import { each, print, rounds } from "./table.ts";
 
@@ -34,6 +34,7 @@ interface Subject {
 
 const ADD = { action: "tools/add", args: { by: 1 }, start: null };
 const SEE: Outgoing = { to: "nested/main", action: "see", args: { row: 5 }, start: null };
+const TALLY: Outgoing = { to: "nested/other", action: "tally", args: { key: "b" }, start: null };
 const count = () => ({ count: 0 });
 
 const SUBJECTS: readonly Subject[] = [
@@ -44,7 +45,8 @@ const SUBJECTS: readonly Subject[] = [
     target: 0.8,
     floor: byHand(count, { to: "counter/main", ...ADD }, (state) => (state.count += 1)),
   },
-  { name: "actor(), a nested state", asked: SEE, target: 1.2, floor: byHand(initial, SEE, see) },
+  { name: "actor(), a nested state, an object by its name", asked: TALLY, target: 1.2, floor: byHand(initial, TALLY, tally) },
+  { name: "actor(), a nested state, an item by its place", asked: SEE, target: 1.2, floor: byHand(initial, SEE, see) },
   { name: "actor() whose turn is empty", asked: { to: "idle/main", ...ADD } },
 ];
 

@@ -1,9 +1,9 @@
-import type { OfferRef, Shown } from "../contract/index.ts";
+import type { OfferRef, Shown, Source } from "../contract/index.ts";
 import { tellOf, told } from "../contract/internal.ts";
 import type { CastWatch } from "./cast-watch.ts";
 import type { Standing } from "./standing.ts";
 
-export type Dirty = (ref?: OfferRef, shown?: Shown) => void;
+export type Dirty = Parameters<Source["watch"]>[1];
 
 /** Whoever listens, as one viewer. */
 export interface Ear {

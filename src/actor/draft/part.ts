@@ -6,7 +6,7 @@ import { OBJECT } from "./object-shape.ts";
 import { isObject, isPlain, opened, place, type Row, rowOf } from "./row.ts";
 import type { Shape } from "./shape.ts";
 
-/** Of so many written keys a part keeps the names; where more were written it looks at all. */
+/** Of so many keys that were written, or whose parts changed, a part tells the names; where there are more all is looked at. */
 const MOST_KEYS = 8;
 const NONE: readonly string[] = [];
 
@@ -193,13 +193,12 @@ export class Part implements ProxyHandler<object>, Written {
     const written = this.#keys;
     if (written === undefined) return undefined;
     const keys = [...written];
-    if (this.#firstKey !== undefined) this.#addChanged(keys, this.#firstKey);
-    for (const key of this.#others?.keys() ?? NONE) if (keys.length <= MOST_KEYS) this.#addChanged(keys, key);
-    return keys.length <= MOST_KEYS ? keys : undefined;
-  }
-
-  #addChanged(keys: string[], key: string): void {
-    if (this.#now[key] !== this.before[key] && !keys.includes(key)) keys.push(key);
+    for (const key of [this.#firstKey, ...(this.#others?.keys() ?? NONE)]) {
+      if (key === undefined || this.#now[key] === this.before[key] || keys.includes(key)) continue;
+      if (keys.length === MOST_KEYS) return undefined;
+      keys.push(key);
+    }
+    return keys;
   }
 
   at(key: string, was: unknown, now: unknown): Written | undefined {

@@ -10,7 +10,7 @@ import { bearGoneReaders, paintError } from "./output.ts";
 import { logUnserved, type Server, startServer } from "./server.ts";
 import { stopSignal } from "./stop-signal.ts";
 import { strayError } from "./stray.ts";
-import { leaveYoungObjectsYoung } from "./young-objects.ts";
+import { setV8Flags } from "./v8-flags.ts";
 
 const holdFor = (options: ServeOptions): HeldOutput | undefined =>
   options.stdio === true || options.json === true ? holdOutput() : undefined;
@@ -83,7 +83,7 @@ export const begin = async (
   const stops = { signalled: stopSignal(), stray: strayError(log, dev !== undefined || options.log === "debug") };
   announce(server, options, loaded, log, held);
   // Not before the first answer, which would wait for it.
-  setImmediate(leaveYoungObjectsYoung);
+  setImmediate(setV8Flags);
   return { server, loaded, log, stopped: untilStopped(server, stops, options, log) };
 };
 

@@ -21,18 +21,36 @@ const born = async (count: number, action: "begin" | "add"): Promise<Born> => {
   return { us, bytes: (heap() - before) / count };
 };
 
-/** What no birth can be without, by hand: an id that is looked for, a message of its own, a hash, an object under the id, a promise. */
+const ID = /^[a-z][a-z0-9-]{0,63}\/[A-Za-z0-9._~-]{1,256}$/u;
+
+const isCount = (state: object): boolean =>
+  Object.getPrototypeOf(state) === Object.prototype &&
+  Object.getOwnPropertySymbols(state).length === 0 &&
+  Object.values(state).every((value) => Number.isFinite(value));
+
+const uuid = (hex: string): string =>
+  [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `a${hex.slice(17, 20)}`, hex.slice(20, 32)].join("-");
+
+/**
+ * What no birth can be without, by hand: an id that is read and looked for, its kind, a message of its own, a first state that is known to
+ * be JSON and frozen, a life that follows from the message, an object under the id, a promise.
+ */
 const bare = async (count: number): Promise<Born> => {
+  const kinds = new Map([["plain", () => ({ count: 0 })]]);
   const all = new Map<string, object>();
   const before = heap();
   const us = await each(count, (n) => {
     const to = `plain/a${n}`;
-    if (all.has(to)) throw new Error(`${to} is there already.`);
+    const initial = kinds.get(to.slice(0, to.indexOf("/")));
+    if (!ID.test(to) || initial === undefined || all.has(to)) throw new Error(`${to} is there already, or is no id.`);
     const drawn = systemEntropy.hex(32);
     const [id, seed] = [drawn.slice(0, 32), drawn.slice(32)];
-    const message = { id, to, action: "begin", args: {}, at: systemClock.now(), seed, start: null };
+    const message = { id, to, action: "begin", args: Object.freeze({}), at: systemClock.now(), seed, start: null };
+    const state = initial();
+    if (!isCount(state)) throw new Error(`The state of ${to} is no JSON.`);
+    Object.freeze(state);
     const reply = { ok: null };
-    all.set(to, { id: to, life: hash("sha256", `${seed}:life`, "hex"), message, state: { count: 0 }, reply, seq: 1, at: message.at });
+    all.set(to, { id: to, life: uuid(hash("sha256", `${seed}:life`, "hex")), message, state, reply, seq: 1, at: message.at });
     return Promise.resolve(reply);
   });
   const bytes = (heap() - before) / count;

@@ -44,4 +44,6 @@ export interface Host {
   /** Of a memory actor (C4). */
   remember(id: ActorId, replies: readonly Remembered[]): void;
   fault(error: unknown, context: FaultContext): void;
+  /** Of whoever is told of a commit: a function for all, since every call has one. */
+  readonly receiptFault: (error: unknown, receipt: { readonly actor: ActorId }) => void;
 }

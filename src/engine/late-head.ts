@@ -10,7 +10,7 @@ export interface Headed {
 }
 
 export class LateReceipt implements Receipt {
-  readonly actor: string;
+  readonly actor: ActorId;
   readonly seq: number;
   readonly #of: Headed;
 

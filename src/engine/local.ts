@@ -160,6 +160,7 @@ export class LocalEngine implements Engine {
       forget: (cell) => this.#registry.forget(cell),
       remember: (id, replies) => this.#keyed.remember(id, replies),
       fault,
+      receiptFault: (error, { actor }) => fault(error, { where: "receipt", actor }),
     };
   }
 

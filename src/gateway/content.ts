@@ -3,6 +3,7 @@ import { isArray } from "./json.ts";
 import { has, type Revision } from "./revision.ts";
 
 const TEXT_HEAD = '"content":[{"type":"text","text":';
+const NUMBER_HEAD = `${TEXT_HEAD}"`;
 
 /** The members of a tool's result for a domain value; JSON text without the braces. */
 export function toolMembers(value: Json, definition: Bag, revision: Revision): string {
@@ -19,7 +20,7 @@ export function toolMembers(value: Json, definition: Bag, revision: Revision): s
   if (isBag(value) && isArray(value[CONTENT])) return contentMembers(value[CONTENT], value, revision);
   // A number as text needs no escapes, and is in JSON what it is here.
   if (typeof value === "number" && Number.isFinite(value)) {
-    const members = `${TEXT_HEAD}"${value}"}]`;
+    const members = `${NUMBER_HEAD}${value}"}]`;
     return mayStructure(value, revision) ? `${members},"structuredContent":${value}` : members;
   }
   const text = JSON.stringify(value);

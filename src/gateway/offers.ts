@@ -1,4 +1,6 @@
-import type { Bag, Catalogue, Offer, OfferRef } from "../contract/index.ts";
+import type { Bag, Catalogue, ListName, Offer, OfferRef } from "../contract/index.ts";
+import { SCOPES } from "./call.ts";
+import { bagIn, isArray } from "./json.ts";
 import { UriPattern } from "./uri-pattern.ts";
 
 /** An offer that was asked for by name or URI. */
@@ -7,6 +9,8 @@ export interface Target {
   readonly ref: OfferRef;
   /** The variables of a template. */
   readonly args: Bag;
+  /** What its caller must have. */
+  readonly scopes: readonly string[];
 }
 
 /** A catalogue by name and URI, made once. */
@@ -19,6 +23,7 @@ export interface OfferIndex {
 }
 
 const NO_ARGS: Bag = Object.freeze({});
+const NO_SCOPES: readonly string[] = Object.freeze([]);
 // A longer URI is nobody's: matching stays cheap whatever a client sends.
 export const MAX_URI = 4_096;
 
@@ -43,7 +48,7 @@ function build(catalogue: Catalogue): OfferIndex {
   const fixed = new Map<string, Target>();
   const templates: Template[] = [];
   for (const offer of catalogue.resources) {
-    const target: Target = { offer, ref: `resources/${offer.name}`, args: NO_ARGS };
+    const target = targetOf("resources", offer);
     const { uri, uriTemplate } = offer.definition;
     if (typeof uri === "string" && !fixed.has(uri)) fixed.set(uri, target);
     if (typeof uriTemplate === "string")
@@ -66,7 +71,19 @@ function build(catalogue: Catalogue): OfferIndex {
 }
 
 function byName(list: "tools" | "prompts", offers: readonly Offer[]): ReadonlyMap<string, Target> {
-  return new Map(offers.map((offer) => [offer.name, { offer, ref: `${list}/${offer.name}`, args: NO_ARGS }]));
+  return new Map(offers.map((offer) => [offer.name, targetOf(list, offer)]));
+}
+
+const targetOf = (list: ListName, offer: Offer): Target => ({
+  offer,
+  ref: `${list}/${offer.name}`,
+  args: NO_ARGS,
+  scopes: scopesOf(offer.definition),
+});
+
+function scopesOf(definition: Bag): readonly string[] {
+  const wanted = bagIn(definition, "_meta")?.[SCOPES];
+  return isArray(wanted) ? wanted.filter((one) => typeof one === "string") : NO_SCOPES;
 }
 
 function match({ pattern, target }: Template, uri: string): Bag | undefined {

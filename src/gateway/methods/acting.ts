@@ -9,7 +9,7 @@ import {
   type Reply,
   type Surface,
 } from "../../contract/index.ts";
-import { type Call, type Method, type Outcome, RECEIPT_META, type Refusal, SCOPES } from "../call.ts";
+import { type Call, type Method, type Outcome, RECEIPT_META, type Refusal } from "../call.ts";
 import { Fault } from "../errors.ts";
 import { bagIn, isArray } from "../json.ts";
 import { orMissing } from "../missing.ts";
@@ -61,7 +61,7 @@ class Acting {
   #perform(call: Call, target: Target, answers: Bag | undefined, surface: Surface | undefined): Outcome | Promise<Outcome> {
     let complaint: string | undefined;
     try {
-      checkScopes(target, call.viewer.scopes);
+      if (target.scopes.length > 0) checkScopes(target.scopes, call.viewer.scopes);
       complaint = this.#kind.complain(call, target);
     } catch (error) {
       return this.#thrown(call, target, surface, error);
@@ -149,10 +149,8 @@ function withReceipt(outcome: Outcome, receipt: Receipt | undefined): Outcome {
   return { ...outcome, meta: { ...outcome.meta, [RECEIPT_META]: { actor, seq, head } } };
 }
 
-function checkScopes({ offer }: Target, scopes: readonly string[]): void {
-  const wanted = bagIn(offer.definition, "_meta")?.[SCOPES];
-  if (!isArray(wanted)) return;
-  const missing = wanted.filter((one) => typeof one === "string").filter((one) => !scopes.includes(one));
+function checkScopes(wanted: readonly string[], scopes: readonly string[]): void {
+  const missing = wanted.filter((one) => !scopes.includes(one));
   if (missing.length === 0) return;
   const list = missing.join(" ");
   throw new Fault("SCOPE", `This needs the scope ${list}; sign in again with it.`, {

@@ -3,8 +3,11 @@ import { type MessagePort, receiveMessageOnPort } from "node:worker_threads";
 import { performance } from "node:perf_hooks";
 import type { ToWorker } from "./protocol.ts";
 
-/** To wake a thread takes as long: whoever asks again at once need not wait for that. */
-const LINGER_MS = 0.1;
+/**
+ * As long as an answer takes to wake its thread and the next message to be made there, where the system is slow to wake: whoever asks
+ * again at once need not wait until this one is awake, too.
+ */
+const LINGER_MS = 0.2;
 /** Modules are compiled, and timers ring, only when the thread has nothing to look for. */
 const MOST_MS = 1;
 

@@ -35,7 +35,8 @@ export function checkMessageName(name: string, where: string): void {
 export function actorId<K extends string>(kind: K, key: string): `${K}/${string}` {
   if (!key.isWellFormed())
     throw new TroupeError("BAD_ID", `A key of ${kind} holds half a character (a lone surrogate): pass well-formed text.`);
-  const bytes = encoder.encode(key).byteLength;
+  // No unit of UTF-16 takes more than three bytes: most keys need not be encoded to be counted.
+  const bytes = key.length * 3 <= KEY_BYTES ? key.length : encoder.encode(key).byteLength;
   if (bytes < 1 || bytes > KEY_BYTES) {
     throw new TroupeError("BAD_ID", `A key of ${kind} is ${bytes} bytes: use 1 to ${KEY_BYTES}, for instance a hash of it.`);
   }

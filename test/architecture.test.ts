@@ -34,7 +34,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 
 /** Ways into a folder beside its index.ts, and who may take them: what no public subpath shall lead to. */
 const sideDoors: Readonly<Record<string, readonly string[]>> = {
-  "contract/internal.ts": ["actor", "chain", "engine", "store", "source", "gateway", "transport", "restate"],
+  "contract/internal.ts": ["actor", "chain", "engine", "store", "source", "gateway", "transport", "server", "packet", "restate"],
   "chain/internal.ts": ["engine", "restate", "testing"],
   "transport/address.ts": ["theater"],
   "transport/listen.ts": ["theater"],

@@ -1,6 +1,6 @@
 import { type Bag, isBag, type Json, type Offer, type OfferRef, TroupeError } from "../contract/index.ts";
 import type { PromptArgument } from "./definition.ts";
-import { freezeDeep } from "../contract/internal.ts";
+import { checkScopes, freezeDeep } from "../contract/internal.ts";
 import { checkOfferName } from "./names.ts";
 import { Act, type AnyPrompt, type AnyResource, type AnyTool } from "./plan.ts";
 import { plain } from "./plain.ts";
@@ -220,5 +220,6 @@ function declared(used: readonly string[], names: readonly string[] | undefined,
 
 function defined(entries: Readonly<Record<string, unknown>>, where: string): Bag {
   const json = plain(entries, `${where}, definition`, "BAD_DEFINITION");
+  checkScopes(entries["_meta"], where);
   return isBag(json) ? json : {};
 }

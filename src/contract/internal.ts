@@ -6,6 +6,7 @@ export { DEEPEST, freezeDeep } from "./freeze.ts";
 export { type CommitEnds, type HandOver, handOverTo, promising } from "./hand-over.ts";
 export { growthBy, SHORT_BYTES, textBytes } from "./growth.ts";
 export { remembering } from "./remembering.ts";
+export { checkScopes, isScope, lacking, lacksScopes, needsScopes, SCOPES, scopesOf } from "./scopes.ts";
 export { tellOf, told } from "./told.ts";
 
 /** An object that a draft changed, and where: whoever compares the two need look nowhere else. */

@@ -50,9 +50,6 @@ export function postureFor(surface: Surface, wanted: Posture): Posture {
   return wanted === "gated" && surface.links !== undefined && surface.catalogue.links === undefined ? "dynamic" : wanted;
 }
 
-/** What an offer asks of its caller beyond being there: `_meta["troupe/scopes"]`. */
-export const SCOPES = "troupe/scopes";
-
 /** What a domain refusal was, for clients that read more than its sentence. */
 export const REFUSED_META = "troupe/refused";
 export const RECEIPT_META = "troupe/receipt";

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Answer, Bag, CallOptions, Caller, Gateway } from "../contract/index.ts";
+import { meta as metaOf } from "../source/index.ts";
 import { bodyOf, ENVELOPE, exchangeOf, gatewayOf, quiet, type Sent, until, world } from "./kit.fixture.ts";
 
 const ann: Caller = { principal: "iss|ann", scopes: [], peer: "10.0.0.1" };
@@ -396,6 +397,34 @@ describe("a call of 2026-07-28", () => {
     assert.equal(refused.status, 403);
     assert.match(refused.headers?.["www-authenticate"] ?? "", /insufficient_scope.*scope="keys"/);
     assert.equal((await ask(gateway, "tools/call", { name: "guarded" }, { caller: { ...ann, scopes: ["keys"] } })).status, 200);
+  });
+
+  test("needs them through the meta tools too, and for what completes its arguments", async () => {
+    const { source } = world();
+    const meta = { "troupe/scopes": ["keys", "doors"] };
+    const complete = { who: () => ["alice", "bob"] };
+    source.add({
+      tools: { guarded: { describe: "For some.", meta, run: () => "in" } },
+      resources: { file: { describe: "For some.", uri: "file://{who}", meta, complete, read: () => "text" } },
+      prompts: { ask: { describe: "For some.", arguments: [{ name: "who" }], meta, complete, get: () => "text" } },
+    });
+    const one = { caller: { ...ann, scopes: ["keys"] } };
+    const both = { caller: { ...ann, scopes: ["keys", "doors"] } };
+    await using gateway = gatewayOf(source);
+    await using byMeta = gatewayOf(metaOf(source));
+    const act = ["tools/call", { name: "act", arguments: { action: "guarded" } }] as const;
+    const refused = await send(byMeta, ...act, one).answer;
+    assert.equal(refused.status, 403);
+    assert.match(refused.headers?.["www-authenticate"] ?? "", /insufficient_scope.*scope="keys doors"/);
+    assert.equal((await ask(byMeta, ...act, both)).status, 200);
+    for (const ref of [
+      { type: "ref/resource", uri: "file://{who}" },
+      { type: "ref/prompt", name: "ask" },
+    ]) {
+      const asked = ["completion/complete", { ref, argument: { name: "who", value: "" } }] as const;
+      assert.equal((await send(gateway, ...asked, one).answer).status, 403, ref.type);
+      assert.deepEqual(Object((await ask(gateway, ...asked, both)).result["completion"])["values"], ["alice", "bob"], ref.type);
+    }
   });
 
   test("takes a token of its principal's bucket, and of nobody else's", async () => {

@@ -1,6 +1,5 @@
 import type { Bag, Catalogue, ListName, Offer, OfferRef } from "../contract/index.ts";
-import { SCOPES } from "./call.ts";
-import { bagIn, isArray } from "./json.ts";
+import { scopesOf } from "../contract/internal.ts";
 import { UriPattern } from "./uri-pattern.ts";
 
 /** An offer that was asked for by name or URI. */
@@ -23,7 +22,6 @@ export interface OfferIndex {
 }
 
 const NO_ARGS: Bag = Object.freeze({});
-const NO_SCOPES: readonly string[] = Object.freeze([]);
 // A longer URI is nobody's: matching stays cheap whatever a client sends.
 export const MAX_URI = 4_096;
 
@@ -80,11 +78,6 @@ const targetOf = (list: ListName, offer: Offer): Target => ({
   args: NO_ARGS,
   scopes: scopesOf(offer.definition),
 });
-
-function scopesOf(definition: Bag): readonly string[] {
-  const wanted = bagIn(definition, "_meta")?.[SCOPES];
-  return isArray(wanted) ? wanted.filter((one) => typeof one === "string") : NO_SCOPES;
-}
 
 function match({ pattern, target }: Template, uri: string): Bag | undefined {
   const found = pattern.match(uri);

@@ -14,6 +14,12 @@ const surface: Surface = {
       { name: "part", action: "part", readOnly: true, definition: { name: "part", uriTemplate: "door://part/{name}" } },
       { name: "hidden", action: "hidden", readOnly: true, definition: { name: "hidden", uri: "door://hidden" } },
       { name: "shut", action: "shut", readOnly: true, definition: { name: "shut", uri: "door://shut" } },
+      {
+        name: "guarded",
+        action: "guarded",
+        readOnly: true,
+        definition: { name: "guarded", uri: "door://guarded", _meta: { "troupe/scopes": ["keys"] } },
+      },
     ],
   },
   off: { "resources/hidden": true, "resources/shut": "It is shut." },
@@ -41,6 +47,12 @@ test("C8 a fixed URI is subscribed to unless it is off without a reason, and is 
   assert.equal(await subscribable(source, viewer, surface, "door://hidden"), undefined);
   assert.equal(await subscribable(source, viewer, surface, "door://none"), undefined);
   assert.deepEqual(read, []);
+});
+
+test("C8 what needs a scope is subscribed to by whose token has it", async () => {
+  const { source } = reading(async () => ({ ok: null }));
+  assert.equal(await subscribable(source, viewer, surface, "door://guarded"), undefined);
+  assert.equal((await subscribable(source, { ...viewer, scopes: ["keys"] }, surface, "door://guarded"))?.ref, "resources/guarded");
 });
 
 test("C8 a URI of a template is subscribed to where this viewer can read it", async () => {

@@ -21,6 +21,7 @@ import {
   type Snapshot,
   type Viewer,
 } from "../contract/index.ts";
+import { lacking, needsScopes } from "../contract/internal.ts";
 import { Acting } from "../source/index.ts";
 import { isAnothers, livesFor, notFound, plain, standsFor, stateOf } from "./actor-sight.ts";
 import { Births } from "./births.ts";
@@ -89,7 +90,7 @@ export class Actors {
   /** Settles when the message is durably accepted, not when it was applied: however late that is. */
   async sendToActor(capabilityId: string, actor_id: string, payload: Bag, sending: Sending): Promise<void> {
     const does = this.#acts(capabilityId);
-    const routed = this.#route(capabilityId, does, actor_id, payload);
+    const routed = this.#route(capabilityId, does, actor_id, payload, sending.viewer);
     if (routed.reads)
       throw new PacketError(
         "validation_failed",
@@ -112,7 +113,7 @@ export class Actors {
       const linked = does.linked?.(payload);
       if (linked !== undefined && this.#acting().mayOffer(id, linked.ref))
         return await this.#throughLinks(capabilityId, does, actor_id, id, linked, { ...sending, timeoutMs: timeout_ms });
-      const routed = this.#route(capabilityId, does, actor_id, payload);
+      const routed = this.#route(capabilityId, does, actor_id, payload, sending.viewer);
       if (routed.reads) {
         const snapshot = await this.#snapshot(capabilityId, does, actor_id, id, sending);
         const result = does.read(routed, snapshot, payload, sending.context ?? {}, sending.viewer);
@@ -184,8 +185,10 @@ export class Actors {
     }
   }
 
-  #route(capabilityId: string, does: Acts, actor_id: string, payload: Bag): Routed {
+  #route(capabilityId: string, does: Acts, actor_id: string, payload: Bag, viewer: Viewer): Routed {
     const routed = does.route(payload);
+    const missing = lacking(routed?.scopes ?? [], viewer.scopes);
+    if (missing.length > 0) throw new PacketError("unauthorized", needsScopes(missing), { scopes: missing });
     if (routed !== undefined) return routed;
     throw new PacketError("no_handler", `${capabilityId} has no handler for such a payload: see which messages it takes.`, { actor_id });
   }

@@ -62,6 +62,7 @@ function refusedBy({ code, message, data }: Extract<Reply, { readonly refused: o
   const type = ERROR_TYPES.find((known) => known === code);
   if (type !== undefined) return new PacketError(type, message, details);
   if (code === "UNKNOWN") return new PacketError("no_handler", message, details);
+  if (code === "SCOPE") return new PacketError("unauthorized", message, details);
   if (code === "INVALID") return new PacketError("validation_failed", message, details);
   return new PacketError("execution_failed", message, { code, ...details });
 }

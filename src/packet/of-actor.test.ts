@@ -37,6 +37,39 @@ void test("its arguments are checked, and its refusals told", async () => {
   assert.equal(typeOf(await on.say("counter", "main", {})), "no_handler");
 });
 
+void test("its tools need the scopes that they name, called, read or reached through a link", async () => {
+  const meta = { "troupe/scopes": ["keys"] };
+  const safe = actor("safe", {
+    describe: "A safe.",
+    per: "link",
+    persistence: "memory",
+    initial: () => ({ n: 0 }),
+    tools: { open: { describe: "Opens it.", meta, run: () => "gold" } },
+  });
+  const room = actor("room", {
+    describe: "A room with a safe.",
+    per: "shared",
+    persistence: "memory",
+    initial: () => ({ n: 0 }),
+    links: { safe: { kinds: ["safe"], to: () => actorId("safe", "main") } },
+    tools: {
+      count: { describe: "Counts.", meta, run: ({ state }) => (state.n += 1) },
+      look: { describe: "Looks.", meta, view: ({ n }) => n },
+    },
+  });
+  await using on = await world([capabilityOf(room), capabilityOf(safe)]);
+  await on.engine.call({ to: "safe/main", action: "begin", args: null, start: null });
+  const ask = (tool: string, scopes: readonly string[]) =>
+    on.send({ type: "capability_request", capability_id: "room", payload: { tool } }, { ...as("ada"), scopes });
+  for (const tool of ["count", "look", "safe.open"]) {
+    const refused = await ask(tool, ["doors"]);
+    assert.equal(typeOf(refused), "unauthorized", tool);
+    assert.deepEqual(Object(errorOf(refused)?.details)["scopes"], ["keys"], tool);
+    assert.equal((await ask(tool, ["keys"])).type, "capability_response", tool);
+  }
+  assert.equal((await on.engine.read("room/main"))?.messageCount, 1);
+});
+
 void test("its reads do not queue", async () => {
   const slow = actor("slow", {
     describe: "Works",

@@ -1,4 +1,5 @@
 import { type Bag, type Behaviour, isBag, type Json, type Snapshot, type Viewer } from "../contract/index.ts";
+import { scopesOf } from "../contract/internal.ts";
 import type { Acts, Capability, Routed } from "./capability.ts";
 import { described } from "./define-capability.ts";
 import type { Effect } from "./effect.ts";
@@ -22,7 +23,7 @@ type Described = Behaviour & { readonly describe?: string };
  */
 export function capabilityOf(kind: Described, options: OfActorOptions = {}): Capability {
   const { id = kind.kind } = options;
-  const tools = new Map((kind.catalogue?.tools ?? []).map((offer) => [offer.name, offer]));
+  const tools = new Map((kind.catalogue?.tools ?? []).map((offer) => [offer.name, { offer, scopes: scopesOf(offer.definition) }]));
   const about = described(id, { ...options, intent: kind.describe ?? `Actors of the kind ${kind.kind}.`, parameters: parametersOf(kind) });
   const does: Acts = {
     how: "actor",
@@ -34,8 +35,10 @@ export function capabilityOf(kind: Described, options: OfActorOptions = {}): Cap
     search: [],
     route(payload) {
       const name = memberOf(payload, "tool");
-      const offer = typeof name === "string" ? tools.get(name) : undefined;
-      return offer && { action: offer.action, args: argumentsIn(payload), reads: offer.readOnly };
+      const known = typeof name === "string" ? tools.get(name) : undefined;
+      if (known === undefined) return undefined;
+      const { offer, scopes } = known;
+      return { action: offer.action, args: argumentsIn(payload), reads: offer.readOnly, scopes };
     },
     linked(payload) {
       const name = memberOf(payload, "tool");

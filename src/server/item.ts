@@ -1,4 +1,5 @@
 import type { Bag, Viewer } from "../contract/index.ts";
+import { SCOPES } from "../contract/internal.ts";
 import type { Complete } from "../source/index.ts";
 
 /** The same for tools, resources and prompts. */
@@ -15,8 +16,6 @@ export interface Item {
   /** True: on; text: off, and why; false: off. Asked for each list and call; tell `server.relist()` when it changes. */
   enabled?(viewer: Viewer): boolean | string;
 }
-
-const SCOPES = "troupe/scopes";
 
 interface Described {
   readonly describe?: string;

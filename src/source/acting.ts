@@ -1,4 +1,5 @@
 import type { ActorId, CallOptions, Json, OfferRef, Reply, Source, Viewer } from "../contract/index.ts";
+import { lacking, lacksScopes, scopesOf } from "../contract/internal.ts";
 import { cast, type CastOptions } from "./cast.ts";
 import { kindOf } from "./identity.ts";
 import { offersOf } from "./refs.ts";
@@ -25,9 +26,15 @@ export class Acting {
     return catalogue === undefined || offersOf(catalogue).has(ref);
   }
 
-  /** Refuses with `UNKNOWN` what this actor is not offered. */
+  /** Refuses with `UNKNOWN` what this actor is not offered, with `SCOPE` what the viewer's token does not allow. */
   async act(self: ActorId, viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Promise<Reply> {
-    return this.#castOf(self)?.act({ ...viewer, self }, ref, args, options) ?? unknownOffer;
+    const source = this.#castOf(self);
+    if (source === undefined) return unknownOffer;
+    const as = { ...viewer, self };
+    const catalogue = source.catalogue?.(as) ?? (await source.surface(as)).catalogue;
+    const offer = offersOf(catalogue).get(ref);
+    const missing = offer === undefined ? [] : lacking(scopesOf(offer.definition), viewer.scopes);
+    return missing.length > 0 ? lacksScopes(missing) : source.act(as, ref, args, options);
   }
 
   #castOf(self: ActorId): Source | undefined {

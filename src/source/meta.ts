@@ -10,6 +10,7 @@ import {
   type Surface,
   type Viewer,
 } from "../contract/index.ts";
+import { lacking, lacksScopes, scopesOf } from "../contract/internal.ts";
 import { type Entry, listed } from "./posture.ts";
 import { offersOf, refOf, splitRef } from "./refs.ts";
 import { refused, unknownOffer } from "./refused.ts";
@@ -127,8 +128,11 @@ class Meta implements Source {
     const surface = await this.#source.surface(viewer);
     const ref = refOf("tools", action);
     // Not the enums of now: those are the turn's to decide.
-    const schema = offersOf(surface.catalogue).get(ref)?.definition["inputSchema"];
-    const checked = isBag(schema) && surface.off[ref] === undefined ? checkJson(schema, given) : { value: given };
+    const offer = surface.off[ref] === undefined ? offersOf(surface.catalogue).get(ref) : undefined;
+    const missing = offer === undefined ? [] : lacking(scopesOf(offer.definition), viewer.scopes);
+    if (missing.length > 0) return lacksScopes(missing);
+    const schema = offer?.definition["inputSchema"];
+    const checked = isBag(schema) ? checkJson(schema, given) : { value: given };
     if ("wrong" in checked) return refused("INVALID", `arguments of ${action}: ${checked.wrong}`);
     const reply = await this.#source.act(viewer, ref, given, options);
     // It is the model's argument that names nothing, not the client's request.

@@ -1,4 +1,5 @@
 import { type Bag, type Json, type ListName, type Offer, type OfferRef, TroupeError, type Viewer } from "../contract/index.ts";
+import { checkScopes } from "../contract/internal.ts";
 import { checkName, type Names } from "./names.ts";
 import { refOf } from "./refs.ts";
 import type { HandlerContext } from "./registry-context.ts";
@@ -23,6 +24,7 @@ export interface Entry {
 }
 
 function entry(list: ListName, name: string, described: Described, definition: Bag, readOnly: boolean, handler: Handler): Entry {
+  checkScopes(described.meta, refOf(list, name));
   const when = described.when === undefined ? undefined : (viewer: Viewer) => described.when?.(viewer) ?? true;
   const offer = Object.freeze({ name, action: name, readOnly, definition: Object.freeze({ ...common(described), ...definition }) });
   return { list, ref: refOf(list, name), offer, handler, when };

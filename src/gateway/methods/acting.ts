@@ -15,6 +15,7 @@ import { bagIn, isArray } from "../json.ts";
 import { orMissing } from "../missing.ts";
 import { indexOf, type Target } from "../offers.ts";
 import { eraOf } from "../revision.ts";
+import { demand, missingIn, scopeFault } from "../scopes.ts";
 import { CANNOT_ASK, cannotAsk, capabilityIn } from "./cannot-ask.ts";
 import type { Settings } from "../options.ts";
 import { withHandlerErrors } from "./handler-errors.ts";
@@ -61,7 +62,7 @@ class Acting {
   #perform(call: Call, target: Target, answers: Bag | undefined, surface: Surface | undefined): Outcome | Promise<Outcome> {
     let complaint: string | undefined;
     try {
-      if (target.scopes.length > 0) checkScopes(target.scopes, call.viewer.scopes);
+      if (target.scopes.length > 0) demand(target.scopes, call.viewer.scopes);
       complaint = this.#kind.complain(call, target);
     } catch (error) {
       return this.#thrown(call, target, surface, error);
@@ -121,6 +122,8 @@ class Acting {
     if ("needs" in reply) return reply;
     if (reply.refused.code === CANNOT_ASK && eraOf(call.revision) === "modern") return cannotAsk(call, [capabilityIn(reply.refused)]);
     if (reply.refused.code === "UNKNOWN") throw kind.unknown(call, target);
+    const scopes = missingIn(reply.refused);
+    if (scopes !== undefined) throw scopeFault(scopes, call.viewer.scopes);
     if (reply.refused.code === "INVALID_PARAMS") throw invalidParams(reply.refused);
     return kind.refuse(reply.refused);
   }
@@ -147,27 +150,6 @@ function withReceipt(outcome: Outcome, receipt: Receipt | undefined): Outcome {
   if (receipt === undefined || "needs" in outcome) return outcome;
   const { actor, seq, head } = receipt;
   return { ...outcome, meta: { ...outcome.meta, [RECEIPT_META]: { actor, seq, head } } };
-}
-
-function checkScopes(wanted: readonly string[], scopes: readonly string[]): void {
-  const missing = wanted.filter((one) => !scopes.includes(one));
-  if (missing.length === 0) return;
-  const list = missing.join(" ");
-  throw new Fault("SCOPE", `This needs the scope ${list}; sign in again with it.`, {
-    data: { scope: list },
-    headers: { "www-authenticate": `Bearer error="insufficient_scope", scope="${toAskFor(scopes, missing)}"` },
-  });
-}
-
-const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
-const MAX_SCOPES = 1_024;
-
-const spelled = (list: readonly string[]): string => list.filter((one) => SCOPE.test(one)).join(" ");
-
-/** With what the token has already: a client that asks for what is named, and no more, would lose the rest (MCP 2025-11-25, step-up). */
-function toAskFor(held: readonly string[], missing: readonly string[]): string {
-  const all = spelled([...held, ...missing]);
-  return all.length > MAX_SCOPES ? spelled(missing) : all;
 }
 
 /** The acting methods; `receipts` says whether their results carry one, `handlerErrors` whether what fails is an error of a tool, too. */

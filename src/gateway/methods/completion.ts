@@ -4,6 +4,7 @@ import { Fault } from "../errors.ts";
 import { bagIn, EMPTY, textIn } from "../json.ts";
 import { orMissing } from "../missing.ts";
 import { indexOf, MAX_URI, type Target } from "../offers.ts";
+import { demand } from "../scopes.ts";
 
 // The most values MCP lets one answer carry.
 const MAX_VALUES = 100;
@@ -12,6 +13,7 @@ const MAX_VALUES = 100;
 export const complete: Method = async (call) => {
   const surface = await call.source.surface(call.viewer);
   const target = orMissing(surface.catalogue, () => targetOf(call, surface));
+  demand(target.scopes, call.viewer.scopes);
   const argument = bagIn(call.params, "argument");
   const name = textIn(argument, "name", 256);
   const value = argument?.["value"];

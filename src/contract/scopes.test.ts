@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { checkScopes, lacking, scopesOf } from "./internal.ts";
+import type { Json } from "./json.ts";
+
+const asked = (scopes: Json) => scopesOf({ _meta: { "troupe/scopes": scopes } });
+
+test("an offer asks for each scope of its list once, and for none where it names none", () => {
+  assert.deepEqual(asked(["admin", "write", "admin"]), ["admin", "write"]);
+  for (const none of [asked([]), scopesOf({}), scopesOf({ _meta: {} }), scopesOf({ _meta: null })]) assert.deepEqual(none, []);
+});
+
+const WRONG: readonly Json[] = [
+  "admin",
+  7,
+  null,
+  { 0: "admin" },
+  [1],
+  [["admin"]],
+  ["admin", 2],
+  [""],
+  ["a b"],
+  ['a"b'],
+  ["ключ"],
+  ["a\nb"],
+];
+
+test("what is no list of scopes opens nothing to anybody, and is refused where it is defined", () => {
+  for (const wrong of WRONG) {
+    const name = JSON.stringify(wrong);
+    assert.equal(lacking(asked(wrong), ["admin", "a", "b", "", name]).length, 1, name);
+    assert.throws(() => checkScopes({ "troupe/scopes": wrong }, "tools/x"), {
+      code: "BAD_DEFINITION",
+      message: /^tools\/x: scopes are a list/,
+    });
+  }
+  for (const meta of [undefined, {}, { "troupe/scopes": [] }, { "troupe/scopes": ["a:b/c", "admin"] }]) checkScopes(meta, "tools/x");
+});

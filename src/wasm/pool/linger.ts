@@ -4,8 +4,8 @@ import { performance } from "node:perf_hooks";
 import type { ToWorker } from "./protocol.ts";
 
 /**
- * As long as an answer takes to wake its thread and the next message to be made there, where the system is slow to wake: whoever asks
- * again at once need not wait until this one is awake, too.
+ * So long whoever is answered takes to wake and to ask again where the system is slow to wake threads. Asleep by then, this one would
+ * have to be woken as well. Each message costs its thread so much of a processor at most.
  */
 const LINGER_MS = 0.2;
 /** Modules are compiled, and timers ring, only when the thread has nothing to look for. */

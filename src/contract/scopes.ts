@@ -31,10 +31,11 @@ export const lacking = (wanted: readonly string[], held: readonly string[]): rea
 /** What a caller without them is told. */
 export const needsScopes = (scopes: readonly string[]): string => `This needs the scope ${scopes.join(" ")}; sign in again with it.`;
 
-/** The refusal of a source that looks at scopes itself: the gateway answers it with a challenge. */
-export const lacksScopes = (scopes: readonly string[]): Extract<Reply, { readonly refused: object }> => ({
-  refused: { code: "SCOPE", message: needsScopes(scopes), data: { scopes } },
-});
+/** The refusal of a source that looks at scopes itself, which the gateway answers with a challenge; undefined: the caller lacks none. */
+export function lacksScopes(definition: Bag, held: readonly string[]): Extract<Reply, { readonly refused: object }> | undefined {
+  const scopes = lacking(scopesOf(definition), held);
+  return scopes.length === 0 ? undefined : { refused: { code: "SCOPE", message: needsScopes(scopes), data: { scopes } } };
+}
 
 /** Throws `BAD_DEFINITION` where scopes are given and are none. */
 export function checkScopes(meta: unknown, where: string): void {

@@ -404,7 +404,10 @@ describe("a call of 2026-07-28", () => {
     const meta = { "troupe/scopes": ["keys", "doors"] };
     const complete = { who: () => ["alice", "bob"] };
     source.add({
-      tools: { guarded: { describe: "For some.", meta, run: () => "in" } },
+      tools: {
+        guarded: { describe: "For some.", meta, run: () => "in" },
+        hidden: { describe: "For nobody.", meta, when: () => false, run: () => "in" },
+      },
       resources: { file: { describe: "For some.", uri: "file://{who}", meta, complete, read: () => "text" } },
       prompts: { ask: { describe: "For some.", arguments: [{ name: "who" }], meta, complete, get: () => "text" } },
     });
@@ -417,6 +420,9 @@ describe("a call of 2026-07-28", () => {
     assert.equal(refused.status, 403);
     assert.match(refused.headers?.["www-authenticate"] ?? "", /insufficient_scope.*scope="keys doors"/);
     assert.equal((await ask(byMeta, ...act, both)).status, 200);
+    // Law 3: of what is hidden nothing is told, not even what it would take.
+    const hidden = ["tools/call", { name: "act", arguments: { action: "hidden" } }] as const;
+    assert.deepEqual((await ask(byMeta, ...hidden, one)).result, (await ask(byMeta, ...hidden, both)).result);
     for (const ref of [
       { type: "ref/resource", uri: "file://{who}" },
       { type: "ref/prompt", name: "ask" },

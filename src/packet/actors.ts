@@ -21,12 +21,12 @@ import {
   type Snapshot,
   type Viewer,
 } from "../contract/index.ts";
-import { lacking, needsScopes } from "../contract/internal.ts";
+import { lacking } from "../contract/internal.ts";
 import { Acting } from "../source/index.ts";
 import { isAnothers, livesFor, notFound, plain, standsFor, stateOf } from "./actor-sight.ts";
 import { Births } from "./births.ts";
 import type { Capabilities } from "./capabilities.ts";
-import type { ActorRef, ActorState, Acts, Linked, Routed } from "./capability.ts";
+import type { ActorRef, ActorState, Acts, Guarded, Linked, Routed } from "./capability.ts";
 import { packetErrorOf, resultOf } from "./engine-error.ts";
 import { PacketError } from "./packet-error.ts";
 import type { ActorOptions, PacketContext } from "./packet.ts";
@@ -90,7 +90,9 @@ export class Actors {
   /** Settles when the message is durably accepted, not when it was applied: however late that is. */
   async sendToActor(capabilityId: string, actor_id: string, payload: Bag, sending: Sending): Promise<void> {
     const does = this.#acts(capabilityId);
-    const routed = this.#route(capabilityId, does, actor_id, payload, sending.viewer);
+    const routed = this.#route(capabilityId, does, actor_id, payload);
+    const { viewer } = sending;
+    if (routed.guarded !== undefined) await this.#allowed(this.#id(capabilityId, does, actor_id, viewer), actor_id, routed.guarded, viewer);
     if (routed.reads)
       throw new PacketError(
         "validation_failed",
@@ -113,7 +115,8 @@ export class Actors {
       const linked = does.linked?.(payload);
       if (linked !== undefined && this.#acting().mayOffer(id, linked.ref))
         return await this.#throughLinks(capabilityId, does, actor_id, id, linked, { ...sending, timeoutMs: timeout_ms });
-      const routed = this.#route(capabilityId, does, actor_id, payload, sending.viewer);
+      const routed = this.#route(capabilityId, does, actor_id, payload);
+      if (routed.guarded !== undefined) await this.#allowed(id, actor_id, routed.guarded, sending.viewer);
       if (routed.reads) {
         const snapshot = await this.#snapshot(capabilityId, does, actor_id, id, sending);
         const result = does.read(routed, snapshot, payload, sending.context ?? {}, sending.viewer);
@@ -185,12 +188,20 @@ export class Actors {
     }
   }
 
-  #route(capabilityId: string, does: Acts, actor_id: string, payload: Bag, viewer: Viewer): Routed {
+  #route(capabilityId: string, does: Acts, actor_id: string, payload: Bag): Routed {
     const routed = does.route(payload);
-    const missing = lacking(routed?.scopes ?? [], viewer.scopes);
-    if (missing.length > 0) throw new PacketError("unauthorized", needsScopes(missing), { scopes: missing });
     if (routed !== undefined) return routed;
     throw new PacketError("no_handler", `${capabilityId} has no handler for such a payload: see which messages it takes.`, { actor_id });
+  }
+
+  /** Throws where the sender's token lacks a scope, as what it is then refused by over MCP. */
+  async #allowed(id: ActorId, actor_id: string, { ref, scopes }: Guarded, viewer: Viewer): Promise<void> {
+    if (lacking(scopes, viewer.scopes).length === 0) return;
+    try {
+      resultOf(await this.#acting().act(id, viewer, ref, null, {}));
+    } catch (error) {
+      throw packetErrorOf(error, { actor_id, timeout_ms: this.#options.replyMs });
+    }
   }
 
   /** What it holds is a copy: who sent it may go on changing what it has. */

@@ -70,8 +70,13 @@ export interface Routed {
   readonly args?: Json;
   /** A pure read: no mailbox, no event, not counted. */
   readonly reads: boolean;
-  /** What the sender's token must allow. Absent: nothing. */
-  readonly scopes?: readonly string[];
+  /** The offer that it is, where the sender's token must allow something. */
+  readonly guarded?: Guarded;
+}
+
+export interface Guarded {
+  readonly ref: OfferRef;
+  readonly scopes: readonly string[];
 }
 
 /** An offer, by the name it has where the actor stands. */

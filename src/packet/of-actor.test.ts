@@ -55,6 +55,7 @@ void test("its tools need the scopes that they name, called, read or reached thr
     tools: {
       count: { describe: "Counts.", meta, run: ({ state }) => (state.n += 1) },
       look: { describe: "Looks.", meta, view: ({ n }) => n },
+      dig: { describe: "Digs.", meta, when: () => false, run: () => "a map" },
     },
   });
   await using on = await world([capabilityOf(room), capabilityOf(safe)]);
@@ -68,6 +69,12 @@ void test("its tools need the scopes that they name, called, read or reached thr
     assert.equal((await ask(tool, ["keys"])).type, "capability_response", tool);
   }
   assert.equal((await on.engine.read("room/main"))?.messageCount, 1);
+  await assert.rejects(on.actors.sendToActor("room", "main", { tool: "count" }, { viewer: as("ada") }), { type: "unauthorized" });
+  // Law 3: of what is hidden nothing is told, not even what it would take.
+  for (const scopes of [[], ["keys"]]) {
+    const refused = errorOf(await ask("dig", scopes));
+    assert.deepEqual([refused?.type, refused?.details], ["no_handler", {}]);
+  }
 });
 
 void test("its reads do not queue", async () => {

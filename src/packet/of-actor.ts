@@ -1,6 +1,6 @@
-import { type Bag, type Behaviour, isBag, type Json, type Snapshot, type Viewer } from "../contract/index.ts";
+import { type Bag, type Behaviour, isBag, type Json, type Offer, type Snapshot, type Viewer } from "../contract/index.ts";
 import { scopesOf } from "../contract/internal.ts";
-import type { Acts, Capability, Routed } from "./capability.ts";
+import type { Acts, Capability, Guarded, Routed } from "./capability.ts";
 import { described } from "./define-capability.ts";
 import type { Effect } from "./effect.ts";
 import { resultOf } from "./engine-error.ts";
@@ -23,7 +23,7 @@ type Described = Behaviour & { readonly describe?: string };
  */
 export function capabilityOf(kind: Described, options: OfActorOptions = {}): Capability {
   const { id = kind.kind } = options;
-  const tools = new Map((kind.catalogue?.tools ?? []).map((offer) => [offer.name, { offer, scopes: scopesOf(offer.definition) }]));
+  const tools = new Map((kind.catalogue?.tools ?? []).map((offer) => [offer.name, { offer, guarded: guardOf(offer) }]));
   const about = described(id, { ...options, intent: kind.describe ?? `Actors of the kind ${kind.kind}.`, parameters: parametersOf(kind) });
   const does: Acts = {
     how: "actor",
@@ -37,8 +37,8 @@ export function capabilityOf(kind: Described, options: OfActorOptions = {}): Cap
       const name = memberOf(payload, "tool");
       const known = typeof name === "string" ? tools.get(name) : undefined;
       if (known === undefined) return undefined;
-      const { offer, scopes } = known;
-      return { action: offer.action, args: argumentsIn(payload), reads: offer.readOnly, scopes };
+      const { offer, guarded } = known;
+      return { action: offer.action, args: argumentsIn(payload), reads: offer.readOnly, ...(guarded && { guarded }) };
     },
     linked(payload) {
       const name = memberOf(payload, "tool");
@@ -55,6 +55,11 @@ export function capabilityOf(kind: Described, options: OfActorOptions = {}): Cap
     defaultKey: (viewer) => keyFor(kind, viewer),
   };
   return Object.freeze({ ...about, does });
+}
+
+function guardOf({ name, definition }: Offer): Guarded | undefined {
+  const scopes = scopesOf(definition);
+  return scopes.length === 0 ? undefined : { ref: `tools/${name}`, scopes };
 }
 
 const hasLinks = ({ catalogue }: Behaviour): boolean => catalogue?.links === undefined || Object.keys(catalogue.links).length > 0;

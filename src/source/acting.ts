@@ -1,5 +1,5 @@
 import type { ActorId, CallOptions, Json, OfferRef, Reply, Source, Viewer } from "../contract/index.ts";
-import { lacking, lacksScopes, scopesOf } from "../contract/internal.ts";
+import { lacksScopes } from "../contract/internal.ts";
 import { cast, type CastOptions } from "./cast.ts";
 import { kindOf } from "./identity.ts";
 import { offersOf } from "./refs.ts";
@@ -31,10 +31,12 @@ export class Acting {
     const source = this.#castOf(self);
     if (source === undefined) return unknownOffer;
     const as = { ...viewer, self };
-    const catalogue = source.catalogue?.(as) ?? (await source.surface(as)).catalogue;
-    const offer = offersOf(catalogue).get(ref);
-    const missing = offer === undefined ? [] : lacking(scopesOf(offer.definition), viewer.scopes);
-    return missing.length > 0 ? lacksScopes(missing) : source.act(as, ref, args, options);
+    const offer = offersOf(source.catalogue?.(as) ?? (await source.surface(as)).catalogue).get(ref);
+    if (offer === undefined) return unknownOffer;
+    const lacks = lacksScopes(offer.definition, viewer.scopes);
+    if (lacks === undefined) return source.act(as, ref, args, options);
+    // Law 3: of what is hidden nothing is told, not even what it would take.
+    return (await source.surface(as)).off[ref] === true ? unknownOffer : lacks;
   }
 
   #castOf(self: ActorId): Source | undefined {

@@ -10,7 +10,7 @@ import {
   type Surface,
   type Viewer,
 } from "../contract/index.ts";
-import { lacking, lacksScopes, scopesOf } from "../contract/internal.ts";
+import { lacksScopes } from "../contract/internal.ts";
 import { type Entry, listed } from "./posture.ts";
 import { offersOf, refOf, splitRef } from "./refs.ts";
 import { refused, unknownOffer } from "./refused.ts";
@@ -127,21 +127,24 @@ class Meta implements Source {
     if (typeof action !== "string") return refused("INVALID", "Give `action`: one that the tool `actions` lists.");
     const surface = await this.#source.surface(viewer);
     const ref = refOf("tools", action);
+    const definition = offersOf(surface.catalogue).get(ref)?.definition;
+    // What came since the surface was looked at may ask for scopes, too; of a source that is missing, it says so itself.
+    if (definition === undefined && surface.catalogue.missing === undefined) return noAction(action);
+    const lacks = definition && lacksScopes(definition, viewer.scopes);
+    // Law 3: of what is hidden nothing is told, not even what it would take.
+    if (lacks !== undefined) return surface.off[ref] === true ? noAction(action) : lacks;
     // Not the enums of now: those are the turn's to decide.
-    const offer = surface.off[ref] === undefined ? offersOf(surface.catalogue).get(ref) : undefined;
-    const missing = offer === undefined ? [] : lacking(scopesOf(offer.definition), viewer.scopes);
-    if (missing.length > 0) return lacksScopes(missing);
-    const schema = offer?.definition["inputSchema"];
-    const checked = isBag(schema) ? checkJson(schema, given) : { value: given };
+    const schema = definition?.["inputSchema"];
+    const checked = isBag(schema) && surface.off[ref] === undefined ? checkJson(schema, given) : { value: given };
     if ("wrong" in checked) return refused("INVALID", `arguments of ${action}: ${checked.wrong}`);
     const reply = await this.#source.act(viewer, ref, given, options);
-    // It is the model's argument that names nothing, not the client's request.
-    const isUnknown = "refused" in reply && reply.refused.code === "UNKNOWN";
-    return isUnknown
-      ? refused("INVALID", `There is no action ${JSON.stringify(action.slice(0, 128))} now. The tool \`actions\` lists those there are.`)
-      : reply;
+    return "refused" in reply && reply.refused.code === "UNKNOWN" ? noAction(action) : reply;
   }
 }
+
+/** It is the model's argument that names nothing, not the client's request. */
+const noAction = (action: string): Reply =>
+  refused("INVALID", `There is no action ${JSON.stringify(action.slice(0, 128))} now. The tool \`actions\` lists those there are.`);
 
 const TOOLS: readonly Offer[] = Object.freeze([ACTIONS, ACT]);
 

@@ -62,7 +62,7 @@ class Acting {
   #perform(call: Call, target: Target, answers: Bag | undefined, surface: Surface | undefined): Outcome | Promise<Outcome> {
     let complaint: string | undefined;
     try {
-      if (target.scopes.length > 0) demand(target.scopes, call.viewer.scopes);
+      demand(target.scopes, call.viewer.scopes);
       complaint = this.#kind.complain(call, target);
     } catch (error) {
       return this.#thrown(call, target, surface, error);

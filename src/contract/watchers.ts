@@ -23,7 +23,12 @@ export class Watchers {
     };
   }
 
-  /** Whether anybody would hear: saves building the change. */
+  /** Nobody listens to anything. */
+  get none(): boolean {
+    return this.#topics.size === 0;
+  }
+
+  /** Whether anybody would hear. */
   hears(id: ActorId, kindTopic: string): boolean {
     return this.#topics.size > 0 && (this.#topics.has(id) || this.#topics.has(kindTopic) || this.#topics.has("*/*"));
   }

@@ -121,7 +121,7 @@ export class Audience implements Piece {
     this.#started = true;
     for (const [uri, subscribed] of this.#uris ?? []) this.#watch(uri, subscribed);
     if (this.#wanted.length === 0) return;
-    this.#undoWatch = this.#source.watch(this.#viewer, (ref, shown) => ref === undefined && this.#dirty(shown));
+    this.#undoWatch = this.#source.watch(this.#viewer, this.#heard.bind(this));
     const surface = await this.#surface();
     if (surface === undefined) this.#dirtyLists = true;
     else this.#tellLists(surface);
@@ -137,7 +137,7 @@ export class Audience implements Piece {
     this.#started = true;
     for (const [uri, subscribed] of this.#uris ?? []) this.#watch(uri, subscribed);
     if (this.#wanted.length === 0) return;
-    this.#undoWatch = this.#source.watch(this.#viewer, (ref, shown) => ref === undefined && this.#dirty(shown));
+    this.#undoWatch = this.#source.watch(this.#viewer, this.#heard.bind(this));
     // The first flush finds out what the lists are now: without it no change could be told from none.
     this.#dirtyLists = true;
     await (this.#flushing ?? this.#flush());
@@ -271,6 +271,10 @@ export class Audience implements Piece {
       this.#schedule();
     };
     subscribed.undo = this.#source.watch(this.#viewer, dirty, { ref, args });
+  }
+
+  #heard(ref?: OfferRef, shown?: Shown): void {
+    if (ref === undefined) this.#dirty(shown);
   }
 
   #dirty(shown?: Shown): void {

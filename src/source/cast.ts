@@ -20,7 +20,7 @@ import {
 } from "../contract/index.ts";
 import { Acts } from "./acts.ts";
 import { Closures, offNow, ownChoices, rootsOf, selfAsRoot } from "./closure.ts";
-import type { Dirty } from "./ears.ts";
+import { type Dirty, Ear } from "./ears.ts";
 import { Handles } from "./handles.ts";
 import { dotted, type Names } from "./names.ts";
 import { makePlan, type Place, type Plan, type Planned, rootOf } from "./plan.ts";
@@ -172,7 +172,7 @@ class Cast implements Source {
     const { plan, standings, watches } = this.#for(viewer);
     const place = only === undefined ? undefined : plan.offers.get(only.ref)?.ways[0]?.place;
     if (only !== undefined && place?.handled === true) return this.#watchHandle(viewer, dirty, only, rootOf(place));
-    return watches.listen({ standing: standings.of(viewer), dirty, only: only?.ref, watch: undefined }, viewer.principal);
+    return watches.listen(new Ear(standings.of(viewer), dirty, only?.ref), viewer.principal);
   }
 
   async complete(viewer: Viewer, ref: OfferRef, argument: string, value: string, others: Bag): Promise<readonly string[]> {
@@ -217,7 +217,7 @@ class Cast implements Source {
       const found = await this.#handles.find(root.behaviour, viewer, only.args);
       if (closed || "refused" in found) return;
       const standing = new Standing(viewer, new Map([[root, found.id]]));
-      undo = watches.listen({ standing, dirty, only: only.ref }, viewer.principal ?? found.id);
+      undo = watches.listen(new Ear(standing, dirty, only.ref), viewer.principal ?? found.id);
     };
     begin().catch((error: unknown) => this.#options.onFault?.(error, `${root.behaviour.kind}/unread`));
     return () => {

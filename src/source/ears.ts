@@ -5,20 +5,26 @@ import type { Standing } from "./standing.ts";
 
 export type Dirty = Parameters<Source["watch"]>[1];
 
-/** Whoever listens, as one viewer. */
-export interface Ear {
+/** Whoever listens, as one viewer. What it listens to now is here, and in no table: each call looks for it, and there may be very many. */
+export class Ear {
   readonly standing: Standing;
   readonly dirty: Dirty;
   /** Only this offer's content, never the lists. */
   readonly only: OfferRef | undefined;
-  /** Whom it listens to now. Here, and in no table: each call looks for it, and there may be very many. */
-  watch?: CastWatch | undefined;
+  watch: CastWatch | undefined;
+  /** The look of that watch after which it began to listen. */
+  since = 0;
+
+  constructor(standing: Standing, dirty: Dirty, only: OfferRef | undefined) {
+    this.standing = standing;
+    this.dirty = dirty;
+    this.only = only;
+  }
 }
 
 /** Those who listen to one watch: alike in all that it looks at. C8: a flag each, whatever changed how often. */
 export class Ears {
-  /** And after which look each began. */
-  readonly #all = new Map<Ear, number>();
+  readonly #all = new Set<Ear>();
   readonly #fault: (error: unknown) => void;
 
   /** `fault`: what one of them throws, which is nothing to the others nor to the watch. */
@@ -31,7 +37,8 @@ export class Ears {
   }
 
   add(ear: Ear, look: number): void {
-    this.#all.set(ear, look);
+    ear.since = look;
+    this.#all.add(ear);
   }
 
   delete(ear: Ear): void {
@@ -39,7 +46,7 @@ export class Ears {
   }
 
   [Symbol.iterator](): Iterator<Ear> {
-    return this.#all.keys();
+    return this.#all.values();
   }
 
   /** `shown`: what they are shown when they can be told. `since`: only those who began after that look, or with it. */
@@ -53,15 +60,13 @@ export class Ears {
 
   /** All they listen to may be stale. */
   flagAll(): void {
-    for (const ear of Array.from(this.#all.keys())) this.#tell(ear, ear.only, undefined);
+    for (const ear of Array.from(this.#all)) this.#tell(ear, ear.only, undefined);
   }
 
   #flag(ref: OfferRef | undefined, since: number, shown: Shown | undefined): void {
-    // Those that are there now: one that leaves and comes back whenever it is told would be told for ever. A Map's keys are copied at once, its entries one by one.
-    for (const ear of Array.from(this.#all.keys())) {
-      const look = this.#all.get(ear);
-      if (look !== undefined && look >= since && (ear.only === undefined || ear.only === ref)) this.#tell(ear, ref, shown);
-    }
+    // Those that are there now: one that leaves and comes back whenever it is told would be told for ever.
+    for (const ear of Array.from(this.#all))
+      if (this.#all.has(ear) && ear.since >= since && (ear.only === undefined || ear.only === ref)) this.#tell(ear, ref, shown);
   }
 
   #tell({ dirty }: Ear, ref: OfferRef | undefined, shown: Shown | undefined): void {

@@ -26,15 +26,14 @@ export interface RestateServerOptions extends Partial<RestateSettings> {
 /** A Restate server on loopback, which ends with this process. */
 export class RestateServer implements AsyncDisposable {
   readonly #options: RestateServerOptions;
-  readonly #directory: string;
-  readonly #folder: TemporaryFolder | undefined;
+  /** It leaves folders behind where it may put what is temporary. Its data, too, where no directory is named. */
+  readonly #folder: TemporaryFolder;
   readonly #clock: Clock;
   #running: { readonly child: ChildProcess; readonly ports: RestatePorts } | undefined;
 
-  private constructor(options: RestateServerOptions, directory: string | TemporaryFolder) {
+  private constructor(options: RestateServerOptions, folder: TemporaryFolder) {
     this.#options = options;
-    this.#folder = typeof directory === "string" ? undefined : directory;
-    this.#directory = typeof directory === "string" ? directory : directory.path;
+    this.#folder = folder;
     this.#clock = options.clock ?? systemClock;
   }
 
@@ -42,7 +41,7 @@ export class RestateServer implements AsyncDisposable {
   static async start(options: RestateServerOptions): Promise<RestateServer> {
     const { directory } = options;
     if (directory !== undefined) await mkdir(directory, { recursive: true, mode: 0o700 });
-    const server = new RestateServer(options, directory ?? (await TemporaryFolder.make("troupe-restate-")));
+    const server = new RestateServer(options, await TemporaryFolder.make("troupe-restate-"));
     try {
       await server.#launch();
       return server;
@@ -93,8 +92,8 @@ export class RestateServer implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#folder === undefined) return this.stop();
-    await this.kill();
+    if (this.#options.directory === undefined) await this.kill();
+    else await this.stop();
     await this.#folder[Symbol.asyncDispose]();
   }
 
@@ -104,16 +103,28 @@ export class RestateServer implements AsyncDisposable {
   }
 
   async #launch(): Promise<void> {
-    const { executable, name = "one", partitions = 2, memoryMiB = 128, ports, turnsPerConnection, member, onLine } = this.#options;
+    const { path: temporary } = this.#folder;
+    const {
+      executable,
+      directory = temporary,
+      name = "one",
+      partitions = 2,
+      memoryMiB = 128,
+      ports,
+      turnsPerConnection,
+      member,
+      onLine,
+    } = this.#options;
     const env = restateEnvironment({
       name,
+      temporary,
       partitions,
       memoryMiB,
       ports: { ingress: 0, admin: 0, fabric: 0, ...ports, ...this.#running?.ports },
       ...(turnsPerConnection !== undefined && { turnsPerConnection }),
       ...(member !== undefined && { member }),
     });
-    const child = spawn(executable, ["--no-logo", "--base-dir", this.#directory, "--node-name", name], {
+    const child = spawn(executable, ["--no-logo", "--base-dir", directory, "--node-name", name], {
       stdio: ["ignore", "pipe", "pipe"],
       env,
       // A group of its own: Ctrl-C in a terminal is for whoever started it, who then ends this in its turn.

@@ -13,6 +13,8 @@ interface ClusterMember {
 export interface RestateSettings {
   /** It must stay the same as long as the data does. */
   readonly name: string;
+  /** Where it puts what it needs while it runs. */
+  readonly temporary: string;
   /** 0: the server chooses. */
   readonly ports: { readonly ingress: number; readonly admin: number; readonly fabric: number };
   /** Heeded only when the data begins. Restate's workers open one connection each to a deployment. */
@@ -30,6 +32,7 @@ const at = (port: number): string => `127.0.0.1:${port}`;
 export const restateEnvironment = (settings: RestateSettings): Readonly<Record<string, string>> => {
   const { ports, member } = settings;
   return {
+    TMPDIR: settings.temporary,
     DO_NOT_TRACK: "1",
     RESTATE_DISABLE_TELEMETRY: "true",
     RESTATE_LISTEN_MODE: "tcp",

@@ -29,6 +29,15 @@ test("a key that is empty, too long or half a character is BAD_ID", () => {
   assert.equal(kind.id("é".repeat(128)).length, "thing/".length + 128 * 6);
 });
 
+test("a key that is no text, as code without types may have one, is BAD_ID and says what to pass", () => {
+  for (const key of [5, undefined, null, ["a"]] as const) {
+    // @ts-expect-error a key is text
+    assert.throws(() => kind.id(key), { code: "BAD_ID", message: /^A key of thing is text, not .+: pass String\(…\) of it\.$/ });
+    // @ts-expect-error a key is text
+    assert.throws(() => kind.at(key), { code: "BAD_ID" });
+  }
+});
+
 test("an id without kind or key, or with broken percent-encoding, is BAD_ID", () => {
   for (const id of ["", "thing", "thing/", "/x", "thing/%zz", "thing/%ff"]) assert.throws(() => keyOf(id), { code: "BAD_ID" });
 });

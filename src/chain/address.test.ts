@@ -6,6 +6,8 @@ import { keyOf } from "./address.ts";
 // The first test: no id may have been read yet.
 test("the first id that is read is BAD_ID where it is empty", () => {
   assert.throws(() => keyOf(""), { code: "BAD_ID" });
+  // @ts-expect-error an id is text
+  assert.throws(() => keyOf(undefined), { code: "BAD_ID" });
 });
 
 test("a key has one id, and the id gives it back", () => {

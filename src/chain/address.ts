@@ -23,6 +23,8 @@ let lastKey = "";
 
 /** The key in clear. Throws `BAD_ID`, also for another writing of a key than `encodeURIComponent`'s: it would be a second actor of that key. */
 export function keyOf(id: string): string {
+  // Written without types it may be anything.
+  if (typeof id !== "string") throw badId(id);
   if (id === lastPlain) return lastKey;
   const segment = id.slice(id.indexOf("/") + 1);
   if (PLAIN.test(id)) {

@@ -82,6 +82,20 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       await assert.rejects(async () => engine.callNow?.({ to: "note/other", action: "add", args: null }), { code: "NO_ACTOR" });
     });
 
+    it("what is no id, as code without types may have one, is BAD_ID and nobody's failure", async ({ engine }) => {
+      for (const id of [undefined, null, 7, {}, "note", "note/%zz"] as const) {
+        // @ts-expect-error it is text
+        const asked: Parameters<Engine["call"]>[0] = { to: id, action: "add", args: null, start: null };
+        await assert.rejects(async () => engine.call(asked), { code: "BAD_ID" });
+        await assert.rejects(async () => engine.send(asked), { code: "BAD_ID" });
+        const { to } = asked;
+        await assert.rejects(async () => engine.read(to), { code: "BAD_ID" });
+        await assert.rejects(async () => engine.stop(to, "why"), { code: "BAD_ID" });
+        await assert.rejects(async () => engine.restart(to), { code: "BAD_ID" });
+        await assert.rejects(async () => chainOf(engine, to), { code: "BAD_ID" });
+      }
+    });
+
     it("law 2: what is read on the spot is what is read", async ({ engine }) => {
       if (engine.readNow === undefined) return;
       assert.equal(await engine.readNow(A), undefined);

@@ -62,13 +62,13 @@ test("it ends with the process that started it, and its temporary data with it, 
 test("its data stays in a folder that is named, and goes with it in one that is not; it is stopped in good order", async () => {
   const directory = mkdtempSync(join(tmpdir(), "troupe-restate-kept-"));
   const left = (): readonly string[] => readdirSync(tmpdir()).filter((name) => name.startsWith("invoker-"));
-  const before = left();
+  const others = left();
   try {
     const first = await RestateServer.start({ executable, directory });
     const ended = first.ended;
     await first[Symbol.asyncDispose]();
     assert.equal(await ended, 0);
-    assert.deepEqual(left(), before);
+    assert.deepEqual(left(), others);
     assert.equal(first.pid, undefined);
     await using second = await RestateServer.start({ executable, directory });
     assert.ok((await fetch(`${second.admin}/health`)).ok);

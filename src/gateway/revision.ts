@@ -46,20 +46,16 @@ function spans(span: Span, revision: Revision): boolean {
   return span.since <= revision && (span.until === undefined || revision <= span.until);
 }
 
-const byRevision = new Map<Revision, ReadonlySet<Feature>>(
+const known = new Map<Revision, Readonly<Partial<Record<Feature, true>>>>(
   [...LEGACY_REVISIONS, ...MODERN_REVISIONS].map((revision) => [
     revision,
-    new Set(Object.entries(FEATURES).flatMap(([name, span]) => (isFeature(name) && spans(span, revision) ? [name] : []))),
+    Object.fromEntries(Object.entries(FEATURES).flatMap(([name, span]) => (spans(span, revision) ? [[name, true]] : []))),
   ]),
 );
 
-function isFeature(name: string): name is Feature {
-  return name in FEATURES;
-}
-
 /** Whether that revision of the protocol knows the feature. */
 export function has(revision: Revision, feature: Feature): boolean {
-  return byRevision.get(revision)?.has(feature) ?? false;
+  return known.get(revision)?.[feature] === true;
 }
 
 export function isLegacyRevision(text: string): text is LegacyRevision {

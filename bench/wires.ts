@@ -112,6 +112,7 @@ const HTTP_ECHO = "a bare node:http echo, 32 connections";
 // What our HTTP was to reach of the bare echo when it was said how many times our HTTP the wires were to reach.
 const HTTP_THEN = 0.9;
 const FEW_PIPELINED = "TCP, 4 connections, pipelined";
+const FLOOR = "a turn of ours by hand, 4 connections, pipelined";
 // What a session is told of a change has to be looked at, where lists may be others now.
 const VARYING = "TCP, 4 connections, pipelined, of nine kinds whose tools may vary";
 
@@ -129,6 +130,7 @@ export const run = async (asked: Asked): Promise<void> => {
   const few = await serving("few", "--tcp", "127.0.0.1:0");
   const varying = await servers.add(serve("bench/kinds/varying.ts", join(data.path, "varying"), "--tcp", "127.0.0.1:0"));
   const echo = await servers.add(start(["bench/line-echo.ts"], { core: SERVER_CORE }));
+  const floor = await servers.add(start(["bench/line-floor.ts"], { core: SERVER_CORE }));
   const httpEcho = await servers.add(start(["bench/echo.ts"], { core: SERVER_CORE }));
   const ours = piped(["bin/troupe.js", "serve", "examples/counter", "--stdio", "--json", "--data", join(data.path, "piped"), ...SERVE]);
   const bare = piped(["bench/line-echo.ts", "--stdio"]);
@@ -139,10 +141,11 @@ export const run = async (asked: Asked): Promise<void> => {
     stdio: [wireOf(ours)],
     bareMany: await overTcp(portOf(echo), MANY),
     bareFew: await overTcp(portOf(echo), FEW),
+    floor: await overTcp(portOf(floor), FEW),
     bareStdio: [wireOf(bare)],
   };
   try {
-    await Promise.all([...wires.many, ...wires.few, ...wires.varying, ...wires.stdio].map(initialize));
+    await Promise.all([...wires.many, ...wires.few, ...wires.varying, ...wires.floor, ...wires.stdio].map(initialize));
     const shot = legacy(http, [await openSession(portOf(http))], counted(), "tools/call", ADD);
     const echoed = legacy(httpEcho, [{}], new Same(ONE), "tools/call", ADD);
     const contest = (child: ChildProcess, windows: Omit<Windows, "burstMs">): Contest => ({
@@ -163,19 +166,21 @@ export const run = async (asked: Asked): Promise<void> => {
         "stdio, pipelined": contest(ours, { wires: wires.stdio, ...pipelined, answers: counted() }),
         "a bare echo of lines, 32 connections, one by one": contest(echo.child, { wires: wires.bareMany, ...single, answers: same }),
         "a bare echo of lines, 4 connections, pipelined": contest(echo.child, { wires: wires.bareFew, ...pipelined, answers: same }),
+        [FLOOR]: contest(floor.child, { wires: wires.floor, ...pipelined, answers: counted() }),
         "a bare echo of lines, stdio, pipelined": contest(bare, { wires: wires.bareStdio, ...pipelined, answers: same }),
       },
       bursts,
     );
     printRates("tools/call", outcomes);
-    const beside = (name: string, least: number, lines: string): void => {
+    const beside = (name: string, least: number, lines: string, floorOf = `a bare echo of lines, ${lines}`): void => {
       const bareEcho = outcomes[`a bare echo of lines, ${lines}`];
-      printTimes(`tools/call: ${name}, of our HTTP`, outcomes[name], outcomes[OUR_HTTP], least, bareEcho);
-      printTimes(`tools/call: ${name}, of a bare node:http echo`, outcomes[name], outcomes[HTTP_ECHO], least * HTTP_THEN, bareEcho);
+      const itsFloor = outcomes[floorOf];
+      printTimes(`tools/call: ${name}, of our HTTP`, outcomes[name], outcomes[OUR_HTTP], least, itsFloor);
+      printTimes(`tools/call: ${name}, of a bare node:http echo`, outcomes[name], outcomes[HTTP_ECHO], least * HTTP_THEN, itsFloor);
       printTimes(`tools/call: ${name}, of the bare echo of lines`, outcomes[name], bareEcho);
     };
     beside("TCP, 32 connections, one by one", 2, "32 connections, one by one");
-    beside(FEW_PIPELINED, 7, "4 connections, pipelined");
+    beside(FEW_PIPELINED, 7, "4 connections, pipelined", FLOOR);
     beside("stdio, pipelined", 5, "stdio, pipelined");
     printTimes(`tools/call: ${VARYING}, of one whose tools never do`, outcomes[VARYING], outcomes[FEW_PIPELINED]);
   } finally {

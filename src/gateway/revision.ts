@@ -46,7 +46,7 @@ function spans(span: Span, revision: Revision): boolean {
   return span.since <= revision && (span.until === undefined || revision <= span.until);
 }
 
-const known = new Map<Revision, Readonly<Partial<Record<Feature, true>>>>(
+const features = new Map<Revision, Readonly<Partial<Record<Feature, true>>>>(
   [...LEGACY_REVISIONS, ...MODERN_REVISIONS].map((revision) => [
     revision,
     Object.fromEntries(Object.entries(FEATURES).flatMap(([name, span]) => (spans(span, revision) ? [[name, true]] : []))),
@@ -55,7 +55,7 @@ const known = new Map<Revision, Readonly<Partial<Record<Feature, true>>>>(
 
 /** Whether that revision of the protocol knows the feature. */
 export function has(revision: Revision, feature: Feature): boolean {
-  return known.get(revision)?.[feature] === true;
+  return features.get(revision)?.[feature] === true;
 }
 
 export function isLegacyRevision(text: string): text is LegacyRevision {

@@ -1,0 +1,64 @@
+// The least that a server does by lines around a turn of ours: it reads a call, knows its tool and that it may run, has the engine
+// run it, and writes what that replied. No session, no list of tools, no scopes, no keys, and who listens is told nothing.
+import { createServer } from "node:net";
+import { LocalEngine } from "troupe/engine";
+import { counter } from "../examples/counter/counter.ts";
+import { setV8Flags } from "../src/cli/v8-flags.ts";
+
+const MOST_AT_ONCE = 1_000_000;
+
+const kind = counter("memory");
+const engine = await LocalEngine.start({ kinds: [kind] });
+const main = kind.id("main");
+const actions = new Map(kind.catalogue.tools.map(({ name }) => [name, `tools/${name}`]));
+const viewer = { scopes: [] };
+const bucket = { tokens: MOST_AT_ONCE, at: Date.now() };
+
+const takeToken = (): boolean => {
+  const now = Date.now();
+  if (now > bucket.at) {
+    bucket.tokens = Math.min(MOST_AT_ONCE, bucket.tokens + (now - bucket.at) * 1_000);
+    bucket.at = now;
+  }
+  bucket.tokens -= 1;
+  return bucket.tokens >= 0;
+};
+
+const isBag = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Undefined: nobody waits for an answer. */
+const answer = (line: string): string | undefined => {
+  const message: unknown = JSON.parse(line);
+  if (!isBag(message) || message["jsonrpc"] !== "2.0") throw new Error("It is no message.");
+  const { id, method, params } = message;
+  if (typeof id !== "number") return undefined;
+  if (method !== "tools/call") return `{"jsonrpc":"2.0","id":${id},"result":{}}`;
+  const args = isBag(params) ? params["arguments"] : undefined;
+  const action = isBag(params) ? actions.get(String(params["name"])) : undefined;
+  if (action === undefined || !isBag(args) || !takeToken()) throw new Error("It is no call.");
+  const reply = engine.callNow({ to: main, action, args: {}, viewer, start: null });
+  if (reply instanceof Promise || !("ok" in reply)) throw new Error("It was not answered at once.");
+  return `{"jsonrpc":"2.0","id":${id},"result":{"content":[{"type":"text","text":"${String(reply.ok)}"}]}}`;
+};
+
+setV8Flags();
+const server = createServer((socket) => {
+  let rest = "";
+  socket.setNoDelay(true).setEncoding("latin1");
+  socket.on("data", (chunk: string) => {
+    const text = rest + chunk;
+    const answers: string[] = [];
+    let from = 0;
+    for (let end = text.indexOf("\n"); end >= 0; from = end + 1, end = text.indexOf("\n", from)) {
+      const told = answer(text.slice(from, end));
+      if (told !== undefined) answers.push(told);
+    }
+    rest = text.slice(from);
+    if (answers.length > 0) socket.write(`${answers.join("\n")}\n`);
+  });
+});
+server.listen(0, "127.0.0.1", () => {
+  const address = server.address();
+  console.log(JSON.stringify({ ready: true, port: typeof address === "object" ? address?.port : 0 }));
+});

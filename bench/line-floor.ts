@@ -38,8 +38,8 @@ const answer = (line: string): string | undefined => {
   const action = isBag(params) ? actions.get(String(params["name"])) : undefined;
   if (action === undefined || !isBag(args) || !takeToken()) throw new Error("It is no call.");
   const reply = engine.callNow({ to: main, action, args: {}, viewer, start: null });
-  if (reply instanceof Promise || !("ok" in reply)) throw new Error("It was not answered at once.");
-  return `{"jsonrpc":"2.0","id":${id},"result":{"content":[{"type":"text","text":"${String(reply.ok)}"}]}}`;
+  if (reply instanceof Promise || !("ok" in reply) || typeof reply.ok !== "number") throw new Error("It has no sum at once.");
+  return `{"jsonrpc":"2.0","id":${id},"result":{"content":[{"type":"text","text":"${reply.ok}"}]}}`;
 };
 
 setV8Flags();

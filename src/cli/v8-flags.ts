@@ -13,10 +13,24 @@ const FLAGS = [
   "--max-inlined-bytecode-size-cumulative=4000",
 ];
 
+const nameOf = (flag: string): string =>
+  flag
+    .replace(/^-+(?:no-?)?/, "")
+    .replace(/=.*/s, "")
+    .replaceAll("_", "-");
+
+/** Those of ours that are not among what this Node was started with: whoever said one of them meant it. */
+export const flagsBeside = (given: readonly string[]): readonly string[] => {
+  const said = new Set(given.map(nameOf));
+  return FLAGS.filter((flag) => !said.has(nameOf(flag)));
+};
+
 /**
  * For a process that serves. Node says that flags may be set while it runs, with care: these are looked at when a function is
  * compiled, and none that matters is yet.
  */
 export function setV8Flags(): void {
-  if (KNOWN.has(process.versions.v8.split(".")[0] ?? "")) process.getBuiltinModule("node:v8").setFlagsFromString(FLAGS.join(" "));
+  const flags = flagsBeside(process.execArgv);
+  if (flags.length === 0 || !KNOWN.has(process.versions.v8.split(".")[0] ?? "")) return;
+  process.getBuiltinModule("node:v8").setFlagsFromString(flags.join(" "));
 }

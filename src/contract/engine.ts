@@ -9,6 +9,7 @@ export type Status = "live" | "failed" | "stopped";
 export interface Change {
   readonly id: ActorId;
   readonly seq: number;
+  /** The last event's id, like a receipt's: a spread may lose it. */
   readonly head: string;
   readonly status: Status;
   readonly emit?: readonly Json[];

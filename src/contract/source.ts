@@ -7,6 +7,7 @@ import type { Catalogue, OfferRef, Surface } from "./surface.ts";
 export interface Receipt {
   readonly actor: string;
   readonly seq: number;
+  /** The event's id. Of a memory actor it is worked out when it is read: `JSON.stringify` has it, a spread (`{ ...receipt }`) may not. */
   readonly head: string;
 }
 

@@ -7,6 +7,8 @@ export interface Options {
   readonly json?: string;
   /** Each figure beside the committed baseline's. */
   readonly compare: boolean;
+  /** Nothing runs: README's table is made anew from the committed baseline. */
+  readonly readme: boolean;
   readonly help: boolean;
 }
 
@@ -17,12 +19,13 @@ export class UsageError extends Error {
 /** `known` in the order in which they run; whoever names none wants all. Throws a UsageError that lists what there is. */
 export const parseOptions = (args: readonly string[], known: readonly string[]): Options => {
   const wanted = new Set<string>();
-  let [quick, compare, help] = [false, false, false];
+  let [quick, compare, readme, help] = [false, false, false, false];
   let json: string | undefined;
   const left = args.values();
   for (const arg of left) {
     if (arg === "--quick") quick = true;
     else if (arg === "--compare") compare = true;
+    else if (arg === "--readme") readme = true;
     else if (arg === "--help") help = true;
     else if (arg === "--json") {
       const file: string | undefined = left.next().value;
@@ -32,7 +35,7 @@ export const parseOptions = (args: readonly string[], known: readonly string[]):
     else throw new UsageError(`There is no ${arg.startsWith("-") ? "option" : "bench"} ${arg}.\n\n${usage(known)}`);
   }
   const names = wanted.size === 0 ? known : known.filter((name) => wanted.has(name));
-  return { names, quick, compare, help, ...(json === undefined ? {} : { json }) };
+  return { names, quick, compare, readme, help, ...(json === undefined ? {} : { json }) };
 };
 
 export const usage = (known: readonly string[]): string =>
@@ -41,6 +44,7 @@ export const usage = (known: readonly string[]): string =>
     "",
     "  --quick      fewer and shorter rounds, smaller stores, two minutes for all instead of twenty; programs of others and guests are left out",
     "  --json FILE  keep the rows of what ran in FILE, beside those of others that are in it",
+    "  --readme     write README's table of figures anew from bench/baseline.json, and run nothing",
     "  --compare    show each figure beside bench/baseline.json, and by how many per cent it changed",
     "",
     "OVER marks a figure beyond its limit; it does not fail the run. `floor` is what the least that can do it reaches in the same run.",

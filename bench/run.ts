@@ -1,10 +1,11 @@
 // One file per claim of README, each in a process of its own, so that none is measured with what another left behind.
 import { type ChildProcess, fork } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { env } from "node:process";
 import { type Figures, merged, parseSent, readFigures, writeFigures } from "./figures.ts";
 import { parseOptions, usage, UsageError, type Options } from "./options.ts";
+import { readmeTable, withTable } from "./readme-table.ts";
 import { heading, line, type Summary } from "./row.ts";
 
 const all: readonly string[] = [
@@ -50,6 +51,7 @@ const quickMs: Readonly<Record<string, number>> = {
 const QUICK_MS = 4_000;
 
 const BASELINE = join(import.meta.dirname, "baseline.json");
+const README = join(import.meta.dirname, "../README.md");
 
 /** The bench that runs now. */
 let child: ChildProcess | undefined;
@@ -96,6 +98,11 @@ const main = async (): Promise<number> => {
   const options = parseOptions(process.argv.slice(2), all);
   if (options.help) {
     console.log(usage(all));
+    return 0;
+  }
+  if (options.readme) {
+    writeFileSync(README, withTable(readFileSync(README, "utf8"), readmeTable(readFigures(BASELINE))));
+    console.log("README.md has the figures of bench/baseline.json.");
     return 0;
   }
   const left = options.quick && options.names.length === all.length ? long : [];

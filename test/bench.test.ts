@@ -1,6 +1,6 @@
 // What the bench does with figures, answers and options. What it measures is no test.
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "node:test";
@@ -8,6 +8,7 @@ import { apart, Counted, jsonIn, Same } from "../bench/answers.ts";
 import { merged, readFigures, writeFigures } from "../bench/figures.ts";
 import { Responses } from "../bench/load.ts";
 import { parseOptions, UsageError } from "../bench/options.ts";
+import { readmeTable, rounded, withTable } from "../bench/readme-table.ts";
 import { change, figure, heading, line, summarize } from "../bench/row.ts";
 import { beyond, median, quantile, times } from "../bench/statistics.ts";
 import { rounds } from "../bench/table.ts";
@@ -17,11 +18,12 @@ const KNOWN = ["one", "two", "three"];
 
 describe("the bench's options", () => {
   test("no name is all of them, names are taken in the order in which they run", () => {
-    assert.deepEqual(parseOptions([], KNOWN), { names: KNOWN, quick: false, compare: false, help: false });
+    assert.deepEqual(parseOptions([], KNOWN), { names: KNOWN, quick: false, compare: false, readme: false, help: false });
     assert.deepEqual(parseOptions(["three", "--quick", "one", "--json", "out.json", "--compare"], KNOWN), {
       names: ["one", "three"],
       quick: true,
       compare: true,
+      readme: false,
       help: false,
       json: "out.json",
     });
@@ -119,6 +121,38 @@ describe("the bench's table", () => {
 
   test("a change is in per cent of what was", () => {
     assert.deepEqual([change(2, 1), change(1, 1), change(0, 0), change(0, 1)], ["-50.0 %", "0.0 %", "0 %", ""]);
+  });
+});
+
+describe("README's figures", () => {
+  const root = join(import.meta.dirname, "..");
+  const figures = readFigures(join(root, "bench/baseline.json"));
+
+  test("are those of the committed baseline: `npm run bench -- --readme` writes them", () => {
+    const readme = readFileSync(join(root, "README.md"), "utf8");
+    assert.equal(readme, withTable(readme, readmeTable(figures)));
+  });
+
+  test("are marked where they miss their limit", () => {
+    const { wires = {} } = figures;
+    const name = "tools/call: stdio, pipelined, of our HTTP";
+    const row = wires[name];
+    assert.ok(row !== undefined);
+    const of = (ok: boolean): string => readmeTable({ ...figures, wires: { ...wires, [name]: { ...row, ok } } });
+    assert.match(of(true), /\| ≥ 5 × ours \|/);
+    assert.match(of(false), /\| ≥ 5 × ours ✗ \|/);
+  });
+
+  test("are missed where a bench has no such row, and README no table", () => {
+    assert.throws(() => readmeTable({ ...figures, wake: {} }), /has no "an actor of 1000000 on disk, woken and read, p50" of wake/);
+    assert.throws(() => withTable("# Troupe\n", "| a |"), /no table that begins/);
+  });
+
+  test("have the digits that count", () => {
+    assert.deepEqual(
+      [rounded(53_640, 3), rounded(1.04, 2), rounded(183.4, 3), rounded(0.9143, 2), rounded(999.9, 2), rounded(2_661, 4)],
+      ["53,600", "1.0", "183", "0.91", "1,000", "2,661"],
+    );
   });
 });
 

@@ -1,0 +1,338 @@
+// README's table of figures, from the baseline's: rounded once, and marked where a row misses its limit.
+import type { Figures } from "./figures.ts";
+import type { Summary } from "./row.ts";
+
+/** So many digits that count. */
+export const rounded = (value: number, digits: number): string => {
+  const short = value.toPrecision(digits);
+  return Math.abs(value) < 1_000 && !short.includes("e") ? short : Number(short).toLocaleString("en");
+};
+
+/** A row of the baseline as README says it. */
+class Said {
+  readonly #row: Summary;
+
+  constructor(row: Summary) {
+    this.#row = row;
+  }
+
+  of(digits = 2): string {
+    return rounded(this.#row.median, digits);
+  }
+
+  least(digits = 2): string {
+    return rounded(this.#row.min, digits);
+  }
+
+  floor(digits = 2): string {
+    return rounded(this.#row.floor ?? Number.NaN, digits);
+  }
+
+  /** Beside what is much like it: to the hundredth. */
+  get ratio(): string {
+    return this.#row.median.toFixed(2);
+  }
+
+  get cpu(): string {
+    return rounded(this.#row.cpuUs ?? Number.NaN, 3);
+  }
+
+  /** A mark where it misses its limit. */
+  get miss(): string {
+    return this.#row.ok === false ? " ✗" : "";
+  }
+}
+
+/** Throws where a bench has no such row. */
+const rowsOf =
+  (figures: Figures, bench: string, prefix = "") =>
+  (row: string): Said => {
+    const found = figures[bench]?.[prefix + row];
+    if (found === undefined) throw new Error(`bench/baseline.json has no ${JSON.stringify(prefix + row)} of ${bench}.`);
+    return new Said(found);
+  };
+
+/** One limit of several rows: said once where all meet it, or none does, else of each. */
+const limitOf = (limit: string, ...rows: readonly Said[]): string => {
+  const said = rows.map(({ miss }) => limit + miss);
+  return new Set(said).size < 2 ? (said[0] ?? limit) : said.join(", ");
+};
+
+/** From the least to the most of some rows. */
+const span = (rows: readonly Said[], digits = 2): string => {
+  const said = rows.map((row) => row.of(digits)).toSorted((one, other) => Number(one) - Number(other));
+  return `${said[0]} to ${said.at(-1)}`;
+};
+
+const http = (figures: Figures): readonly string[][] => {
+  const call = rowsOf(figures, "http-call", "tools/call over HTTP: ");
+  const peer = rowsOf(figures, "http-peers", "tools/call over HTTP: ");
+  const tail = rowsOf(figures, "tail", "tools/call at half of peak: ");
+  const list = rowsOf(figures, "tools-list", "tools/list of 50: ");
+  const [session, modern] = [call("memory, in a session"), call("memory, 2026-07-28")];
+  const [ofSession, ofModern] = [call("memory, in a session, of the echo"), call("memory, 2026-07-28, of the echo")];
+  const [each, hot] = [call("on disk, an actor for each connection"), call("on disk, one actor for all")];
+  const [ofEach, ofHot] = [call("on disk, an actor for each connection, of the echo"), call("on disk, one actor for all, of the echo")];
+  const [tailSession, tailModern] = [
+    tail("memory, in a session, p99 of the echo's best"),
+    tail("memory, 2026-07-28, p99 of the echo's best"),
+  ];
+  const [tailDisk, tailMs] = [tail("on disk, one actor for all, p99 of the echo's best"), tail("on disk, one actor for all, p99")];
+  const [listed, listedModern] = [list("in a session, of the constant Buffer"), list("2026-07-28, of the constant Buffer")];
+  return [
+    [
+      "`tools/call` over HTTP, state in memory, in a session",
+      `${session.of(3)} a second, ${session.cpu} µs of processor time each: ${ofSession.ratio} × the echo; ${peer("memory, in a session, beside official SDK v1, in a session").of()} times the official SDK v1, ${peer("memory, in a session, beside FastMCP, in a session").of()} times FastMCP, ${peer("memory, in a session, beside mcp-lite, no sessions").of()} times mcp-lite, which has no sessions`,
+      `≥ 0.90 ×${ofSession.miss}`,
+    ],
+    [
+      "the same in 2026-07-28",
+      `${modern.of(3)} a second, ${modern.cpu} µs: ${ofModern.ratio} × the echo (floor: ${ofModern.floor()}); ${peer("memory, 2026-07-28, beside official SDK v2, 2026-07-28").of()} times the official SDK v2`,
+      `≥ 0.87 ×${ofModern.miss}`,
+    ],
+    [
+      "the same, on disk before it is answered: an actor for each of 32 connections",
+      `${each.of(3)} a second, ${each.cpu} µs: ${ofEach.ratio} × the echo (floor, an echo that writes the same rows: ${ofEach.floor()})`,
+      `≥ 0.75 ×${ofEach.miss}`,
+    ],
+    [
+      "the same, one actor for all connections",
+      `${hot.of(3)} a second, ${hot.cpu} µs: ${ofHot.ratio} × the echo (floor: ${ofHot.floor()}); ${peer("on disk, one actor, beside a Durable Object of workerd, on disk").of()} times a local Durable Object of workerd`,
+      `≥ 0.65 ×${ofHot.miss}`,
+    ],
+    [
+      "p99 of `tools/call` at half of its peak rate, of the echo's, the least and the median of five rounds: in a session, 2026-07-28",
+      `${tailSession.least()} and ${tailSession.of()}, ${tailModern.least()} and ${tailModern.of()}`,
+      `least ${limitOf("≤ 2", tailSession, tailModern)}`,
+    ],
+    ["the same on disk", `${tailDisk.least()} and ${tailDisk.of()}: ${tailMs.of()} ms`, ""],
+    [
+      "`tools/list` of 50 tools: in a session, 2026-07-28",
+      `${list("in a session").of(3)} and ${list("2026-07-28").of(3)} a second: ${listed.ratio} and ${listedModern.ratio} × sending a constant Buffer (floor: ${list("the floor, of the constant Buffer").ratio}); ${list("2026-07-28, beside official SDK v2, 2026-07-28").of(3)} times the official SDK v2, ${list("in a session, beside FastMCP, in a session").of()} times FastMCP, ${list("in a session, beside mcp-lite, no sessions").of()} times mcp-lite`,
+      limitOf("≥ 0.95 ×", listed, listedModern),
+    ],
+  ];
+};
+
+const wires = (figures: Figures): readonly string[][] => {
+  const wire = rowsOf(figures, "wires", "tools/call: ");
+  const [one, few, stdio] = ["TCP, 32 connections, one by one", "TCP, 4 connections, pipelined", "stdio, pipelined"];
+  const of = (name: string): readonly [ours: Said, echo: Said] => [wire(`${name}, of our HTTP`), wire(`${name}, of a bare node:http echo`)];
+  const [oneOurs, oneEcho] = of(one);
+  const [fewOurs, fewEcho] = of(few);
+  const [stdioOurs, stdioEcho] = of(stdio);
+  const varying = `${few}, of nine kinds whose tools may vary`;
+  return [
+    [
+      "`tools/call` over TCP, 32 connections, one by one",
+      `${wire(one).of(3)} a second: ${oneOurs.of()} × our own HTTP (floor, lines echoed by hand: ${oneOurs.floor()}), ${oneEcho.of()} × the HTTP echo (floor: ${oneEcho.floor()})`,
+      `≥ 2 × ours${oneOurs.miss}, ≥ 1.8 × the echo${oneEcho.miss}`,
+    ],
+    [
+      "the same, 4 connections, pipelined",
+      `${wire(few).of(3)} a second: ${fewOurs.of()} × our own HTTP (floor, a turn of ours by hand: ${fewOurs.floor()}), ${fewEcho.of()} × the HTTP echo`,
+      `≥ 7 × ours${fewOurs.miss}, ≥ 6.3 × the echo${fewEcho.miss}`,
+    ],
+    [
+      "the same, nine kinds of actors whose tools vary with their state",
+      `${wire(varying).of(3)} a second: ${wire(`${varying}, of one whose tools never do`).of()} × that`,
+      "",
+    ],
+    [
+      "`tools/call` over stdio, pipelined",
+      `${wire(stdio).of(3)} a second: ${stdioOurs.of()} × our own HTTP (floor, lines echoed by hand: ${stdioOurs.floor()}), ${stdioEcho.of()} × the HTTP echo`,
+      `≥ 5 × ours${stdioOurs.miss}`,
+    ],
+  ];
+};
+
+const actors = (figures: Figures): readonly string[][] => {
+  const inTurn = rowsOf(figures, "in-process", "a call in process, one after the other: ");
+  const underWay = rowsOf(figures, "in-process", "a call in process, 500 under way: ");
+  const begun = rowsOf(figures, "actors");
+  const other = rowsOf(figures, "other-actors");
+  const kinds = ["a flat state", "a nested state, an object by its name", "a nested state, an item by its place"].map(
+    (kind) => `actor(), ${kind}`,
+  );
+  const [one, many] = [kinds.map(inTurn), kinds.map(underWay)];
+  const list = (rows: readonly Said[], say: (row: Said) => string): string => rows.map(say).join(", ");
+  const [alone, called, live] = [
+    begun("an actor begun, 200000 of them: its first event is there"),
+    begun("an actor begun and called once, 200000 of them"),
+    begun("a live actor with its last event"),
+  ];
+  const first = (who: string): string => other(`an actor begun and called once: ${who}`).of();
+  const held = (who: string): string => other(`a live actor that was called once: ${who}`).of(4);
+  const takes = (who: string): string => other(`an actor in memory, called one by one: ${who}`).of();
+  return [
+    [
+      "a call in process, one after the other: a behaviour by hand; `actor()` with a flat state, a nested one by its names, an item of a list by its place",
+      `${inTurn("a behaviour").of()}; ${list(one, (row) => row.of(row === one[0] ? 2 : 3))} µs (floor: ${list(one, (row) => row.floor())}; the BEAM's GenServer ${takes("the BEAM (GenServer)")}, XState ${takes("XState")})`,
+      limitOf("≤ 1.5 µs", ...one),
+    ],
+    [
+      "the same with 500 under way: flat, by its names, by its place",
+      `${list(many, (row) => row.of(row === many[0] ? 2 : 3))} µs (floor: ${list(many, (row) => row.floor())})`,
+      `≤ 0.8${many[0]?.miss}, ≤ 1.2${many[1]?.miss}, ≤ 1.2${many[2]?.miss} µs`,
+    ],
+    [
+      "an actor begun; begun and called once",
+      `${alone.of()} µs (floor: ${alone.floor()}); ${called.of()} µs (in a process that also runs the others: ours ${first("ours")}, the BEAM ${first("the BEAM (GenServer)")}, XState ${first("XState")})`,
+      `≤ 2 µs${alone.miss}`,
+    ],
+    ["a live actor", `${live.of(3)} bytes (the BEAM: ${held("the BEAM (GenServer)")}; XState: ${held("XState")})`, `≤ 900${live.miss}`],
+  ];
+};
+
+const kept = (figures: Figures): readonly string[][] => {
+  const calls = rowsOf(figures, "durable", "calls on disk before they are answered, ");
+  const opened = rowsOf(figures, "start-up", "open a directory and answer one call, ");
+  const woken = rowsOf(figures, "wake")("an actor of 1000000 on disk, woken and read, p50");
+  const restate = rowsOf(figures, "cluster", "calls on Restate, ");
+  const [ofOne, ofMany] = [calls("1 caller, of the same statements bare"), calls("64 callers, of the same statements bare")];
+  const [alone, many] = [restate("1 caller: actors, of a bare virtual object"), restate("64 callers: actors, of a bare virtual object")];
+  return [
+    [
+      "durable calls, 1 caller and 64",
+      `${calls("1 caller").of(3)} and ${calls("64 callers").of(3)} a second: ${ofOne.ratio} and ${ofMany.ratio} × the bare SQLite statements`,
+      `≥ 0.6${ofOne.miss}, ≥ 0.75 ×${ofMany.miss}`,
+    ],
+    [
+      "open and answer with 1,000,000 actors on disk",
+      `${opened("1000000 actors").of()} ms: ${opened("1000000 actors, beside 10").of()} × that with ten`,
+      "",
+    ],
+    ["an actor of 1,000,000 on disk, woken and read", `${woken.of()} µs (p50)`, `≤ 35 µs${woken.miss}`],
+    [
+      "calls of actors on a Restate server, 1 caller and 64",
+      `${alone.ratio} and ${many.ratio} × a bare virtual object of its SDK`,
+      limitOf("≥ 0.85 ×", alone, many),
+    ],
+    [
+      "a change made through one node, heard of on another",
+      `${rowsOf(figures, "cluster")("a change heard of on another node, after its reply").of()} ms after its reply`,
+      "",
+    ],
+  ];
+};
+
+const more = (figures: Figures): readonly string[][] => {
+  const packet = rowsOf(figures, "packet");
+  const [whole, tool] = [
+    packet("message: a packet as a whole, from text to text"),
+    packet("a capability of 1 ms as an MCP tool, from text to text"),
+  ];
+  const searches = Object.entries(figures["packet-search"] ?? {})
+    .filter(([name]) => name.includes("one looks for"))
+    .map(([, row]) => new Said(row));
+  const start = rowsOf(figures, "packaged");
+  const [stdio, overHttp, zod] = [
+    start("troupe serve to its first answer, stdio"),
+    start("the same over HTTP"),
+    start("the same over stdio, a module that imports zod"),
+  ];
+  const told = rowsOf(figures, "broadcast");
+  const change = (to: string) => ({
+    ms: told(`${to}, till the last has it`).of(3),
+    times: told(`${to}, till the last has it, beside socket.write`),
+    stall: told(`${to}, longest stall of the event loop`),
+    bareStall: told(`${to}, longest stall of the bare one, for comparison`).of(),
+  });
+  const [get, listen, actor] = [
+    change("one change to 10000 GET streams"),
+    change("one change to 10000 subscriptions/listen"),
+    change("an actor's change to 10000 GET streams"),
+  ];
+  const idle = rowsOf(figures, "sessions");
+  const held = [
+    idle("an idle session, of 10000 over HTTP"),
+    idle("an idle GET stream, beyond that"),
+    idle("an idle subscriptions/listen, beyond that"),
+  ];
+  const verified = rowsOf(figures, "verify");
+  const ofRows = verified("events verified, of reading and hashing the same rows");
+  return [
+    [
+      "a packet and its reply as text, the actor's turn included; a tool call of a 1 ms capability",
+      `${whole.of()} µs; ${tool.of(3)} ms`,
+      `≤ 10 µs${whole.miss}; ≤ 1.1 ms${tool.miss}`,
+    ],
+    [
+      "search of what actors were told, 100,000 notes",
+      `${span(searches)} ms`,
+      limitOf("≤ 20 ms", ...searches.filter(({ miss }) => miss !== "").slice(0, 1)),
+    ],
+    [
+      "from `troupe serve` to its first answer, installed from the package: stdio, HTTP, stdio with a module that imports zod",
+      `${stdio.of()}, ${overHttp.of()}, ${zod.of()} ms, where \`node -e 0\` takes ${start("node -e 0").of()} and to import the official SDK's server ${start("node that imports the official SDK's server, and ends").of(3)} (floor: one file that answers, ${stdio.floor()} over stdio and ${overHttp.floor()} over HTTP)`,
+      limitOf("≤ 120 ms", stdio, overHttp, zod),
+    ],
+    [
+      "one change to 10,000 listeners: GET streams, `subscriptions/listen`",
+      `${get.ms}, ${listen.ms} ms: ${get.times.ratio} and ${listen.times.ratio} × a bare loop of \`socket.write\`; the event loop stood still for ${get.stall.of(1)} and ${listen.stall.of(1)} ms, that loop's for ${get.bareStall} and ${listen.bareStall}`,
+      `${limitOf("≤ 1.15 ×", get.times, listen.times)}; ${limitOf("≤ 10 ms", get.stall, listen.stall)}`,
+    ],
+    ["the same where the change is an actor's, to GET streams", `${actor.ms} ms: ${actor.times.ratio} ×`, `≤ 1.15 ×${actor.times.miss}`],
+    [
+      "an idle session; an idle stream, beyond a held response of node:http: GET, `subscriptions/listen`",
+      `${held[0]?.of(3)} bytes; ${held[1]?.of(3)}, ${held[2]?.of(3)} bytes`,
+      limitOf("≤ 800", ...held),
+    ],
+    [
+      "verifying chains",
+      `${verified("events verified").of(3)} events a second: ${ofRows.ratio} × reading and hashing the same rows`,
+      `≥ 0.45 ×${ofRows.miss}`,
+    ],
+  ];
+};
+
+const guests = (figures: Figures): readonly string[][] => {
+  const guest = rowsOf(figures, "guests");
+  const both = (row: string): readonly Said[] => [guest(`echo: ${row}`), guest(`counter: ${row}`)];
+  const [sends, requests, instances] = [
+    both("a send to a warm guest, all that its worker does"),
+    both("a request to a warm guest, all that its worker does"),
+    both("an instance and its init"),
+  ];
+  const [stage, mcp] = [
+    guest("in memory: a request to a guest through the stage, answered, p50"),
+    guest("in memory: request_message through the MCP gateway, from text to text, p50"),
+  ];
+  const many = (row: string): string => rounded(Number(guest(`100000 guests, 100 instances: ${row}`).of(4).replace(",", "")) / 1_000, 2);
+  return [
+    [
+      "a send to a WebAssembly guest, a request, in its worker",
+      `${span(sends)}, ${span(requests)} µs (an Extism plug-in that echoes: ${guest("echo: an Extism plug-in that echoes the same bytes").of()})`,
+      limitOf("≤ 5 µs", ...sends, ...requests),
+    ],
+    [
+      "an instance of a guest and its `init`",
+      `${span(instances)} µs (through jco's glue ${span(both("an instance and its init, through jco's glue"), 3)}; an Extism plug-in of a compiled module ${guest("echo: an Extism plug-in of a compiled module, closed again").of()})`,
+      limitOf("≤ 100 µs", ...instances),
+    ],
+    [
+      "a request to a guest in memory, answered through its worker; over MCP, as text",
+      `${stage.of()} µs; ${mcp.of(3)} µs, of which a message to a bare worker and back takes ${guest("a message to a bare worker and back, p50").of()}`,
+      limitOf("≤ 100 µs", stage, mcp),
+    ],
+    [
+      "100,000 guests in one process, 100 of them with an instance",
+      `${many("held for each")} KB each held for them, ${many("of the process for each")} KB of the process`,
+      "",
+    ],
+  ];
+};
+
+/** The whole table, in Markdown. Throws where the figures lack a row that it has. */
+export const readmeTable = (figures: Figures): string =>
+  [["what", "figure", "aim"], ["---", "---", "---"], ...[http, wires, actors, kept, more, guests].flatMap((rows) => rows(figures))]
+    .map((cells) => `| ${cells.join(" | ")} |`.replace("| --- | --- | --- |", "|---|---|---|").replace(/\|  \|$/, "| |"))
+    .join("\n");
+
+const TABLE = /^\| what \| figure \| aim \|\n(?:\|.*\n)*/m;
+
+/** README with that table in the place of its own. Throws where it has none. */
+export const withTable = (readme: string, table: string): string => {
+  if (!TABLE.test(readme)) throw new Error("README.md has no table that begins with | what | figure | aim |.");
+  return readme.replace(TABLE, () => `${table}\n`);
+};

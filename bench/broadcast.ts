@@ -10,7 +10,7 @@ import { times } from "./statistics.ts";
 import { note, print, type Row } from "./table.ts";
 import { isTimeLeft } from "./time-left.ts";
 
-const ROUNDS = 15;
+const ROUNDS = 30;
 const WARM_UP = 3;
 const UNREAD_CHANGES = 20;
 /** Descriptors that a process has beside its connections. */
@@ -133,7 +133,7 @@ const rows = async (whose: Ours, kind: Kind, count: number, quick: boolean): Pro
   using bare = new House("bare", kind);
   await Promise.all([ours.open(count), bare.open(count)]);
   const costs: { readonly [whose in "ours" | "bare" | "sliced"]: Cost[] } = { ours: [], bare: [], sliced: [] };
-  for (let round = -WARM_UP; round < (quick ? ROUNDS / 3 : ROUNDS) && (round < 1 || isTimeLeft()); round += 1) {
+  for (let round = -WARM_UP; round < (quick ? ROUNDS / 6 : ROUNDS) && (round < 1 || isTimeLeft()); round += 1) {
     const told = await ours.change();
     const [atOnce, sliced] = [await bare.change(told.frame), await bare.change(told.frame, "tell in slices")];
     if (round < 0) continue;

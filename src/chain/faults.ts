@@ -10,7 +10,7 @@ const fault = (code: EngineCode | StoreCode, message: string, options?: Options)
 export const badId = (id: unknown): EngineError =>
   fault(
     "BAD_ID",
-    `${JSON.stringify(String(id).slice(0, 100))} names no actor: write kind/key, the key 1–256 bytes and percent-encoded as \`encodeURIComponent\` does.`,
+    `${typeof id === "string" ? JSON.stringify(id.slice(0, 100)) : `A value of type ${typeof id}`} names no actor: write kind/key, the key 1–256 bytes and percent-encoded as \`encodeURIComponent\` does.`,
   );
 export const unknownKind = (kind: string): EngineError =>
   fault("UNKNOWN_KIND", `There is no kind of actor "${kind.slice(0, 64)}" here: start the engine with its behaviour.`);

@@ -23,12 +23,7 @@ export class Watchers {
     };
   }
 
-  /** Nobody listens to anything. */
-  get none(): boolean {
-    return this.#topics.size === 0;
-  }
-
-  /** Whether anybody would hear. */
+  /** Whether anybody would hear: saves building the change. */
   hears(id: ActorId, kindTopic: string): boolean {
     return this.#topics.size > 0 && (this.#topics.has(id) || this.#topics.has(kindTopic) || this.#topics.has("*/*"));
   }

@@ -136,6 +136,8 @@ export class IdTable<T extends { readonly id: string }> {
 
 /** FNV-1a, its bits mixed once more: few of them choose the slot. */
 function hashOf(id: string): number {
+  // Nobody's id, as code without types may ask for: it is not there.
+  if (typeof id !== "string") return 0;
   let hash = 0x81_1c_9d_c5;
   for (let index = 0; index < id.length; index += 1) hash = Math.imul(hash ^ id.charCodeAt(index), 0x01_00_01_93);
   hash = Math.imul(hash ^ (hash >>> 15), 0x85_eb_ca_6b);

@@ -13,9 +13,8 @@ export class Registry {
   #uids: Map<string, ActorId> | undefined;
   readonly #counts = new Map<string, number>();
 
-  /** Undefined also for what is no text: who asks without types hears of it when the id is read. */
   get(id: ActorId): Cell | undefined {
-    return typeof id === "string" ? this.#cells.get(id) : undefined;
+    return this.#cells.get(id);
   }
 
   all(): IterableIterator<Cell> {

@@ -163,7 +163,7 @@ export abstract class Standing extends Line implements Base {
 
   protected announce(at: Place, emit: readonly Json[] | undefined): void {
     const { watchers } = this.host;
-    if (watchers.none) return;
+    if (!watchers.hears(this.id, this.kind.topic)) return;
     watchers.tell(new LateChange(this.id, at.seq, at.status, at, emit?.length === 0 ? undefined : emit), this.kind.topic);
   }
 

@@ -26,7 +26,7 @@ export interface RestateServerOptions extends Partial<RestateSettings> {
 /** A Restate server on loopback, which ends with this process. */
 export class RestateServer implements AsyncDisposable {
   readonly #options: RestateServerOptions;
-  /** It leaves folders behind where it may put what is temporary. Its data, too, where no directory is named. */
+  /** For what the server takes for temporary, and leaves behind; for its data too where no directory is named. */
   readonly #folder: TemporaryFolder;
   readonly #clock: Clock;
   #running: { readonly child: ChildProcess; readonly ports: RestatePorts } | undefined;

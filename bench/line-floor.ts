@@ -1,5 +1,5 @@
-// The least that a server does by lines around a turn of ours: it reads a call, knows its tool and that it may run, has the engine
-// run it, and writes what that replied. No session, no list of tools, no scopes, no keys, and who listens is told nothing.
+// The least that a server does by lines around a turn of our engine, which it has as it is: it reads a call, knows its tool and that
+// the rate allows it, has the turn run, and writes what that replied. No session, no scopes, no keys, and nobody is told.
 import { createServer } from "node:net";
 import { LocalEngine } from "troupe/engine";
 import { counter } from "../examples/counter/counter.ts";

@@ -112,7 +112,7 @@ const HTTP_ECHO = "a bare node:http echo, 32 connections";
 // What our HTTP was to reach of the bare echo when it was said how many times our HTTP the wires were to reach.
 const HTTP_THEN = 0.9;
 const FEW_PIPELINED = "TCP, 4 connections, pipelined";
-const FLOOR = "a turn of ours by hand, 4 connections, pipelined";
+const FLOOR = "our turn with its lines read by hand, 4 connections, pipelined";
 // What a session is told of a change has to be looked at, where lists may be others now.
 const VARYING = "TCP, 4 connections, pipelined, of nine kinds whose tools may vary";
 

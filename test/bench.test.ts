@@ -139,12 +139,24 @@ describe("README's figures", () => {
     const row = wires[name];
     assert.ok(row !== undefined);
     const of = (ok: boolean): string => readmeTable({ ...figures, wires: { ...wires, [name]: { ...row, ok } } });
-    assert.match(of(true), /\| ≥ 5 × ours \|/);
-    assert.match(of(false), /\| ≥ 5 × ours ✗ \|/);
+    assert.match(of(true), /\| ≥ 5 × ours, ≥ 4.5 × the echo \|/);
+    assert.match(of(false), /\| ≥ 5 × ours ✗, ≥ 4.5 × the echo \|/);
   });
 
-  test("are missed where a bench has no such row, and README no table", () => {
+  test("are refused where a bench has no such row, floor or limit, and README no table", () => {
     assert.throws(() => readmeTable({ ...figures, wake: {} }), /has no "an actor of 1000000 on disk, woken and read, p50" of wake/);
+    assert.throws(() => readmeTable({ ...figures, "packet-search": {} }), /none of the rows of a span/);
+    const { actors = {}, verify = {} } = figures;
+    const without = (rows: typeof actors, part: "floor" | "limit"): typeof actors =>
+      Object.fromEntries(
+        Object.entries(rows).map(([name, row]) => {
+          const rest = { ...row };
+          delete rest[part];
+          return [name, rest];
+        }),
+      );
+    assert.throws(() => readmeTable({ ...figures, actors: without(actors, "floor") }), /has no floor for "an actor begun/);
+    assert.throws(() => readmeTable({ ...figures, verify: without(verify, "limit") }), /has no limit for "events verified/);
     assert.throws(() => withTable("# Troupe\n", "| a |"), /no table that begins/);
   });
 

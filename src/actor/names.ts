@@ -33,7 +33,7 @@ export function checkMessageName(name: string, where: string): void {
 
 /** `kind/key` with the key percent-encoded into one URI segment; throws `BAD_ID` unless the key is well-formed text of 1–256 bytes. */
 export function actorId<K extends string>(kind: K, key: string): `${K}/${string}` {
-  if (typeof key !== "string") throw new TroupeError("BAD_ID", `A key of ${kind} is text, not ${noText(key)}: pass String(…) of it.`);
+  if (typeof key !== "string") throw new TroupeError("BAD_ID", `A key of ${kind} is text, not ${noText(key)}.`);
   if (!key.isWellFormed())
     throw new TroupeError("BAD_ID", `A key of ${kind} holds half a character (a lone surrogate): pass well-formed text.`);
   // No unit of UTF-16 takes more than three bytes: most keys need not be encoded to be counted.
@@ -44,7 +44,10 @@ export function actorId<K extends string>(kind: K, key: string): `${K}/${string}
   return `${kind}/${encodeURIComponent(key)}`;
 }
 
-const noText = (key: unknown): string => (key === null || key === undefined ? String(key) : `a value of type ${typeof key}`);
+function noText(key: unknown): string {
+  if (key === null || key === undefined) return String(key);
+  return typeof key === "object" ? "an object" : `a ${typeof key}: pass String(…) of it`;
+}
 
 /** The key behind an id, decoded; throws `BAD_ID`. */
 export function keyOf(id: string): string {

@@ -15,7 +15,14 @@ test("a flag that Node was started with, however written, is left as it is", () 
   assert.equal(all.length, 3);
   for (const flag of all) {
     const name = flag.replace(/^--(?:no-)?/, "").replace(/=.*/, "");
-    const written = [`--${name}`, `--no-${name}`, `--no${name}`, `--${name}=5`, `--${name.replaceAll("-", "_")}=5`];
+    const written = [
+      `--${name}`,
+      `--no-${name}`,
+      `--no${name}`,
+      `--no_${name.replaceAll("-", "_")}`,
+      `--${name}=5`,
+      `--${name.replaceAll("-", "_")}=5`,
+    ];
     for (const given of written)
       assert.deepEqual(
         flagsBeside([given]),

@@ -15,7 +15,7 @@ const FLAGS = [
 
 const nameOf = (flag: string): string =>
   flag
-    .replace(/^-+(?:no-?)?/, "")
+    .replace(/^-+(?:no[-_]?)?/, "")
     .replace(/=.*/s, "")
     .replaceAll("_", "-");
 

@@ -82,7 +82,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       await assert.rejects(async () => engine.callNow?.({ to: "note/other", action: "add", args: null }), { code: "NO_ACTOR" });
     });
 
-    it("what is no id, as code without types may have one, is BAD_ID and nobody's failure", async ({ engine }) => {
+    it("what is no id, as code without types may have one, is BAD_ID", async ({ engine }) => {
       for (const id of [undefined, null, 7, {}, "note", "note/%zz"] as const) {
         // @ts-expect-error it is text
         const asked: Parameters<Engine["call"]>[0] = { to: id, action: "add", args: null, start: null };

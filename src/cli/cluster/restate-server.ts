@@ -12,7 +12,7 @@ import { TemporaryFolder } from "./temporary-folder.ts";
 const START_WITHIN_MS = 30_000;
 const ASK_EVERY_MS = 20;
 
-export interface RestateServerOptions extends Partial<RestateSettings> {
+export interface RestateServerOptions extends Partial<Omit<RestateSettings, "temporary">> {
   readonly executable: string;
   /** Made where it is absent, and kept. Default: a temporary one, which ends with the server. */
   readonly directory?: string;

@@ -279,7 +279,7 @@ const more = (figures: Figures): readonly string[][] => {
   return [
     [
       "a packet and its reply as text, the actor's turn included; a tool call of a 1 ms capability",
-      `${whole.of()} µs; ${tool.of(3)} ms`,
+      `${whole.of(3)} µs; ${tool.of(3)} ms`,
       `${whole.aim("µs")}; ${tool.aim("ms")}`,
     ],
     ["search of what actors were told, 100,000 notes", `${span(searches)} ms`, worst(searches, "ms")],

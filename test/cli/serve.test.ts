@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempDisposableSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -35,7 +35,8 @@ describe("troupe serve", () => {
   });
 
   test("memory actors leave no directory behind", async () => {
-    const data = join(mkdtempSync(join(tmpdir(), "troupe-cli-")), "none");
+    using folder = mkdtempDisposableSync(join(tmpdir(), "troupe-cli-"));
+    const data = join(folder.path, "none");
     {
       await using served = await serveChild(["examples/counter"], { data });
       assert.equal(served.ready.data, undefined);
@@ -153,8 +154,8 @@ describe("troupe serve", () => {
   });
 
   test("API keys let their holders in, and nobody else", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "troupe-cli-"));
-    const keys = join(folder, "keys.json");
+    using folder = mkdtempDisposableSync(join(tmpdir(), "troupe-cli-"));
+    const keys = join(folder.path, "keys.json");
     // printf %s secret | sha256sum
     writeFileSync(keys, JSON.stringify({ ann: "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b" }));
     await using served = await serveChild(["examples/counter", "--api-keys", keys]);
@@ -179,7 +180,6 @@ describe("troupe serve", () => {
     assert.equal(refused.status, 401);
     assert.match(String(refused.headers.get("www-authenticate")), /^Bearer/);
     assert.equal((await request({ authorization: "Bearer secret" })).status, 200);
-    rmSync(folder, { recursive: true });
   });
 });
 

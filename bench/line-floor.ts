@@ -1,43 +1,30 @@
 // The least that a server does by lines around a turn of our engine, which it has as it is: it reads a call, knows its tool and that
 // the rate allows it, has the turn run, and writes what that replied. No session, no scopes, no keys, and nobody is told.
 import { createServer } from "node:net";
+import { isBag, type Json, systemClock, TokenBuckets } from "troupe/contract";
 import { LocalEngine } from "troupe/engine";
 import { counter } from "../examples/counter/counter.ts";
 import { setV8Flags } from "../src/cli/v8-flags.ts";
-
-const MOST_AT_ONCE = 1_000_000;
 
 const kind = counter("memory");
 const engine = await LocalEngine.start({ kinds: [kind] });
 const main = kind.id("main");
 const actions = new Map(kind.catalogue.tools.map(({ name }) => [name, `tools/${name}`]));
 const viewer = { scopes: [] };
-const bucket = { tokens: MOST_AT_ONCE, at: Date.now() };
-
-const takeToken = (): boolean => {
-  const now = Date.now();
-  if (now > bucket.at) {
-    bucket.tokens = Math.min(MOST_AT_ONCE, bucket.tokens + (now - bucket.at) * 1_000);
-    bucket.at = now;
-  }
-  bucket.tokens -= 1;
-  return bucket.tokens >= 0;
-};
-
-const isBag = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
+const buckets = new TokenBuckets(systemClock);
+const RATE = { perSecond: 1_000_000, burst: 1_000_000 };
 
 /** Undefined: nobody waits for an answer. */
 const answer = (line: string): string | undefined => {
-  const message: unknown = JSON.parse(line);
+  const message: Json = JSON.parse(line);
   if (!isBag(message) || message["jsonrpc"] !== "2.0") throw new Error("It is no message.");
   const { id, method, params } = message;
   if (typeof id !== "number") return undefined;
   if (method !== "tools/call") return `{"jsonrpc":"2.0","id":${id},"result":{}}`;
-  const args = isBag(params) ? params["arguments"] : undefined;
-  const action = isBag(params) ? actions.get(String(params["name"])) : undefined;
-  if (action === undefined || !isBag(args) || !takeToken()) throw new Error("It is no call.");
-  const reply = engine.callNow({ to: main, action, args: {}, viewer, start: null });
+  const { name, arguments: args } = isBag(params) ? params : {};
+  const action = typeof name === "string" ? actions.get(name) : undefined;
+  if (action === undefined || !isBag(args) || buckets.take("", RATE) > 0) throw new Error("It is no call.");
+  const reply = engine.callNow({ to: main, action, args, viewer, start: null });
   if (reply instanceof Promise || !("ok" in reply) || typeof reply.ok !== "number") throw new Error("It has no sum at once.");
   return `{"jsonrpc":"2.0","id":${id},"result":{"content":[{"type":"text","text":"${reply.ok}"}]}}`;
 };

@@ -117,11 +117,7 @@ export class Audience implements Piece {
    * the lists a change is told from are known, or cannot be had.
    */
   async listen(): Promise<void> {
-    if (this.#started) return;
-    this.#started = true;
-    for (const [uri, subscribed] of this.#uris ?? []) this.#watch(uri, subscribed);
-    if (this.#wanted.length === 0) return;
-    this.#undoWatch = this.#source.watch(this.#viewer, this.#heard.bind(this));
+    if (this.#started || !this.#begin()) return;
     const surface = await this.#surface();
     if (surface === undefined) this.#dirtyLists = true;
     else this.#tellLists(surface);
@@ -134,10 +130,7 @@ export class Audience implements Piece {
       this.#schedule();
       return;
     }
-    this.#started = true;
-    for (const [uri, subscribed] of this.#uris ?? []) this.#watch(uri, subscribed);
-    if (this.#wanted.length === 0) return;
-    this.#undoWatch = this.#source.watch(this.#viewer, this.#heard.bind(this));
+    if (!this.#begin()) return;
     // The first flush finds out what the lists are now: without it no change could be told from none.
     this.#dirtyLists = true;
     await (this.#flushing ?? this.#flush());
@@ -260,6 +253,15 @@ export class Audience implements Piece {
       this.#undoReady = undefined;
       this.#schedule();
     });
+  }
+
+  /** Watches what there is to be told of. False: no list is. */
+  #begin(): boolean {
+    this.#started = true;
+    for (const [uri, subscribed] of this.#uris ?? []) this.#watch(uri, subscribed);
+    if (this.#wanted.length === 0) return false;
+    this.#undoWatch = this.#source.watch(this.#viewer, this.#heard.bind(this));
+    return true;
   }
 
   #watch(uri: string, subscribed: Subscribed): void {

@@ -31,6 +31,7 @@ interface Held {
 }
 
 const FACTS = { execution_time_ms: 1 };
+const MUCH = "x".repeat(100_000);
 
 export function fakeFlow(): FakeFlow {
   const sessions: FakeSession[] = [];
@@ -74,6 +75,7 @@ export function fakeFlow(): FakeFlow {
         const deed: Json | undefined = packet.payload["do"];
         if (deed === "throw") throw new Error("a secret");
         if (deed === "hold") return hold(packet, mine, tell);
+        if (deed === "much") return responseTo(packet, { ...FACTS, result: MUCH });
         if (deed === "progress") for (const value of [1, 2]) tell?.(progressOf(packet, { progress: value }, FACTS));
         if (isBag(deed)) return errorTo(packet, refusal(deed["error"]), FACTS);
         return responseTo(packet, { ...FACTS, result: { ...packet.payload, principal: caller.principal ?? null } });

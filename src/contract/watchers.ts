@@ -1,10 +1,16 @@
 import type { ActorId } from "./actor.ts";
 import type { Change } from "./engine.ts";
+import { Listeners } from "./listeners.ts";
 import { tellOf } from "./told.ts";
+
+/** One listener watching twice is told twice: each subscription is an object of its own. */
+interface Watcher {
+  readonly listener: (change: Change) => unknown;
+}
 
 /** Who is told of changes: a fact, once, after the commit. */
 export class Watchers {
-  readonly #topics = new Map<string, Set<(change: Change) => unknown>>();
+  readonly #topics = new Map<string, Listeners<Watcher>>();
   readonly #fault: (error: unknown, change: Change) => void;
 
   constructor(fault: (error: unknown, actor: ActorId) => void) {
@@ -12,14 +18,13 @@ export class Watchers {
   }
 
   add(topic: string, listener: (change: Change) => void): () => void {
-    // One listener watching twice is told twice: each subscription has its own undo.
-    const own = (change: Change): unknown => listener(change);
-    const listeners = this.#topics.get(topic) ?? new Set();
-    this.#topics.set(topic, listeners);
-    listeners.add(own);
+    const watcher: Watcher = { listener };
+    const watchers = this.#topics.get(topic) ?? new Listeners();
+    this.#topics.set(topic, watchers);
+    watchers.add(watcher);
     return () => {
-      listeners.delete(own);
-      if (listeners.size === 0 && this.#topics.get(topic) === listeners) this.#topics.delete(topic);
+      watchers.delete(watcher);
+      if (watchers.none && this.#topics.get(topic) === watchers) this.#topics.delete(topic);
     };
   }
 
@@ -35,9 +40,9 @@ export class Watchers {
   }
 
   #tell(topic: string, change: Change): void {
-    const listeners = this.#topics.get(topic);
-    if (listeners === undefined) return;
-    // Those that are there now: one that leaves and comes back whenever it is told would be told for ever.
-    for (const listener of Array.from(listeners)) if (listeners.has(listener)) tellOf(listener, change, this.#fault);
+    const watchers = this.#topics.get(topic);
+    if (watchers === undefined) return;
+    const list = watchers.list();
+    for (const watcher of list) if (watchers.has(watcher, list)) tellOf(watcher.listener, change, this.#fault);
   }
 }

@@ -1,7 +1,7 @@
 import { type Bag, isBag } from "../contract/index.ts";
 import { CALL_ID_META } from "./call.ts";
 import { Fault } from "./errors.ts";
-import { textIn } from "./json.ts";
+import { shortText } from "./json.ts";
 import { EXTENSION } from "./questions.ts";
 
 const MAX_EXTENSIONS = 64;
@@ -28,7 +28,7 @@ export function traceOf(meta: Bag | undefined): Bag | undefined {
   if (meta === undefined) return undefined;
   let found: Record<string, string> | undefined;
   for (const key of TRACE_KEYS) {
-    const value = textIn(meta, key, 8_192);
+    const value = shortText(meta[key], 8_192);
     if (value !== undefined) (found ??= {})[key] = value;
   }
   return found;

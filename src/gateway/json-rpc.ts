@@ -1,7 +1,7 @@
 import { textOf } from "../platform/index.ts";
 import { type Bag, isBag, type Json } from "../contract/index.ts";
 import { Fault, type Reason, type Sayings, wireError } from "./errors.ts";
-import { deeperThan, EMPTY, isArray, textIn } from "./json.ts";
+import { deeperThan, EMPTY, isArray, shortText } from "./json.ts";
 import type { Limits } from "./options.ts";
 import type { Era } from "./revision.ts";
 
@@ -109,7 +109,7 @@ function versionless(value: Bag): { readonly reason: Reason; readonly about?: st
   if (value["method"] === undefined) return shapeless(value);
   return value["jsonrpc"] === undefined
     ? { reason: "jsonrpc-missing" }
-    : { reason: "jsonrpc-other", about: textIn(value, "jsonrpc", 64) ?? "" };
+    : { reason: "jsonrpc-other", about: shortText(value["jsonrpc"], 64) ?? "" };
 }
 
 function readId(id: Json | undefined): RequestId | undefined {

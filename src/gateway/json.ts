@@ -2,9 +2,8 @@ import { type Bag, isBag, type Json } from "../contract/index.ts";
 
 export const EMPTY: Bag = Object.freeze({});
 
-/** That member's text, where it is text of 1 to `max` characters. */
-export function textIn(bag: Bag | undefined, key: string, max: number): string | undefined {
-  const value = bag === undefined || !Object.hasOwn(bag, key) ? undefined : bag[key];
+/** Text of 1 to `max` characters. */
+export function shortText(value: Json | undefined, max: number): string | undefined {
   return typeof value === "string" && value !== "" && value.length <= max ? value : undefined;
 }
 

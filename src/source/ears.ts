@@ -1,5 +1,5 @@
 import type { OfferRef, Shown, Source } from "../contract/index.ts";
-import { tellOf, told } from "../contract/internal.ts";
+import { Listeners, tellOf, told } from "../contract/internal.ts";
 import type { CastWatch } from "./cast-watch.ts";
 import type { Standing } from "./standing.ts";
 
@@ -24,7 +24,7 @@ export class Ear {
 
 /** Those who listen to one watch: alike in all that it looks at. C8: a flag each, whatever changed how often. */
 export class Ears {
-  readonly #all = new Set<Ear>();
+  readonly #all = new Listeners<Ear>();
   readonly #fault: (error: unknown) => void;
 
   /** `fault`: what one of them throws, which is nothing to the others nor to the watch. */
@@ -33,7 +33,7 @@ export class Ears {
   }
 
   get none(): boolean {
-    return this.#all.size === 0;
+    return this.#all.none;
   }
 
   add(ear: Ear, look: number): void {
@@ -46,7 +46,7 @@ export class Ears {
   }
 
   [Symbol.iterator](): Iterator<Ear> {
-    return this.#all.values();
+    return this.#all.list().values();
   }
 
   /** `shown`: what they are shown when they can be told. `since`: only those who began after that look, or with it. */
@@ -60,13 +60,13 @@ export class Ears {
 
   /** All they listen to may be stale. */
   flagAll(): void {
-    for (const ear of Array.from(this.#all)) this.#tell(ear, ear.only, undefined);
+    for (const ear of this.#all.list()) this.#tell(ear, ear.only, undefined);
   }
 
   #flag(ref: OfferRef | undefined, since: number, shown: Shown | undefined): void {
-    // Those that are there now: one that leaves and comes back whenever it is told would be told for ever.
-    for (const ear of Array.from(this.#all))
-      if (this.#all.has(ear) && ear.since >= since && (ear.only === undefined || ear.only === ref)) this.#tell(ear, ref, shown);
+    const list = this.#all.list();
+    for (const ear of list)
+      if (this.#all.has(ear, list) && ear.since >= since && (ear.only === undefined || ear.only === ref)) this.#tell(ear, ref, shown);
   }
 
   #tell({ dirty }: Ear, ref: OfferRef | undefined, shown: Shown | undefined): void {

@@ -15,7 +15,7 @@ import {
   untilAborted,
   type Viewer,
 } from "../contract/index.ts";
-import { tellOf } from "../contract/internal.ts";
+import { Listeners, tellOf } from "../contract/internal.ts";
 import { dotted, type Names } from "./names.ts";
 import { contextFor, isNeeds } from "./registry-context.ts";
 import { Book } from "./registry-book.ts";
@@ -65,7 +65,6 @@ const FAILED =
 interface Listener {
   readonly dirty: (ref?: OfferRef) => void;
   readonly only: { readonly ref: OfferRef; readonly args: Json } | undefined;
-  left: boolean;
 }
 
 /** Tools, resources and prompts that belong to no actor, static or added and removed while it runs. */
@@ -81,7 +80,7 @@ class Listed implements Registry {
   readonly #timeoutMs: number;
   readonly #clock: Clock;
   readonly #fault: (error: unknown) => void;
-  readonly #listeners = new Set<Listener>();
+  readonly #listeners = new Listeners<Listener>();
   readonly #book: Book;
   readonly #running = new Set<AbortController>();
 
@@ -144,12 +143,9 @@ class Listed implements Registry {
   }
 
   watch(_viewer: Viewer, dirty: (ref?: OfferRef) => void, only?: { readonly ref: OfferRef; readonly args: Json }): () => void {
-    const listener: Listener = { dirty, only, left: false };
+    const listener: Listener = { dirty, only };
     this.#listeners.add(listener);
-    return () => {
-      listener.left = true;
-      this.#listeners.delete(listener);
-    };
+    return () => this.#listeners.delete(listener);
   }
 
   async complete(viewer: Viewer, ref: OfferRef, argument: string, value: string, others: Bag): Promise<readonly string[]> {
@@ -192,9 +188,9 @@ class Listed implements Registry {
   }
 
   #flag(isMeant: (only: Listener["only"]) => boolean, ref?: OfferRef): void {
-    // Those that are there now: one that leaves and comes back whenever it is told would be told for ever.
-    for (const listener of Array.from(this.#listeners))
-      if (!listener.left && isMeant(listener.only)) tellOf(listener.dirty, ref, this.#fault);
+    const list = this.#listeners.list();
+    for (const listener of list)
+      if (this.#listeners.has(listener, list) && isMeant(listener.only)) tellOf(listener.dirty, ref, this.#fault);
   }
 }
 

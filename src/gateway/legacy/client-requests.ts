@@ -1,5 +1,5 @@
 import type { Bag, CancelSignal, Json } from "../../contract/index.ts";
-import { bagIn, textIn } from "../json.ts";
+import { bagIn, shortText } from "../json.ts";
 import type { Response } from "../json-rpc.ts";
 import type { Settings } from "../options.ts";
 import { nodeMark } from "./node-mark.ts";
@@ -79,6 +79,6 @@ export class ClientRequests {
 }
 
 function refusalOf(method: string, error: Json | undefined): string {
-  const said = textIn(bagIn({ error: error ?? null }, "error"), "message", 500);
+  const said = shortText(bagIn({ error: error ?? null }, "error")?.["message"], 500);
   return `The client refused ${method}${said === undefined ? "" : `: ${said}`}.`;
 }

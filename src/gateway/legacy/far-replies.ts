@@ -1,6 +1,6 @@
 import { type Channel, isBag, type Json, type Peers } from "../../contract/index.ts";
 import { Fault, inLog } from "../errors.ts";
-import { textIn } from "../json.ts";
+import { shortText } from "../json.ts";
 import { errorText } from "../json-rpc.ts";
 import type { Settings } from "../options.ts";
 import { FarWay } from "./far-way.ts";
@@ -77,7 +77,7 @@ export class FarReplies {
   /** One that is read here has grown or is over. False: nobody reads it here. */
   look(message: Json): boolean {
     if (!isBag(message)) return false;
-    const following = this.#followed.get(keyOf(textIn(message, "session", 128) ?? "", textIn(message, "stream", 128) ?? ""));
+    const following = this.#followed.get(keyOf(shortText(message["session"], 128) ?? "", shortText(message["stream"], 128) ?? ""));
     if (following === undefined) return false;
     void (message["over"] === true ? following.end() : following.look());
     return true;

@@ -2,7 +2,7 @@ import { type Bag, isBag, type Json, type Peers } from "../../contract/index.ts"
 import type { Entry, Lists } from "../../source/index.ts";
 import { fingerprintOf } from "../audience.ts";
 import { Fault } from "../errors.ts";
-import { bagIn, textIn } from "../json.ts";
+import { bagIn, shortText } from "../json.ts";
 import { classify, type Notification, type Response } from "../json-rpc.ts";
 import type { Settings } from "../options.ts";
 import { FarReplies, FOLLOW, REPLY } from "./far-replies.ts";
@@ -54,17 +54,17 @@ export class Nodes {
     const on = (topic: string, heard: (session: Session, message: Bag, from: string) => Json | undefined | Promise<Json | undefined>) =>
       peers.on(topic, (message, from) => {
         if (!isBag(message)) return undefined;
-        const session = sessions.live(textIn(message, "session", 128) ?? "");
+        const session = sessions.live(shortText(message["session"], 128) ?? "");
         return session === undefined ? false : heard(session, message, from);
       });
     this.#undo = [
       peers.on(TOPIC.row, (message) => {
-        this.rows.changed(isBag(message) ? textIn(message, "session", 128) : undefined);
+        this.rows.changed(isBag(message) ? shortText(message["session"], 128) : undefined);
         return undefined;
       }),
       on(TOPIC.message, (session, message) => passedOn(session, bagIn(message, "message"))),
       on(TOPIC.shown, (session, message) => {
-        session.shownElsewhere(message["list"], textIn(message, "as", 64) ?? "");
+        session.shownElsewhere(message["list"], shortText(message["as"], 64) ?? "");
         return undefined;
       }),
       on(TOPIC.listen, (session, message) => {
@@ -72,7 +72,7 @@ export class Nodes {
         session.letGo();
         return false;
       }),
-      on(FOLLOW, (session, message, from) => this.replies.sendOn(session, textIn(message, "stream", 128) ?? "", from)),
+      on(FOLLOW, (session, message, from) => this.replies.sendOn(session, shortText(message["stream"], 128) ?? "", from)),
       peers.on(REPLY, (message) => this.replies.look(message)),
       peers.onGap(() => this.#gaps.want()),
     ];

@@ -5,7 +5,7 @@ import { toolError } from "../content.ts";
 import type { Core } from "../core.ts";
 import { callKey, metaOf, traceOf } from "../envelope.ts";
 import { Fault } from "../errors.ts";
-import { textIn } from "../json.ts";
+import { shortText } from "../json.ts";
 import { errorText, type Notification, type Request } from "../json-rpc.ts";
 import { cannotAsk } from "../methods/cannot-ask.ts";
 import { MAX_URI } from "../offers.ts";
@@ -269,7 +269,7 @@ async function keep(core: Core, session: Session, change: SessionChange): Promis
 }
 
 function uriOf(request: Request): string {
-  const uri = textIn(request.params, "uri", MAX_URI);
+  const uri = shortText(request.params["uri"], MAX_URI);
   if (uri === undefined) throw new Fault("PARAMS", `${request.method} needs a uri: text of 1 to ${MAX_URI} characters.`);
   return uri;
 }

@@ -2,7 +2,7 @@ import { type Bag, isBag } from "../../contract/index.ts";
 import { type Call, type Members, type Refusal, REFUSED_META } from "../call.ts";
 import { toolError } from "../content.ts";
 import { Fault } from "../errors.ts";
-import { textIn } from "../json.ts";
+import { shortText } from "../json.ts";
 import { EXTENSION } from "../questions.ts";
 import { eraOf } from "../revision.ts";
 
@@ -18,7 +18,7 @@ export function cannotAsk(call: Call, missing: readonly string[]): Members {
 export const CANNOT_ASK = "CANNOT_ASK";
 
 export function capabilityIn({ data }: Refusal): string {
-  return (isBag(data) ? textIn(data, "capability", 64) : undefined) ?? "elicitation";
+  return (isBag(data) ? shortText(data["capability"], 64) : undefined) ?? "elicitation";
 }
 
 function capabilities(missing: readonly string[]): Bag {

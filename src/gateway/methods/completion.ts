@@ -1,7 +1,7 @@
 import type { Bag, Surface } from "../../contract/index.ts";
 import type { Call, Method, Outcome } from "../call.ts";
 import { Fault } from "../errors.ts";
-import { bagIn, EMPTY, textIn } from "../json.ts";
+import { bagIn, EMPTY, shortText } from "../json.ts";
 import { orMissing } from "../missing.ts";
 import { indexOf, MAX_URI, type Target } from "../offers.ts";
 import { demand } from "../scopes.ts";
@@ -15,7 +15,7 @@ export const complete: Method = async (call) => {
   const target = orMissing(surface.catalogue, () => targetOf(call, surface));
   demand(target.scopes, call.viewer.scopes);
   const argument = bagIn(call.params, "argument");
-  const name = textIn(argument, "name", 256);
+  const name = shortText(argument?.["name"], 256);
   const value = argument?.["value"];
   if (name === undefined || typeof value !== "string" || value.length > 4_096)
     throw new Fault("PARAMS", "completion/complete needs an argument with a name and a value.");
@@ -41,13 +41,13 @@ function targetOf(call: Call, surface: Surface): Target {
   const ref = bagIn(call.params, "ref");
   const offers = indexOf(surface.catalogue);
   if (ref?.["type"] === "ref/prompt") {
-    const name = textIn(ref, "name", 256);
+    const name = shortText(ref?.["name"], 256);
     const target = name === undefined ? undefined : offers.prompts.get(name);
     if (target !== undefined && visible(surface, target)) return target;
     throw new Fault("UNKNOWN_OFFER", `Unknown prompt: ${name ?? ""}`);
   }
   if (ref?.["type"] === "ref/resource") {
-    const uri = textIn(ref, "uri", MAX_URI);
+    const uri = shortText(ref?.["uri"], MAX_URI);
     const target = uri === undefined ? undefined : (offers.template(uri) ?? offers.resource(uri));
     if (target !== undefined && visible(surface, target)) return target;
     throw new Fault("RESOURCE_NOT_FOUND", "Resource not found", { data: { uri: uri ?? "" } });

@@ -3,7 +3,7 @@ import { complaintAbout } from "../arguments.ts";
 import { type Call, type Members, type Refusal, REFUSED_META } from "../call.ts";
 import { promptMembers, resourceMembers, toolError, toolMembers } from "../content.ts";
 import { failureData, Fault, faultOf } from "../errors.ts";
-import { EMPTY, isArray, textIn } from "../json.ts";
+import { EMPTY, isArray, shortText } from "../json.ts";
 import { MAX_URI, type OfferIndex, type Target } from "../offers.ts";
 
 /** What the three acting methods differ in. */
@@ -24,7 +24,7 @@ export interface Kind {
 }
 
 function nameIn(call: Call): string {
-  const name = textIn(call.params, "name", 256);
+  const name = shortText(call.params["name"], 256);
   if (name === undefined)
     throw new Fault("PARAMS", `${call.method} needs a name: text of 1 to 256 characters.`, {
       reason: "name-missing",
@@ -125,7 +125,7 @@ export const prompt: Kind = {
 };
 
 function uriIn(call: Call): string {
-  const uri = textIn(call.params, "uri", MAX_URI);
+  const uri = shortText(call.params["uri"], MAX_URI);
   if (uri === undefined)
     throw new Fault("PARAMS", `${call.method} needs a uri: text of 1 to ${MAX_URI} characters.`, {
       reason: "name-missing",

@@ -1,8 +1,8 @@
 import type { ServerResponse } from "node:http";
-import type { Socket } from "node:net";
 import { Cancellation, type CancelSignal, type Channel } from "../contract/index.ts";
 import type { OpenStream } from "./open-streams.ts";
-import { Outlet, type OutletDoor, type Sink } from "./outlet.ts";
+import type { OutletDoor } from "./outlet.ts";
+import { ResponseOutlet } from "./response-outlet.ts";
 
 /** A comment: no event. */
 export const KEEP_ALIVE = ": keep-alive\n\n";
@@ -48,61 +48,20 @@ export interface StreamDoor extends OutletDoor {
   readonly onEnd: (stream: OpenStream, response: ServerResponse) => void;
 }
 
-/** The way out of a response whose head has been sent. */
-export class ResponseSink implements Sink {
-  readonly response: ServerResponse;
-  // Kept: of very many streams each response that is looked at is a wait for the memory.
-  #known: Socket | ServerResponse | null;
-
-  /** `chunked`: false for HTTP/1.0, which knows no chunks. */
-  constructor(response: ServerResponse, chunked: boolean) {
-    this.response = response;
-    this.#known = chunked ? response.socket : response;
-  }
-
-  /** Whoever writes frames the chunks. A pipelined response has no socket until those before it have ended. */
-  get direct(): boolean {
-    return this.#way !== this.response;
-  }
-
-  write(data: string | Uint8Array): void {
-    this.#way.write(data);
-  }
-
-  queued(): number {
-    return this.#way.writableLength;
-  }
-
-  afterwards(run: () => void): void {
-    this.#way.write("", run);
-  }
-
-  destroy(): void {
-    this.response.destroy();
-  }
-
-  get #way(): Socket | ServerResponse {
-    return (this.#known ??= this.response.socket) ?? this.response;
-  }
-}
-
 /**
  * A response as a stream of events. Chunks are framed here and written straight
  * to the socket, which costs half of `response.write` and shows at once whether
  * the client reads. The head must have been sent. Its own way out, since there
  * may be very many, and each object of one is a wait for the memory.
  */
-export class EventStream extends ResponseSink implements Channel, OpenStream {
-  readonly #door: StreamDoor;
-  readonly #outlet: Outlet;
+export class EventStream extends ResponseOutlet implements Channel, OpenStream {
+  readonly #onEnd: StreamDoor["onEnd"];
   readonly #gone = new Cancellation();
-  #ended = false;
 
   /** The response is open. `chunked`: false for HTTP/1.0, which knows no chunks. */
   constructor(response: ServerResponse, chunked: boolean, door: StreamDoor) {
-    super(response, chunked);
-    this.#door = door;
-    this.#outlet = new Outlet(this, door);
+    super(response, chunked, door);
+    this.#onEnd = door.onEnd;
     // Not `once`, which holds three times as much: it is emitted once.
     response.on("close", () => this.#closed());
   }
@@ -111,33 +70,20 @@ export class EventStream extends ResponseSink implements Channel, OpenStream {
     return this.#gone;
   }
 
-  get ready(): boolean {
-    return !this.#ended && this.#outlet.ready;
-  }
-
-  get ended(): boolean {
-    return this.#ended;
-  }
-
-  onReady(run: () => void): () => void {
-    return this.#outlet.onReady(run);
-  }
-
   send(text: string, eventId?: string, retryMs?: number, event?: string): void {
-    if (this.#ended) return;
-    this.#outlet.write(this.direct ? chunkOf(text, eventId, retryMs, event) : frameEvent(text, eventId, retryMs, event));
+    if (this.over) return;
+    this.write(this.direct ? chunkOf(text, eventId, retryMs, event) : frameEvent(text, eventId, retryMs, event));
   }
 
   /** A comment, so that nothing between here and the client takes the silence for an end. */
   keepAlive(): void {
     if (!this.ready) return;
-    this.#outlet.write(this.direct ? ALIVE : KEEP_ALIVE);
+    this.write(this.direct ? ALIVE : KEEP_ALIVE);
   }
 
   close(): void {
-    if (this.#ended) return;
-    this.#ended = true;
-    this.#outlet.finish();
+    if (this.over) return;
+    this.finish();
     this.response.end();
   }
 
@@ -149,10 +95,9 @@ export class EventStream extends ResponseSink implements Channel, OpenStream {
 
   #closed(): void {
     const { response } = this;
-    const finished = this.#ended && response.writableFinished;
-    this.#ended = true;
-    this.#outlet.end();
-    this.#door.onEnd(this, response);
+    const finished = this.over && response.writableFinished;
+    this.end();
+    this.#onEnd(this, response);
     if (!finished) this.#gone.abort();
   }
 }

@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 import { setImmediate as nextRound } from "node:timers/promises";
 import type { Clock } from "../contract/index.ts";
 import { LineChannel } from "./line-channel.ts";
+import { SinkOutlet } from "./outlet.ts";
 import { RoundBatch } from "./round-batch.ts";
 
 function channels(count: number, clock: Clock = { now: () => 0, after: () => () => undefined }) {
@@ -12,16 +13,16 @@ function channels(count: number, clock: Clock = { now: () => 0, after: () => () 
     { length: count },
     (_, at) =>
       new LineChannel({
-        sink: {
-          write: (data) => void writes.push(`${at}: ${String(data)}`),
-          queued: () => 0,
-          afterwards: () => undefined,
-          destroy: () => undefined,
-        },
+        outlet: new SinkOutlet(
+          {
+            write: (data) => void writes.push(`${at}: ${String(data)}`),
+            queued: () => 0,
+            afterwards: () => undefined,
+            destroy: () => undefined,
+          },
+          { limits: { queuedBytes: 1_000_000 }, clock, onDrop: () => undefined },
+        ),
         batch,
-        limits: { queuedBytes: 1_000_000 },
-        clock,
-        onDrop: () => undefined,
         end: () => undefined,
       }),
   );

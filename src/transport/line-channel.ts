@@ -1,12 +1,12 @@
 import type { Channel } from "../contract/index.ts";
-import { Outlet, type OutletDoor, type Sink } from "./outlet.ts";
+import type { Outlet } from "./outlet.ts";
 import type { RoundBatch } from "./round-batch.ts";
 
 // More than this waiting is written at once.
 const BATCH_CHARACTERS = 65_536;
 
-export interface LineChannelOptions extends OutletDoor {
-  readonly sink: Sink;
+export interface LineChannelOptions {
+  readonly outlet: Outlet;
   /** Of a door with many clients. Absent: what is sent within one tick leaves in one write. */
   readonly batch?: RoundBatch<LineChannel>;
   /** Ends the way out after what was written. */
@@ -27,7 +27,7 @@ export class LineChannel implements Channel {
   constructor(options: LineChannelOptions) {
     this.#end = options.end;
     this.#together = options.batch;
-    this.#outlet = new Outlet(options.sink, options);
+    this.#outlet = options.outlet;
   }
 
   get gone(): AbortSignal {

@@ -4,15 +4,17 @@ import { test } from "node:test";
 import { setImmediate as nextRound } from "node:timers/promises";
 import { LineChannel } from "./line-channel.ts";
 import { readLines } from "./line-reader.ts";
+import { SinkOutlet } from "./outlet.ts";
 import { RoundBatch } from "./round-batch.ts";
 
 const clock = { now: () => 0, after: () => () => undefined };
+const door = { limits: { queuedBytes: 1e9 }, clock, onDrop: () => undefined };
 
 test("what one connection sends in one round is acted on in its order, and held back once it reads no answers", async () => {
   const input = new PassThrough();
   let queued = 0;
   const sink = { write: () => undefined, queued: () => queued, afterwards: () => undefined, destroy: () => undefined };
-  const channel = new LineChannel({ sink, limits: { queuedBytes: 1e9 }, clock, onDrop: () => undefined, end: () => undefined });
+  const channel = new LineChannel({ outlet: new SinkOutlet(sink, door), end: () => undefined });
   const reads = new RoundBatch<() => void>(clock, (act) => act());
   const lines: string[] = [];
   const stop = readLines({
@@ -42,7 +44,7 @@ test("what one connection sends in one round is acted on in its order, and held 
 test("a first chunk of a round is acted on at its end", async () => {
   const input = new PassThrough();
   const sink = { write: () => undefined, queued: () => 0, afterwards: () => undefined, destroy: () => undefined };
-  const channel = new LineChannel({ sink, limits: { queuedBytes: 1e9 }, clock, onDrop: () => undefined, end: () => undefined });
+  const channel = new LineChannel({ outlet: new SinkOutlet(sink, door), end: () => undefined });
   const reads = new RoundBatch<() => void>(clock, (act) => act());
   const lines: string[] = [];
   readLines({

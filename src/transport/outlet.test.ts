@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { SimulatedClock } from "../testing/index.ts";
-import { Outlet, type OutletLimits, type Sink } from "./outlet.ts";
+import { type Outlet, type OutletLimits, type Sink, SinkOutlet } from "./outlet.ts";
 
 /** A way out whose client reads when it is told to. */
 class Slow implements Sink {
@@ -40,7 +40,7 @@ class Slow implements Sink {
 
 const outletOf = (limits: OutletLimits): { outlet: Outlet; sink: Slow; clock: SimulatedClock; dropped: string[] } => {
   const [sink, clock, dropped]: [Slow, SimulatedClock, string[]] = [new Slow(), new SimulatedClock(), []];
-  return { outlet: new Outlet(sink, { limits, clock, onDrop: (reason) => void dropped.push(reason) }), sink, clock, dropped };
+  return { outlet: new SinkOutlet(sink, { limits, clock, onDrop: (reason) => void dropped.push(reason) }), sink, clock, dropped };
 };
 
 describe("C8 the way out to one client", () => {

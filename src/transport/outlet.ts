@@ -1,15 +1,5 @@
 import type { Clock } from "../contract/index.ts";
 
-/** Where bytes go: a socket, the standard output, a response. No method throws. */
-export interface Sink {
-  write(data: string | Uint8Array): void;
-  /** Bytes accepted and not yet handed to the operating system. */
-  queued(): number;
-  /** Runs it once what is queued now is out. Not part of a write: a function with each costs a tick, and nearly all are out at once. */
-  afterwards(run: () => void): void;
-  destroy(): void;
-}
-
 export interface OutletLimits {
   /** A client that reads nothing for this long is dropped. Absent: never. */
   readonly blockedMs?: number;
@@ -30,8 +20,7 @@ export interface OutletDoor {
  * The way out to one client, which knows whether the client reads. What waits is
  * bounded: whoever does not read is dropped after a time or an amount (C8).
  */
-export class Outlet {
-  readonly #sink: Sink;
+export abstract class Outlet {
   readonly #door: OutletDoor;
   #waiting: Set<() => void> | undefined;
   #over = false;
@@ -39,17 +28,28 @@ export class Outlet {
   // While something waits: one function for all of it, since "drain" comes only from the high-water mark on.
   #flushed: (() => void) | undefined;
 
-  constructor(sink: Sink, door: OutletDoor) {
-    this.#sink = sink;
+  constructor(door: OutletDoor) {
     this.#door = door;
   }
 
-  get ready(): boolean {
-    return !this.#over && this.#flushed === undefined && this.#sink.queued() === 0;
+  /** Hands it on to where bytes go: a socket, the standard output, a response. Neither this nor those below throw. */
+  protected abstract put(data: string | Uint8Array): void;
+
+  /** Bytes handed on that the operating system has not taken yet. */
+  abstract get queued(): number;
+
+  /** Runs it once what is queued now is out. Not part of `put`: a function with each costs a tick, and nearly all are out at once. */
+  protected abstract afterwards(run: () => void): void;
+
+  protected abstract destroy(): void;
+
+  /** Nothing is written any more. */
+  get over(): boolean {
+    return this.#over;
   }
 
-  get queued(): number {
-    return this.#sink.queued();
+  get ready(): boolean {
+    return !this.#over && this.#flushed === undefined && this.queued === 0;
   }
 
   onReady(run: () => void): () => void {
@@ -60,14 +60,14 @@ export class Outlet {
 
   write(data: string | Uint8Array): void {
     if (this.#over) return;
-    this.#sink.write(data);
-    const queued = this.#sink.queued();
+    this.put(data);
+    const { queued } = this;
     if (queued === 0) return;
     const { limits, clock } = this.#door;
     if (queued > limits.queuedBytes) return this.#drop("queue-full");
     const waits = this.#flushed !== undefined;
     this.#flushed ??= () => this.#written();
-    this.#sink.afterwards(this.#flushed);
+    this.afterwards(this.#flushed);
     if (waits) return;
     const { blockedMs } = limits;
     if (blockedMs !== undefined) this.#undoTimer = clock.after(blockedMs, () => this.#drop("blocked"));
@@ -87,7 +87,7 @@ export class Outlet {
   }
 
   #written(): void {
-    if (this.#flushed === undefined || this.#sink.queued() > 0) return;
+    if (this.#flushed === undefined || this.queued > 0) return;
     this.#flushed = undefined;
     this.#undoTimer?.();
     this.#undoTimer = undefined;
@@ -100,6 +100,42 @@ export class Outlet {
   #drop(reason: DropReason): void {
     this.end();
     this.#door.onDrop(reason);
+    this.destroy();
+  }
+}
+
+/** Where bytes go, of whatever kind. No method throws. */
+export interface Sink {
+  write(data: string | Uint8Array): void;
+  /** Bytes accepted and not yet handed to the operating system. */
+  queued(): number;
+  /** Runs it once what is queued now is out. */
+  afterwards(run: () => void): void;
+  destroy(): void;
+}
+
+/** The way out to a sink. */
+export class SinkOutlet extends Outlet {
+  readonly #sink: Sink;
+
+  constructor(sink: Sink, door: OutletDoor) {
+    super(door);
+    this.#sink = sink;
+  }
+
+  protected override put(data: string | Uint8Array): void {
+    this.#sink.write(data);
+  }
+
+  override get queued(): number {
+    return this.#sink.queued();
+  }
+
+  protected override afterwards(run: () => void): void {
+    this.#sink.afterwards(run);
+  }
+
+  protected override destroy(): void {
     this.#sink.destroy();
   }
 }

@@ -3,6 +3,7 @@ import { type Clock, type Gateway, type Log, systemClock } from "../contract/ind
 import { refusalText } from "../gateway/index.ts";
 import { LineChannel } from "./line-channel.ts";
 import { readLines } from "./line-reader.ts";
+import { SinkOutlet } from "./outlet.ts";
 import { guardStandardOutput, type StandardOutput } from "./standard-output.ts";
 
 export interface StdioOptions {
@@ -42,19 +43,19 @@ export function serveStdio(options: StdioOptions): StdioDoor {
   let ending = false;
 
   const channel = new LineChannel({
-    sink: {
-      write: (data) => {
-        if (!output.destroyed && !output.writableEnded) write(data);
+    outlet: new SinkOutlet(
+      {
+        write: (data) => {
+          if (!output.destroyed && !output.writableEnded) write(data);
+        },
+        queued: () => output.writableLength,
+        afterwards: (run) => {
+          if (!output.destroyed && !output.writableEnded) write("", run);
+        },
+        destroy: () => end(),
       },
-      queued: () => output.writableLength,
-      afterwards: (run) => {
-        if (!output.destroyed && !output.writableEnded) write("", run);
-      },
-      destroy: () => end(),
-    },
-    limits: { queuedBytes },
-    clock,
-    onDrop: (reason) => log?.("warning", { event: "client-dropped", door: "stdio", reason }),
+      { limits: { queuedBytes }, clock, onDrop: (reason) => log?.("warning", { event: "client-dropped", door: "stdio", reason }) },
+    ),
     end: () => end(),
   });
   const connection = gateway.connect(channel, { principal: as, scopes: [] });

@@ -4,6 +4,7 @@ import { type FaultKind, refusalText } from "../gateway/index.ts";
 import { LineChannel } from "./line-channel.ts";
 import { readLines } from "./line-reader.ts";
 import type { Line } from "./line-splitter.ts";
+import { SinkOutlet } from "./outlet.ts";
 import type { TcpLimits, TcpOptions } from "./tcp-options.ts";
 import { AUTHORIZATION_KEY, mayHoldToken, takeToken } from "./tcp-token.ts";
 import type { RoundBatch } from "./round-batch.ts";
@@ -51,20 +52,20 @@ export function tcpConnection(options: TcpConnectionOptions): TcpConnection {
   socket.setKeepAlive(true, 60_000);
 
   const channel = new LineChannel({
-    sink: {
-      write: (data) => {
-        if (socket.writable) socket.write(data);
+    outlet: new SinkOutlet(
+      {
+        write: (data) => {
+          if (socket.writable) socket.write(data);
+        },
+        queued: () => socket.writableLength,
+        afterwards: (run) => {
+          if (socket.writable) socket.write("", run);
+        },
+        destroy: () => void socket.destroy(),
       },
-      queued: () => socket.writableLength,
-      afterwards: (run) => {
-        if (socket.writable) socket.write("", run);
-      },
-      destroy: () => void socket.destroy(),
-    },
+      { limits, clock, onDrop: (reason) => log?.("warning", { event: "client-dropped", door: "tcp", reason }) },
+    ),
     batch,
-    limits,
-    clock,
-    onDrop: (reason) => log?.("warning", { event: "client-dropped", door: "tcp", reason }),
     end: () => {
       socket.end();
       // A client that leaves its side open, or its last answers unread, would hold the socket.

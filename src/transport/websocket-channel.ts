@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import type { WebSocket } from "ws";
 import type { Channel, Clock } from "../contract/index.ts";
-import { type DropReason, Outlet, type OutletLimits } from "./outlet.ts";
+import { type DropReason, type Outlet, type OutletLimits, SinkOutlet } from "./outlet.ts";
 
 const NORMAL = 1000;
 
@@ -29,7 +29,7 @@ export class WebSocketChannel implements Channel {
       afterwards: (run: () => void) => void socket.write("", run),
       destroy: () => ws.terminate(),
     };
-    this.#outlet = new Outlet(sink, { limits, clock, onDrop });
+    this.#outlet = new SinkOutlet(sink, { limits, clock, onDrop });
   }
 
   get gone(): AbortSignal {

@@ -1,7 +1,7 @@
 import type { Channel, Clock } from "../../contract/index.ts";
 import { frameEvent, KEEP_ALIVE } from "../event-stream.ts";
 import type { OpenStream } from "../open-streams.ts";
-import { type DropReason, Outlet, type OutletLimits } from "../outlet.ts";
+import { type DropReason, type Outlet, type OutletLimits, SinkOutlet } from "../outlet.ts";
 
 export interface WebStreamOptions {
   readonly limits: OutletLimits;
@@ -50,7 +50,7 @@ export class WebStream implements Channel, OpenStream {
         this.lose();
       },
     };
-    this.#outlet = new Outlet(sink, { limits, clock, onDrop });
+    this.#outlet = new SinkOutlet(sink, { limits, clock, onDrop });
   }
 
   get gone(): AbortSignal {

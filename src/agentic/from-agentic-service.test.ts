@@ -63,9 +63,9 @@ const act = (source: Source, ref: OfferRef, args: Json = {}): Promise<Reply> => 
 const names = async (source: Source): Promise<readonly string[]> =>
   listed(await source.surface(viewer), "dynamic").tools.map(({ name }) => name);
 
-function listen(source: Source): (OfferRef | "lists")[] {
+function listen(source: Source, contents?: boolean): (OfferRef | "lists")[] {
   const flags: (OfferRef | "lists")[] = [];
-  source.watch(viewer, (ref) => flags.push(ref ?? "lists"));
+  source.watch(viewer, (ref) => flags.push(ref ?? "lists"), undefined, contents);
   return flags;
 }
 
@@ -136,9 +136,11 @@ describe("fromAgenticService", () => {
     using source = fromAgenticService(service);
     await source.surface(viewer);
     const flags = listen(source);
+    const lists = listen(source, false);
     db.transactions.damage(100);
     await tick();
     assert.deepEqual(flags, ["lists", "resources/health"]);
+    assert.deepEqual(lists, ["lists"]);
     flags.length = 0;
     db.transactions.damage(1);
     await tick();

@@ -46,13 +46,13 @@ export class PerViewer implements Source, Disposable {
     return this.#use(viewer, async (source) => source?.act(viewer, ref, args, options) ?? UNKNOWN);
   }
 
-  watch(viewer: Viewer, dirty: (ref?: OfferRef) => void, only?: { readonly ref: OfferRef }): () => void {
+  watch(viewer: Viewer, dirty: (ref?: OfferRef) => void, only?: { readonly ref: OfferRef }, contents?: boolean): () => void {
     const met = this.#meet(viewer);
     met.users += 1;
     const heard: { undo?: (() => void) | undefined; over: boolean } = { over: false };
     const listen = async (): Promise<void> => {
       const source = await met.source;
-      if (!heard.over) heard.undo = source?.watch(viewer, dirty, only);
+      if (!heard.over) heard.undo = source?.watch(viewer, dirty, only, contents);
     };
     // Whoever asks for the surface hears of it.
     listen().catch(() => undefined);

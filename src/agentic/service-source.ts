@@ -106,13 +106,14 @@ export class ServiceSource implements Source, Disposable {
     return entry.handler(viewer, given, options);
   }
 
-  watch(viewer: Viewer, dirty: (ref?: OfferRef) => void, only?: { readonly ref: OfferRef }): () => void {
+  watch(viewer: Viewer, dirty: (ref?: OfferRef) => void, only?: { readonly ref: OfferRef }, contents = true): () => void {
     // What is true now is what the listener knows: later differences count from here.
     this.#refresh();
     const subscriber = new Subscriber({
       viewer,
       dirty,
       only: only?.ref,
+      contents,
       intervalMs: this.#options.stateIntervalMs ?? 100,
       clock: this.#clock,
       cells: () => (this.#showsStates || this.#options.links === "list" ? this.#states.cells : NO_CELLS),

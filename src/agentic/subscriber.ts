@@ -6,6 +6,8 @@ export interface SubscriberOptions {
   readonly dirty: (ref?: OfferRef) => void;
   /** Of this offer only, and not of the lists. */
   readonly only: OfferRef | undefined;
+  /** Of the contents of all, where it is not of one only. */
+  readonly contents: boolean;
   readonly intervalMs: number;
   readonly clock: Clock;
   readonly cells: () => ReadonlyMap<OfferRef, StateCell>;
@@ -49,18 +51,17 @@ export class Subscriber {
   }
 
   *#refs(): Generator<OfferRef> {
-    const { cells, only } = this.#options;
-    if (only !== undefined) {
-      yield only;
-      return;
-    }
+    const { cells, only, contents } = this.#options;
+    if (only !== undefined) yield only;
+    if (only !== undefined || !contents) return;
     const now = cells();
     yield* now.keys();
     for (const ref of this.#told.keys()) if (!now.has(ref)) yield ref;
   }
 
   #wants(ref: OfferRef): boolean {
-    return this.#options.only === undefined || this.#options.only === ref;
+    const { only, contents } = this.#options;
+    return only === undefined ? contents : only === ref;
   }
 
   #consider(ref: OfferRef, mayWait: boolean): void {

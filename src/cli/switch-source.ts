@@ -4,6 +4,7 @@ interface Watcher {
   readonly viewer: Parameters<Source["watch"]>[0];
   readonly dirty: Parameters<Source["watch"]>[1];
   readonly only: Parameters<Source["watch"]>[2];
+  readonly contents: Parameters<Source["watch"]>[3];
   undo: () => void;
 }
 
@@ -25,8 +26,8 @@ export const switchSource = (first: Source): Switched => {
     act: (viewer, ref, args, options) => current.act(viewer, ref, args, options),
     actNow: (viewer, ref, args, options) => current.actNow?.(viewer, ref, args, options) ?? current.act(viewer, ref, args, options),
     complete: async (viewer, ref, argument, value, others) => (await current.complete?.(viewer, ref, argument, value, others)) ?? [],
-    watch(viewer, dirty, only) {
-      const watcher: Watcher = { viewer, dirty, only, undo: current.watch(viewer, dirty, only) };
+    watch(viewer, dirty, only, contents) {
+      const watcher: Watcher = { viewer, dirty, only, contents, undo: current.watch(viewer, dirty, only, contents) };
       watchers.add(watcher);
       return () => {
         watchers.delete(watcher);
@@ -40,7 +41,7 @@ export const switchSource = (first: Source): Switched => {
       current = next;
       for (const watcher of watchers) {
         watcher.undo();
-        watcher.undo = next.watch(watcher.viewer, watcher.dirty, watcher.only);
+        watcher.undo = next.watch(watcher.viewer, watcher.dirty, watcher.only, watcher.contents);
         watcher.dirty(watcher.only?.ref);
       }
     },

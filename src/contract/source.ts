@@ -53,9 +53,15 @@ export interface Source {
    * That offer's content; without a ref, the lists. At most a flag: the listener finds out when it can send (C8) what the viewer is
    * shown. `shown`, where it comes along, says that then without a look; undefined: it cannot any more, and `surface` is asked.
    * `only` listens to one offer under these arguments and not to the lists: how a resource whose URI carries a handle
-   * is subscribed to, since no viewer alone says which it may see. Returns its undo.
+   * is subscribed to, since no viewer alone says which it may see. `contents` false: what it is told of contents it would throw
+   * away, so a source need not tell it, which counts where very many listen. Returns its undo.
    */
-  watch(viewer: Viewer, dirty: (ref?: OfferRef, shown?: Shown) => void, only?: { readonly ref: OfferRef; readonly args: Json }): () => void;
+  watch(
+    viewer: Viewer,
+    dirty: (ref?: OfferRef, shown?: Shown) => void,
+    only?: { readonly ref: OfferRef; readonly args: Json },
+    contents?: boolean,
+  ): () => void;
   /** Values for an argument of a prompt or resource template, beyond the surface's `choices`. */
   complete?(viewer: Viewer, ref: OfferRef, argument: string, value: string, others: Bag): Promise<readonly string[]>;
 }

@@ -260,7 +260,7 @@ export class Audience implements Piece {
     this.#started = true;
     for (const [uri, subscribed] of this.#uris ?? []) this.#watch(uri, subscribed);
     if (this.#wanted.length === 0) return false;
-    this.#undoWatch = this.#source.watch(this.#viewer, this.#heard.bind(this));
+    this.#undoWatch = this.#source.watch(this.#viewer, this.#heard.bind(this), undefined, false);
     return true;
   }
 

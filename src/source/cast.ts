@@ -168,11 +168,11 @@ class Cast implements Source {
     return this.#acts.act(new Standing(viewer, new Map([[root, found.id]])), planned, found.args, options);
   }
 
-  watch(viewer: Viewer, dirty: Dirty, only?: { readonly ref: OfferRef; readonly args: Json }): () => void {
+  watch(viewer: Viewer, dirty: Dirty, only?: { readonly ref: OfferRef; readonly args: Json }, contents = true): () => void {
     const { plan, standings, watches } = this.#for(viewer);
     const place = only === undefined ? undefined : plan.offers.get(only.ref)?.ways[0]?.place;
     if (only !== undefined && place?.handled === true) return this.#watchHandle(viewer, dirty, only, rootOf(place));
-    return watches.listen(new Ear(standings.of(viewer), dirty, only?.ref), viewer.principal);
+    return watches.listen(new Ear(standings.of(viewer), dirty, only?.ref, contents), viewer.principal);
   }
 
   async complete(viewer: Viewer, ref: OfferRef, argument: string, value: string, others: Bag): Promise<readonly string[]> {

@@ -11,20 +11,25 @@ export class Ear {
   readonly dirty: Dirty;
   /** Only this offer's content, never the lists. */
   readonly only: OfferRef | undefined;
+  /** It hears of contents: of all, or of that one. */
+  readonly contents: boolean;
   watch: CastWatch | undefined;
   /** The look of that watch after which it began to listen. */
   since = 0;
 
-  constructor(standing: Standing, dirty: Dirty, only: OfferRef | undefined) {
+  constructor(standing: Standing, dirty: Dirty, only: OfferRef | undefined, contents = true) {
     this.standing = standing;
     this.dirty = dirty;
     this.only = only;
+    this.contents = only !== undefined || contents;
   }
 }
 
 /** Those who listen to one watch: alike in all that it looks at. C8: a flag each, whatever changed how often. */
 export class Ears {
-  readonly #all = new Listeners<Ear>();
+  /** Of very many nearly all are here: a change of contents passes none of them. */
+  readonly #listsAlone = new Listeners<Ear>();
+  #others: Listeners<Ear> | undefined;
   readonly #fault: (error: unknown) => void;
 
   /** `fault`: what one of them throws, which is nothing to the others nor to the watch. */
@@ -33,40 +38,44 @@ export class Ears {
   }
 
   get none(): boolean {
-    return this.#all.none;
+    return this.#listsAlone.none && this.#others?.none !== false;
   }
 
   add(ear: Ear, look: number): void {
     ear.since = look;
-    this.#all.add(ear);
+    if (ear.contents) (this.#others ??= new Listeners()).add(ear);
+    else this.#listsAlone.add(ear);
   }
 
   delete(ear: Ear): void {
-    this.#all.delete(ear);
+    if (ear.contents) this.#others?.delete(ear);
+    else this.#listsAlone.delete(ear);
   }
 
-  [Symbol.iterator](): Iterator<Ear> {
-    return this.#all.list().values();
+  all(): readonly Ear[] {
+    return [...this.#listsAlone.list(), ...(this.#others?.list() ?? [])];
   }
 
   /** `shown`: what they are shown when they can be told. `since`: only those who began after that look, or with it. */
   flagLists(shown?: Shown, since = -1): void {
-    this.#flag(undefined, since, shown);
+    this.#flag(this.#listsAlone, undefined, since, shown);
+    if (this.#others !== undefined) this.#flag(this.#others, undefined, since, shown);
   }
 
   flagContents(refs: readonly OfferRef[], since = -1): void {
-    for (const ref of refs) this.#flag(ref, since, undefined);
+    if (this.#others === undefined) return;
+    for (const ref of refs) this.#flag(this.#others, ref, since, undefined);
   }
 
   /** All they listen to may be stale. */
   flagAll(): void {
-    for (const ear of this.#all.list()) this.#tell(ear, ear.only, undefined);
+    for (const ear of this.all()) this.#tell(ear, ear.only, undefined);
   }
 
-  #flag(ref: OfferRef | undefined, since: number, shown: Shown | undefined): void {
-    const list = this.#all.list();
+  #flag(among: Listeners<Ear>, ref: OfferRef | undefined, since: number, shown: Shown | undefined): void {
+    const list = among.list();
     for (const ear of list)
-      if (this.#all.has(ear, list) && ear.since >= since && (ear.only === undefined || ear.only === ref)) this.#tell(ear, ref, shown);
+      if (among.has(ear, list) && ear.since >= since && (ear.only === undefined || ear.only === ref)) this.#tell(ear, ref, shown);
   }
 
   #tell({ dirty }: Ear, ref: OfferRef | undefined, shown: Shown | undefined): void {

@@ -126,10 +126,15 @@ class Merged implements Source {
     return last;
   }
 
-  watch(viewer: Viewer, dirty: (ref?: OfferRef) => void, only?: { readonly ref: OfferRef; readonly args: Json }): () => void {
+  watch(
+    viewer: Viewer,
+    dirty: (ref?: OfferRef) => void,
+    only?: { readonly ref: OfferRef; readonly args: Json },
+    contents?: boolean,
+  ): () => void {
     // What one source shows is not what all of them do.
     const heard = (ref?: OfferRef): void => dirty(ref);
-    const undo = this.#sources.map((source) => source.watch(viewer, heard, only));
+    const undo = this.#sources.map((source) => source.watch(viewer, heard, only, contents));
     if (only === undefined) undo.push(this.#down.watch(viewer, dirty));
     return () => {
       for (const one of undo) one();

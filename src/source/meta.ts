@@ -99,8 +99,13 @@ class Meta implements Source {
     return splitRef(ref)?.list === "tools" ? unknownOffer : this.#source.act(viewer, ref, args, options);
   }
 
-  watch(viewer: Viewer, dirty: (ref?: OfferRef) => void, only?: { readonly ref: OfferRef; readonly args: Json }): () => void {
-    return this.#source.watch(viewer, (ref) => dirty(ref), only);
+  watch(
+    viewer: Viewer,
+    dirty: (ref?: OfferRef) => void,
+    only?: { readonly ref: OfferRef; readonly args: Json },
+    contents?: boolean,
+  ): () => void {
+    return this.#source.watch(viewer, (ref) => dirty(ref), only, contents);
   }
 
   #catalogue(inner: Catalogue): Catalogue {

@@ -92,11 +92,21 @@ class Prefixed implements Source {
     return this.#source.actNow?.(viewer, inner, args, options) ?? this.#source.act(viewer, inner, args, options);
   }
 
-  watch(viewer: Viewer, dirty: (ref?: OfferRef) => void, only?: { readonly ref: OfferRef; readonly args: Json }): () => void {
+  watch(
+    viewer: Viewer,
+    dirty: (ref?: OfferRef) => void,
+    only?: { readonly ref: OfferRef; readonly args: Json },
+    contents?: boolean,
+  ): () => void {
     const inner = only === undefined ? undefined : this.#inside(only.ref);
     if (only !== undefined && inner === undefined) return () => undefined;
     const heard = (ref?: OfferRef): void => dirty(ref === undefined ? undefined : this.#outsideRef(ref));
-    return this.#source.watch(viewer, heard, only === undefined || inner === undefined ? undefined : { ref: inner, args: only.args });
+    return this.#source.watch(
+      viewer,
+      heard,
+      only === undefined || inner === undefined ? undefined : { ref: inner, args: only.args },
+      contents,
+    );
   }
 
   #inside(ref: OfferRef): OfferRef | undefined {

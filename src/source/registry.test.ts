@@ -164,6 +164,8 @@ describe("registry", () => {
     const undo = source.watch(viewer, (ref) => flags.push(ref));
     const only: (OfferRef | undefined)[] = [];
     const undoOnly = source.watch(viewer, (ref) => only.push(ref), { ref: "resources/user", args: { id: "1" } });
+    const lists: (OfferRef | undefined)[] = [];
+    const undoLists = source.watch(viewer, (ref) => lists.push(ref), undefined, false);
     const before = source.surface(viewer);
     const drop = source.add({ tools: { extra: { run: () => "x" } } });
     assert.notEqual(source.surface(viewer).catalogue, before.catalogue);
@@ -176,8 +178,10 @@ describe("registry", () => {
     source.changed("user");
     assert.deepEqual(flags, [undefined, undefined, "resources/user", "resources/user", "resources/user"]);
     assert.deepEqual(only, ["resources/user", "resources/user"]);
+    assert.deepEqual(lists, [undefined, undefined]);
     undo();
     undoOnly();
+    undoLists();
     source.changed("text");
     assert.equal(flags.length, 5);
     assert.throws(() => source.changed("none"), { code: "BAD_NAME" });

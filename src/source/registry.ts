@@ -65,6 +65,7 @@ const FAILED =
 interface Listener {
   readonly dirty: (ref?: OfferRef) => void;
   readonly only: { readonly ref: OfferRef; readonly args: Json } | undefined;
+  readonly contents: boolean;
 }
 
 /** Tools, resources and prompts that belong to no actor, static or added and removed while it runs. */
@@ -142,8 +143,13 @@ class Listed implements Registry {
     for (const one of this.#running) one.abort(closed);
   }
 
-  watch(_viewer: Viewer, dirty: (ref?: OfferRef) => void, only?: { readonly ref: OfferRef; readonly args: Json }): () => void {
-    const listener: Listener = { dirty, only };
+  watch(
+    _viewer: Viewer,
+    dirty: (ref?: OfferRef) => void,
+    only?: { readonly ref: OfferRef; readonly args: Json },
+    contents = true,
+  ): () => void {
+    const listener: Listener = { dirty, only, contents };
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
@@ -180,17 +186,19 @@ class Listed implements Registry {
     const ref: OfferRef = `resources/${resource}`;
     if (this.#book.handler(ref) === undefined)
       throw new TroupeError("BAD_NAME", `There is no resource ${JSON.stringify(resource)} here: name one by its key in \`resources\`.`);
-    this.#flag((only) => only === undefined || (only.ref === ref && (args === undefined || sameJson(args, only.args))), ref);
+    this.#flag(
+      ({ only, contents }) => (only === undefined ? contents : only.ref === ref && (args === undefined || sameJson(args, only.args))),
+      ref,
+    );
   }
 
   #dirty(): void {
-    this.#flag((only) => only === undefined);
+    this.#flag(({ only }) => only === undefined);
   }
 
-  #flag(isMeant: (only: Listener["only"]) => boolean, ref?: OfferRef): void {
+  #flag(isMeant: (listener: Listener) => boolean, ref?: OfferRef): void {
     const list = this.#listeners.list();
-    for (const listener of list)
-      if (this.#listeners.has(listener, list) && isMeant(listener.only)) tellOf(listener.dirty, ref, this.#fault);
+    for (const listener of list) if (this.#listeners.has(listener, list) && isMeant(listener)) tellOf(listener.dirty, ref, this.#fault);
   }
 }
 

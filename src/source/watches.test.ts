@@ -6,7 +6,7 @@ import type { ActorId, Behaviour, Message, OfferRef, Source, Surface, Viewer } f
 import { FakeEngine, QuickEngine } from "../../test/source/fake-engine.ts";
 import { until } from "../testing/index.ts";
 import { constantly, isConstant } from "../contract/internal.ts";
-import { cast, listed, merge, meta, registry } from "./index.ts";
+import { cast, listed, merge, meta, prefix, registry } from "./index.ts";
 
 const viewers = (count: number): readonly Viewer[] => Array.from({ length: count }, (_, i) => ({ principal: `v${i}`, scopes: [] }));
 
@@ -28,9 +28,9 @@ function counted<S>(kind: Behaviour<S>): { readonly kind: Behaviour<S>; readonly
   return { kind: { ...kind, surface: isConstant(kind) ? constantly(surface) : surface }, asked };
 }
 
-function listen(source: Source, viewer: Viewer): { readonly flags: (OfferRef | "lists")[]; readonly undo: () => void } {
+function listen(source: Source, viewer: Viewer, contents?: boolean): { readonly flags: (OfferRef | "lists")[]; readonly undo: () => void } {
   const flags: (OfferRef | "lists")[] = [];
-  return { flags, undo: source.watch(viewer, (ref) => flags.push(ref ?? "lists")) };
+  return { flags, undo: source.watch(viewer, (ref) => flags.push(ref ?? "lists"), undefined, contents) };
 }
 
 const names = async (source: Source, viewer: Viewer): Promise<readonly string[]> =>
@@ -78,6 +78,34 @@ describe("C8 viewers alike are shown the same, and looked for once", () => {
     for (const { undo } of ears) undo();
     assert.equal(engine.listeners, 0);
   });
+
+  for (const [how, around] of Object.entries({
+    "a cast": (source: Source) => source,
+    "sources joined, under a prefix and behind meta tools": (source: Source) => meta(merge(prefix("a", source), registry({}))),
+  }))
+    it(`C8 of ${how}, who listens to the lists alone is told of them and of no contents, whoever beside is`, async () => {
+      const engine = new FakeEngine([gate]);
+      engine.put(main, { open: true, owner: "" });
+      const source = around(cast({ engine, kinds: [gate] }));
+      const lists = viewers(4).map((viewer) => listen(source, viewer, false));
+      await quiet();
+      engine.put(main, { open: true, owner: "nobody" });
+      await quiet();
+      const beside = listen(source, { principal: "v1", scopes: [] });
+      await quiet();
+      engine.put(main, { open: true, owner: "somebody" });
+      await quiet();
+      assert.deepEqual(
+        lists.map(({ flags }) => flags),
+        lists.map(() => []),
+      );
+      assert.equal(beside.flags.length, 1);
+      engine.put(main, { open: false, owner: "somebody" });
+      await quiet();
+      for (const { flags } of [...lists, beside]) assert.equal(flags.filter((flag) => flag === "lists").length, 1);
+      for (const { undo } of [...lists, beside]) undo();
+      assert.equal(engine.listeners, 0);
+    });
 
   it("C8 viewers who turn out to differ are told apart before anybody is told, and none is shown another's", async () => {
     const engine = new FakeEngine([gate]);

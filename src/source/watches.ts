@@ -124,7 +124,7 @@ export class Watches {
     this.#alike.clear();
     for (const watch of watches) this.#alike.set(this.#keyOf(watch.standing), watch);
     for (const watch of watches) {
-      for (const ear of watch.ears) {
+      for (const ear of watch.ears.all()) {
         if (this.#alike.get(this.#keyOf(ear.standing)) === watch) continue;
         watch.ears.delete(ear);
         this.#join(ear, watch);

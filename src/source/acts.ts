@@ -13,7 +13,7 @@ import type {
   Reply,
   Viewer,
 } from "../contract/index.ts";
-import { EngineError } from "../contract/index.ts";
+import { EngineError, isBag } from "../contract/index.ts";
 import { isActorId } from "../contract/internal.ts";
 import { offNow } from "./closure.ts";
 import type { Handles } from "./handles.ts";
@@ -137,7 +137,7 @@ export class Acts {
     const mayBegin = isRoot || place.behaviour.begins === true || rootActor(place.behaviour, viewer) === id;
     const route = isRoot || options.key === undefined ? undefined : routeKey(viewer, self, way, options.key);
     if (route !== undefined) this.#routes.set(route, { id, at: clock.now() });
-    const message = messageTo(id, way.offer.action, args, standing.as(self), mayBegin);
+    const message = messageTo(id, way.offer.action, orNone(args), standing.as(self), mayBegin);
     const policy = isRoot ? this.#policy(viewer, place) : undefined;
     const { trace } = options;
     const whole =
@@ -206,6 +206,15 @@ export class Acts {
     }
     return undefined;
   }
+}
+
+const NONE: Bag = Object.freeze({});
+
+// A turn's arguments are frozen, which takes longer than to see that there are none: those are one object, and frozen already.
+function orNone(args: Json): Json {
+  if (!isBag(args)) return args;
+  for (const _name in args) return args;
+  return NONE;
 }
 
 function messageTo(to: ActorId, action: string, args: Json, viewer: Viewer, mayBegin: boolean): Outgoing {

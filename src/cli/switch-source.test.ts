@@ -33,3 +33,15 @@ test("C8 a subscription to one resource stays one to it alone, also after an exc
   second.changed("page");
   assert.equal(heard.length, 3);
 });
+
+test("who listens to the lists alone hears of no contents, also after an exchange", () => {
+  const [first, second] = [pages(), pages()];
+  const switched = switchSource(first);
+  const heard: (OfferRef | undefined)[] = [];
+  switched.source.watch(viewer, (ref) => heard.push(ref), undefined, false);
+  first.changed("page");
+  switched.replace(second);
+  second.changed("page");
+  second.relist();
+  assert.deepEqual(heard, [undefined, undefined]);
+});

@@ -23,6 +23,22 @@ test("a telling meets those who were there when it began and have not left since
   assert.deepEqual(heard, ["a", "a", "c"]);
 });
 
+test("one that comes back as itself is told once a telling, too", () => {
+  const listeners = new Listeners<object>();
+  const [one, other] = [{}, {}];
+  listeners.add(one);
+  listeners.add(other);
+  const heard: object[] = [];
+  tell(listeners, (told) => {
+    heard.push(told);
+    for (const all of [one, other]) {
+      listeners.delete(all);
+      listeners.add(all);
+    }
+  });
+  assert.deepEqual(heard, [one, other]);
+});
+
 test("one that leaves and comes back whenever it is told is told once a telling", () => {
   const listeners = new Listeners<object>();
   let told = 0;

@@ -82,3 +82,23 @@ test("one that is empty says in how many seconds there is a token, which is then
   at.now = 4_000;
   assert.deepEqual([buckets.take("a", rate), buckets.take("a", rate)], [0, 4]);
 });
+
+test("where there are many tokens the clock is looked at for one in seventeen", () => {
+  let looks = 0;
+  const clock = { ...clockAt({ now: 0 }), now: () => (looks += 1) };
+  const buckets = new TokenBuckets(clock);
+  for (let n = 0; n < 1_700; n += 1) assert.equal(buckets.take("a", { perSecond: 1, burst: 10_000 }), 0);
+  assert.equal(looks, 101);
+});
+
+test("a key whose rate becomes a smaller one has tokens of that", () => {
+  const at = { now: 0 };
+  const buckets = new TokenBuckets(clockAt(at));
+  for (let n = 0; n < 17; n += 1) assert.equal(buckets.take("a", { perSecond: 100, burst: 1_000 }), 0);
+  const small = { perSecond: 1, burst: 10 };
+  at.now = 1_000;
+  assert.ok(buckets.take("a", small) > 0);
+  at.now = 60_000;
+  const taken = Array.from({ length: 12 }, () => buckets.take("a", small));
+  assert.deepEqual(taken, [...Array.from({ length: 10 }, () => 0), 1, 1]);
+});

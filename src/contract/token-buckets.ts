@@ -6,11 +6,11 @@ export interface Rate {
   readonly burst: number;
 }
 
-// More keys than this at once and the least recently seen begin anew with a full bucket: memory stays bounded.
+// More keys than this at once and those longest not drawn from begin anew with a full bucket: memory stays bounded.
 const MAX_BUCKETS = 20_000;
 
 // To look at the clock and to count by it costs a short call more than the rest of this: where there are many tokens, some are
-// drawn ahead. Until they are taken the bucket holds as many less, so that nobody is ever let through who would not have been.
+// drawn ahead. Until they are taken the bucket holds as many less, so that no bucket lets anybody through that would not have.
 const DRAWN = 16;
 
 interface Bucket {
@@ -44,6 +44,8 @@ export class TokenBuckets {
     if (now > bucket.at) {
       bucket.tokens = Math.min(burst - bucket.drawn, bucket.tokens + ((now - bucket.at) / 1_000) * perSecond);
       bucket.at = now;
+      // Those are taken, and counted: from now on it fills to the brim.
+      bucket.drawn = 0;
     }
     if (bucket.tokens < 1) return Math.max(1, Math.ceil((1 - bucket.tokens) / Math.max(perSecond, 0.001)));
     bucket.drawn = bucket.left = Math.min(DRAWN, Math.floor(bucket.tokens / DRAWN));

@@ -25,6 +25,8 @@ interface Stage {
   flag(shown: () => Surface | undefined): void;
   /** How often it was asked. */
   asked: number;
+  /** Of which offer alone it was watched, and whether for contents. */
+  readonly watched: (readonly [only: OfferRef | undefined, contents: boolean | undefined])[];
   touch(uri: string): void;
 }
 
@@ -50,6 +52,7 @@ function stage(): Stage {
       for (const run of dirty) run(undefined, shown);
     },
     asked: 0,
+    watched: [],
     touch: (uri) => uris.get(uri)?.(),
     host: {
       source: {
@@ -60,7 +63,8 @@ function stage(): Stage {
           return surface;
         },
         act: async () => ({ ok: null }),
-        watch(_viewer, run, only) {
+        watch(_viewer, run, only, contents) {
+          made.watched.push([only?.ref, contents]);
           if (only === undefined) {
             dirty.add(run);
             return () => void dirty.delete(run);
@@ -100,6 +104,18 @@ test("C8 a client that leaves while its lists are looked up is told when it come
   made.touch("resources/u");
   await quiet();
   assert.deepEqual(made.told, ["tools", "u"]);
+});
+
+test("a source is asked for its lists alone, and for the contents of each URI its client subscribed to", async () => {
+  const made = stage();
+  const audience = new Audience(made.host, { scopes: [] });
+  await audience.start(made.channel());
+  audience.subscribe("u", { ref: "resources/u", args: {} });
+  assert.deepEqual(made.watched, [
+    [undefined, false],
+    ["resources/u", undefined],
+  ]);
+  audience.stop();
 });
 
 test("C8 whatever changes, is listed and settles in between, a list is told exactly when it differs from what the client last could see", async () => {

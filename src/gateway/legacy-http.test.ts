@@ -509,7 +509,7 @@ test("a session that its client has ended is not written once more by what still
       return source.surface(viewer);
     },
     act: (viewer, ref, args, options) => source.act(viewer, ref, args, options),
-    watch: (viewer, dirty, only) => source.watch(viewer, dirty, only),
+    watch: (...watch) => source.watch(...watch),
   };
   await using gateway = gatewayOf(slow, { sessions });
   const session = await open(gateway);

@@ -26,7 +26,7 @@ function quickOf(act: () => void = () => undefined): { readonly source: Source; 
   const made = world();
   const source: Source = {
     surface: (viewer) => made.source.surface(viewer),
-    watch: (viewer, dirty, only) => made.source.watch(viewer, dirty, only),
+    watch: (...watch) => made.source.watch(...watch),
     act: () => assert.fail("it can answer on the spot"),
     actNow: () => {
       act();

@@ -84,7 +84,12 @@ class CapabilitySource implements Source, Disposable {
     return ref === "resources/capability_actor" ? this.#actor(viewer, args) : NOTHING_THERE;
   }
 
-  watch(viewer: Viewer, dirty: (ref?: OfferRef) => void, only?: { readonly ref: OfferRef; readonly args: Json }): () => void {
+  watch(
+    viewer: Viewer,
+    dirty: (ref?: OfferRef) => void,
+    only?: { readonly ref: OfferRef; readonly args: Json },
+    contents = true,
+  ): () => void {
     if (only?.ref === "resources/capability_actors") return this.#watch.list(viewer, () => dirty("resources/capability_actors"));
     if (only?.ref === "resources/capability_actor") {
       const named = this.#named(only.args);
@@ -97,7 +102,7 @@ class CapabilitySource implements Source, Disposable {
     }
     if (only !== undefined && only.ref !== "resources/capabilities") return () => undefined;
     const own = (ref?: OfferRef): void => {
-      if (only === undefined || ref === only.ref) dirty(ref);
+      if (only === undefined ? contents || ref === undefined : ref === only.ref) dirty(ref);
     };
     this.#lists.add(own);
     return () => void this.#lists.delete(own);

@@ -94,8 +94,13 @@ export class MountedServer implements Source, AsyncDisposable {
     return offers.has(ref) ? this.#calls.act(viewer, ref, args, options, this.#conversation.extra(viewer)) : NOTHING;
   }
 
-  watch(viewer: Viewer, dirty: (ref?: OfferRef) => void, only?: { readonly ref: OfferRef; readonly args: Json }): () => void {
-    return this.#subscriptions.watch(viewer, dirty, only);
+  watch(
+    viewer: Viewer,
+    dirty: (ref?: OfferRef) => void,
+    only?: { readonly ref: OfferRef; readonly args: Json },
+    contents = true,
+  ): () => void {
+    return this.#subscriptions.watch(viewer, dirty, only, contents);
   }
 
   async complete(viewer: Viewer, ref: OfferRef, argument: string, value: string, others: Bag): Promise<readonly string[]> {

@@ -14,7 +14,7 @@ import {
 } from "../contract/index.ts";
 import { faultOf } from "./failures.ts";
 import { inTime } from "./in-time.ts";
-import { type Listener, Listeners } from "./listeners.ts";
+import { type Listener, ServerListeners } from "./server-listeners.ts";
 import { MountedServer } from "./mounted-server.ts";
 import type { McpServerOptions } from "./options.ts";
 import type { SdkServer } from "./sdk-server.ts";
@@ -45,7 +45,7 @@ export class MountedServers implements Source, AsyncDisposable {
   readonly #options: McpServerOptions;
   /** The idlest first. */
   readonly #met = new Map<string, Met>();
-  readonly #listeners = new Listeners();
+  readonly #listeners = new ServerListeners();
   readonly #closing = new Set<Promise<void>>();
   #instructions: string | undefined;
   #closed = false;
@@ -78,9 +78,14 @@ export class MountedServers implements Source, AsyncDisposable {
     return this.#use(viewer, (mounted) => mounted.complete(viewer, ref, argument, value, others));
   }
 
-  watch(viewer: Viewer, dirty: (ref?: OfferRef) => void, only?: { readonly ref: OfferRef; readonly args: Json }): () => void {
+  watch(
+    viewer: Viewer,
+    dirty: (ref?: OfferRef) => void,
+    only?: { readonly ref: OfferRef; readonly args: Json },
+    contents = true,
+  ): () => void {
     const key = keyOf(viewer);
-    const listener: Listener = { viewer, dirty, only };
+    const listener: Listener = { viewer, dirty, only, contents };
     this.#listeners.add(key, listener, this.#met.get(key)?.ready);
     // Whoever asks for the surface hears of it.
     this.#use(viewer, async () => undefined).catch(() => undefined);

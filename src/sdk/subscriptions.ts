@@ -12,6 +12,7 @@ export interface SubscriptionsOptions {
 interface Listener {
   readonly dirty: (ref?: OfferRef) => void;
   readonly only: { readonly ref: OfferRef; readonly uri: string } | undefined;
+  readonly contents: boolean;
 }
 
 /** Who listens to a server. It is subscribed to a URI once, whoever and however many listen. */
@@ -24,8 +25,13 @@ export class Subscriptions {
     this.#own = own;
   }
 
-  watch(viewer: Viewer, dirty: (ref?: OfferRef) => void, only?: { readonly ref: OfferRef; readonly args: Json }): () => void {
-    const listener: Listener = { dirty, only: only && { ref: only.ref, uri: uriOf(only.ref, only.args) } };
+  watch(
+    viewer: Viewer,
+    dirty: (ref?: OfferRef) => void,
+    only?: { readonly ref: OfferRef; readonly args: Json },
+    contents = true,
+  ): () => void {
+    const listener: Listener = { dirty, contents, only: only && { ref: only.ref, uri: uriOf(only.ref, only.args) } };
     this.#listeners.add(listener);
     if (listener.only !== undefined) this.#count(listener.only.uri, 1, viewer);
     return () => {
@@ -34,9 +40,9 @@ export class Subscriptions {
   }
 
   updated(uri: string): void {
-    for (const { dirty, only } of this.#listeners) {
+    for (const { dirty, only, contents } of this.#listeners) {
       if (only?.uri === uri) dirty(only.ref);
-      else if (only === undefined) dirty(`resources/${uri}`);
+      else if (only === undefined && contents) dirty(`resources/${uri}`);
     }
   }
 

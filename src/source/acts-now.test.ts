@@ -57,6 +57,18 @@ test("a call to a root whose turn decides is answered on the spot where its engi
   });
 });
 
+test("no arguments are one frozen object for all calls; others are as they came", () => {
+  const engine = new Quick([counter]);
+  const source = cast({ engine, kinds: [counter] });
+  const some = { by: 2 };
+  for (const args of [{}, {}, some, null, []]) source.actNow?.(ana, "tools/add", args, {});
+  const asked = engine.asked.map(({ args }) => args);
+  assert.equal(asked[0], asked[1]);
+  assert.ok(Object.isFrozen(asked[0]));
+  assert.equal(asked[2], some);
+  assert.deepEqual(asked.slice(3), [null, []]);
+});
+
 test("what looks first, or an engine that is never that quick, is waited for", async () => {
   const quick = cast({ engine: new Quick([counter]), kinds: [counter] });
   const viewed = now(quick, ana, "tools/read");

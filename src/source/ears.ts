@@ -58,13 +58,15 @@ export class Ears {
 
   /** `shown`: what they are shown when they can be told. `since`: only those who began after that look, or with it. */
   flagLists(shown?: Shown, since = -1): void {
-    this.#flag(this.#listsAlone, undefined, since, shown);
-    if (this.#others !== undefined) this.#flag(this.#others, undefined, since, shown);
+    // Both before any is told: who comes of that has seen what there is.
+    const [alone, others] = [this.#listsAlone.list(), this.#others?.list()];
+    this.#flag(this.#listsAlone, alone, undefined, since, shown);
+    if (this.#others !== undefined && others !== undefined) this.#flag(this.#others, others, undefined, since, shown);
   }
 
   flagContents(refs: readonly OfferRef[], since = -1): void {
     if (this.#others === undefined) return;
-    for (const ref of refs) this.#flag(this.#others, ref, since, undefined);
+    for (const ref of refs) this.#flag(this.#others, this.#others.list(), ref, since, undefined);
   }
 
   /** All they listen to may be stale. */
@@ -72,8 +74,7 @@ export class Ears {
     for (const ear of this.all()) this.#tell(ear, ear.only, undefined);
   }
 
-  #flag(among: Listeners<Ear>, ref: OfferRef | undefined, since: number, shown: Shown | undefined): void {
-    const list = among.list();
+  #flag(among: Listeners<Ear>, list: readonly Ear[], ref: OfferRef | undefined, since: number, shown: Shown | undefined): void {
     for (const ear of list)
       if (among.has(ear, list) && ear.since >= since && (ear.only === undefined || ear.only === ref)) this.#tell(ear, ref, shown);
   }

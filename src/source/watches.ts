@@ -125,7 +125,7 @@ export class Watches {
     for (const watch of watches) this.#alike.set(this.#keyOf(watch.standing), watch);
     for (const watch of watches) {
       for (const ear of watch.ears.all()) {
-        if (this.#alike.get(this.#keyOf(ear.standing)) === watch) continue;
+        if (ear.watch !== watch || this.#alike.get(this.#keyOf(ear.standing)) === watch) continue;
         watch.ears.delete(ear);
         this.#join(ear, watch);
       }

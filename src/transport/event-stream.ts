@@ -82,9 +82,8 @@ export class EventStream extends ResponseOutlet implements Channel, OpenStream {
   }
 
   close(): void {
-    if (this.over) return;
     this.finish();
-    this.response.end();
+    if (!this.response.writableEnded) this.response.end();
   }
 
   /** As `close`, by the server's own decision: whoever feeds the stream learns that it is gone. */

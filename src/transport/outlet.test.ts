@@ -81,4 +81,15 @@ describe("C8 the way out to one client", () => {
     await long.clock.advance(1);
     assert.deepEqual([long.dropped, long.sink.destroyed], [["blocked"], true]);
   });
+
+  it("is destroyed, too, where whoever hears of the drop throws", () => {
+    const [sink, clock] = [new Slow(), new SimulatedClock()];
+    const onDrop = (): never => {
+      throw new Error("the log");
+    };
+    const outlet = new SinkOutlet(sink, { limits: { queuedBytes: 10 }, clock, onDrop });
+    sink.reads = false;
+    assert.throws(() => outlet.write("12345678901"), /the log/);
+    assert.deepEqual([sink.destroyed, outlet.ready, outlet.over], [true, false, true]);
+  });
 });

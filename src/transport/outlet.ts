@@ -99,8 +99,9 @@ export abstract class Outlet {
 
   #drop(reason: DropReason): void {
     this.end();
-    this.#door.onDrop(reason);
+    // First: whoever hears of it may throw.
     this.destroy();
+    this.#door.onDrop(reason);
   }
 }
 

@@ -5,6 +5,7 @@ export interface Listener {
   readonly viewer: Viewer;
   readonly dirty: (ref?: OfferRef) => void;
   readonly only: { readonly ref: OfferRef; readonly args: Json } | undefined;
+  readonly contents: boolean;
 }
 
 interface Attached {
@@ -13,7 +14,7 @@ interface Attached {
 }
 
 /** Who listens, by the server they would hear: also while there is none. */
-export class Listeners {
+export class ServerListeners {
   readonly #by = new Map<string, Map<Listener, Attached | undefined>>();
 
   has(key: string): boolean {
@@ -45,9 +46,9 @@ export class Listeners {
 
   // What the server before still says in its closing is nobody's.
   #attached(listener: Listener, to: MountedServer): Attached {
-    const { viewer, dirty, only } = listener;
+    const { viewer, dirty, only, contents } = listener;
     const attached: Attached = { to, undo: () => undo() };
-    const undo = to.watch(viewer, (ref) => !to.closed && dirty(ref), only);
+    const undo = to.watch(viewer, (ref) => !to.closed && dirty(ref), only, contents);
     return attached;
   }
 }

@@ -53,9 +53,9 @@ export interface Source {
    * That offer's content; without a ref, the lists. At most a flag: the listener finds out when it can send (C8) what the viewer is
    * shown. `shown`, where it comes along, says that then without a look; undefined: it cannot any more, and `surface` is asked.
    * `only` listens to one offer under these arguments and not to the lists: how a resource whose URI carries a handle
-   * is subscribed to, since no viewer alone says which it may see. `contents` (default true; void with
-   * `only`): false where the listener hears of lists alone, and of a content would know nothing to do; a source may tell it all the
-   * same, which costs it time where very many listen. Returns its undo.
+   * is subscribed to, since no viewer alone says which it may see. `contents` (default true; void with `only`):
+   * false where it is the lists alone that are listened to. A source may tell of contents all the same, which takes its time where
+   * very many listen. Returns its undo.
    */
   watch(
     viewer: Viewer,

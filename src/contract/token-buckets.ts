@@ -10,7 +10,7 @@ export interface Rate {
 const MAX_BUCKETS = 20_000;
 
 // To look at the clock and to count by it costs a short call more than the rest of this: where there are many tokens, some are
-// drawn ahead. Until they are taken the bucket holds as many less, so that no bucket lets anybody through that would not have.
+// drawn ahead. When it fills again it lacks as many, so that nobody is let through whom a bucket looked at each time would hold back.
 const DRAWN = 16;
 
 interface Bucket {

@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import { Outlet, type OutletDoor } from "./outlet.ts";
 
 /** The way out of a response whose head has been sent. */
-export class ResponseOutlet extends Outlet {
+export abstract class ResponseOutlet extends Outlet {
   protected readonly response: ServerResponse;
   // Kept: of very many streams each response that is looked at is a wait for the memory.
   #known: Socket | ServerResponse | null;

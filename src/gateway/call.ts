@@ -1,4 +1,4 @@
-import type { Bag, CancelSignal, Json, Log, Offer, Progress, Source, Surface, Viewer } from "../contract/index.ts";
+import type { Bag, CallOptions, Json, Offer, Source, Surface, Viewer } from "../contract/index.ts";
 import type { Lists, Posture } from "../source/index.ts";
 import type { RequestId } from "./json-rpc.ts";
 import type { Page } from "./pages.ts";
@@ -13,14 +13,11 @@ export interface Call {
   readonly viewer: Viewer;
   readonly source: Source;
   readonly posture: Posture;
-  /** What the client could be asked: `elicitation`, `elicitation.url`, `sampling`, `sampling.tools`, `roots`. */
-  readonly can: readonly string[];
-  /** The client's own name for this call (C4). */
-  readonly key: string | undefined;
-  readonly trace: Bag | undefined;
-  readonly signal: CancelSignal | undefined;
-  readonly onProgress: Progress | undefined;
-  readonly onLog: Log | undefined;
+  /**
+   * What the source is told beside: `can` is what the client could be asked (`elicitation`, `elicitation.url`, `sampling`,
+   * `sampling.tools`, `roots`), `answers` what it was asked before, by key, and `key` its own name for this call (C4).
+   */
+  readonly options: CallOptions & { readonly can: readonly string[] };
   /** What else must hold of a tool's arguments; throws a `Fault`. */
   readonly checkArguments: ((offer: Offer, args: Bag) => void) | undefined;
   /** What the client has been shown from now on (C8). */
@@ -37,8 +34,11 @@ export interface Members {
   readonly lasting?: boolean;
 }
 
-/** A method both eras have. `answers`: what the client was asked before, by key. */
-export type Method = (call: Call, answers?: Bag) => Outcome | Promise<Outcome>;
+/** The same call once more, with what its client has answered so far. */
+export const withAnswers = (call: Call, answers: Bag): Call => ({ ...call, options: { ...call.options, answers } });
+
+/** A method both eras have. */
+export type Method = (call: Call) => Outcome | Promise<Outcome>;
 
 const LISTS: ReadonlySet<string> = new Set(["tools/list", "resources/list", "resources/templates/list", "prompts/list"]);
 

@@ -1,4 +1,4 @@
-import type { Bag, Caller, Viewer } from "../contract/index.ts";
+import type { Caller, Viewer } from "../contract/index.ts";
 import type { Call, Method, Outcome } from "./call.ts";
 import { Fault } from "./errors.ts";
 import { Delivered } from "./legacy/delivered.ts";
@@ -30,9 +30,9 @@ export interface Core {
   readonly connections: Set<() => void>;
   /**
    * The way of every call, whichever era and door it came by: rate limit, then the method's own steps (resolve, scope,
-   * validate, act, encode). `answers`: what its client was asked before. Throws, or rejects with, a `Fault`.
+   * validate, act, encode). Throws, or rejects with, a `Fault`.
    */
-  readonly serve: (call: Call, caller: Caller, answers?: Bag) => Outcome | Promise<Outcome>;
+  readonly serve: (call: Call, caller: Caller) => Outcome | Promise<Outcome>;
   readonly knows: (method: string) => boolean;
   /** Takes a token outside of `serve`: for what is no call of a method. */
   readonly limit: (caller: Caller, viewer?: Viewer) => void;
@@ -51,11 +51,11 @@ export function createCore(settings: Settings): Core {
   const takeToken = rateLimiter(settings.rateLimit, settings.clock);
   const limit = (caller: Caller, viewer?: Viewer): void => takeToken(viewer?.principal ?? caller.principal ?? caller.peer ?? "", caller);
 
-  const serve = (call: Call, caller: Caller, answers?: Bag): Outcome | Promise<Outcome> => {
+  const serve = (call: Call, caller: Caller): Outcome | Promise<Outcome> => {
     limit(caller, call.viewer);
     const method = methods.get(call.method);
     if (method === undefined) throw new Fault("METHOD", `Method not found: ${call.method}`);
-    return method(call, answers);
+    return method(call);
   };
   return {
     settings,

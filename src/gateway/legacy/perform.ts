@@ -1,6 +1,6 @@
 import { type Bag, type Caller, changedSession, type Json, type SessionChange } from "../../contract/index.ts";
 import { type Aside, isLogLevel, logTo, progressTo } from "../aside.ts";
-import { type Call, isList, type Members, type Outcome } from "../call.ts";
+import { type Call, isList, type Members, type Outcome, withAnswers } from "../call.ts";
 import { toolError } from "../content.ts";
 import type { Core } from "../core.ts";
 import { callKey, metaOf, traceOf } from "../envelope.ts";
@@ -132,13 +132,15 @@ function callOf(session: Session, request: Request, asking: Asking, running: Run
     viewer: session.viewerFor(asking.caller),
     source: session.source,
     posture: session.posture,
-    can: session.can,
-    signal: running,
-    onLog: logTo(asking.aside, session),
+    options: {
+      key: callKey(meta, asking.idempotencyKey),
+      can: session.can,
+      trace: traceOf(meta),
+      signal: running,
+      onProgress: progressTo(asking.aside, request.params, session.revision),
+      onLog: logTo(asking.aside, session),
+    },
     onListed: isList(request.method) ? showingTo(session, asking.caller) : undefined,
-    key: callKey(meta, asking.idempotencyKey),
-    trace: traceOf(meta),
-    onProgress: progressTo(asking.aside, request.params, session.revision),
     checkArguments: undefined,
   };
 }
@@ -164,11 +166,11 @@ async function performedLater(
   late: Outcome | Promise<Outcome>,
 ): Promise<Members> {
   const outcome = await late;
-  return "needs" in outcome ? withAnswers(core, session, call, asking, running, outcome.needs) : outcome;
+  return "needs" in outcome ? afterAsking(core, session, call, asking, running, outcome.needs) : outcome;
 }
 
 // What the domain needs is asked of the client; the call then runs again from the top with all answers so far.
-async function withAnswers(core: Core, session: Session, call: Call, asking: Asking, running: Running, first: Bag): Promise<Members> {
+async function afterAsking(core: Core, session: Session, call: Call, asking: Asking, running: Running, first: Bag): Promise<Members> {
   let answers: Record<string, Json> = {};
   let needs = first;
   for (let round = 0; round < core.settings.limits.rounds; round += 1) {
@@ -184,7 +186,7 @@ async function withAnswers(core: Core, session: Session, call: Call, asking: Ask
     } catch (error) {
       return unanswered(call, error);
     }
-    const outcome = await core.serve(call, asking.caller, answers);
+    const outcome = await core.serve(withAnswers(call, answers), asking.caller);
     if (!("needs" in outcome)) return outcome;
     needs = outcome.needs;
   }

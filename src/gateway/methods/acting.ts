@@ -1,14 +1,4 @@
-import {
-  type Bag,
-  type CallOptions,
-  type Catalogue,
-  CONTENT,
-  isBag,
-  type Json,
-  type Receipt,
-  type Reply,
-  type Surface,
-} from "../../contract/index.ts";
+import { type Bag, type Catalogue, CONTENT, isBag, type Json, type Receipt, type Reply, type Surface } from "../../contract/index.ts";
 import { type Call, type Method, type Outcome, RECEIPT_META, type Refusal } from "../call.ts";
 import { Fault } from "../errors.ts";
 import { bagIn, isArray } from "../json.ts";
@@ -31,20 +21,20 @@ class Acting {
     this.#receipts = receipts;
   }
 
-  readonly method: Method = (call, answers) => {
+  readonly method: Method = (call) => {
     const catalogue = call.source.catalogue?.(call.viewer);
     if (catalogue !== undefined && catalogue.missing === undefined)
-      return this.#perform(call, this.#kind.target(call, indexOf(catalogue)), answers, undefined);
+      return this.#perform(call, this.#kind.target(call, indexOf(catalogue)), undefined);
     const known = catalogue && this.#known(call, catalogue);
-    if (known !== undefined) return this.#perform(call, known, answers, undefined);
-    return this.#onSurface(call, answers);
+    if (known !== undefined) return this.#perform(call, known, undefined);
+    return this.#onSurface(call);
   };
 
   // What closes over its call is apart from the common way: it would be put on the heap each time.
-  #onSurface(call: Call, answers: Bag | undefined): Outcome | Promise<Outcome> {
+  #onSurface(call: Call): Outcome | Promise<Outcome> {
     const resolved = (surface: Surface): Outcome | Promise<Outcome> => {
       const target = orMissing(surface.catalogue, () => this.#kind.target(call, indexOf(surface.catalogue)));
-      return this.#perform(call, target, answers, surface);
+      return this.#perform(call, target, surface);
     };
     const surface = call.source.surface(call.viewer);
     return surface instanceof Promise ? surface.then(resolved) : resolved(surface);
@@ -59,7 +49,7 @@ class Acting {
     }
   }
 
-  #perform(call: Call, target: Target, answers: Bag | undefined, surface: Surface | undefined): Outcome | Promise<Outcome> {
+  #perform(call: Call, target: Target, surface: Surface | undefined): Outcome | Promise<Outcome> {
     let complaint: string | undefined;
     try {
       demand(target.scopes, call.viewer.scopes);
@@ -67,7 +57,7 @@ class Acting {
     } catch (error) {
       return this.#thrown(call, target, surface, error);
     }
-    return complaint === undefined ? this.#act(call, target, answers) : this.#refused(call, target, surface, complaint);
+    return complaint === undefined ? this.#act(call, target) : this.#refused(call, target, surface, complaint);
   }
 
   async #thrown(call: Call, target: Target, surface: Surface | undefined, error: unknown): Promise<Outcome> {
@@ -86,10 +76,10 @@ class Acting {
     if (off[target.ref] === true) throw this.#kind.unknown(call, target);
   }
 
-  #act(call: Call, target: Target, answers: Bag | undefined): Outcome | Promise<Outcome> {
-    const { key, can, trace, signal, onProgress, onLog, source, viewer } = call;
+  #act(call: Call, target: Target): Outcome | Promise<Outcome> {
+    const { source, viewer } = call;
     const kept = this.#receipts ? new KeptReceipt() : undefined;
-    const options: CallOptions = { key, answers, can, trace, signal, onProgress, onLog, onReceipt: kept?.keep };
+    const options = kept === undefined ? call.options : { ...call.options, onReceipt: kept.keep };
     const args = this.#kind.args(call, target);
     let reply: Reply | Promise<Reply>;
     try {

@@ -1,6 +1,6 @@
 import type { Bag, Caller, Cancellation, Exchange, Json, Source } from "../../contract/index.ts";
 import { type Aside, logTo, progressTo } from "../aside.ts";
-import { type Call, type Members, type Outcome } from "../call.ts";
+import { type Call, type Members, type Outcome, withAnswers } from "../call.ts";
 import { cacheHints } from "../cache-hints.ts";
 import { type Core, viewerOf } from "../core.ts";
 import { callKey, traceOf } from "../envelope.ts";
@@ -87,16 +87,13 @@ function reply(
       serverMeta(core),
     );
   };
-  const outcome = core.serve(call, asking.caller, answers);
+  const outcome = core.serve(answers === undefined ? call : withAnswers(call, answers), asking.caller);
   return outcome instanceof Promise ? outcome.then(told) : told(outcome);
 }
 
 function callOf(core: Core, request: Request, envelope: Envelope, asking: ModernAsking): Call {
   const { header } = asking;
   const { logLevel } = envelope;
-  const key = callKey(envelope.meta, header?.("idempotency-key"));
-  const trace = traceOf(envelope.meta);
-  const onProgress = progressTo(asking.aside, request.params, envelope.revision);
   return {
     method: request.method,
     params: request.params,
@@ -105,12 +102,14 @@ function callOf(core: Core, request: Request, envelope: Envelope, asking: Modern
     viewer: viewerOf(asking.caller, undefined),
     source: asking.source,
     posture: postureOf(core, asking.caller),
-    can: envelope.can,
-    signal: asking.signal,
-    onLog: logLevel === undefined ? undefined : logTo(asking.aside, { logLevel }),
-    key,
-    trace,
-    onProgress,
+    options: {
+      key: callKey(envelope.meta, header?.("idempotency-key")),
+      can: envelope.can,
+      trace: traceOf(envelope.meta),
+      signal: asking.signal,
+      onProgress: progressTo(asking.aside, request.params, envelope.revision),
+      onLog: logLevel === undefined ? undefined : logTo(asking.aside, { logLevel }),
+    },
     checkArguments: header === undefined ? undefined : (offer, args) => checkParamHeaders(header, offer, args),
     onListed: undefined,
   };
@@ -151,7 +150,7 @@ function answersOf(core: Core, request: Request, remembered: Remembered | undefi
 
 function inputRequired(core: Core, call: Call, needs: Bag, answers: Bag): ReplyText {
   const questions = questionsOf(needs);
-  const missing = [...new Set([...questions.values()].map((question) => question.needs))].filter((one) => !call.can.includes(one));
+  const missing = [...new Set([...questions.values()].map((question) => question.needs))].filter((one) => !call.options.can.includes(one));
   if (missing.length > 0) cannotAsk(call, missing);
   const inputRequests = Object.fromEntries(
     [...questions].map(([key, question]) => [

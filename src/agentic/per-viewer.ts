@@ -1,4 +1,4 @@
-import type { CallOptions, Json, OfferRef, Reply, Source, Surface, Viewer } from "../contract/index.ts";
+import type { CallOptions, ContentOf, Dirty, Json, OfferRef, Reply, Source, Surface, Viewer } from "../contract/index.ts";
 import { systemClock } from "../contract/index.ts";
 import type { AgenticService } from "./agentic-service.ts";
 import type { AgenticServiceOptions } from "./options.ts";
@@ -46,7 +46,7 @@ export class PerViewer implements Source, Disposable {
     return this.#use(viewer, async (source) => source?.act(viewer, ref, args, options) ?? UNKNOWN);
   }
 
-  watch(viewer: Viewer, dirty: (ref?: OfferRef) => void, only?: { readonly ref: OfferRef }, contents?: boolean): () => void {
+  watch(viewer: Viewer, dirty: Dirty, only?: ContentOf, contents?: boolean): () => void {
     const met = this.#meet(viewer);
     met.users += 1;
     const heard: { undo?: (() => void) | undefined; over: boolean } = { over: false };

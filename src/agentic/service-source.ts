@@ -2,6 +2,8 @@ import {
   type Bag,
   type CallOptions,
   type Clock,
+  type ContentOf,
+  type Dirty,
   EngineError,
   isBag,
   type Json,
@@ -106,7 +108,7 @@ export class ServiceSource implements Source, Disposable {
     return entry.handler(viewer, given, options);
   }
 
-  watch(viewer: Viewer, dirty: (ref?: OfferRef) => void, only?: { readonly ref: OfferRef }, contents = true): () => void {
+  watch(viewer: Viewer, dirty: Dirty, only?: ContentOf, contents = true): () => void {
     // What is true now is what the listener knows: later differences count from here.
     this.#refresh();
     const subscriber = new Subscriber({

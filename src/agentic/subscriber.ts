@@ -1,9 +1,9 @@
-import type { Clock, OfferRef, Viewer } from "../contract/index.ts";
+import type { Clock, Dirty, OfferRef, Viewer } from "../contract/index.ts";
 import type { StateCell } from "./state-cell.ts";
 
 export interface SubscriberOptions {
   readonly viewer: Viewer;
-  readonly dirty: (ref?: OfferRef) => void;
+  readonly dirty: Dirty;
   /** Of this offer only, and not of the lists. */
   readonly only: OfferRef | undefined;
   /** Of the contents of all, where it is not of one only. */

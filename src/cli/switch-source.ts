@@ -1,10 +1,10 @@
-import type { Source } from "../contract/index.ts";
+import type { ContentOf, Dirty, Source, Viewer } from "../contract/index.ts";
 
 interface Watcher {
-  readonly viewer: Parameters<Source["watch"]>[0];
-  readonly dirty: Parameters<Source["watch"]>[1];
-  readonly only: Parameters<Source["watch"]>[2];
-  readonly contents: Parameters<Source["watch"]>[3];
+  readonly viewer: Viewer;
+  readonly dirty: Dirty;
+  readonly only: ContentOf | undefined;
+  readonly contents: boolean | undefined;
   undo: () => void;
 }
 

@@ -28,6 +28,18 @@ export interface CallOptions {
 /** What a viewer is shown at the moment it is asked; undefined: it cannot be said without a look. */
 export type Shown = () => Surface | undefined;
 
+/**
+ * At most a flag: who listens finds out when it can send (C8) what its viewer is shown. `ref`: that offer's content; without it, the
+ * lists. `shown`, where it comes along, says then without a look what is shown; undefined: it cannot any more, and `surface` is asked.
+ */
+export type Dirty = (ref?: OfferRef, shown?: Shown) => void;
+
+/** One offer under these arguments: a resource whose URI carries a handle is listened to so, since no viewer alone says which it may see. */
+export interface ContentOf {
+  readonly ref: OfferRef;
+  readonly args: Json;
+}
+
 /** What the gateway serves: a cast of actors, a registry, an AgenticService, a remote Theater; and merge and prefix of these. */
 export interface Source {
   /** Text for the client's model, part of the initialize and discover results. Asked each time: some sources learn theirs. */
@@ -50,19 +62,11 @@ export interface Source {
   /** `act`, answered on the spot where nothing is waited for. Throws where that call would reject at once. Absent: never that quick. */
   actNow?(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Reply | Promise<Reply>;
   /**
-   * That offer's content; without a ref, the lists. At most a flag: the listener finds out when it can send (C8) what the viewer is
-   * shown. `shown`, where it comes along, says that then without a look; undefined: it cannot any more, and `surface` is asked.
-   * `only` listens to one offer under these arguments and not to the lists: how a resource whose URI carries a handle
-   * is subscribed to, since no viewer alone says which it may see. `contents` (default true; void with `only`):
-   * false where it is the lists alone that are listened to. A source may tell of contents all the same, which takes its time where
-   * very many listen. Returns its undo.
+   * Tells of what may be stale. `only`: of that content, and not of the lists. `contents` (default true; void with `only`): false where it
+   * is the lists alone that are listened to. A source may tell of contents all the same, which takes its time where very many listen.
+   * Returns its undo.
    */
-  watch(
-    viewer: Viewer,
-    dirty: (ref?: OfferRef, shown?: Shown) => void,
-    only?: { readonly ref: OfferRef; readonly args: Json },
-    contents?: boolean,
-  ): () => void;
+  watch(viewer: Viewer, dirty: Dirty, only?: ContentOf, contents?: boolean): () => void;
   /** Values for an argument of a prompt or resource template, beyond the surface's `choices`. */
   complete?(viewer: Viewer, ref: OfferRef, argument: string, value: string, others: Bag): Promise<readonly string[]>;
 }

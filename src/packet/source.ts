@@ -1,6 +1,8 @@
 import {
   type CallOptions,
   type Catalogue,
+  type ContentOf,
+  type Dirty,
   type Engine,
   isBag,
   type Json,
@@ -50,7 +52,7 @@ class CapabilitySource implements Source, Disposable {
   readonly instructions?: string;
   readonly #options: CapabilitySourceOptions;
   readonly #watch: ActorWatch;
-  readonly #lists = new Set<(ref?: OfferRef) => void>();
+  readonly #lists = new Set<Dirty>();
   readonly #undo: () => void;
   #book: ToolBook;
   #surface: Surface;
@@ -84,12 +86,7 @@ class CapabilitySource implements Source, Disposable {
     return ref === "resources/capability_actor" ? this.#actor(viewer, args) : NOTHING_THERE;
   }
 
-  watch(
-    viewer: Viewer,
-    dirty: (ref?: OfferRef) => void,
-    only?: { readonly ref: OfferRef; readonly args: Json },
-    contents = true,
-  ): () => void {
+  watch(viewer: Viewer, dirty: Dirty, only?: ContentOf, contents = true): () => void {
     if (only?.ref === "resources/capability_actors") return this.#watch.list(viewer, () => dirty("resources/capability_actors"));
     if (only?.ref === "resources/capability_actor") {
       const named = this.#named(only.args);

@@ -2,6 +2,8 @@ import {
   type Bag,
   type CallOptions,
   type Catalogue,
+  type ContentOf,
+  type Dirty,
   type Json,
   type OfferRef,
   type Reply,
@@ -94,12 +96,7 @@ export class MountedServer implements Source, AsyncDisposable {
     return offers.has(ref) ? this.#calls.act(viewer, ref, args, options, this.#conversation.extra(viewer)) : NOTHING;
   }
 
-  watch(
-    viewer: Viewer,
-    dirty: (ref?: OfferRef) => void,
-    only?: { readonly ref: OfferRef; readonly args: Json },
-    contents = true,
-  ): () => void {
+  watch(viewer: Viewer, dirty: Dirty, only?: ContentOf, contents = true): () => void {
     return this.#subscriptions.watch(viewer, dirty, only, contents);
   }
 

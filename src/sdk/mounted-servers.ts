@@ -2,6 +2,8 @@ import {
   type Bag,
   type CallOptions,
   type Catalogue,
+  type ContentOf,
+  type Dirty,
   EngineError,
   type Json,
   type OfferRef,
@@ -78,12 +80,7 @@ export class MountedServers implements Source, AsyncDisposable {
     return this.#use(viewer, (mounted) => mounted.complete(viewer, ref, argument, value, others));
   }
 
-  watch(
-    viewer: Viewer,
-    dirty: (ref?: OfferRef) => void,
-    only?: { readonly ref: OfferRef; readonly args: Json },
-    contents = true,
-  ): () => void {
+  watch(viewer: Viewer, dirty: Dirty, only?: ContentOf, contents = true): () => void {
     const key = keyOf(viewer);
     const listener: Listener = { viewer, dirty, only, contents };
     this.#listeners.add(key, listener, this.#met.get(key)?.ready);

@@ -1,10 +1,10 @@
-import type { Json, OfferRef, Viewer } from "../contract/index.ts";
+import type { ContentOf, Dirty, Viewer } from "../contract/index.ts";
 import type { MountedServer } from "./mounted-server.ts";
 
 export interface Listener {
   readonly viewer: Viewer;
-  readonly dirty: (ref?: OfferRef) => void;
-  readonly only: { readonly ref: OfferRef; readonly args: Json } | undefined;
+  readonly dirty: Dirty;
+  readonly only: ContentOf | undefined;
   readonly contents: boolean;
 }
 

@@ -1,4 +1,4 @@
-import type { Bag, Json, OfferRef, Viewer } from "../contract/index.ts";
+import type { Bag, ContentOf, Dirty, OfferRef, Viewer } from "../contract/index.ts";
 import { uriOf } from "./uri.ts";
 
 export interface SubscriptionsOptions {
@@ -10,7 +10,7 @@ export interface SubscriptionsOptions {
 }
 
 interface Listener {
-  readonly dirty: (ref?: OfferRef) => void;
+  readonly dirty: Dirty;
   readonly only: { readonly ref: OfferRef; readonly uri: string } | undefined;
   readonly contents: boolean;
 }
@@ -25,12 +25,7 @@ export class Subscriptions {
     this.#own = own;
   }
 
-  watch(
-    viewer: Viewer,
-    dirty: (ref?: OfferRef) => void,
-    only?: { readonly ref: OfferRef; readonly args: Json },
-    contents = true,
-  ): () => void {
+  watch(viewer: Viewer, dirty: Dirty, only?: ContentOf, contents = true): () => void {
     const listener: Listener = { dirty, contents, only: only && { ref: only.ref, uri: uriOf(only.ref, only.args) } };
     this.#listeners.add(listener);
     if (listener.only !== undefined) this.#count(listener.only.uri, 1, viewer);

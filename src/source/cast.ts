@@ -5,6 +5,8 @@ import {
   type CallOptions,
   type Catalogue,
   type Clock,
+  type ContentOf,
+  type Dirty,
   type Engine,
   type Entropy,
   type Json,
@@ -20,7 +22,7 @@ import {
 } from "../contract/index.ts";
 import { Acts } from "./acts.ts";
 import { Closures, offNow, ownChoices, rootsOf, selfAsRoot } from "./closure.ts";
-import { type Dirty, Ear } from "./ears.ts";
+import { Ear } from "./ears.ts";
 import { Handles } from "./handles.ts";
 import { dotted, type Names } from "./names.ts";
 import { makePlan, type Place, type Plan, type Planned, rootOf } from "./plan.ts";
@@ -168,7 +170,7 @@ class Cast implements Source {
     return this.#acts.act(new Standing(viewer, new Map([[root, found.id]])), planned, found.args, options);
   }
 
-  watch(viewer: Viewer, dirty: Dirty, only?: { readonly ref: OfferRef; readonly args: Json }, contents = true): () => void {
+  watch(viewer: Viewer, dirty: Dirty, only?: ContentOf, contents = true): () => void {
     const { plan, standings, watches } = this.#for(viewer);
     const place = only === undefined ? undefined : plan.offers.get(only.ref)?.ways[0]?.place;
     if (only !== undefined && place?.handled === true) return this.#watchHandle(viewer, dirty, only, rootOf(place));
@@ -204,12 +206,7 @@ class Cast implements Source {
     return (await closures.of(standings.of(viewer))).offers.get(ref);
   }
 
-  #watchHandle(
-    viewer: Viewer,
-    dirty: (ref?: OfferRef) => void,
-    only: { readonly ref: OfferRef; readonly args: Json },
-    root: Place,
-  ): () => void {
+  #watchHandle(viewer: Viewer, dirty: Dirty, only: ContentOf, root: Place): () => void {
     let undo: (() => void) | undefined;
     let closed = false;
     const { watches } = this.#for(viewer);

@@ -1,9 +1,7 @@
-import type { OfferRef, Shown, Source } from "../contract/index.ts";
+import type { Dirty, OfferRef, Shown } from "../contract/index.ts";
 import { Listeners, tellOf, told } from "../contract/internal.ts";
 import type { CastWatch } from "./cast-watch.ts";
 import type { Standing } from "./standing.ts";
-
-export type Dirty = Parameters<Source["watch"]>[1];
 
 /** Whoever listens, as one viewer. What it listens to now is here, and in no table: each call looks for it, and there may be very many. */
 export class Ear {

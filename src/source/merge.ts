@@ -2,6 +2,8 @@ import {
   type Bag,
   type CallOptions,
   type Catalogue,
+  type ContentOf,
+  type Dirty,
   EngineError,
   type Json,
   type ListName,
@@ -126,12 +128,7 @@ class Merged implements Source {
     return last;
   }
 
-  watch(
-    viewer: Viewer,
-    dirty: (ref?: OfferRef) => void,
-    only?: { readonly ref: OfferRef; readonly args: Json },
-    contents?: boolean,
-  ): () => void {
+  watch(viewer: Viewer, dirty: Dirty, only?: ContentOf, contents?: boolean): () => void {
     // What one source shows is not what all of them do.
     const heard = (ref?: OfferRef): void => dirty(ref);
     const undo = this.#sources.map((source) => source.watch(viewer, heard, only, contents));

@@ -1,6 +1,8 @@
 import {
   type CallOptions,
   type Catalogue,
+  type ContentOf,
+  type Dirty,
   isBag,
   type Json,
   type Offer,
@@ -99,12 +101,7 @@ class Meta implements Source {
     return splitRef(ref)?.list === "tools" ? unknownOffer : this.#source.act(viewer, ref, args, options);
   }
 
-  watch(
-    viewer: Viewer,
-    dirty: (ref?: OfferRef) => void,
-    only?: { readonly ref: OfferRef; readonly args: Json },
-    contents?: boolean,
-  ): () => void {
+  watch(viewer: Viewer, dirty: Dirty, only?: ContentOf, contents?: boolean): () => void {
     return this.#source.watch(viewer, (ref) => dirty(ref), only, contents);
   }
 

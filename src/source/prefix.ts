@@ -2,6 +2,8 @@ import {
   type Bag,
   type CallOptions,
   type Catalogue,
+  type ContentOf,
+  type Dirty,
   type Json,
   type ListName,
   type Offer,
@@ -92,12 +94,7 @@ class Prefixed implements Source {
     return this.#source.actNow?.(viewer, inner, args, options) ?? this.#source.act(viewer, inner, args, options);
   }
 
-  watch(
-    viewer: Viewer,
-    dirty: (ref?: OfferRef) => void,
-    only?: { readonly ref: OfferRef; readonly args: Json },
-    contents?: boolean,
-  ): () => void {
+  watch(viewer: Viewer, dirty: Dirty, only?: ContentOf, contents?: boolean): () => void {
     const inner = only === undefined ? undefined : this.#inside(only.ref);
     if (only !== undefined && inner === undefined) return () => undefined;
     const heard = (ref?: OfferRef): void => dirty(ref === undefined ? undefined : this.#outsideRef(ref));

@@ -4,6 +4,8 @@ import {
   type CallOptions,
   type Catalogue,
   type Clock,
+  type ContentOf,
+  type Dirty,
   EngineError,
   type Json,
   type OfferRef,
@@ -63,8 +65,8 @@ const FAILED =
   "failed inside the server, with arguments that fit. What it did until then may stay: look before you call it again, and if it fails again, tell whoever runs the server.";
 
 interface Listener {
-  readonly dirty: (ref?: OfferRef) => void;
-  readonly only: { readonly ref: OfferRef; readonly args: Json } | undefined;
+  readonly dirty: Dirty;
+  readonly only: ContentOf | undefined;
   readonly contents: boolean;
 }
 
@@ -143,12 +145,7 @@ class Listed implements Registry {
     for (const one of this.#running) one.abort(closed);
   }
 
-  watch(
-    _viewer: Viewer,
-    dirty: (ref?: OfferRef) => void,
-    only?: { readonly ref: OfferRef; readonly args: Json },
-    contents = true,
-  ): () => void {
+  watch(_viewer: Viewer, dirty: Dirty, only?: ContentOf, contents = true): () => void {
     const listener: Listener = { dirty, only, contents };
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

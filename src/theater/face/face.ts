@@ -2,6 +2,8 @@ import {
   type Bag,
   type CallOptions,
   type Catalogue,
+  type ContentOf,
+  type Dirty,
   isBag,
   type Json,
   type OfferRef,
@@ -89,7 +91,7 @@ class TheaterFace implements Source, AsyncDisposable {
     return list === "resources" ? this.#read(viewer, name, bag) : this.#prompt(name, bag);
   }
 
-  watch(viewer: Viewer, dirty: (ref?: OfferRef) => void, only?: { readonly ref: OfferRef; readonly args: Json }): () => void {
+  watch(viewer: Viewer, dirty: Dirty, only?: ContentOf): () => void {
     if (!this.#admits(viewer)) return () => undefined;
     if (only === undefined) return this.#listing.watch(() => dirty());
     const [list, name] = partsOf(only.ref);

@@ -268,6 +268,9 @@ const more = (figures: Figures): readonly string[][] => {
     change("one change to 10000 subscriptions/listen"),
     change("an actor's change to 10000 GET streams"),
   ];
+  const among = "a call that changes a resource, 10000 sessions listen to lists";
+  const listened = rowsOf(figures, "listeners");
+  const [untold, besideOne] = [listened(among), listened(`${among}, beside one`)];
   const idle = rowsOf(figures, "sessions");
   const held = [
     idle("an idle session, of 10000 over HTTP"),
@@ -294,6 +297,11 @@ const more = (figures: Figures): readonly string[][] => {
       `${aims([get.times, listen.times], "×")}; ${aims([get.stall, listen.stall], "ms")}`,
     ],
     ["the same where the change is an actor's, to GET streams", `${actor.ms} ms: ${actor.times.ratio} ×`, actor.times.aim("×")],
+    [
+      "a call that changes what a resource shows, where 10,000 sessions listen to their lists",
+      `${untold.of()} µs: ${besideOne.ratio} × that where one does`,
+      besideOne.aim("×"),
+    ],
     [
       "an idle session; an idle stream, beyond a held response of node:http: GET, `subscriptions/listen`",
       `${held[0]?.of(3)} bytes; ${held[1]?.of(3)}, ${held[2]?.of(3)} bytes`,

@@ -29,6 +29,7 @@ const all: readonly string[] = [
   "sessions",
   "slow-reader",
   "broadcast",
+  "listeners",
 ];
 
 /** Comparisons with programs of others, which are installed first, and what starts a thread for each guest. Left out of a quick run that does not name them. */

@@ -6,7 +6,7 @@ import { loadAjv, loadAjvDraft7 } from "../platform/index.ts";
 export type Complaint = string | undefined;
 
 // No meta-schema: schemas are checked where they are written, and compiling one costs 55 ms of start-up.
-const OPTIONS: Options = { strict: false, validateFormats: false, meta: false, validateSchema: false, logger: false, addUsedSchema: false };
+const OPTIONS: Options = { strict: false, validateFormats: false, meta: false, validateSchema: false, logger: false };
 const DRAFT_7 = /draft-0[467]/;
 
 // Checking stops at the first mistake, so that nobody makes it long; of short arguments all mistakes are looked for once one was found.
@@ -14,15 +14,10 @@ const ALL_OPTIONS: Options = { ...OPTIONS, allErrors: true };
 const ALL_OF = 16_384;
 const MOST_TOLD = 8;
 
-type Ajv = InstanceType<ReturnType<typeof loadAjv>>;
-type AjvDraft7 = InstanceType<ReturnType<typeof loadAjvDraft7>>;
-
 /** One way to check, with what it has compiled. */
 class Checks {
   readonly #options: Options;
   readonly #compiled = new WeakMap<Offer, ValidateFunction | string>();
-  #newest: Ajv | undefined;
-  #draft7: AjvDraft7 | undefined;
 
   constructor(options: Options) {
     this.#options = options;
@@ -43,9 +38,9 @@ class Checks {
     if (!isBag(schema)) return "";
     try {
       const dialect = schema["$schema"];
-      if (typeof dialect === "string" && DRAFT_7.test(dialect))
-        return (this.#draft7 ??= new (loadAjvDraft7())(this.#options)).compile(schema);
-      return (this.#newest ??= new (loadAjv())(this.#options)).compile(schema);
+      const Ajv = typeof dialect === "string" && DRAFT_7.test(dialect) ? loadAjvDraft7() : loadAjv();
+      // An instance of its own: in one for all the `$id`s of different tools would meet.
+      return new Ajv(this.#options).compile(schema);
     } catch (error) {
       return `The input schema of this tool cannot be used (${error instanceof Error ? error.message.slice(0, 200) : "unknown reason"}); its author has to correct it.`;
     }

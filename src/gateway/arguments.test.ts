@@ -3,7 +3,12 @@ import { describe, test } from "node:test";
 import type { Bag, Offer } from "../contract/index.ts";
 import { complaintAbout } from "./arguments.ts";
 
-const taking = (inputSchema: Bag): Offer => ({ name: "it", definition: { name: "it", inputSchema } });
+const taking = (inputSchema: Bag): Offer => ({
+  name: "it",
+  action: "it",
+  readOnly: false,
+  definition: { name: "it", inputSchema },
+});
 
 describe("a tool's arguments", () => {
   const node = {
@@ -23,7 +28,9 @@ describe("a tool's arguments", () => {
     });
 
   test("are each held to their own tool's schema, though two have one `$id`", () => {
-    const [text, number] = ["string", "number"].map((type) => taking({ $id: "urn:one", type: "object", properties: { it: { type } } }));
+    const [text, number] = ["string", "number"].map((type) =>
+      taking({ $id: "https://example.com/one", type: "object", properties: { it: { type } } }),
+    );
     assert.ok(text !== undefined && number !== undefined);
     assert.equal(complaintAbout(text, { it: "a" }), undefined);
     assert.equal(complaintAbout(number, { it: 1 }), undefined);
@@ -31,7 +38,7 @@ describe("a tool's arguments", () => {
   });
 
   test("fit no schema that refers to another tool's", () => {
-    complaintAbout(taking({ $id: "urn:other", type: "object" }), {});
-    assert.match(complaintAbout(taking({ $ref: "urn:other" }), {}) ?? "", /cannot be used .*its author/);
+    complaintAbout(taking({ $id: "https://example.com/other", type: "object" }), {});
+    assert.match(complaintAbout(taking({ $ref: "https://example.com/other" }), {}) ?? "", /cannot be used .*its author/);
   });
 });

@@ -49,7 +49,10 @@ export interface Exchange {
   readonly caller: Caller;
   /** Served at `/mcp/meta`. */
   readonly posture?: "meta";
-  /** Turns the response into an event stream, once; later calls return the same channel. */
+  /**
+   * Turns the response into an event stream, once; later calls return the same channel. Its `gone` is aborted already where there is none:
+   * the client has left or was answered, or may have no more streams: it is then told so, unless the answer has a body.
+   */
   stream(headers?: Readonly<Record<string, string>>): Channel;
   /** Aborted when the client closed the connection. */
   readonly gone: CancelSignal;

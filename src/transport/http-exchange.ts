@@ -2,6 +2,7 @@ import type { ServerResponse } from "node:http";
 import { Cancellation, type CancelSignal, type Caller, type Channel, type DoorRequest, type Exchange } from "../contract/index.ts";
 import type { BodyRequest } from "./http-body.ts";
 import type { HeaderList } from "./http-headers.ts";
+import { NO_STREAM } from "./no-stream.ts";
 import type { OpenStream } from "./open-streams.ts";
 
 /** How messages are told apart in a response that is a stream of them. */
@@ -19,7 +20,8 @@ export interface ExchangeParts {
   readonly response: ServerResponse;
   /** A token was checked; it is not shown to whoever answers. */
   readonly checked: boolean;
-  readonly open: (exchange: HttpExchange, framing: Framing, headers?: Readonly<Record<string, string>>) => Channel;
+  /** Undefined: there is none for this request. */
+  readonly open: (exchange: HttpExchange, framing: Framing, headers?: Readonly<Record<string, string>>) => Channel | undefined;
 }
 
 /** One request and what answers it. What few requests need is made when it is asked for. */
@@ -36,6 +38,7 @@ export class HttpExchange implements DoorRequest {
   readonly #checked: boolean;
   readonly #open: ExchangeParts["open"];
   #stream: Channel | undefined;
+  #asked = false;
   /** Where the token that opened the stream expires. */
   expiry: Expiry | undefined;
   #gone: Gone | undefined;
@@ -62,12 +65,23 @@ export class HttpExchange implements DoorRequest {
     return this.#stream;
   }
 
+  /** A stream was asked for, and there is none. */
+  get refused(): boolean {
+    return this.#asked && this.#stream === undefined;
+  }
+
   stream(headers?: Readonly<Record<string, string>>): Channel {
-    return (this.#stream ??= this.#open(this, "events", headers));
+    return this.#begin("events", headers);
   }
 
   lines(): Channel {
-    return (this.#stream ??= this.#open(this, "lines"));
+    return this.#begin("lines");
+  }
+
+  #begin(framing: Framing, headers?: Readonly<Record<string, string>>): Channel {
+    if (!this.#asked) this.#stream = this.#open(this, framing, headers);
+    this.#asked = true;
+    return this.#stream ?? NO_STREAM;
   }
 
   get gone(): CancelSignal {

@@ -18,12 +18,12 @@ import type { HttpLimits } from "./http-options.ts";
 import type { Route, Routes } from "./http-routes.ts";
 import { lineStream } from "./line-stream.ts";
 import type { OpenStream, OpenStreams } from "./open-streams.ts";
+import { withoutStream } from "./no-stream.ts";
 import { type Due, Owed } from "./owed.ts";
 
 const LINGER_MS = 1_000;
 
 const TYPE: Readonly<Record<Framing, string>> = { events: "text/event-stream", lines: "application/x-ndjson" };
-const DEAD: Channel = { send() {}, ready: false, onReady: () => () => {}, gone: AbortSignal.abort(), close() {} };
 
 export interface FaceOptions {
   readonly routes: Routes;
@@ -311,7 +311,8 @@ export class HttpFace {
   #tell(exchange: HttpExchange, answer: Answer, due: Due): void {
     const { opened, request, response } = exchange;
     if (opened === undefined) {
-      if (!response.destroyed) writeAnswer(response, this.#dressed(answer, this.#closing && due.answers === 1 && due.lasting === 0));
+      const told = exchange.refused ? withoutStream(answer) : answer;
+      if (!response.destroyed) writeAnswer(response, this.#dressed(told, this.#closing && due.answers === 1 && due.lasting === 0));
       return;
     }
     const { body } = answer;
@@ -349,16 +350,15 @@ export class HttpFace {
     framing: Framing,
     given: Readonly<Record<string, string>> | undefined,
     expiresAt: number | undefined,
-  ): Channel {
+  ): Channel | undefined {
     const { streams, clock, log } = this.#options;
     const { caller, request, response } = exchange;
-    if (response.destroyed || response.headersSent) return DEAD;
+    if (response.destroyed || response.headersSent) return undefined;
     const unbounded = caller.principal === undefined && (caller.peer === undefined || isLoopback(caller.peer));
     const seat = streams.admit(caller, unbounded);
     if (seat === undefined) {
-      writeAnswer(response, refusal("BUSY", "Too many streams are open: close one.", { "retry-after": "5" }));
       log?.("warning", { event: "stream-refused", door: "http", reason: "streams" });
-      return DEAD;
+      return undefined;
     }
     const chunked = request.httpVersionMinor >= 1;
     const head = ["content-type", TYPE[framing], "cache-control", "no-cache, no-transform", "x-accel-buffering", "no"];

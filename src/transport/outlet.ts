@@ -3,7 +3,7 @@ import type { Clock } from "../contract/index.ts";
 export interface OutletLimits {
   /** A client that reads nothing for this long is dropped. Absent: never. */
   readonly blockedMs?: number;
-  /** A client that lets more than this wait is dropped. */
+  /** A client that lets more than this wait is dropped when the next message comes. */
   readonly queuedBytes: number;
 }
 
@@ -64,7 +64,8 @@ export abstract class Outlet {
     const { queued } = this;
     if (queued === 0) return;
     const { limits, clock } = this.#door;
-    if (queued > limits.queuedBytes) return this.#drop("queue-full");
+    // What has come just now waits for nobody yet: a long answer is no sign that its client does not read.
+    if (queued - Buffer.byteLength(data) > limits.queuedBytes) return this.#drop("queue-full");
     const waits = this.#flushed !== undefined;
     this.#flushed ??= () => this.#written();
     this.afterwards(this.#flushed);

@@ -22,6 +22,7 @@ export async function answerBatch(core: Core, session: Session, exchange: Exchan
   const aside = new PostAside(core, session, exchange);
   const run = (one: Incoming): Promise<string | undefined> => answerOne(core, session, exchange, aside, one);
   const replies = profile.wholeBatches ? await inTurn(incoming, run) : await Promise.all(incoming.map(run));
+  aside.end();
   const texts = replies.filter((text) => text !== undefined);
   if (aside.stream !== undefined) {
     for (const text of texts) aside.stream.send(JSON.parse(text));

@@ -61,7 +61,12 @@ export class ClientRequests {
         resolve(response.result);
       };
       this.#waiting.set(id, { settle, fail });
-      send({ jsonrpc: "2.0", id, method, params });
+      try {
+        send({ jsonrpc: "2.0", id, method, params });
+      } catch (error) {
+        end();
+        reject(error);
+      }
     });
   }
 

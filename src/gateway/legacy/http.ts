@@ -143,6 +143,7 @@ export class LegacyHttp {
     const aside = new PostAside(this.#core, session, exchange, request.id);
     if (request.method === "tools/call" && this.#core.settings.profile.streamsCalls) aside.begin();
     const answer = (answered: Answered): Answer | Promise<Answer> => {
+      aside.end();
       if (aside.stream !== undefined) return finish(this.#core, session, aside.stream, request, answered);
       // A cancelled request gets no reply, but its exchange has to end.
       if (answered === undefined) return ACCEPTED;

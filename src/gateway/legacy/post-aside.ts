@@ -6,6 +6,7 @@ import { wholeText } from "../reply.ts";
 import { has } from "../revision.ts";
 import { SESSION, sessionName } from "./newcomers.ts";
 import { replyMark } from "./node-mark.ts";
+import { NoAnswer } from "./client-requests.ts";
 import { answeredText, type Answered, type LegacyAside } from "./perform.ts";
 import { ResumableStream } from "./resumable-stream.ts";
 import type { Session } from "./session.ts";
@@ -22,6 +23,8 @@ export class PostAside implements LegacyAside {
   readonly #exchange: Exchange;
   readonly #request: RequestId | undefined;
   stream: ResumableStream | undefined;
+  /** It was answered: what a handler says after that is told to nobody. */
+  #over = false;
   /** Where a profile makes something of progress, whoever asked for it. */
   readonly event: ((name: string, data: Json) => void) | undefined;
 
@@ -32,18 +35,21 @@ export class PostAside implements LegacyAside {
     this.#exchange = exchange;
     this.#request = request;
     const { profile } = core.settings;
-    if (profile.progressEvents) this.event = (name, data) => this.stream?.event(name, data);
+    if (profile.progressEvents) this.event = (name, data) => this.#telling()?.event(name, data);
     else if (profile.streamsSteps) this.event = () => this.begin();
   }
 
   tell(method: string, params: Bag): void {
     if (this.#core.settings.profile.acceptsEither && !this.#takesEvents) return;
     const stream = this.#open();
-    if (stream.ready) stream.send({ jsonrpc: "2.0", method, params });
+    if (stream?.ready === true) stream.send({ jsonrpc: "2.0", method, params });
   }
 
+  /** Throws `NoAnswer` where there is no stream to ask by. */
   ask(message: Bag): void {
-    this.#open().send(message);
+    const stream = this.#open();
+    if (stream === undefined) throw new NoAnswer("Too many streams are open to ask you anything by another: close one.");
+    stream.send(message);
   }
 
   /** Makes it an event stream at once, where the client takes one. */
@@ -51,12 +57,21 @@ export class PostAside implements LegacyAside {
     if (this.#takesEvents) this.#open();
   }
 
+  /** Nothing comes before the answer any more. */
+  end(): void {
+    this.#over = true;
+  }
+
   get #takesEvents(): boolean {
     return this.#exchange.header("accept")?.toLowerCase().includes("text/event-stream") === true;
   }
 
-  #open(): ResumableStream {
-    if (this.stream !== undefined) return this.stream;
+  #telling(): ResumableStream | undefined {
+    return this.#over ? undefined : this.stream;
+  }
+
+  #open(): ResumableStream | undefined {
+    if (this.stream !== undefined || this.#over) return this.#telling();
     const { settings } = this.#core;
     const name = replyMark(settings, this.#request);
     const options = {
@@ -67,6 +82,8 @@ export class PostAside implements LegacyAside {
       named: settings.profile.progressEvents,
     };
     const channel = this.#exchange.stream(streamHeaders(settings.profile, this.#session, this.#exchange));
+    // One that may have no stream gets its answer all the same: what it asked for is being done.
+    if (channel.gone.aborted) return undefined;
     this.stream = new ResumableStream(options, channel);
     this.#session.keepStream(this.stream);
     return this.stream;

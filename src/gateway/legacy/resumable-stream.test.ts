@@ -46,3 +46,21 @@ test("a replay that fails is told to whoever asked for it; what comes after is k
   assert.deepEqual(textsOf(again), ["and on", "the end"]);
   assert.equal(again.ended, true);
 });
+
+test("C8 an event beside a long message takes none of its room, and each is bounded by itself", async () => {
+  const { channel, stream } = open(streamsDouble());
+  const long = "x".repeat(70_000);
+  stream.event("progress", long);
+  assert.equal(stream.ready, true, "the message that says the same is told too");
+  stream.send(long);
+  assert.equal(stream.ready, false);
+  stream.event("progress", long);
+  await turnOfLoop();
+  assert.deepEqual(
+    channel.events.map(({ text, event }) => [event, text.length]),
+    [
+      ["progress", long.length],
+      [undefined, long.length + 2],
+    ],
+  );
+});

@@ -37,8 +37,9 @@ export class ResumableStream {
   /** Its last message has been. */
   #over = false;
   #tail: Promise<void> = Promise.resolve();
-  /** Of what is on its way to the store. */
+  /** Of what is on its way to the store, and of events beside it: a step may be both, and neither takes the other's room. */
   #waiting = 0;
+  #eventsWaiting = 0;
   #undoAlive: (() => void) | undefined;
 
   constructor(options: EventStreamOptions, channel: Channel) {
@@ -60,7 +61,11 @@ export class ResumableStream {
 
   /** False while the client does not read or is away, or much has to be kept first: what may be lost is not sent. */
   get ready(): boolean {
-    return this.#channel?.ready === true && this.#waiting < MOST_WAITING;
+    return this.#reads && this.#waiting < MOST_WAITING;
+  }
+
+  get #reads(): boolean {
+    return this.#channel?.ready === true;
   }
 
   send(message: Json): void {
@@ -69,9 +74,11 @@ export class ResumableStream {
 
   /** An event of its own, for whoever reads it now: it is not kept, and dropped while the client does not read. */
   event(name: string, data: Json): void {
-    if (!this.ready) return;
+    if (!this.#reads || this.#eventsWaiting >= MOST_WAITING) return;
     const text = typeof data === "string" ? data : JSON.stringify(data);
-    void this.#afterText(text, async () => {
+    this.#eventsWaiting += text.length;
+    void this.#after(async () => {
+      this.#eventsWaiting -= text.length;
       if (this.#channel?.ready === true) this.#channel.send(text, undefined, undefined, name);
     });
   }

@@ -1,6 +1,7 @@
 import { Cancellation, type Caller, type Channel, type Exchange } from "../../contract/index.ts";
 import { pathOf } from "../http-head.ts";
 import type { Asked } from "../http-sse.ts";
+import { NO_STREAM } from "../no-stream.ts";
 import type { Arrival } from "./arrival.ts";
 
 export interface WebExchangeParts {
@@ -10,8 +11,8 @@ export interface WebExchangeParts {
   readonly posture: "meta" | undefined;
   /** A token was checked; it is not shown to whoever answers. */
   readonly checked: boolean;
-  /** Answers with a stream, or refuses one. */
-  readonly open: (exchange: WebExchange, headers: Readonly<Record<string, string>> | undefined) => Channel;
+  /** Answers with a stream; undefined: there is none for this request. */
+  readonly open: (exchange: WebExchange, headers: Readonly<Record<string, string>> | undefined) => Channel | undefined;
 }
 
 /** One request to the gateway. */
@@ -27,6 +28,7 @@ export class WebExchange implements Exchange {
   expired = false;
   readonly #parts: WebExchangeParts;
   #stream: Channel | undefined;
+  #asked = false;
 
   constructor(parts: WebExchangeParts) {
     const { arrival, caller, body, posture } = parts;
@@ -54,7 +56,14 @@ export class WebExchange implements Exchange {
     return this.#stream;
   }
 
+  /** A stream was asked for, and there is none. */
+  get refused(): boolean {
+    return this.#asked && this.#stream === undefined;
+  }
+
   stream(headers?: Readonly<Record<string, string>>): Channel {
-    return (this.#stream ??= this.#parts.open(this, headers));
+    if (!this.#asked) this.#stream = this.#parts.open(this, headers);
+    this.#asked = true;
+    return this.#stream ?? NO_STREAM;
   }
 }

@@ -12,11 +12,11 @@ import { responseOf, textOf } from "./web-answer.ts";
 import { WebExchange } from "./web-exchange.ts";
 import type { WebLimits } from "./web-options.ts";
 import type { WebEndpoint, WebRoute } from "./web-routes.ts";
+import { withoutStream } from "../no-stream.ts";
 import { WebStream } from "./web-stream.ts";
 
 const CUT = refusal("UNAVAILABLE", "The server has closed before this was done: look whether it was, and try again elsewhere or later.");
 const PAGE_VERBS = ["GET", "HEAD"];
-const DEAD: Channel = { send() {}, ready: false, onReady: () => () => {}, gone: AbortSignal.abort(), close() {} };
 const EVENTS = { "content-type": "text/event-stream", "cache-control": "no-cache, no-transform", "x-accel-buffering": "no" };
 
 export interface WebFaceOptions {
@@ -147,6 +147,11 @@ export class WebFace {
   #dispatch(admitted: Admitted, verified: Verified, body: Uint8Array | undefined): Promise<Response> {
     const { arrival, route, challenge, also } = admitted;
     const { promise, resolve } = Promise.withResolvers<Response>();
+    let responded = false;
+    const respond = (response: Response): void => {
+      responded = true;
+      resolve(response);
+    };
     const caller: Caller = arrival.peer === undefined ? verified.caller : { ...verified.caller, peer: arrival.peer };
     const exchange = new WebExchange({
       arrival,
@@ -154,10 +159,10 @@ export class WebFace {
       body,
       posture: route.posture,
       checked: this.#options.auth !== undefined,
-      open: (opening, headers) => this.#open(opening, verified, (response) => resolve(response), { ...headers, ...also }),
+      open: (opening, headers) => (responded ? undefined : this.#open(opening, verified, respond, { ...headers, ...also })),
     });
     const cut = (): void => {
-      if (exchange.opened === undefined) resolve(responseOf(CUT, also, false));
+      if (exchange.opened === undefined) respond(responseOf(CUT, also, false));
       // Lost, it would stay open where the application holds the body.
       exchange.opened?.close();
       exchange.gone.abort();
@@ -168,13 +173,14 @@ export class WebFace {
       try {
         const answer = await route.answer(exchange);
         const { opened } = exchange;
-        if (opened === undefined) return resolve(responseOf(withMetadata(answer, challenge), also, false));
+        if (opened === undefined)
+          return respond(responseOf(withMetadata(exchange.refused ? withoutStream(answer) : answer, challenge), also, false));
         if (answer.body !== undefined) opened.send(textOf(answer.body));
         exchange.answered = true;
         if (answer.open !== true || exchange.expired) opened.close();
       } catch (error) {
         exchange.opened?.close();
-        resolve(this.#failed(error, also));
+        respond(this.#failed(error, also));
       } finally {
         this.#running.delete(cut);
         if (this.#running.size === 0) this.#onIdle?.();
@@ -189,15 +195,14 @@ export class WebFace {
     { expiresAt }: Verified,
     answer: (response: Response) => void,
     also: Readonly<Record<string, string>>,
-  ): Channel {
+  ): Channel | undefined {
     const { streams, limits, clock, log } = this.#options;
     const { caller } = exchange;
     const unbounded = caller.principal === undefined && (caller.peer === undefined || isLoopback(caller.peer));
     const seat = streams.admit(caller, unbounded);
     if (seat === undefined) {
       log?.("warning", { event: "stream-refused", door: "web", reason: "streams" });
-      answer(responseOf(refusal("BUSY", "Too many streams are open: close one.", { "retry-after": "5" }), also, false));
-      return DEAD;
+      return undefined;
     }
     let undoExpiry: (() => void) | undefined;
     const stream = new WebStream({

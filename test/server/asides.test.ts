@@ -1,0 +1,104 @@
+// What a tool says beside its answer takes a stream. After the answer it is told to nobody; where there is no stream, the answer comes without.
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { createServer } from "troupe/server";
+import { PLACES, type Send } from "../transport/places.ts";
+import { legacyCaller, modernCaller } from "./callers.ts";
+
+const ONE_STREAM = { streams: 1 };
+
+/** Two tools: one that has its say after it has answered, one that says something first. */
+const talkative = (log: unknown[] = []) => {
+  const late: (() => void)[] = [];
+  let runs = 0;
+  const server = createServer("s", "1", { webLimits: ONE_STREAM, log: (_level, data) => void log.push(data) });
+  server.tools.register({ name: "late" }, (_args, { log: say, emit }) => {
+    late.push(() => {
+      say("warning", "too late");
+      emit("too late");
+    });
+    return "ok";
+  });
+  server.tools.register({ name: "first" }, (_args, { log: say }) => {
+    say("warning", "in time");
+    runs += 1;
+    return "ok";
+  });
+  server.tools.register({ name: "asks" }, async (_args, { ask }) => {
+    const params = { message: "Sure?", requestedSchema: { type: "object", properties: {} } };
+    await ask({ sure: { method: "elicitation/create", params } });
+    return "ok";
+  });
+  return { server, late, runs: () => runs };
+};
+
+const read = async (response: Response): Promise<unknown> => [response.status, response.headers.get("content-type"), await response.json()];
+const OK = (id: number): unknown => [200, "application/json", { jsonrpc: "2.0", id, result: { content: [{ type: "text", text: "ok" }] } }];
+
+const INITIALIZE = {
+  jsonrpc: "2.0",
+  id: 0,
+  method: "initialize",
+  params: { protocolVersion: "2025-11-25", capabilities: { elicitation: {} }, clientInfo: { name: "t", version: "1" } },
+};
+const HEADERS = { accept: "application/json, text/event-stream", "content-type": "application/json" };
+
+/** A tool call in a session whose client can be asked. */
+const askable = async (send: Send, name: string): Promise<Response> => {
+  const begun = await send("/mcp", { method: "POST", headers: HEADERS, body: JSON.stringify(INITIALIZE) });
+  await begun.text();
+  const session = { "mcp-session-id": begun.headers.get("mcp-session-id") ?? "", "mcp-protocol-version": "2025-11-25" };
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name, arguments: {} } });
+  return send("/mcp", { method: "POST", headers: { ...HEADERS, ...session }, body });
+};
+
+for (const [name, place] of Object.entries(PLACES))
+  describe(`a tool's words beside its answer, ${name}`, () => {
+    test("C8 are told to nobody once it was answered, and keep no stream from others", async () => {
+      const { server, late } = talkative();
+      await using _server = server;
+      await using at = await place(server, ONE_STREAM);
+      const legacy = await legacyCaller(at.send);
+      assert.deepEqual(await read(await legacy.call(1, "late", { token: "t" })), OK(1));
+      const modern = await modernCaller(at.send).call(2, "late", { token: "t" });
+      assert.equal(modern.status, 200);
+      await modern.text();
+      assert.equal(late.length, 2);
+      for (const say of late) say();
+      const stream = await legacy.get();
+      assert.equal(stream.status, 200);
+      await stream.body?.cancel();
+    });
+
+    test("are left out where there is no stream: the answer comes all the same, once it ran", async () => {
+      const log: unknown[] = [];
+      const { server, runs } = talkative(log);
+      await using _server = server;
+      await using at = await place(server, ONE_STREAM);
+      const legacy = await legacyCaller(at.send);
+      const stream = await legacy.get();
+      assert.equal(stream.status, 200);
+      assert.deepEqual(await read(await legacy.call(1, "first")), OK(1));
+      const modern = await modernCaller(at.send).call(2, "first", { token: "t" });
+      assert.equal(modern.status, 200);
+      assert.match(await modern.text(), /"id":2,"result"/);
+      assert.equal(runs(), 2);
+      // Nothing else would be its answer.
+      const [other] = [await legacyCaller(at.send)];
+      const refused = await other.get();
+      assert.equal(refused.status, 429);
+      assert.match(await refused.text(), /Too many streams are open/);
+      assert.match(JSON.stringify(log), /stream-refused/);
+      await stream.body?.cancel();
+    });
+
+    test("cannot be a question where there is no stream: the call says so, and is over", async () => {
+      const { server } = talkative();
+      await using _server = server;
+      await using at = await place(server, ONE_STREAM);
+      const stream = await (await legacyCaller(at.send)).get();
+      assert.equal(stream.status, 200);
+      assert.match(JSON.stringify(await read(await askable(at.send, "asks"))), /Too many streams are open to ask you.*"isError":true/);
+      await stream.body?.cancel();
+    });
+  });

@@ -102,3 +102,17 @@ test("a key whose rate becomes a smaller one has tokens of that", () => {
   const taken = Array.from({ length: 12 }, () => buckets.take("a", small));
   assert.deepEqual(taken, [...Array.from({ length: 10 }, () => 0), 1, 1]);
 });
+
+test("a clock that was set back holds nobody back", () => {
+  const at = { now: 3_600_000 };
+  const buckets = new TokenBuckets(clockAt(at));
+  const rate = { perSecond: 1, burst: 2 };
+  assert.deepEqual(
+    [1, 2, 3].map(() => buckets.take("a", rate)),
+    [0, 0, 1],
+  );
+  at.now = 0;
+  assert.equal(buckets.take("a", rate), 1);
+  at.now = 1_000;
+  assert.equal(buckets.take("a", rate), 0);
+});

@@ -42,6 +42,8 @@ export class TokenBuckets {
 
   #draw(bucket: Bucket, { perSecond, burst }: Rate): number {
     const now = this.#clock.now();
+    // A clock that was set back says nothing of how long it was.
+    if (now < bucket.at) bucket.at = now;
     if (now > bucket.at) {
       bucket.tokens = Math.min(burst - bucket.drawn, bucket.tokens + ((now - bucket.at) / 1_000) * perSecond);
       bucket.at = now;

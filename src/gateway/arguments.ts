@@ -36,9 +36,10 @@ class Checks {
   #compile(offer: Offer): ValidateFunction | string {
     const schema = offer.definition["inputSchema"];
     if (!isBag(schema)) return "";
+    const dialect = schema["$schema"];
+    // Outside: that it cannot be loaded now is no fault of this schema.
+    const Ajv = typeof dialect === "string" && DRAFT_7.test(dialect) ? loadAjvDraft7() : loadAjv();
     try {
-      const dialect = schema["$schema"];
-      const Ajv = typeof dialect === "string" && DRAFT_7.test(dialect) ? loadAjvDraft7() : loadAjv();
       // An instance of its own: in one for all the `$id`s of different tools would meet.
       return new Ajv(this.#options).compile(schema);
     } catch (error) {

@@ -103,6 +103,22 @@ describe("a legacy session over HTTP", () => {
     for (const version of ["2024-10-07", "2026-07-28", "1999-01-01"]) assert.equal(await negotiated(version), "2025-11-25");
   });
 
+  test("keeps who its client is and what it can be asked, and none of its other words", async () => {
+    const sessions = sessionsDouble();
+    await using gateway = gatewayOf(world().source, { sessions });
+    const much = Array.from({ length: 100 }, () => ({}));
+    const capabilities = {
+      elicitation: { form: { much }, url: {}, much },
+      sampling: { tools: { much } },
+      roots: { listChanged: true },
+      much,
+    };
+    const { id } = await open(gateway, { capabilities });
+    const row = sessions.rows.get(id);
+    assert.deepEqual(row?.client, { name: "t", version: "1" });
+    assert.deepEqual(row?.capabilities, { elicitation: { form: {}, url: {} }, sampling: { tools: {} }, roots: {} });
+  });
+
   test("is bound to its principal on every request: another's finds nothing", async () => {
     await using gateway = gatewayOf(world().source);
     const session = await open(gateway, { caller: ann });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { Answer, Bag, CallOptions, Caller, Gateway } from "../contract/index.ts";
+import type { Answer, Bag, CallOptions, Caller, Gateway, Source } from "../contract/index.ts";
 import { meta as metaOf } from "../source/index.ts";
 import { bodyOf, ENVELOPE, exchangeOf, gatewayOf, quiet, type Sent, until, world } from "./kit.fixture.ts";
 
@@ -342,6 +342,7 @@ describe("subscriptions/listen over HTTP", () => {
       { notifications: [] },
       { notifications: { resourceSubscriptions: "x" } },
       { notifications: { resourceSubscriptions: ["a", "b", "c"] } },
+      { notifications: { resourceSubscriptions: ["a".repeat(40_000), "b".repeat(40_000)] } },
     ]) {
       const { sent, answer } = send(gateway, "subscriptions/listen", params);
       assert.equal(Object(bodyOf(await answer)["error"])["code"], -32602);
@@ -354,6 +355,26 @@ describe("subscriptions/listen over HTTP", () => {
     open.sent.channel.leave();
     assert.equal((await send(gateway, "subscriptions/listen", { notifications: {} }).answer).status, 200);
   });
+});
+
+test("subscriptions/listen takes a token for each resource, and looks for each once", async () => {
+  const { source } = world();
+  let looked = 0;
+  const counting: Source = {
+    surface: (viewer) => source.surface(viewer),
+    watch: (...watch) => source.watch(...watch),
+    act: (viewer, ref, args, options) => {
+      if (ref.startsWith("resources/")) looked += 1;
+      return source.act(viewer, ref, args, options);
+    },
+  };
+  await using gateway = gatewayOf(counting, { rateLimit: { perSecond: 0.001, burst: 10 } });
+  const uris = (count: number): readonly string[] => Array.from({ length: count }, (_, n) => `door://none/${n}`);
+  const listen = (asked: readonly string[]) =>
+    send(gateway, "subscriptions/listen", { notifications: { resourceSubscriptions: asked } }).answer;
+  assert.equal((await listen(["door://state", "door://state", ...uris(5)])).status, 200);
+  assert.ok(looked <= 1, `it looked ${looked} times`);
+  assert.equal((await listen(uris(5))).status, 429);
 });
 
 describe("a call of 2026-07-28", () => {

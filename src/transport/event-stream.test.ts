@@ -76,6 +76,7 @@ test("C8 a stream for whose client too much waits is over, and says so, also whe
   };
   const stream = new EventStream(response, true, door);
   const closed = once(response, "close");
+  stream.send(MUCH);
   assert.throws(() => stream.send(MUCH), /the log/);
   stream.evict();
   await closed;

@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import { IncomingMessage } from "./node-http.ts";
+import { Pieces } from "./pieces.ts";
 
 const EMPTY = Buffer.alloc(0);
 // More than any body; a number that takes no memory of its own.
@@ -16,7 +17,9 @@ type Reader = (body: Uint8Array | "too-large") => void;
 export class BodyRequest extends IncomingMessage {
   #limit = MOST;
   #reader: Reader | undefined;
-  #pieces: Buffer[] | undefined;
+  /** Nearly every body comes in one piece. */
+  #first: Buffer | undefined;
+  #pieces: Pieces | undefined;
   #size = 0;
   #ended = false;
   #dropping = false;
@@ -65,10 +68,18 @@ export class BodyRequest extends IncomingMessage {
     else {
       this.#size += chunk.length;
       if (this.#size > this.#limit) this.#refuse(this.#reader);
-      else if (this.#pieces === undefined) this.#pieces = [chunk];
-      else this.#pieces.push(chunk);
+      else if (this.#first === undefined) this.#first = chunk;
+      else this.#more(this.#first, chunk);
     }
     return true;
+  }
+
+  #more(first: Buffer, chunk: Buffer): void {
+    if (this.#pieces === undefined) {
+      this.#pieces = new Pieces();
+      this.#pieces.push(first);
+    }
+    this.#pieces.push(chunk);
   }
 
   #end(): void {
@@ -87,14 +98,12 @@ export class BodyRequest extends IncomingMessage {
   #discard(): void {
     this.#dropping = true;
     this.#reader = undefined;
-    this.#pieces = undefined;
+    this.#first = this.#pieces = undefined;
   }
 
   #body(): Uint8Array {
-    const pieces = this.#pieces;
-    this.#pieces = undefined;
-    if (pieces === undefined) return EMPTY;
-    const [only = EMPTY] = pieces;
-    return pieces.length === 1 ? only : Buffer.concat(pieces, this.#size);
+    const [first, pieces] = [this.#first, this.#pieces];
+    this.#first = this.#pieces = undefined;
+    return pieces === undefined ? (first ?? EMPTY) : pieces.whole();
   }
 }

@@ -24,9 +24,9 @@ const talkative = (log: unknown[] = []) => {
     runs += 1;
     return "ok";
   });
-  server.tools.register({ name: "asks" }, async (_args, { ask }) => {
+  server.tools.register({ name: "asks" }, (_args, { ask }) => {
     const params = { message: "Sure?", requestedSchema: { type: "object", properties: {} } };
-    await ask({ sure: { method: "elicitation/create", params } });
+    ask({ sure: { method: "elicitation/create", params } });
     return "ok";
   });
   return { server, late, runs: () => runs };

@@ -1,15 +1,18 @@
-import type { Bag, Caller, SessionRow } from "../../contract/index.ts";
+import type { Bag, Caller, Json, SessionRow } from "../../contract/index.ts";
 import type { Core } from "../core.ts";
 import { Fault } from "../errors.ts";
-import { bagIn, EMPTY } from "../json.ts";
+import { bagIn, EMPTY, shortText } from "../json.ts";
 import type { Request } from "../json-rpc.ts";
 import { capabilitiesOf, type Offered } from "../offered.ts";
 import type { Profile } from "../profile.ts";
 import type { LegacyRevision } from "../revision.ts";
 import { shapeInfo } from "../server-info.ts";
 
-// What is kept of a client's own words, in characters of JSON.
-const MAX_KEPT = 16_384;
+// Who a client says it is, each in so many characters. What else it says is kept by nobody: there may be very many sessions.
+const NAMES = ["name", "version", "title"] as const;
+const MAX_NAME = 256;
+// What it can do, as far as anybody asks for it (`canOf`).
+const CAPABILITIES = { elicitation: ["form", "url"], sampling: ["tools"], roots: [] } as const;
 // Most sessions have none, and there may be very many of them: they share what is empty.
 const NONE: readonly string[] = Object.freeze([]);
 
@@ -21,8 +24,8 @@ export function newSession(core: Core, request: Request, caller: Caller, posture
   if (!readable && !profile.anyInitialize) throw new Fault("PARAMS", "initialize needs a protocolVersion.");
   return {
     ...uninitialized(core, caller, posture, readable ? protocolVersion : undefined),
-    client: bounded(bagIn(request.params, "clientInfo")),
-    capabilities: bounded(bagIn(request.params, "capabilities")),
+    client: clientIn(request.params),
+    capabilities: capabilitiesIn(request.params),
   };
 }
 
@@ -47,9 +50,25 @@ function negotiate({ revisions }: Profile, wanted: string | undefined): LegacyRe
   return revisions.find((one) => one === wanted) ?? revisions.at(-1) ?? revisions[0];
 }
 
-function bounded(bag: Bag | undefined): Bag {
-  return bag === undefined || Object.keys(bag).length === 0 || JSON.stringify(bag).length > MAX_KEPT ? EMPTY : bag;
+function clientIn(params: Bag): Bag {
+  const info = bagIn(params, "clientInfo");
+  return some(NAMES.flatMap((name) => entry(name, shortText(info?.[name], MAX_NAME))));
 }
+
+function capabilitiesIn(params: Bag): Bag {
+  const said = bagIn(params, "capabilities");
+  if (said === undefined) return EMPTY;
+  return some(
+    Object.entries(CAPABILITIES).flatMap(([name, parts]) => {
+      const capability = bagIn(said, name);
+      return capability === undefined ? [] : entry(name, some(parts.flatMap((part) => entry(part, bagIn(capability, part) && EMPTY))));
+    }),
+  );
+}
+
+const entry = (name: string, value: Json | undefined): readonly (readonly [string, Json])[] => (value === undefined ? [] : [[name, value]]);
+
+const some = (entries: readonly (readonly [string, Json])[]): Bag => (entries.length === 0 ? EMPTY : Object.fromEntries(entries));
 
 /** The members of the initialize result. */
 export function initializeMembers({ settings }: Core, revision: LegacyRevision, offered: Offered): string {

@@ -18,6 +18,9 @@ const FILTERS = [
   ["resourcesListChanged", "resources"],
 ] as const;
 
+// Of the URIs that one request listens to, all together: what is held for it is bounded by them.
+const MOST_CHARACTERS = 65_536;
+
 const changed = (list: ListName, id: RequestId): string =>
   notificationText(`notifications/${list}/list_changed`, { _meta: { [SUBSCRIPTION_META]: id } });
 
@@ -157,14 +160,15 @@ async function honoured(core: Core, filter: Bag, caller: Caller, source: Source)
   if (asked === undefined) return found;
   const { subscriptions: most } = core.settings.limits;
   if (!isArray(asked) || asked.length > most) throw new Fault("PARAMS", `resourceSubscriptions is a list of at most ${most} URIs.`);
-  if (asked.length === 0) return found;
+  const uris = new Set(asked.filter((uri) => typeof uri === "string"));
+  if (uris.size === 0) return found;
+  if ([...uris].reduce((length, uri) => length + uri.length, 0) > MOST_CHARACTERS)
+    throw new Fault("PARAMS", `resourceSubscriptions may have ${MOST_CHARACTERS} characters together: listen to fewer at once.`);
+  // Each is looked for as a read of its own would be.
+  for (const _uri of uris) core.limit(caller);
   const viewer = viewerOf(caller, undefined);
   const surface = await source.surface(viewer);
-  const uris = asked.filter((uri) => typeof uri === "string");
-  const targets = await Promise.all(uris.map((uri) => subscribable(source, viewer, surface, uri)));
-  for (const [index, uri] of uris.entries()) {
-    const target = targets[index];
-    if (target !== undefined) found.set(uri, target);
-  }
+  const targets = await Promise.all(Array.from(uris, async (uri) => [uri, await subscribable(source, viewer, surface, uri)] as const));
+  for (const [uri, target] of targets) if (target !== undefined) found.set(uri, target);
   return found;
 }

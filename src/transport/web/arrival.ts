@@ -1,5 +1,6 @@
 import type { CancelSignal } from "../../contract/index.ts";
 import { HeaderList } from "../http-headers.ts";
+import { Pieces } from "../pieces.ts";
 
 /** A whole body, or why there is none. */
 export type Body = Uint8Array | "too-large" | "too-deep" | "unreadable";
@@ -42,34 +43,22 @@ async function readStream(request: Request, limit: number, late: AbortSignal): P
   const reader = request.body.getReader();
   const stop = (): void => void reader.cancel().catch(() => undefined);
   late.addEventListener("abort", stop, { once: true });
-  const pieces: Uint8Array[] = [];
-  let size = 0;
+  const pieces = new Pieces();
   try {
     for (;;) {
       const { done, value } = await reader.read();
-      if (done) return late.aborted ? "unreadable" : joined(pieces, size);
+      if (done) return late.aborted ? "unreadable" : pieces.whole();
       const piece: unknown = value;
       if (!(piece instanceof Uint8Array)) return "unreadable";
-      size += piece.byteLength;
-      if (size > limit) {
+      pieces.push(piece);
+      if (pieces.size > limit) {
         stop();
         return "too-large";
       }
-      pieces.push(piece);
     }
   } catch {
     return "unreadable";
   } finally {
     late.removeEventListener("abort", stop);
   }
-}
-
-export function joined(pieces: readonly Uint8Array[], size: number): Uint8Array<ArrayBuffer> {
-  const whole = new Uint8Array(size);
-  let at = 0;
-  for (const piece of pieces) {
-    whole.set(piece, at);
-    at += piece.byteLength;
-  }
-  return whole;
 }

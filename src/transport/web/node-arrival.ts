@@ -2,7 +2,8 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { Cancellation } from "../../contract/index.ts";
 import { headersAsSent } from "../http-headers.ts";
 import { pathOf } from "../http-head.ts";
-import { type Arrival, type Body, joined } from "./arrival.ts";
+import { Pieces } from "../pieces.ts";
+import type { Arrival, Body } from "./arrival.ts";
 
 /** `parsed`: the body as a framework has read it already. Default: what it left in `request.body`. */
 export function nodeArrival(request: IncomingMessage, response: ServerResponse, parsed: unknown): Arrival {
@@ -46,8 +47,7 @@ function bodyOf(given: unknown, limit: number): Body {
 function readMessage(request: IncomingMessage, limit: number, late: AbortSignal): Promise<Body> {
   if (request.readableEnded || request.destroyed) return Promise.resolve("unreadable");
   return new Promise((resolve) => {
-    const pieces: Uint8Array[] = [];
-    let size = 0;
+    const pieces = new Pieces();
     const finish = (body: Body): void => {
       request.off("data", taken);
       late.removeEventListener("abort", lost);
@@ -56,13 +56,12 @@ function readMessage(request: IncomingMessage, limit: number, late: AbortSignal)
       resolve(body);
     };
     const taken = (piece: Buffer): void => {
-      size += piece.byteLength;
-      if (size > limit) finish("too-large");
-      else pieces.push(piece);
+      pieces.push(piece);
+      if (pieces.size > limit) finish("too-large");
     };
     const lost = (): void => finish("unreadable");
     request.on("data", taken);
-    request.once("end", () => finish(joined(pieces, size)));
+    request.once("end", () => finish(pieces.whole()));
     request.once("error", lost);
     request.once("close", lost);
     late.addEventListener("abort", lost, { once: true });

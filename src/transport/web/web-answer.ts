@@ -1,5 +1,5 @@
 import type { Answer } from "../../contract/index.ts";
-import { joined } from "./arrival.ts";
+import { joined } from "../pieces.ts";
 
 type Headers = Readonly<Record<string, string>>;
 
@@ -7,11 +7,7 @@ const encoder = new TextEncoder();
 
 function bytesOf(body: NonNullable<Answer["body"]>): Uint8Array<ArrayBuffer> {
   if (typeof body === "string") return encoder.encode(body);
-  const pieces = (body instanceof Uint8Array ? [body] : body).map((piece) => (typeof piece === "string" ? encoder.encode(piece) : piece));
-  return joined(
-    pieces,
-    pieces.reduce((size, piece) => size + piece.byteLength, 0),
-  );
+  return joined((body instanceof Uint8Array ? [body] : body).map((piece) => (typeof piece === "string" ? encoder.encode(piece) : piece)));
 }
 
 /** A whole answer as a web response. `also`: headers of the door. */

@@ -1,0 +1,31 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { queryObjects } from "node:v8";
+import * as fc from "fast-check";
+import { Pieces } from "./pieces.ts";
+
+describe("bytes in pieces", () => {
+  test("are the same bytes, however they were cut", () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 2_000 }), fc.array(fc.integer({ min: 0, max: 40 }), { maxLength: 1_200 }), (bytes, cuts) => {
+        const pieces = new Pieces();
+        let at = 0;
+        for (const length of cuts) {
+          pieces.push(bytes.subarray(at, at + length));
+          at += length;
+        }
+        pieces.push(bytes.subarray(at));
+        assert.equal(pieces.size, bytes.byteLength);
+        assert.deepEqual(pieces.whole(), new Uint8Array(bytes));
+      }),
+    );
+  });
+
+  test("are few objects, though each is one byte", () => {
+    const pieces = new Pieces();
+    const before = queryObjects(Uint8Array, { format: "count" });
+    for (let n = 0; n < 100_000; n += 1) pieces.push(Uint8Array.of(n & 255));
+    assert.ok(queryObjects(Uint8Array, { format: "count" }) - before < 1_000);
+    assert.equal(pieces.whole()[255], 255);
+  });
+});

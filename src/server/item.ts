@@ -13,7 +13,7 @@ export interface Item {
   readonly meta?: Bag;
   /** What a caller's token must allow; one that does not is told so, with a challenge. */
   readonly scopes?: readonly string[];
-  /** True: on; text: off, and why; false: off. Asked for each list and call; tell `server.relist()` when it changes. */
+  /** True: on; text: off, and why; false, or where it throws: off. Asked for each list and call; tell `server.relist()` when it changes. */
   enabled?(viewer: Viewer): boolean | string;
 }
 
@@ -34,7 +34,7 @@ export function describedBy(item: Item): Described {
     ...(description === undefined ? {} : { describe: description }),
     ...(icons === undefined ? {} : { icons }),
     ...(meta === undefined ? {} : { meta }),
-    ...(item.enabled === undefined ? {} : { when: (viewer: Viewer) => item.enabled?.(viewer) ?? true }),
+    ...(item.enabled === undefined ? {} : { when: (viewer: Viewer) => item.enabled === undefined || item.enabled(viewer) }),
   };
 }
 

@@ -87,6 +87,31 @@ describe("a server's registries", () => {
     assert.deepEqual(await act(server, "tools/shop"), { ok: "Welcome." });
   });
 
+  it("law 3: an `enabled` that cannot say is out of order alone, and the log has it once", async () => {
+    const lines: unknown[] = [];
+    await using server = createServer("s", "1", { log: (...line) => lines.push(line) });
+    const broken = (name: string, enabled: () => unknown): void =>
+      void server.tools.register(Object.assign({ name }, { enabled: Object(enabled) }), () => "ran");
+    broken("throws", () => {
+      throw new RangeError("secret");
+    });
+    broken("waits", async () => true);
+    broken("nothing", () => undefined);
+    server.tools.register({ name: "fine" }, () => "ran");
+    for (const name of ["throws", "waits", "nothing"] as const)
+      assert.deepEqual(await act(server, `tools/${name}`), { refused: { code: "NOT_NOW", message: "This tool is out of order." } });
+    assert.deepEqual(await act(server, "tools/fine"), { ok: "ran" });
+    const text = "is out of order: what says whether it is on";
+    assert.deepEqual(
+      lines.map((line) => JSON.stringify(line)),
+      [
+        `tools/throws ${text} threw RangeError: mend it, the rest works.`,
+        `tools/waits ${text} gave a promise: give true, false, or as text the reason it is off.`,
+        `tools/nothing ${text} gave undefined: give true, false, or as text the reason it is off.`,
+      ].map((said) => JSON.stringify(["error", { event: "registry-fault", code: "OUT_OF_ORDER", text: said }])),
+    );
+  });
+
   it("tell whoever listens of each change, and of a resource's content", async () => {
     await using server = createServer("s", "1");
     const told: unknown[] = [];

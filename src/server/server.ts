@@ -3,6 +3,7 @@ import { createGateway } from "../gateway/index.ts";
 import { merge, registry } from "../source/index.ts";
 import { memorySessionStore, memoryStreamStore } from "../store/index.ts";
 import { type WebDoor, webDoor } from "../transport/index.ts";
+import { faultsTo } from "./faults-to.ts";
 import { type Doors, type Listening, type ListenOptions, openDoors } from "./listen.ts";
 import type { ServerOptions } from "./options.ts";
 import { checkServer } from "./option-checks.ts";
@@ -65,6 +66,7 @@ class Server implements AsyncDisposable {
       ...timed,
       ...(instructions === undefined ? {} : { instructions }),
       ...(handlerMs === undefined ? {} : { timeoutMs: handlerMs }),
+      ...(log === undefined ? {} : { onFault: faultsTo(log) }),
     });
     const around = { entropy, log, onError, middleware };
     this.#options = options;

@@ -2,6 +2,7 @@ import { type Catalogue, type ListName, type Offer, type OfferRef, type Surface,
 import type { Names } from "./names.ts";
 import type { Definitions } from "./registry-definitions.ts";
 import { entriesOf, type Entry, type Handler } from "./registry-entry.ts";
+import type { Gate } from "./registry-gate.ts";
 import { uriOf } from "./uri.ts";
 
 const SURFACES_MAX = 256;
@@ -9,13 +10,15 @@ const SURFACES_MAX = 256;
 /** What a registry holds: its offers in the order they came, what runs behind them, and the surface for a viewer. */
 export class Book {
   readonly #names: Names;
+  readonly #fault: (error: TroupeError) => void;
   readonly #entries = new Map<OfferRef, Entry>();
   /** URI → the ref that has it. */
   readonly #uris = new Map<string, OfferRef>();
   #made: Made | undefined;
 
-  constructor(names: Names) {
+  constructor(names: Names, fault: (error: TroupeError) => void) {
     this.#names = names;
+    this.#fault = fault;
   }
 
   /** All of them, or none. Throws `NAME_COLLISION`, `BAD_NAME`, `BAD_DEFINITION`. */
@@ -54,7 +57,7 @@ export class Book {
   }
 
   surface(viewer: Viewer): Surface {
-    return (this.#made ??= new Made([...this.#entries.values()])).surface(viewer);
+    return (this.#made ??= new Made([...this.#entries.values()], this.#fault)).surface(viewer);
   }
 
   /** The next surface has another catalogue. */
@@ -66,22 +69,24 @@ export class Book {
 /** One catalogue, and its surfaces by what is off in them. */
 class Made {
   readonly #open: Surface;
-  readonly #gates: readonly (readonly [OfferRef, (viewer: Viewer) => boolean | string])[];
+  readonly #fault: (error: TroupeError) => void;
+  readonly #gates: readonly (readonly [OfferRef, Gate])[];
   readonly #surfaces = new Map<string, Surface>();
 
-  constructor(entries: readonly Entry[]) {
+  constructor(entries: readonly Entry[], fault: (error: TroupeError) => void) {
+    this.#fault = fault;
     const offers = (list: ListName): readonly Offer[] => entries.filter((entry) => entry.list === list).map(({ offer }) => offer);
     const catalogue: Catalogue = { tools: offers("tools"), resources: offers("resources"), prompts: offers("prompts") };
     this.#open = { catalogue, off: {} };
-    this.#gates = entries.flatMap(({ ref, when }) => (when === undefined ? [] : [[ref, when] as const]));
+    this.#gates = entries.flatMap(({ ref, gate }) => (gate === undefined ? [] : [[ref, gate] as const]));
   }
 
   surface(viewer: Viewer): Surface {
     if (this.#gates.length === 0) return this.#open;
     const off: Record<OfferRef, string | true> = {};
-    for (const [ref, when] of this.#gates) {
-      const on = when(viewer);
-      if (on !== true) off[ref] = on === false ? true : on;
+    for (const [ref, gate] of this.#gates) {
+      const why = gate.whyOff(viewer, this.#fault);
+      if (why !== undefined) off[ref] = why;
     }
     const key = JSON.stringify(off);
     const surface = this.#surfaces.get(key) ?? { catalogue: this.#open.catalogue, off };

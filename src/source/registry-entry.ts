@@ -1,9 +1,10 @@
-import { type Bag, type Json, type ListName, type Offer, type OfferRef, TroupeError, type Viewer } from "../contract/index.ts";
+import { type Bag, type Json, type ListName, type Offer, type OfferRef, TroupeError } from "../contract/index.ts";
 import { checkScopes } from "../contract/internal.ts";
 import { checkName, type Names } from "./names.ts";
 import { refOf } from "./refs.ts";
 import type { HandlerContext } from "./registry-context.ts";
 import type { Complete, Definitions, Described, RegistryPrompt, RegistryResource, RegistryTool, Texts } from "./registry-definitions.ts";
+import { Gate } from "./registry-gate.ts";
 import { type Schema, toJsonSchema } from "./schema.ts";
 import { checkUri } from "./template-check.ts";
 
@@ -20,14 +21,16 @@ export interface Entry {
   readonly ref: OfferRef;
   readonly offer: Offer;
   readonly handler: Handler;
-  readonly when: ((viewer: Viewer) => boolean | string) | undefined;
+  /** Absent: on for everybody. */
+  readonly gate: Gate | undefined;
 }
 
 function entry(list: ListName, name: string, described: Described, definition: Bag, readOnly: boolean, handler: Handler): Entry {
-  checkScopes(described.meta, refOf(list, name));
-  const when = described.when === undefined ? undefined : (viewer: Viewer) => described.when?.(viewer) ?? true;
+  const ref = refOf(list, name);
+  checkScopes(described.meta, ref);
+  const gate = described.when === undefined ? undefined : new Gate(ref, (viewer) => described.when === undefined || described.when(viewer));
   const offer = Object.freeze({ name, action: name, readOnly, definition: Object.freeze({ ...common(described), ...definition }) });
-  return { list, ref: refOf(list, name), offer, handler, when };
+  return { list, ref, offer, handler, gate };
 }
 
 /** Throws `BAD_NAME`, `BAD_DEFINITION`. */

@@ -111,6 +111,41 @@ describe("registry", () => {
     assert.deepEqual(await act(source, "tools/shy"), { ok: "hello" });
   });
 
+  it("law 3: a `when` that throws, or gives what it cannot give, puts its own offer off, and is told once", async () => {
+    const faults: unknown[] = [];
+    const gate = (when: () => unknown) => Object.assign({ run: () => "ran" }, { when: Object(when) });
+    const source = registry({
+      onFault: (error) => faults.push(error),
+      tools: {
+        throws: gate(() => {
+          throw new RangeError("secret");
+        }),
+        waits: gate(async () => true),
+        rejects: gate(() => Promise.reject(new Error("secret"))),
+        number: gate(() => 0),
+        nothing: gate(() => undefined),
+        fine: gate(() => true),
+        plain: { run: () => "ran" },
+      },
+      prompts: { broken: { when: Object(() => null), get: () => "said" } },
+    });
+    assert.deepEqual(await names(source), ["fine", "plain"]);
+    assert.deepEqual(listed(source.surface(viewer), "gated").tools.length, 7);
+    for (const name of ["throws", "waits", "rejects", "number", "nothing"] as const)
+      assert.deepEqual(await act(source, `tools/${name}`), { refused: { code: "NOT_NOW", message: "This tool is out of order." } }, name);
+    assert.deepEqual(await act(source, "prompts/broken"), { refused: { code: "NOT_NOW", message: "This prompt is out of order." } });
+    assert.deepEqual([await act(source, "tools/fine"), await act(source, "tools/plain")], [{ ok: "ran" }, { ok: "ran" }]);
+    source.relist();
+    await names(source);
+    const said = faults.map((error) => (error instanceof Error ? error.message : ""));
+    assert.equal(said.length, 6);
+    assert.doesNotMatch(said.join(), /secret/);
+    assert.match(said[0] ?? "", /^tools\/throws is out of order: .+ threw RangeError/);
+    assert.match(said[1] ?? "", /^tools\/waits .+ gave a promise: give true, false/);
+    assert.match(said[3] ?? "", /^tools\/number .+ gave a number/);
+    assert.match(said[5] ?? "", /^prompts\/broken .+ gave null/);
+  });
+
   it("gives progress, log, key and what the client can", async () => {
     const said: unknown[] = [];
     const options: CallOptions = {

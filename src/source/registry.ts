@@ -37,7 +37,10 @@ export interface RegistryOptions extends Definitions {
   /** A handler is aborted after this long. Default 60,000. */
   readonly timeoutMs?: number;
   readonly clock?: Clock;
-  /** What a watcher threw, or rejected with: the others are told all the same. Default: nobody is told. */
+  /**
+   * What a watcher threw, or rejected with: the others are told all the same. And `OUT_OF_ORDER`, once of each, for a `when` that threw
+   * or gave what it cannot give: its offer is off, the others are at work. Default: nobody is told.
+   */
   readonly onFault?: (error: unknown) => void;
 }
 
@@ -92,7 +95,7 @@ class Listed implements Registry {
     this.#timeoutMs = options.timeoutMs ?? 60_000;
     this.#clock = options.clock ?? systemClock;
     this.#fault = options.onFault ?? (() => undefined);
-    this.#book = new Book(options.names ?? dotted);
+    this.#book = new Book(options.names ?? dotted, (error) => this.#fault(error));
     this.#book.add(options);
   }
 

@@ -53,7 +53,7 @@ export function changedSession(row: SessionRow, { subscribe, unsubscribe, logLev
   };
 }
 
-/** Rows that processes may share. `touch` is called at most every ttl/10. */
+/** Rows that processes may share. `touch` is called at most every ttl/10: `seenAt` may be that much older than what is true. */
 export interface SessionStore extends AsyncDisposable {
   put(row: SessionRow): Promise<void>;
   get(id: string): Promise<SessionRow | undefined>;

@@ -18,7 +18,10 @@ export interface DynamoTables {
 }
 
 export interface DynamoSessionOptions extends DynamoTables {
-  /** How long a session and what was sent in it are kept after they were last touched. Default: `MCP_SESSION_TTL_MINUTES`, else 60 minutes. */
+  /**
+   * How long a session and what was sent in it are kept after they were last touched; a session a tenth longer, as it is touched no more
+   * often. Default: `MCP_SESSION_TTL_MINUTES`, else 60 minutes.
+   */
   readonly ttlMs?: number;
   /** What of a stream may be asked for again; up to twice as much is stored. */
   readonly bounds?: Partial<StreamBounds>;

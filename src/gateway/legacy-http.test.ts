@@ -214,6 +214,30 @@ describe("a legacy session over HTTP", () => {
     assert.equal((await kept.post(call("look"))).status, 200);
     assert.equal(sessions.rows.has(idle.id), false);
   });
+
+  test("ends its time after its last request though that is stored seldom; where only that is known, a tenth later", async () => {
+    const [sessions, clock, ttl] = [sessionsDouble(), steppedClock(), 60 * 60_000];
+    const open_ = () => gatewayOf(world().source, { sessions, clock, sessionTtlMs: ttl, rateLimit: false });
+    await using gateway = open_();
+    const [client, reader] = [await open(gateway), await open(gateway)];
+    const before = sessions.rows.get(client.id)?.seenAt;
+    const stream = exchangeOf("GET", reader.headers);
+    await gateway.exchange(stream.exchange);
+    await clock.step(0.098 * ttl);
+    assert.equal((await client.post(call("look"))).status, 200);
+    stream.channel.close();
+    assert.equal(sessions.rows.get(client.id)?.seenAt, before, "not stored");
+    await clock.step(0.999 * ttl);
+    for (const one of [client, reader]) assert.equal((await one.post(call("look"))).status, 200);
+    await clock.step(ttl + 1);
+    assert.equal((await client.post(call("look"))).status, 404, "here it is known to the millisecond");
+    await using other = open_();
+    const late = exchangeOf("POST", reader.headers, call("look"));
+    assert.equal((await other.exchange(late.exchange)).status, 200, "elsewhere the row is all there is");
+    await clock.step(1.1 * ttl + 1);
+    const last = exchangeOf("POST", client.headers, call("look"));
+    assert.equal((await other.exchange(last.exchange)).status, 404);
+  });
 });
 
 describe("a legacy reply", () => {

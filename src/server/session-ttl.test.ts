@@ -26,7 +26,8 @@ test("MCP_SESSION_TTL_MINUTES that is no positive whole number is 60, and the lo
 test("each request keeps a session for another time to live; without one it is over, and freed unasked", async () => {
   const clock = new SimulatedClock();
   await using sessions = memorySessionStore();
-  await using server = createServer("ttl", "1", { clock, sessions, env: { MCP_SESSION_TTL_MINUTES: "10" } });
+  const env = { MCP_SESSION_TTL_MINUTES: "10" };
+  await using server = createServer("ttl", "1", { clock, sessions, sharedSessions: false, env });
   const post = (message: object, session?: string): Promise<Response> =>
     server.fetch(
       new Request("http://localhost/mcp", {

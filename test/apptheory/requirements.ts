@@ -217,7 +217,7 @@ const properties: readonly Requirement[] = [
     says: "DynamoDB's sessions are named by MCP_SESSION_TABLE, got, put, deleted, and over when they are over",
     tests: [
       "the tables › are named by the options, else MCP_SESSION_TABLE and MCP_STREAM_TABLE, else mcp-sessions",
-      "a session in DynamoDB › expires by whole seconds after it was last seen, and is gone before DynamoDB deletes it",
+      "a session in DynamoDB › expires by whole seconds a tenth more than its time after it was last touched, and is gone before DynamoDB deletes it",
     ],
   },
   {

@@ -38,6 +38,8 @@ interface Begun {
  */
 export class Session implements StreamOwner {
   row: SessionRow;
+  /** When its client was last here. The row says so less often, and what others wrote there may be younger. */
+  seenAt: number;
   /** False until `notifications/initialized`: before it nothing is told (C8). */
   ready: boolean;
   /** Its row is in the store: the client can come back. */
@@ -67,6 +69,7 @@ export class Session implements StreamOwner {
 
   constructor(row: SessionRow, settings: Settings, notices: SessionNotices, how: Begun) {
     this.row = row;
+    this.seenAt = settings.clock.now();
     this.ready = how.ready;
     this.kept = how.kept;
     this.nodes = how.nodes;
@@ -163,7 +166,10 @@ export class Session implements StreamOwner {
   }
 
   left(stream: Channel, way: Channel): void {
-    if (this.standalone === stream) this.standalone = undefined;
+    if (this.standalone === stream) {
+      this.standalone = undefined;
+      this.seenAt = this.#settings.clock.now();
+    }
     this.#audience?.detach(way);
   }
 

@@ -72,7 +72,7 @@ export class Sessions {
     this.#core.limit(caller);
     const heard = this.#nodes?.rows.heard;
     const row = await settings.sessions.get(id);
-    if (row === undefined || row.seenAt < settings.clock.now() - settings.sessionTtlMs || !belongs(row, caller, posture)) return undefined;
+    if (row === undefined || row.seenAt < this.#storedBefore() || !belongs(row, caller, posture)) return undefined;
     const other = this.#live.get(id);
     if (other !== undefined) return other;
     const session = this.#keep(this.#revive(row, true));
@@ -123,14 +123,29 @@ export class Sessions {
     const { clock, sessions, sessionTtlMs, log } = this.#core.settings;
     const now = clock.now();
     const { seenAt, id } = session.row;
-    if (now - seenAt < sessionTtlMs / 10) return true;
-    if (seenAt < now - sessionTtlMs && !session.busy) return false;
-    session.row = { ...session.row, seenAt: now };
-    this.#live.delete(id);
-    this.#live.set(id, session);
-    const touched = sessions.get(id).then((row) => (row === undefined ? this.drop(session) : sessions.touch(id, now)));
-    touched.catch((error: unknown) => log("error", { event: "session-touch-failed", ...inLog(error) }));
+    if (now - seenAt >= sessionTtlMs / 10) {
+      if (this.#over(session)) return false;
+      session.row = { ...session.row, seenAt: now };
+      this.#live.delete(id);
+      this.#live.set(id, session);
+      const touched = sessions.get(id).then((row) => (row === undefined ? this.drop(session) : sessions.touch(id, now)));
+      touched.catch((error: unknown) => log("error", { event: "session-touch-failed", ...inLog(error) }));
+    }
+    session.seenAt = now;
     return true;
+  }
+
+  // Of a client that goes to other nodes too, only the row knows.
+  #over({ busy, seenAt, row }: Session): boolean {
+    const { clock, sessionTtlMs } = this.#core.settings;
+    if (busy || seenAt >= clock.now() - sessionTtlMs) return false;
+    return this.#nodes === undefined || row.seenAt < this.#storedBefore();
+  }
+
+  // What is stored may be a tenth older than what is true: a session ends that much later rather than too early.
+  #storedBefore(): number {
+    const { clock, sessionTtlMs } = this.#core.settings;
+    return clock.now() - sessionTtlMs - sessionTtlMs / 10;
   }
 
   #sweepLater(): void {
@@ -145,16 +160,15 @@ export class Sessions {
   }
 
   async #sweep(): Promise<void> {
-    const { clock, sessions, streams, sessionTtlMs, unreached } = this.#core.settings;
-    const now = clock.now();
+    const { sessions, streams, unreached } = this.#core.settings;
     for (const session of this.#live.values()) {
       if (unreached) session.stale = true;
       if (session.busy) this.#seen(session);
       // Another node may have seen it since, or be the one that deletes it: here it is held for nobody.
-      else if (this.#nodes !== undefined && session.row.seenAt < now - sessionTtlMs) this.drop(session);
+      else if (this.#nodes !== undefined && this.#over(session)) this.drop(session);
       if (session.stale && session.busy) this.#nodes?.rows.rereadSoon(session);
     }
-    for (const id of await sessions.expire(now - sessionTtlMs)) {
+    for (const id of await sessions.expire(this.#storedBefore())) {
       const live = this.#live.get(id);
       if (live !== undefined) this.drop(live);
       await streams.delete(id);

@@ -5,6 +5,7 @@ export { isActorId } from "./actor-id.ts";
 export { DEEPEST, freezeDeep } from "./freeze.ts";
 export { type CommitEnds, type HandOver, handOverTo, promising } from "./hand-over.ts";
 export { growthBy, SHORT_BYTES, textBytes } from "./growth.ts";
+export { LATE, type MayBeLate, whenLate } from "./late.ts";
 export { Listeners } from "./listeners.ts";
 export { remembering } from "./remembering.ts";
 export { checkScopes, isScope, lacking, lacksScopes, needsScopes, SCOPES, scopesOf } from "./scopes.ts";

@@ -121,3 +121,76 @@ test("what a handler throws is told to onError and, by name, to the log, with th
     ["error", { event: "on-error-failed", offer: "resources/broken", requestId: ids[0], name: "TypeError" }],
   ]);
 });
+
+test("a run whose time is up is told to log and onError, and so is what it throws afterwards, unless that heeds the signal", async () => {
+  const clock = new SimulatedClock();
+  const lines: unknown[] = [];
+  const heard: unknown[] = [];
+  await using server = createServer("s", "1", {
+    clock,
+    handlerMs: 1_000,
+    log: (level, data) => lines.push([level, data]),
+    onError: (error, { offer, requestId, viewer: who }) => heard.push([Object(error).code ?? String(error), offer, requestId, who]),
+  });
+  let id = "";
+  const after = (name: string, how: (signal: AbortSignal) => Promise<unknown>): void =>
+    void server.tools.register({ name }, (_args, { signal, requestId }) => {
+      id = requestId;
+      return how(signal);
+    });
+  const wait = (ms: number) => new Promise<void>((resolve) => clock.after(ms, resolve));
+  const aborted = (signal: AbortSignal) => new Promise((resolve) => signal.addEventListener("abort", resolve));
+  after("hangs", () => new Promise(() => undefined));
+  after("lost", async () => {
+    await wait(1_500);
+    throw new RangeError("db lost");
+  });
+  after("heeds", async (signal) => {
+    await aborted(signal);
+    signal.throwIfAborted();
+  });
+  after("wraps", async (signal) => {
+    await aborted(signal);
+    throw new Error("aborted", { cause: signal.reason });
+  });
+  for (const name of ["hangs", "lost", "heeds", "wraps"] as const) {
+    const call = assert.rejects(server.source.act(viewer, `tools/${name}`, {}, {}), { code: "WORK_TIMEOUT" });
+    await settle();
+    await clock.advance(1_000);
+    await call;
+    const text = `tools/${name} took longer than 1000 ms and was aborted.`;
+    assert.deepEqual(lines.shift(), [
+      "error",
+      { event: "handler-timeout", offer: `tools/${name}`, requestId: id, code: "WORK_TIMEOUT", text },
+    ]);
+    assert.deepEqual(heard.shift(), ["WORK_TIMEOUT", `tools/${name}`, id, viewer]);
+    await clock.advance(1_000);
+    if (name === "lost") {
+      assert.match(JSON.stringify(lines.shift()), /handler-failed.+tools\/lost.+RangeError(?!.*db lost)/);
+      assert.deepEqual(heard.shift(), ["RangeError: db lost", "tools/lost", id, viewer]);
+    }
+    assert.deepEqual([lines, heard], [[], []], name);
+  }
+});
+
+test("what a handler throws after its caller has left is told to nobody, though its time would be up by then", async () => {
+  const clock = new SimulatedClock();
+  const told: unknown[] = [];
+  await using server = createServer("s", "1", {
+    clock,
+    handlerMs: 1_000,
+    log: (...line) => told.push(line),
+    onError: (error) => told.push(error),
+  });
+  server.tools.register({ name: "t" }, async () => {
+    await new Promise<void>((resolve) => clock.after(1_500, resolve));
+    throw new RangeError("late");
+  });
+  const gone = new AbortController();
+  const left = assert.rejects(server.source.act(viewer, "tools/t", {}, { signal: gone.signal }), { code: "CANCELLED" });
+  await settle();
+  gone.abort();
+  await left;
+  await clock.advance(2_000);
+  assert.deepEqual(told, []);
+});

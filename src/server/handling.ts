@@ -1,4 +1,5 @@
-import { type OfferRef, TroupeError } from "../contract/index.ts";
+import { type EngineError, type OfferRef, TroupeError } from "../contract/index.ts";
+import { whenLate } from "../contract/internal.ts";
 import { type HandlerContext, isOutcome, type Schema, Settled, settle } from "../source/index.ts";
 import { type ServerContext, serverContext, type Surroundings } from "./context.ts";
 import { around } from "./middleware.ts";
@@ -18,26 +19,47 @@ export function handling<A>(
 ): (args: A, context: HandlerContext) => Promise<unknown> {
   return async (args, given) => {
     const context = serverContext(given, offer, surroundings);
+    let late = false;
+    whenLate(given, (error) => {
+      late = true;
+      reportLate(surroundings, error, { offer, requestId: context.requestId, viewer: given.viewer });
+    });
     try {
       const returned = await around(surroundings.middleware, { offer, args, context }, () => handler(args, context));
       const made = settle(returned, offer, output);
       return new Settled(made instanceof Promise ? await made : made);
     } catch (error) {
-      // One that was aborted throws because it was told to.
-      if (!isOutcome(error) && !context.signal.aborted)
-        report(surroundings, error, { offer, requestId: context.requestId, viewer: given.viewer });
+      // One that its caller left throws because it was told to.
+      const heeds = late ? isAbort(error, context.signal) : context.signal.aborted;
+      if (!isOutcome(error) && !heeds) report(surroundings, error, { offer, requestId: context.requestId, viewer: given.viewer });
       throw error;
     }
   };
 }
 
-function report({ log, onError }: Surroundings, error: unknown, run: Run): void {
+/** What was thrown says no more than that the signal was heeded. */
+function isAbort(error: unknown, { reason }: AbortSignal): boolean {
+  return error === reason || (error instanceof Error && (error.name === "AbortError" || error.cause === reason));
+}
+
+function reportLate(surroundings: Surroundings, error: EngineError, run: Run): void {
+  const { offer, requestId } = run;
+  surroundings.log?.("error", { event: "handler-timeout", offer, requestId, code: error.code, text: error.message });
+  tell(surroundings, error, run);
+}
+
+function report(surroundings: Surroundings, error: unknown, run: Run): void {
   const { offer, requestId } = run;
   // Its name only: a message may quote arguments. What is wrong with a result is told by paths and types.
   const name = error instanceof Error ? error.name : typeof error;
   const isResult = error instanceof TroupeError && RESULTS.has(error.code);
   const told = isResult ? { code: error.code, text: error.message } : ADVICE;
-  log?.("error", { event: "handler-failed", offer, requestId, name, ...told });
+  surroundings.log?.("error", { event: "handler-failed", offer, requestId, name, ...told });
+  tell(surroundings, error, run);
+}
+
+function tell({ log, onError }: Surroundings, error: unknown, run: Run): void {
+  const { offer, requestId } = run;
   try {
     onError?.(error, run);
   } catch (second) {

@@ -7,5 +7,5 @@ export interface Run {
   readonly viewer: Viewer;
 }
 
-/** What a handler threw that was no refusal. What its client reads stays the same. */
+/** What a handler threw that was no refusal, or `WORK_TIMEOUT` once its time was up. What its client reads stays the same. */
 export type OnError = (error: unknown, run: Run) => void;

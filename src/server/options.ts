@@ -20,7 +20,7 @@ export interface ServerOptions extends OfGateway, OfWeb {
   readonly sources?: readonly Source[];
   /** Around every handler of the registries, the first outermost; not around `sources`. */
   readonly middleware?: readonly Middleware[];
-  /** Hears what handlers threw that was no refusal, with the run's id; the server's `log` has its name already. */
+  /** Hears what handlers threw that was no refusal, and whose time was up, with the run's id; the server's `log` has its name already. */
   readonly onError?: OnError;
   /** A handler is aborted after this long. Default 60,000. */
   readonly handlerMs?: number;

@@ -1,4 +1,5 @@
 import type { Bag, CallOptions, Json, Log, Progress, Viewer } from "../contract/index.ts";
+import { LATE, type MayBeLate } from "../contract/internal.ts";
 
 /** What a handler is given beside its arguments. */
 export interface HandlerContext {
@@ -42,9 +43,10 @@ export function isNeeds(error: unknown): error is { readonly needs: Bag } {
   return error instanceof Needs;
 }
 
-export function contextFor(viewer: Viewer, signal: AbortSignal, options: CallOptions): HandlerContext {
+export function contextFor(viewer: Viewer, signal: AbortSignal, options: CallOptions): HandlerContext & MayBeLate {
   const answers = options.answers ?? {};
   return {
+    [LATE]: undefined,
     viewer,
     signal,
     answers,

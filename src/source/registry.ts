@@ -17,7 +17,7 @@ import {
   untilAborted,
   type Viewer,
 } from "../contract/index.ts";
-import { Listeners, tellOf } from "../contract/internal.ts";
+import { LATE, Listeners, tellOf } from "../contract/internal.ts";
 import { dotted, type Names } from "./names.ts";
 import { contextFor, isNeeds } from "./registry-context.ts";
 import { Book } from "./registry-book.ts";
@@ -120,12 +120,15 @@ class Listed implements Registry {
   async #run(handler: Handler, ref: OfferRef, args: unknown, viewer: Viewer, options: CallOptions): Promise<Reply> {
     const timeout = new AbortController();
     this.#running.add(timeout);
-    const late = (): EngineError =>
-      new EngineError("WORK_TIMEOUT", `${ref} took longer than ${this.#timeoutMs} ms and was aborted.`, { applied: "unknown" });
-    const undo = this.#clock.after(this.#timeoutMs, () => timeout.abort(late()));
     const signal = options.signal === undefined ? timeout.signal : AbortSignal.any([timeout.signal, abortSignalOf(options.signal)]);
+    const context = contextFor(viewer, signal, options);
+    const undo = this.#clock.after(this.#timeoutMs, () => {
+      const text = `${ref} took longer than ${this.#timeoutMs} ms and was aborted.`;
+      const late = new EngineError("WORK_TIMEOUT", text, { applied: "unknown" });
+      timeout.abort(late);
+      context[LATE]?.(late);
+    });
     try {
-      const context = contextFor(viewer, signal, options);
       const returned = await untilAborted(signal, () => handler.run(args, context));
       if (returned instanceof Settled) return { ok: returned.value };
       const made = settle(returned, ref, handler.output);

@@ -1,13 +1,38 @@
 import { type Bag, BLOB, CONTENT, type Content, type Json } from "../contract/index.ts";
 
-/** One content block, as MCP writes it. */
-export type Block = Bag & { readonly type: string };
-
 /** What every block may carry: `annotations` (`audience`, `priority`, `lastModified`) and `_meta`. */
 export interface BlockExtras {
   readonly annotations?: Bag;
   readonly _meta?: Bag;
 }
+
+// An interface is no `Bag`, what is picked of one is.
+type Extras = Pick<BlockExtras, keyof BlockExtras>;
+
+type TextBlock = Extras & { readonly type: "text"; readonly text: string };
+type ImageBlock = Extras & { readonly type: "image"; readonly data: string; readonly mimeType: string };
+type AudioBlock = Extras & { readonly type: "audio"; readonly data: string; readonly mimeType: string };
+type LinkBlock = Extras & Link & { readonly type: "resource_link" };
+type ResourceBlock = Extras & { readonly type: "resource"; readonly resource: Written };
+
+/** One content block, as MCP writes it. */
+export type Block = TextBlock | ImageBlock | AudioBlock | LinkBlock | ResourceBlock;
+
+type Link = {
+  readonly uri: string;
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly mimeType?: string;
+  /** In bytes. */
+  readonly size?: number;
+  readonly icons?: readonly Bag[];
+};
+
+type Written = { readonly uri: string; readonly mimeType?: string; readonly _meta?: Bag } & (
+  | { readonly text: string }
+  | { readonly blob: string }
+);
 
 /** Bytes, or base64 text already. */
 export type Bytes = Uint8Array | string;
@@ -28,30 +53,30 @@ function base64(bytes: Bytes): string {
   return btoa(binary);
 }
 
-const extras = ({ annotations, _meta }: BlockExtras): Bag => ({
+const extras = ({ annotations, _meta }: BlockExtras): Extras => ({
   ...(annotations === undefined ? {} : { annotations }),
   ...(_meta === undefined ? {} : { _meta }),
 });
 
-export function text(value: string, more: BlockExtras = {}): Block {
+export function text(value: string, more: BlockExtras = {}): TextBlock {
   return { type: "text", text: value, ...extras(more) };
 }
 
-export function image(data: Bytes, mimeType: string, more: BlockExtras = {}): Block {
+export function image(data: Bytes, mimeType: string, more: BlockExtras = {}): ImageBlock {
   return { type: "image", data: base64(data), mimeType, ...extras(more) };
 }
 
-export function audio(data: Bytes, mimeType: string, more: BlockExtras = {}): Block {
+export function audio(data: Bytes, mimeType: string, more: BlockExtras = {}): AudioBlock {
   return { type: "audio", data: base64(data), mimeType, ...extras(more) };
 }
 
 /** Where to read on: `{ uri, name, title?, description?, mimeType?, size?, icons? }`. */
-export function resourceLink(link: Bag & { readonly uri: string; readonly name: string }): Block {
+export function resourceLink(link: Link & BlockExtras): LinkBlock {
   return { ...link, type: "resource_link" };
 }
 
 /** A resource whole, within a result. */
-export function embeddedResource(resource: ResourceContent, more: BlockExtras = {}): Block {
+export function embeddedResource(resource: ResourceContent, more: BlockExtras = {}): ResourceBlock {
   return { type: "resource", resource: written(resource), ...extras(more) };
 }
 
@@ -86,7 +111,7 @@ export function messages(all: readonly Bag[], description?: string): Bag {
   return { messages: all, ...(description === undefined ? {} : { description }) };
 }
 
-function written(resource: ResourceContent): Bag {
+function written(resource: ResourceContent): Written {
   const { uri, mimeType, _meta } = resource;
   const about = { uri, ...(mimeType === undefined ? {} : { mimeType }), ...(_meta === undefined ? {} : { _meta }) };
   return "text" in resource ? { ...about, text: resource.text } : { ...about, blob: base64(resource.blob) };

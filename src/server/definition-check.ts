@@ -39,11 +39,4 @@ export function checkDefinition(list: ListName, definition: unknown, handler: un
   if (typeof handler !== "function") throw bad(`${where} has no handler: give a function as the second argument.`);
   const enabled: unknown = Reflect.get(definition, "enabled");
   if (enabled !== undefined && typeof enabled !== "function") throw bad(`${where}: enabled is a function of the viewer.`);
-  const known: unknown = Reflect.get(definition, "arguments");
-  if (known !== undefined && !(Array.isArray(known) && known.every(isNamed)))
-    throw bad(`${where}: arguments is a list of { name, description?, required? }; their values are text.`);
-}
-
-function isNamed(one: unknown): boolean {
-  return typeof one === "object" && one !== null && "name" in one && typeof one.name === "string";
 }

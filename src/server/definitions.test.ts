@@ -71,7 +71,54 @@ test("a definition without a name or a handler, or with a word nobody reads, is 
     });
   }
   await refused("tools", [["the official SDK's word", { name: "x", inputSchema: {} }, /nobody reads "inputSchema"; here it is input\./]]);
-  await refused("prompts", [["a schema of arguments", { name: "x", arguments: z.object({}) }, /arguments is a list of/]]);
+  await refused("prompts", [["a schema of arguments", { name: "x", arguments: z.object({}) }, /arguments has to be a list of/]]);
+});
+
+test("a member that clients would refuse the whole list over is refused by its name, with what it has to be", async () => {
+  for (const list of ["tools", "resources", "prompts"] as const) {
+    const one = (more: object): object => ({ name: "x", ...(list === "resources" && { uri: "x://{x}" }), ...more });
+    await refused(list, [
+      ["a number", one({ description: 5 }), new RegExp(`^${list}/"x": description has to be text\\.$`)],
+      ["null", one({ description: null }), /description has to be text/],
+      ["an object", one({ title: {} }), /title has to be text/],
+      ["icons without src", one({ icons: [{ href: "x" }] }), /icons has to be a list of \{ src, /],
+      ["one icon", one({ icons: { src: "x" } }), /icons has to be a list of/],
+      ["meta", one({ meta: 5 }), /meta has to be an object/],
+    ]);
+    await using server = createServer("definitions", "1");
+    const icons = [{ src: "https://a.example/i.png", mimeType: "image/png", sizes: ["48x48"], theme: "dark" }];
+    unseen(server[list]).register(one({ title: "", description: undefined, icons, meta: { "a.example/b": 1 } }), handler);
+    assert.equal(server[list].size, 1);
+  }
+  const resource = (more: object): object => ({ name: "x", uri: "x://x", ...more });
+  await refused("resources", [
+    ["type", resource({ mimeType: 5 }), /mimeType has to be text/],
+    ["size", resource({ size: "5" }), /size has to be a number of bytes/],
+    ["audience", resource({ annotations: { audience: "user" } }), /annotations has to be annotations as MCP has them: audience/],
+    ["priority", resource({ annotations: { priority: 2 } }), /priority from 0 to 1/],
+    ["time", resource({ annotations: { lastModified: "yesterday" } }), /lastModified a time/],
+    [
+      "complete of a fixed one",
+      resource({ complete: { id: handler } }),
+      /complete is for "id", which is no variable of its URI: it has none/,
+    ],
+    ["complete of another", { name: "x", uri: "x://{a}", complete: { b: handler } }, /it has a\./],
+    ["complete", { name: "x", uri: "x://{a}", complete: { a: ["1"] } }, /complete has to be an object of functions/],
+  ]);
+  await refused("tools", [["a hint", { name: "x", annotations: { readOnlyHint: "yes" } }, /annotations has to be hints as MCP has them/]]);
+  const prompt = (...args: readonly object[]): object => ({ name: "x", arguments: args });
+  await refused("prompts", [
+    ["required", prompt({ name: "a", required: "yes" }), /arguments has to be a list of .+required a boolean/],
+    ["no name", prompt({ description: "A." }), /arguments has to be a list of/],
+    ["twice", prompt({ name: "a" }, { name: "b" }, { name: "a" }), /"a" is there twice: give each argument a name of its own/],
+    ["complete", { ...prompt({ name: "a" }), complete: { y: handler } }, /complete is for "y", which is no argument: it has a\./],
+    ["complete of none", { name: "x", complete: { y: handler } }, /it has none/],
+  ]);
+  await using server = createServer("definitions", "1");
+  const annotations = { audience: ["user", "assistant"], priority: 0, lastModified: "2026-01-31T12:00:00+01:00" };
+  server.resources.register({ name: "x", uri: "x://x", size: 0, annotations }, handler);
+  server.tools.register({ name: "x", annotations: { title: "X", readOnlyHint: true, ownHint: "kept" } }, handler);
+  assert.deepEqual([server.resources.list()[0]?.["annotations"], server.tools.size], [annotations, 1]);
 });
 
 test("a URI that is none, and a template beyond level 1, are refused", () =>

@@ -41,9 +41,17 @@ test("an option that cannot work is refused at once, by its name and with what i
     ["onError", { onError: "console" }],
     ["log", { log: console }],
     ["pageSize", { pageSize: 0 }],
+    ["title", { title: 5 }],
+    ["description", { description: null }],
+    ["websiteUrl", { websiteUrl: new URL("https://a.example") }],
+    ["icons", { icons: [{ href: "x" }] }],
+    ["instructions", { instructions: 5 }],
   ];
   for (const [name, options] of wrong) assert.throws(() => made(options), refusedFor(name), JSON.stringify(options));
+  const unseen = Object(createServer);
   assert.throws(() => createServer("", "1"), refusedFor("name"));
+  assert.throws(() => unseen(), refusedFor("name"));
+  assert.throws(() => unseen("s"), refusedFor("version"));
 });
 
 test("rateLimit: { perSecond, burst } or false, which the sentence says", async () => {

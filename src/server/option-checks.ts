@@ -1,12 +1,18 @@
 import { ABOVE_ZERO, boundsOf, checkOptions, FUNCTION, isBag, type OptionRule } from "../contract/index.ts";
+import { ICONS, TEXT } from "../contract/internal.ts";
 import { HTTP_LIMITS } from "../transport/index.ts";
 import type { ServerOptions } from "./options.ts";
 
-const TEXT: OptionRule = ["a text that is not empty", (value) => typeof value === "string" && value !== ""];
+const NAME: OptionRule = ["a text that is not empty", (value) => typeof value === "string" && value !== ""];
 
 const RULES: Readonly<Record<string, OptionRule>> = {
-  name: TEXT,
-  version: TEXT,
+  name: NAME,
+  version: NAME,
+  title: TEXT,
+  description: TEXT,
+  websiteUrl: TEXT,
+  icons: ICONS,
+  instructions: TEXT,
   handlerMs: ABOVE_ZERO,
   onError: FUNCTION,
   middleware: ["a list of functions", (value) => Array.isArray(value) && value.every((one) => typeof one === "function")],
@@ -16,6 +22,7 @@ const RULES: Readonly<Record<string, OptionRule>> = {
 };
 
 /** What the gateway and the doors do not check themselves. Throws `DOOR_OPTION`. */
-export function checkServer(name: string, version: string, options: ServerOptions): void {
-  checkOptions({ ...options, name, version }, RULES);
+export function checkServer(name: unknown, version: unknown, options: ServerOptions): void {
+  // What is undefined would be an option nobody gave: these two are needed.
+  checkOptions({ ...options, name: name ?? null, version: version ?? null }, RULES);
 }

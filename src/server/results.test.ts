@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as z from "zod";
 import { SimulatedClock } from "../testing/index.ts";
-import { content, createServer, failure } from "./index.ts";
+import { content, contents, createServer, failure, image, text } from "./index.ts";
 
 const viewer = { scopes: [] };
 const NUMBER = { type: "object", properties: { n: { type: "number" } }, required: ["n"] };
@@ -84,6 +84,42 @@ test("a result as MCP writes it is a fault that names content() and failure(); a
     tool(name, undefined, () => value);
     assert.deepEqual(await call(name), { ok: value });
   }
+});
+
+test("a block that no client can read is a fault, told to log and onError by its place and member", async () => {
+  const { server, tool, lines, heard, call } = told();
+  await using _ = server;
+  const link = { type: "resource_link", uri: "x://x", name: "x" };
+  const wrong: Readonly<Record<string, readonly [block: object, why: RegExp]>> = {
+    snake: [{ type: "image", data: "AA==", mime_type: "secret" }, /\/1: mimeType has to be text/],
+    text: [{ type: "text" }, /\/1: text has to be text/],
+    kind: [{ type: "secret" }, /\/1: type has to be one of text, image, audio, resource, resource_link/],
+    none: [{ text: "secret" }, /\/1: type has to be/],
+    bare: [{ type: "resource", resource: { uri: "x://x" } }, /\/1: resource has to be \{ uri, /],
+    size: [{ ...link, size: "5" }, /\/1: size has to be a number of bytes/],
+    audience: [{ type: "text", text: "a", annotations: { audience: ["secret"] } }, /\/1: annotations has to be/],
+    meta: [{ type: "text", text: "a", _meta: null }, /\/1: _meta has to be an object/],
+  };
+  for (const [name, [block, why]] of Object.entries(wrong)) {
+    tool(name, undefined, () => content(["fine", Object(block)]));
+    await assert.rejects(call(name), { code: "CRASHED" }, name);
+    assert.match(JSON.stringify(heard.pop()), why);
+    const line = JSON.parse(lines.pop() ?? "{}");
+    assert.equal(line.code, "BAD_TURN");
+    assert.match(line.text, /^What tools\/.+ returned has a block no client can read, \/1: (?!.*secret)/);
+  }
+  tool("promised", NUMBER, () => content([Object({ type: "text" })], { n: 1 }));
+  await assert.rejects(call("promised"), { code: "CRASHED" });
+  server.prompts.register({ name: "p" }, () => ({ messages: [{ role: "user", content: { type: "image", data: "AA==" } }] }));
+  await assert.rejects(server.source.act(viewer, "prompts/p", {}, {}), { code: "CRASHED" });
+  assert.match(JSON.stringify(heard.pop()), /What prompts\/p returned has a block no client can read, \/0: mimeType/);
+  tool("data", undefined, () => ({ messages: [{ content: { type: "secret" } }] }));
+  tool("all", undefined, () =>
+    content([text("a", { annotations: { priority: 1 } }), image("AA==", "image/png"), Object({ ...link, size: 1 })]),
+  );
+  server.resources.register({ name: "r", uri: "x://r" }, () => contents([{ uri: "x://r", blob: "AA==" }]));
+  for (const ref of ["tools/data", "tools/all", "resources/r"] as const)
+    assert.ok("ok" in (await server.source.act(viewer, ref, {}, {})), ref);
 });
 
 test("what JSON cannot hold is refused by its path and told to log and onError", async () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as z from "zod";
-import { content, createServer, type Listening, type ListenOptions, type Server } from "./index.ts";
+import { content, createServer, text, type Listening, type ListenOptions, type Server } from "./index.ts";
 
 // What must not compile stands under `@ts-expect-error`: the type checker fails when one of these begins to compile.
 
@@ -60,6 +60,11 @@ function handlers({ tools, resources, prompts }: Server): void {
   const output = z.object({ cm: z.number() });
   tools.register({ name: "promise", output }, async () => ({ cm: 1 }));
   tools.register({ name: "content", output }, () => content(["1"], { cm: 1 }));
+  tools.register({ name: "blocks" }, () => content([{ type: "image", data: "AA==", mimeType: "image/png" }, "text", text("more")]));
+  // @ts-expect-error no block of MCP's
+  tools.register({ name: "block" }, () => content([{ type: "image", data: "AA==", mime_type: "image/png" }]));
+  // @ts-expect-error nor this
+  tools.register({ name: "block" }, () => content([{ type: "text" }]));
   // @ts-expect-error not what it promises
   tools.register({ name: "broken", output }, () => ({ inch: 1 }));
   // @ts-expect-error nor later

@@ -4,9 +4,11 @@ import { checkName, type Names } from "./names.ts";
 import { refOf } from "./refs.ts";
 import type { HandlerContext } from "./registry-context.ts";
 import type { Complete, Definitions, Described, RegistryPrompt, RegistryResource, RegistryTool, Texts } from "./registry-definitions.ts";
+import { checkMembers, checkNames } from "./registry-check.ts";
 import { Gate } from "./registry-gate.ts";
 import { type Schema, toJsonSchema } from "./schema.ts";
 import { checkUri } from "./template-check.ts";
+import { variablesOf } from "./uri.ts";
 
 export interface Handler {
   readonly input?: Schema;
@@ -35,9 +37,12 @@ function entry(list: ListName, name: string, described: Described, definition: B
 
 /** Throws `BAD_NAME`, `BAD_DEFINITION`. */
 export function entriesOf({ tools = {}, resources = {}, prompts = {} }: Definitions, names: Names): readonly Entry[] {
-  const named = <T>(list: ListName, record: Readonly<Record<string, T>>): readonly (readonly [string, T])[] => {
+  const named = <T extends Described>(list: ListName, record: Readonly<Record<string, T>>): readonly (readonly [string, T])[] => {
     const pairs = Object.entries(record);
-    for (const [name] of pairs) checkName(names, list, name, "A registry");
+    for (const [name, one] of pairs) {
+      checkName(names, list, name, "A registry");
+      checkMembers(list, name, one);
+    }
     return pairs;
   };
   return [
@@ -55,7 +60,7 @@ export function entriesOf({ tools = {}, resources = {}, prompts = {} }: Definiti
       }),
     ),
     ...named("prompts", prompts).map(([name, one]) =>
-      entry("prompts", name, one, promptDefinition(one), true, {
+      entry("prompts", name, one, promptDefinition(one, name), true, {
         run: (args, context) => one.get(textsOf(args), context),
         input: promptSchema(one),
         ...(one.complete === undefined ? {} : { complete: one.complete }),
@@ -88,8 +93,9 @@ function ofObject(schema: Bag, name: string): Bag {
   throw new TroupeError("BAD_DEFINITION", `The input of ${name} must be the schema of an object: a client sends arguments by name.`);
 }
 
-function resourceDefinition({ uri, mimeType, annotations, size }: RegistryResource, name: string): Bag {
+function resourceDefinition({ uri, mimeType, annotations, size, complete }: RegistryResource, name: string): Bag {
   checkUri(uri, `resources/${JSON.stringify(name)}`);
+  checkNames("resources", name, variablesOf(uri), complete);
   return {
     [uri.includes("{") ? "uriTemplate" : "uri"]: uri,
     ...(mimeType === undefined ? {} : { mimeType }),
@@ -98,7 +104,13 @@ function resourceDefinition({ uri, mimeType, annotations, size }: RegistryResour
   };
 }
 
-function promptDefinition({ arguments: known }: RegistryPrompt): Bag {
+function promptDefinition({ arguments: known, complete }: RegistryPrompt, name: string): Bag {
+  checkNames(
+    "prompts",
+    name,
+    (known ?? []).map((argument) => argument.name),
+    complete,
+  );
   return known === undefined ? {} : { arguments: known.map((argument) => ({ ...argument })) };
 }
 

@@ -1,6 +1,10 @@
 import { type Bag, BARE_RESULT, CONTENT, isBag, isBareResult, type Json, TroupeError } from "../contract/index.ts";
+import { wrongInBlock } from "../contract/internal.ts";
 import { plain } from "./registry-plain.ts";
 import { check, type Schema } from "./schema.ts";
+
+const NOTHING: readonly Json[] = [];
+const isList = (value: Json | undefined): value is readonly Json[] => Array.isArray(value);
 
 /** A result that has been looked at already, by whoever wanted to hear what is wrong with it. */
 export class Settled {
@@ -18,7 +22,26 @@ export function settle(value: unknown, ref: string, output?: Schema): Json | Pro
   const where = `What ${ref} returned`;
   if (typeof value === "object" && value !== null && ref.startsWith("tools/") && isBareResult(value))
     throw new TroupeError("BAD_TURN", `${where} ${BARE_RESULT}.`);
-  return output === undefined ? plain(value, where) : fitting(value, where, output);
+  if (output !== undefined) return fitting(value, where, output).then((made) => readable(made, ref, where));
+  return readable(plain(value, where), ref, where);
+}
+
+/** With blocks that clients can read: over one that they cannot they refuse the whole result. */
+function readable(made: Json, ref: string, where: string): Json {
+  if (!isBag(made)) return made;
+  for (const [at, block] of blocksIn(made, ref).entries()) {
+    const wrong = isBag(block) ? wrongInBlock(block) : undefined;
+    if (wrong !== undefined)
+      throw new TroupeError("BAD_TURN", `${where} has a block no client can read, /${at}: ${wrong}. Make blocks with text(), image(), ….`);
+  }
+  return made;
+}
+
+function blocksIn(made: Bag, ref: string): readonly Json[] {
+  const { [CONTENT]: blocks, messages } = made;
+  if (isList(blocks)) return blocks;
+  if (!isList(messages) || !ref.startsWith("prompts/")) return NOTHING;
+  return messages.map((one) => (isBag(one) ? (one["content"] ?? null) : null));
 }
 
 async function fitting(value: unknown, where: string, output: Schema): Promise<Json> {

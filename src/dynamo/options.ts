@@ -1,5 +1,14 @@
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { type Clock, type Entropy, sessionTtlIn, STREAM_BOUNDS, type StreamBounds, systemClock, systemEntropy } from "../contract/index.ts";
+import {
+  type Clock,
+  type Entropy,
+  type Log,
+  sessionTtlIn,
+  STREAM_BOUNDS,
+  type StreamBounds,
+  systemClock,
+  systemEntropy,
+} from "../contract/index.ts";
 
 /** Where the tables are. */
 export interface DynamoTables {
@@ -29,6 +38,8 @@ export interface DynamoSessionOptions extends DynamoTables {
   readonly sweep?: boolean;
   readonly clock?: Clock;
   readonly entropy?: Entropy;
+  /** Hears once of items that are no sessions of this store: they count as none. Default: nothing is logged. */
+  readonly log?: Log;
 }
 
 /** The options with nothing left open. */
@@ -41,6 +52,7 @@ export interface Place {
   readonly sweep: boolean;
   readonly clock: Clock;
   readonly entropy: Entropy;
+  readonly log: Log;
   /** The client, where it was made here. */
   close(): void;
 }
@@ -48,7 +60,15 @@ export interface Place {
 const set = (text: string | undefined): string | undefined => (text === "" ? undefined : text);
 
 export function placeOf(options: DynamoSessionOptions): Place {
-  const { region, endpoint, env = process.env, clock = systemClock, entropy = systemEntropy, sweep = false } = options;
+  const {
+    region,
+    endpoint,
+    env = process.env,
+    clock = systemClock,
+    entropy = systemEntropy,
+    sweep = false,
+    log = () => undefined,
+  } = options;
   const table = options.table ?? set(env["MCP_SESSION_TABLE"]) ?? "mcp-sessions";
   const client =
     options.client ??
@@ -62,6 +82,7 @@ export function placeOf(options: DynamoSessionOptions): Place {
     sweep,
     clock,
     entropy,
+    log,
     close() {
       if (options.client === undefined) client.destroy();
     },

@@ -28,6 +28,7 @@ export class DynamoSessions implements SessionStore {
   readonly #ends: StreamEnds;
   readonly #ask: Ask;
   readonly #close: () => Promise<void>;
+  #told = false;
 
   constructor(place: Place, ends: StreamEnds, ask: Ask, close: () => Promise<void>) {
     this.#place = place;
@@ -52,14 +53,14 @@ export class DynamoSessions implements SessionStore {
         ReturnValues: "ALL_OLD",
       });
       // A session may begin again under the id of one that has ended: its streams then do, too.
-      if (before === undefined || this.#over(before)) await this.#ends.open(row.id);
+      if (before === undefined || this.#mine(() => !this.#over(before)) !== true) await this.#ends.open(row.id);
     });
   }
 
   get(id: string): Promise<SessionRow | undefined> {
     return this.#ask(async () => {
       const item = await this.#item(id);
-      return item && rowOf(item);
+      return item && this.#mine(() => rowOf(item));
     });
   }
 
@@ -67,9 +68,10 @@ export class DynamoSessions implements SessionStore {
     return this.#ask(async () => {
       for (let tries = 0; tries < MOST_TRIES; tries += 1) {
         const item = await this.#item(id);
-        if (item === undefined) return undefined;
-        const changed = changedSession(rowOf(item), change);
-        const rev = numberIn(item, "rev");
+        const found = item && this.#mine(() => ({ row: rowOf(item), rev: numberIn(item, "rev") }));
+        if (found === undefined) return undefined;
+        const { row, rev } = found;
+        const changed = changedSession(row, change);
         const written = await this.#update(id, {
           // Not when it was seen: a touch may have moved that since.
           UpdateExpression: "SET #data = :data, rev = :next",
@@ -141,7 +143,22 @@ export class DynamoSessions implements SessionStore {
     if (!canBe(id)) return undefined;
     const { client, table } = this.#place;
     const { Item: item } = await client.send(new GetItemCommand({ TableName: table, Key: keyOf(id), ConsistentRead: true }));
-    return item === undefined || this.#over(item) ? undefined : item;
+    return item !== undefined && this.#mine(() => !this.#over(item)) === true ? item : undefined;
+  }
+
+  /**
+   * What is read of an item. Undefined: something else wrote it, other servers' sessions say, which lie in a table of this name too. It
+   * counts as none: as a fault it would stand in its client's way until its time is over.
+   */
+  #mine<T>(read: () => T): T | undefined {
+    try {
+      return read();
+    } catch (error) {
+      if (!(error instanceof StoreError) || error.code !== "STORE_CORRUPT") throw error;
+      if (!this.#told) this.#place.log("warning", { event: "session-item-unreadable", code: error.code, text: error.message });
+      this.#told = true;
+      return undefined;
+    }
   }
 
   /** What `ReturnValues` asks for; undefined also where the condition does not hold. */

@@ -1,7 +1,7 @@
 // Servers that share the tables and know nothing of each other, as functions in a cloud do.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { GetItemCommand } from "@aws-sdk/client-dynamodb";
+import { GetItemCommand, PutItemCommand } from "@aws-sdk/client-dynamodb";
 import { createServer, type Server } from "troupe/server";
 import { createSessionTables, dynamoSessionStores } from "troupe/dynamo";
 import { onDynamo } from "../../examples/server/sessions.ts";
@@ -133,5 +133,28 @@ test("a session that one server ends is over at the other at once, also where a 
   for (const url of servers.urls) {
     assert.equal((await raw(url, session, "POST", { body: { id: 3, method: "ping" } })).status, 404);
     assert.equal((await raw(url, session, "GET", { headers: { "last-event-id": seen[0]?.id ?? "" } })).status, 404);
+  }
+});
+
+test("a session that another kind of server left in the table is one nobody has, whatever is done about such", async () => {
+  const tables = await dynamo.tables();
+  // As AppTheory's server for Go writes it, to a table of the same name.
+  const left = {
+    sessionId: { S: "left-by-go" },
+    createdAt: { S: "2026-01-31T12:00:00Z" },
+    expiresAt: { N: String(2 ** 32) },
+    data: { M: { a: { S: "b" } } },
+  };
+  await tables.client.send(new PutItemCommand({ TableName: tables.table, Item: left }));
+  for (const [unknownSession, status] of [
+    ["reject", 404],
+    ["reissue", 200],
+    ["adopt", 200],
+  ] as const) {
+    await using own = new AsyncDisposableStack();
+    const stores = own.use(dynamoSessionStores({ ...tables, env: {} }));
+    const server = own.use(createServer("s", "1.0.0", { ...stores, unknownSession, requestStateKey: new Uint8Array(32) }));
+    const { http } = await server.listen({ http: true });
+    assert.equal((await raw(http.url, "left-by-go", "POST", { body: { id: 1, method: "ping" } })).status, status, unknownSession);
   }
 });

@@ -99,7 +99,7 @@ export interface GatewayOptions {
   readonly entropy?: Entropy;
   /** `modern: "dynamic"` holds where the request carries a principal: lists may vary by authorization and by nothing else. */
   readonly posture?: { readonly legacy?: Posture; readonly modern?: Posture };
-  /** Entries on one page of a list. Default 200. */
+  /** Entries on one page of a list. Default 200, with the profile `apptheory` all. */
   readonly pageSize?: number;
   /**
    * For each principal, else each session, else each peer. Default: 20,000 a second for local peers, 200 for others,
@@ -203,7 +203,7 @@ export function settle(options: GatewayOptions): Settings {
     entropy,
     legacyPosture: options.posture?.legacy ?? "dynamic",
     modernPosture: options.posture?.modern ?? "gated",
-    pageSize: Math.max(1, Math.floor(options.pageSize ?? 200)),
+    pageSize: Math.max(1, Math.floor(options.pageSize ?? profile.pageSize)),
     rateLimit: options.rateLimit,
     requestStateKey: key,
     sessionTtlMs: options.sessionTtlMs ?? 24 * 3_600_000,

@@ -49,6 +49,18 @@ async function post(
 const errorIn = (answer: Answer): unknown => bodyOf(answer)["error"];
 
 describe("the profile apptheory", () => {
+  test("lists all at once, since its document has no cursors, unless a page's size is given", async () => {
+    const run = (): string => "ran";
+    const many = registry({ tools: Object.fromEntries(Array.from({ length: 450 }, (_, n) => [`t${n}`, { run }])) });
+    const listed = async (options: Partial<GatewayOptions>): Promise<readonly unknown[]> => {
+      await using served = gatewayOf(many, { profile: "apptheory", ...options });
+      const { result } = JSON.parse(JSON.stringify(bodyOf(await post(served, ask(1, "tools/list")))));
+      return [result.tools.length, typeof result.nextCursor];
+    };
+    assert.deepEqual(await listed({}), [450, "undefined"]);
+    assert.deepEqual(await listed({ pageSize: 100 }), [100, "string"]);
+  });
+
   test("answers initialize with its one revision, whatever was asked, and what there is beside tools", async () => {
     await using served = gateway("apptheory");
     const { result } = bodyOf(await post(served, ask(1, "initialize")));

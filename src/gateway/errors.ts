@@ -26,6 +26,7 @@ export type Reason =
   | "jsonrpc-other"
   | "method-empty"
   | "id-null"
+  | "member-shape"
   | "response-shape"
   | "message-shape"
   | "params-shape"

@@ -79,10 +79,12 @@ export function classify(value: Json): Incoming {
   if (value["jsonrpc"] !== "2.0") return malformed("INVALID_REQUEST", 'A message says "jsonrpc": "2.0".', id ?? null, versionless(value));
   if (method === undefined) return response(value, id);
   if (typeof method !== "string" || method === "" || method.length > 256)
-    return malformed("INVALID_REQUEST", "A method is text of 1 to 256 characters.", id ?? null, { reason: "method-empty" });
+    return malformed("INVALID_REQUEST", "A method is text of 1 to 256 characters.", id ?? null, {
+      reason: method === "" ? "method-empty" : "member-shape",
+    });
   if ("id" in value && id === undefined)
     return malformed("INVALID_REQUEST", "An id is text of at most 256 characters or a whole number, not null.", null, {
-      reason: "id-null",
+      reason: value["id"] === null ? "id-null" : "member-shape",
     });
   const params = value["params"] ?? EMPTY;
   if (!isBag(params)) {

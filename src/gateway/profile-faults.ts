@@ -11,6 +11,7 @@ const COMMON = {
   "jsonrpc-other": { as: "PARSE", status: 200, anonymous: true, say: "Parse error: unsupported jsonrpc version: {}" },
   "method-empty": { as: "PARSE", status: 200, anonymous: true, say: "Parse error: method must not be empty" },
   "id-null": { as: "PARSE", status: 200, say: "Parse error: id must not be null" },
+  "member-shape": { as: "PARSE", status: 200, anonymous: true, say: "Parse error: {}" },
   "batch-empty": { as: "PARSE", status: 200, say: "Parse error: empty batch request" },
   "batch-element": { as: "PARSE", status: 200, say: "Parse error: {}" },
 } as const satisfies Sayings;

@@ -113,6 +113,36 @@ describe("the profile apptheory", () => {
     assert.deepEqual(errorIn(await post(served, ask(1, "prompts/get", { name: "no" }))), { code: -32602, message: "prompt not found: no" });
   });
 
+  test("says of an id, a method, a name and a URI that are there what they have to be, not that they are missing", async () => {
+    const name = "text of 1 to 256 characters.";
+    for (const profile of ["apptheory", "apptheory-v3"] as const) {
+      await using served = gateway(profile);
+      const begun = await post(served, ask(0, "initialize", { protocolVersion: "2025-06-18" }), BOTH);
+      const headers = { ...BOTH, [SESSION]: begun.headers?.[SESSION] ?? "" };
+      const told = async (body: Bag): Promise<unknown> => {
+        const { sent, ...answer } = await post(served, body, headers);
+        const [event] = sent.channel.events;
+        return (event === undefined ? bodyOf(answer) : JSON.parse(event.text))["error"];
+      };
+      const parse = (message: string): Bag => ({ code: -32700, message: `Parse error: ${message}` });
+      const params = (message: string): Bag => ({ code: -32602, message: `Invalid params: ${message}` });
+      for (const id of [1.5, {}, true, "x".repeat(300)])
+        assert.deepEqual(
+          await told({ jsonrpc: "2.0", id, method: "ping" }),
+          parse("An id is text of at most 256 characters or a whole number, not null."),
+        );
+      for (const method of [5, "x".repeat(300)])
+        assert.deepEqual(await told({ jsonrpc: "2.0", id: 1, method }), parse(`A method is ${name}`));
+      for (const wrong of [5, "x".repeat(5_000)]) {
+        assert.deepEqual(await told(ask(1, "tools/call", { name: wrong })), params(`tools/call needs a name: ${name}`));
+        assert.deepEqual(await told(ask(1, "prompts/get", { name: wrong })), params(`prompts/get needs a name: ${name}`));
+      }
+      assert.match(JSON.stringify(await told(ask(1, "resources/read", { uri: 5 }))), /Invalid params: resources\/read needs a uri: text/);
+      for (const missing of [{}, { name: "" }, { name: null }])
+        assert.deepEqual(await told(ask(1, "tools/call", missing)), params("missing tool name"));
+    }
+  });
+
   test("answers a tool call by an event stream where the client takes one: events of progress, and standard ones to who asked", async () => {
     await using served = gateway("apptheory");
     const params = { name: "steps", _meta: { progressToken: "p" } };

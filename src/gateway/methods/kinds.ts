@@ -2,7 +2,7 @@ import { type Bag, isBag, type Json, TroupeError } from "../../contract/index.ts
 import { complaintAbout } from "../arguments.ts";
 import { type Call, type Members, type Refusal, REFUSED_META } from "../call.ts";
 import { promptMembers, resourceMembers, toolError, toolMembers } from "../content.ts";
-import { failureData, Fault, faultOf } from "../errors.ts";
+import { failureData, Fault, faultOf, type Reason } from "../errors.ts";
 import { EMPTY, isArray, shortText } from "../json.ts";
 import { MAX_URI, type OfferIndex, type Target } from "../offers.ts";
 
@@ -24,13 +24,20 @@ export interface Kind {
 }
 
 function nameIn(call: Call): string {
-  const name = shortText(call.params["name"], 256);
+  const { name: given } = call.params;
+  const name = shortText(given, 256);
   if (name === undefined)
-    throw new Fault("PARAMS", `${call.method} needs a name: text of 1 to 256 characters.`, {
-      reason: "name-missing",
-      about: call.method === "tools/call" ? "tool name" : "name",
-    });
+    throw new Fault(
+      "PARAMS",
+      `${call.method} needs a name: text of 1 to 256 characters.`,
+      missingOr(given, call.method === "tools/call" ? "tool name" : "name"),
+    );
   return name;
+}
+
+/** Of what is there and is wrong, the message says what it has to be. */
+function missingOr(given: Json | undefined, about: string): { readonly reason: Reason; readonly about?: string } {
+  return given === undefined || given === null || given === "" ? { reason: "name-missing", about } : { reason: "params-shape" };
 }
 
 function argumentsIn(call: Call): Bag {
@@ -125,12 +132,10 @@ export const prompt: Kind = {
 };
 
 function uriIn(call: Call): string {
-  const uri = shortText(call.params["uri"], MAX_URI);
+  const { uri: given } = call.params;
+  const uri = shortText(given, MAX_URI);
   if (uri === undefined)
-    throw new Fault("PARAMS", `${call.method} needs a uri: text of 1 to ${MAX_URI} characters.`, {
-      reason: "name-missing",
-      about: "uri",
-    });
+    throw new Fault("PARAMS", `${call.method} needs a uri: text of 1 to ${MAX_URI} characters.`, missingOr(given, "uri"));
   return uri;
 }
 

@@ -1,5 +1,5 @@
 import type { Digest } from "../contract/index.ts";
-import type { Stage } from "./stage.ts";
+import type { EventQuery, Stage } from "./stage.ts";
 
 /** One event as Theater's protocol has it, in the order of its keys. */
 export interface TheaterEvent {
@@ -20,10 +20,19 @@ export type ActorEnd =
   | { readonly how: "error"; readonly event: TheaterEvent | undefined; readonly message: string }
   | { readonly how: "external-stop" };
 
+/** A part of a chain, oldest first. */
+export interface ChainPage {
+  readonly events: readonly TheaterEvent[];
+  /** There are others in the direction it was asked for: later ones with `after`, else earlier ones. */
+  readonly more: boolean;
+}
+
 /** What Theater's own protocol asks of a stage besides. */
 export interface TheaterStage extends Stage {
   /** Whole, oldest first, linked by SHA-1. */
   chain(id: string): Promise<readonly TheaterEvent[]>;
+  /** Of the same: as many as `limit`, or as can be sent at once. Events are named by their hashes in hexadecimal. */
+  chainPage(id: string, query: EventQuery): Promise<ChainPage>;
   /** Events from now on, and the actor's end. Returns its undo. */
   follow(id: string, listener: { event(event: TheaterEvent): void; ended(end: ActorEnd): void }): Promise<() => void>;
   /** At once, without its children's leave. */

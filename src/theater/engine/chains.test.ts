@@ -20,7 +20,7 @@ void test("a chain whose events are longer than can be sent at once is read no f
   };
   await assert.rejects(new Chains(engine, contents).whole({ id: "tally/t1" }), {
     code: "SerializationError",
-    message: /33554432 bytes .* after \d+ of them: get_events .*SubscribeToActor/,
+    message: /33554432 bytes .* after \d+ of them: with `limit` GetActorEvents tells a page .*SubscribeToActor/,
   });
   assert.ok(read > 100 && read < 250, String(read));
   chain.events.splice(50);

@@ -1,10 +1,11 @@
 import { readBody, readHeader } from "../../chain/index.ts";
 import type { ActorId, Change, ChainEvent, ContentStore, Engine, Snapshot } from "../../contract/index.ts";
-import { Projector, theaterEvents } from "../chain/index.ts";
-import { StageError } from "../stage.ts";
-import type { ActorEnd, TheaterEvent } from "../theater-stage.ts";
+import { ChainTails, Projector, theaterEvents } from "../chain/index.ts";
+import { type EventQuery, StageError } from "../stage.ts";
+import type { ActorEnd, ChainPage, TheaterEvent } from "../theater-stage.ts";
 import { byteListLength } from "../wire/index.ts";
 import { endOf, failureIn } from "./actor-end.ts";
+import { olderPage, tailPage } from "./theater-page.ts";
 
 /** As Theater prints them. */
 const SENT_BYTES = 32 * 1_048_576;
@@ -14,7 +15,7 @@ const EVENT_TEXT = 256;
 const tooLong = (events: number): StageError =>
   new StageError(
     "SerializationError",
-    `Its events are longer than the ${SENT_BYTES} bytes that are sent at once, after ${events} of them: get_events over MCP has them by pages, SubscribeToActor those that come.`,
+    `Its events are longer than the ${SENT_BYTES} bytes that are sent at once, after ${events} of them: with \`limit\` GetActorEvents tells a page of them, those before or after an event with \`before\` or \`after\`, its hash in hexadecimal; SubscribeToActor tells those that come.`,
   );
 
 export interface Follower {
@@ -27,10 +28,25 @@ export class Chains {
   readonly #engine: Pick<Engine, "history" | "watch">;
   readonly #contents: Pick<ContentStore, "get">;
   readonly #followed = new Map<ActorId, Followed>();
+  readonly #tails: ChainTails;
 
   constructor(engine: Pick<Engine, "history" | "watch">, contents: Pick<ContentStore, "get">) {
     this.#engine = engine;
     this.#contents = contents;
+    this.#tails = new ChainTails(engine, (digest) => contents.get(digest));
+  }
+
+  /** Throws `InvalidRequest` where an event it names is none of the chain's. */
+  async page({ id }: Pick<Snapshot, "id">, query: EventQuery): Promise<ChainPage> {
+    // Most ask for what came since they asked last: that is told without telling the chain from its beginning again.
+    const newest = tailPage(await this.#tails.newest(id), query);
+    return (
+      newest ??
+      olderPage(
+        theaterEvents(this.#engine.history(id), (digest) => this.#contents.get(digest)),
+        query,
+      )
+    );
   }
 
   /** Throws `SerializationError` as soon as it has read more than can be sent at once. */

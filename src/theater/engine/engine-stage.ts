@@ -17,7 +17,7 @@ import { Acting } from "../../source/index.ts";
 import { GUEST, type Guests } from "../../wasm/index.ts";
 import type { ChannelPeer, EventQuery, StageActor, StageChange, StageChannel, StageDetails, StageEvent, StageStart } from "../stage.ts";
 import { StageError } from "../stage.ts";
-import type { ActorEnd, TheaterEvent, TheaterStage } from "../theater-stage.ts";
+import type { ActorEnd, ChainPage, TheaterEvent, TheaterStage } from "../theater-stage.ts";
 import { addressed, guestNamed, notFound } from "./addresses.ts";
 import { pageOf, single } from "./chain-page.ts";
 import { Channels } from "./channels.ts";
@@ -183,6 +183,10 @@ export class EngineStage implements TheaterStage {
 
   async chain(id: string): Promise<readonly TheaterEvent[]> {
     return this.#staged(async () => this.#chains.whole(await this.#known(id)));
+  }
+
+  async chainPage(id: string, query: EventQuery): Promise<ChainPage> {
+    return this.#staged(async () => this.#chains.page(await this.#known(id), query));
   }
 
   follow(id: string, listener: { event(event: TheaterEvent): void; ended(end: ActorEnd): void }): Promise<() => void> {

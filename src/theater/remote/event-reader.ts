@@ -1,8 +1,13 @@
-import { StageError } from "../stage.ts";
+import { type EventQuery, StageError } from "../stage.ts";
+import type { TheaterEvent } from "../theater-stage.ts";
+import type { AnswerTo } from "./answers.ts";
 import type { Calls } from "./calls.ts";
 import type { KeptChain } from "./kept-chain.ts";
 import type { KeptChains } from "./kept-chains.ts";
 import type { Settings } from "./options.ts";
+
+type Told = AnswerTo<"GetActorEvents"> | undefined;
+type Ask = (query: EventQuery) => Promise<Told>;
 
 /** Reads chains, where the server keeps any: those since June 2026 do not, and answer nothing when asked. */
 export class EventReader {
@@ -11,6 +16,8 @@ export class EventReader {
   readonly #chains: KeptChains;
   #answered = false;
   #unknownUntil = 0;
+  /** Whether it tells pages, where that is known. */
+  #pages: boolean | undefined;
 
   constructor(settings: Settings, calls: Calls, chains: KeptChains) {
     this.#settings = settings;
@@ -28,17 +35,18 @@ export class EventReader {
     return this.#settings.clock.now() < this.#unknownUntil;
   }
 
-  /** As it is now. Undefined: not to be had, and what was seen of it is all there is. Throws `StageError`. */
+  /** As it is now, or its newest part. Undefined: not to be had, and what was seen of it is all there is. Throws `StageError`. */
   async read(actor: string, limitMs = this.#settings.limits.replyMs, tries?: number): Promise<KeptChain | undefined> {
     if (this.cannot) return undefined;
     const { clock, limits, log, server } = this.#settings;
+    const limit = this.#answered ? limitMs : Math.min(limitMs, limits.probeMs);
     try {
-      const limit = this.#answered ? limitMs : Math.min(limitMs, limits.probeMs);
-      const answer = await this.#calls.read({ is: "GetActorEvents", id: actor }, limit, tries);
-      this.#answered = true;
-      return answer === undefined ? undefined : this.#chains.replace(actor, answer.events);
+      return await this.#read(actor, (query) => this.#calls.read({ is: "GetActorEvents", id: actor, query }, limit, tries));
     } catch (error) {
-      if (!(error instanceof StageError) || error.code !== "Timeout" || this.#answered) throw error;
+      if (!(error instanceof StageError)) throw error;
+      // Too much to be sent at once by a server that tells no pages: what was seen of it is here.
+      if (error.code === "SerializationError" && this.#chains.get(actor)?.isEmpty === false) return undefined;
+      if (error.code !== "Timeout" || this.#answered) throw error;
       // Silent to this, and to nothing else: it does not know the command.
       await this.#calls.read({ is: "ListActors" }, limits.probeMs);
       this.#unknownUntil = clock.now() + limits.unknownMs;
@@ -46,4 +54,31 @@ export class EventReader {
       return undefined;
     }
   }
+
+  /** Events that are not kept here. Undefined: the server tells no pages. Throws `InvalidRequest` where it has none of that id. */
+  async page(actor: string, query: EventQuery): Promise<readonly TheaterEvent[] | undefined> {
+    if (this.#pages !== true) return undefined;
+    const answer = await this.#calls.read({ is: "GetActorEvents", id: actor, query });
+    return answer?.more === undefined ? undefined : answer.events;
+  }
+
+  async #read(actor: string, ask: Ask): Promise<KeptChain | undefined> {
+    const limit = this.#settings.limits.events;
+    const last = this.#pages === true ? this.#chains.get(actor)?.last : undefined;
+    if (last !== undefined) {
+      const since = await ask({ limit, after: last }).catch(withoutEvent);
+      const chain = since?.more === false ? this.#chains.extend(actor, since.events) : undefined;
+      if (chain !== undefined) return chain;
+    }
+    const answer = await ask({ limit });
+    if (answer === undefined) return undefined;
+    this.#answered = true;
+    this.#pages = answer.more !== undefined;
+    return this.#chains.replace(actor, answer.events);
+  }
+}
+
+/** Another chain than the one whose event that was: it is read anew. */
+function withoutEvent(error: unknown): undefined {
+  if (!(error instanceof StageError) || error.code !== "InvalidRequest") throw error;
 }

@@ -25,8 +25,10 @@ export class KeptChain {
   /** Those before the first kept. */
   #dropped = 0;
   #bytes = 0;
-  /** Nothing is missing between those that are here, and what was before them was seen. */
-  #sound = false;
+  /** Nothing is missing between those that are here. */
+  #gapless = true;
+  /** Of those that are here nothing is said for want of what was before them. */
+  #judged = true;
 
   constructor(actor: string, most: number) {
     this.actor = actor;
@@ -39,6 +41,21 @@ export class KeptChain {
 
   get isEmpty(): boolean {
     return this.#kept.length === 0;
+  }
+
+  has(id: string): boolean {
+    return this.#at.has(id);
+  }
+
+  /** The newest, if none is missing up to it. */
+  get last(): string | undefined {
+    return this.#gapless ? this.#kept.at(-1)?.id : undefined;
+  }
+
+  /** Of those kept the first, where others were before it. */
+  get first(): string | undefined {
+    const [first] = this.#kept;
+    return first === undefined || first.event.parentHash === null ? undefined : first.id;
   }
 
   /** When the first of all events was, where it is here. */
@@ -54,19 +71,28 @@ export class KeptChain {
     return { after: this.#dropped + (this.#at.get(failed.at) ?? 0) + 1, why: failed.why };
   }
 
-  /** The whole chain as the server has it. */
+  /** The chain as the server has it: from its beginning, or its newest part. */
   replace(events: readonly TheaterEvent[], now: number): void {
-    const [before, at] = this.#sound ? [this.#kept, this.#at] : [[], new Map<string, number>()];
+    const [before, at] = this.#gapless && this.#judged ? [this.#kept, this.#at] : [[], new Map<string, number>()];
     this.#kept = [];
     this.#at = new Map();
     this.#dropped = this.#bytes = 0;
-    for (const event of linked(events)) {
+    const chain = linked(events);
+    for (const event of chain) {
       const id = hexOf(event.hash);
       // A hash stands for all before it, too: what follows from them need not be worked out again.
-      this.#push(before[at.get(id) ?? -1] ?? this.#judged(event, id, now));
+      this.#push(before[at.get(id) ?? -1] ?? this.#judge(event, id, now));
     }
-    this.#sound = true;
+    const [first] = this.#kept;
+    this.#judged = first === undefined || first.event.parentHash === null || at.has(first.id);
+    this.#gapless = true;
     this.#trim();
+  }
+
+  /** What follows its last event, as the server has it. False: something is missing between them. */
+  extend(events: readonly TheaterEvent[], now: number): boolean {
+    for (const event of linked(events)) this.append(event, now);
+    return this.#gapless;
   }
 
   /** False: it was here. */
@@ -74,18 +100,19 @@ export class KeptChain {
     const id = hexOf(event.hash);
     if (this.#at.has(id)) return false;
     const parent = event.parentHash === null ? undefined : hexOf(event.parentHash);
-    this.#sound = this.#kept.length === 0 ? parent === undefined : this.#sound && parent === this.#kept.at(-1)?.id;
-    this.#push(this.#judged(event, id, now));
+    if (this.#kept.length === 0) this.#judged = parent === undefined;
+    else this.#gapless &&= parent === this.#kept.at(-1)?.id;
+    this.#push(this.#judge(event, id, now));
     if (this.#kept.length >= this.#most * 2) this.#trim();
     return true;
   }
 
-  /** Throws `InvalidRequest` where it begins at an event that is not here. */
-  page({ after, before, limit }: EventQuery): readonly StageEvent[] {
+  /** `next`: what follows the last event here. Throws `InvalidRequest` where it begins at an event that is not here. */
+  page({ after, before, limit }: EventQuery, next?: string): readonly StageEvent[] {
     const from = after === undefined ? 0 : this.#place(after) + 1;
     const to = before === undefined ? this.#kept.length : this.#place(before);
     const [first, end] = after === undefined ? [Math.max(from, to - limit), to] : [from, Math.min(to, from + limit)];
-    return this.#kept.slice(first, end).map((kept, at) => this.#told(kept, first + at));
+    return this.#kept.slice(first, end).map((kept, at) => this.#told(kept, first + at, next));
   }
 
   event(id: string): StageEvent | undefined {
@@ -94,8 +121,8 @@ export class KeptChain {
     return at === undefined || kept === undefined ? undefined : this.#told(kept, at);
   }
 
-  #told({ event, id, type, seenAt }: Kept, at: number): StageEvent {
-    const next = this.#kept[at + 1];
+  #told({ event, id, type, seenAt }: Kept, at: number, after?: string): StageEvent {
+    const next = this.#kept[at + 1]?.id ?? after;
     return {
       id,
       actor: this.actor,
@@ -104,7 +131,7 @@ export class KeptChain {
       type,
       parent: event.parentHash === null ? null : hexOf(event.parentHash),
       data: event.data,
-      children: next === undefined ? [] : [next.id],
+      children: next === undefined ? [] : [next],
     };
   }
 
@@ -117,7 +144,7 @@ export class KeptChain {
     );
   }
 
-  #judged(event: TheaterEvent, id: string, seenAt: number): Kept {
+  #judge(event: TheaterEvent, id: string, seenAt: number): Kept {
     const last = this.#kept.at(-1);
     const isNext = event.parentHash !== null && last !== undefined && hexOf(event.parentHash) === last.id;
     const before = event.parentHash === null ? null : isNext ? last.state : undefined;

@@ -21,6 +21,13 @@ export class KeptChains {
     return this.#change(actor, (chain) => chain.replace(events, this.#settings.clock.now()));
   }
 
+  /** Undefined: something is missing between what was kept and these. */
+  extend(actor: string, events: readonly TheaterEvent[]): KeptChain | undefined {
+    let isWhole = false;
+    const chain = this.#change(actor, (kept) => (isWhole = kept.extend(events, this.#settings.clock.now())));
+    return isWhole ? chain : undefined;
+  }
+
   /** False: it was here. */
   append(actor: string, event: TheaterEvent): boolean {
     let isNew = false;

@@ -1,7 +1,7 @@
 import { StageError, type EventQuery, type StageEvent } from "../stage.ts";
 import { notFound } from "./calls.ts";
 import type { EventReader } from "./event-reader.ts";
-import type { KeptChain } from "./kept-chain.ts";
+import { KeptChain } from "./kept-chain.ts";
 import type { KeptChains } from "./kept-chains.ts";
 import type { Settings } from "./options.ts";
 import type { Roster } from "./roster.ts";
@@ -35,7 +35,7 @@ export class RemoteEvents {
     }
     const read = await this.#reader.read(id);
     const chain = read ?? this.#chains.get(id);
-    if (chain !== undefined) return chain.page(query);
+    if (chain !== undefined) return (await this.#older(chain, query)) ?? chain.page(query);
     if (this.#reader.cannot) return this.#ofNone(query);
     throw await this.#unanswered(id);
   }
@@ -55,6 +55,19 @@ export class RemoteEvents {
       if (event !== undefined || this.#reader.cannot) return event;
     }
     return undefined;
+  }
+
+  /** Where it is asked for what is not kept here. Undefined: it is kept, or not to be had. */
+  async #older(chain: KeptChain, query: EventQuery): Promise<readonly StageEvent[] | undefined> {
+    const { after, before, limit } = query;
+    const from = after ?? before;
+    if (from === undefined || (chain.has(from) && (after !== undefined || chain.first !== before))) return undefined;
+    // One more: the next in the chain is a child of the last.
+    const events = await this.#reader.page(chain.actor, after === undefined ? query : { ...query, limit: limit + 1 });
+    if (events === undefined) return undefined;
+    const page = new KeptChain(chain.actor, events.length);
+    page.replace(events, this.#settings.clock.now());
+    return page.page({ limit: events.length }, before).slice(0, limit);
   }
 
   /** Some servers keep the chains of those that ended, and what was seen here is here. */

@@ -1,4 +1,5 @@
-import { type StageActor, StageError } from "../stage.ts";
+import { type EventQuery, type StageActor, StageError } from "../stage.ts";
+import type { ChainPage, TheaterStage } from "../theater-stage.ts";
 import type { Answer, Command, OfOne } from "../wire/index.ts";
 import type { Client } from "./client.ts";
 import type { House } from "./house.ts";
@@ -39,6 +40,8 @@ async function simple(command: Simple, client: Client, house: House): Promise<An
     case "UnsubscribeFromActor":
       subscriptions.end(command.subscriptionId);
       return { is: "Unsubscribed", id: command.id };
+    case "GetActorEvents":
+      return { is: "ActorEvents", id: command.id, ...(await eventsOf(stage, command.id, command.query)) };
     case "SendActorMessage":
       await stage.send(command.id, command.data);
       return { is: "SentMessage", id: command.id };
@@ -71,8 +74,6 @@ async function ofOne(is: OfOne, id: string, { stage, clock }: House): Promise<An
       return { is: "Restarted", id };
     case "GetActorState":
       return { is: "ActorState", id, state: (await stage.state(id)) ?? null };
-    case "GetActorEvents":
-      return { is: "ActorEvents", id, events: await stage.chain(id) };
     case "GetActorManifest":
       return { is: "ActorManifest", id, manifest: manifestConfig(await stage.actor(id)) };
     case "GetActorMetrics":
@@ -81,6 +82,9 @@ async function ofOne(is: OfOne, id: string, { stage, clock }: House): Promise<An
       return { is: "ActorStatus", id, status: (await stage.actor(id)).status };
   }
 }
+
+const eventsOf = async (stage: TheaterStage, id: string, query: EventQuery | undefined): Promise<ChainPage | Pick<ChainPage, "events">> =>
+  query === undefined ? { events: await stage.chain(id) } : stage.chainPage(id, query);
 
 async function subscribe(id: string, client: Client, { subscriptions }: House): Promise<Answered> {
   subscriptions.reserve(client);

@@ -2,7 +2,7 @@ import { type ChannelPeer, StageError } from "../stage.ts";
 import type { EventQuery, StageActor, StageChannel, StageDetails, StageEvent, StageStart, StageStatus } from "../stage.ts";
 import { link } from "../chain/link.ts";
 import { wasmCall } from "../chain/wasm-events.ts";
-import type { ActorEnd, TheaterEvent, TheaterStage } from "../theater-stage.ts";
+import type { ActorEnd, ChainPage, TheaterEvent, TheaterStage } from "../theater-stage.ts";
 
 const bytes = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text));
 
@@ -185,6 +185,11 @@ export class MadeStage implements TheaterStage {
 
   async chain(id: string): Promise<readonly TheaterEvent[]> {
     return Promise.resolve(Array.from(this.made(id).chain));
+  }
+
+  async chainPage(id: string, { limit }: EventQuery): Promise<ChainPage> {
+    const { chain } = this.made(id);
+    return Promise.resolve({ events: chain.slice(-limit), more: chain.length > limit });
   }
 
   async follow(id: string, listener: Listener): Promise<() => void> {

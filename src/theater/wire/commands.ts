@@ -1,3 +1,4 @@
+import type { EventQuery } from "../stage.ts";
 import { caseOf, Fields } from "./fields.ts";
 import { type Participant, printParticipant, readParticipant } from "./participant.ts";
 import type { Printable } from "./print-json.ts";
@@ -13,7 +14,6 @@ const OF_ONE = [
   "GetActorStatus",
   "RestartActor",
   "GetActorState",
-  "GetActorEvents",
   "GetActorMetrics",
 ] as const;
 export type OfOne = (typeof OF_ONE)[number];
@@ -33,6 +33,8 @@ export type Command =
       readonly subscribe: boolean;
     }
   | { readonly is: OfOne; readonly id: string }
+  /** `query`: a page of them. Theater's own servers pass over its fields, and tell the whole chain. */
+  | { readonly is: "GetActorEvents"; readonly id: string; readonly query?: EventQuery }
   | { readonly is: "ListActors" | "NewStore" }
   | { readonly is: "UnsubscribeFromActor"; readonly id: string; readonly subscriptionId: string }
   | { readonly is: "SendActorMessage" | "RequestActorMessage"; readonly id: string; readonly data: Uint8Array }
@@ -54,6 +56,8 @@ export function readCommand(value: WireValue): Command {
     case "ListActors":
     case "NewStore":
       return { is };
+    case "GetActorEvents":
+      return { is, id: fields.id("id"), ...(fields.has("limit") ? { query: queryIn(fields) } : {}) };
     case "StartActor":
       return {
         is,
@@ -84,6 +88,12 @@ export function readCommand(value: WireValue): Command {
   }
 }
 
+const queryIn = (fields: Fields): EventQuery => ({
+  limit: Math.max(1, fields.count("limit")),
+  ...(fields.has("after") ? { after: fields.id("after") } : {}),
+  ...(fields.has("before") ? { before: fields.id("before") } : {}),
+});
+
 /** As serde reads it. */
 export function printCommand(command: Command): Printable {
   switch (command.is) {
@@ -91,6 +101,8 @@ export function printCommand(command: Command): Printable {
       return "ListActors";
     case "NewStore":
       return { NewStore: {} };
+    case "GetActorEvents":
+      return { GetActorEvents: { id: command.id, ...command.query } };
     case "StartActor":
       return {
         StartActor: {

@@ -32,7 +32,7 @@ function content(response: Response, codec: Codec): Printable {
     case "ActorState":
       return { id: response.id, state: response.state };
     case "ActorEvents":
-      return { id: response.id, events: response.events.map(printEvent) };
+      return { id: response.id, events: response.events.map(printEvent), ...(response.more === undefined ? {} : { more: response.more }) };
     case "ActorMetrics":
       return { id: response.id, metrics: response.metrics };
     case "ChannelOpened":

@@ -51,7 +51,12 @@ export function readResponse(value: WireValue): Response {
     case "ActorState":
       return { is, id: fields.id("id"), state: fields.bytesOrNull("state") };
     case "ActorEvents":
-      return { is, id: fields.id("id"), events: fields.list("events").map((event) => readEvent(event, "ActorEvents.events")) };
+      return {
+        is,
+        id: fields.id("id"),
+        events: fields.list("events").map((event) => readEvent(event, "ActorEvents.events")),
+        ...(fields.has("more") ? { more: fields.flag("more") } : {}),
+      };
     case "ActorMetrics":
       return { is, id: fields.id("id"), metrics: jsonOf(fields.value("metrics")) };
     case "ChannelOpened":

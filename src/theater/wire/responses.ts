@@ -25,7 +25,8 @@ export type Answer =
   /** `tellsPauses`: it would say so if it were paused. Theater's own servers have no word for that, and say it runs. */
   | { readonly is: "ActorStatus"; readonly id: string; readonly status: StageStatus; readonly tellsPauses?: true }
   | { readonly is: "ActorState"; readonly id: string; readonly state: Uint8Array | null }
-  | { readonly is: "ActorEvents"; readonly id: string; readonly events: readonly TheaterEvent[] }
+  /** `more`: of a page, whether there are others beyond it. Absent: it is the whole chain. */
+  | { readonly is: "ActorEvents"; readonly id: string; readonly events: readonly TheaterEvent[]; readonly more?: boolean }
   | { readonly is: "ActorMetrics"; readonly id: string; readonly metrics: Json }
   | { readonly is: "ChannelOpened"; readonly channelId: string; readonly with: Participant }
   | { readonly is: "MessageSent"; readonly channelId: string }

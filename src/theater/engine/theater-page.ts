@@ -1,0 +1,79 @@
+import { type EventQuery, StageError } from "../stage.ts";
+import type { ChainPage, TheaterEvent } from "../theater-stage.ts";
+import { byteListLength } from "../wire/index.ts";
+
+/** As Theater prints them: a quarter of a frame, since a page is asked for by whoever wants an answer soon. */
+const PAGE_BYTES = 8 * 1_048_576;
+
+const idOf = ({ hash }: TheaterEvent): string => Buffer.from(hash).toString("hex");
+
+const noEvent = (id: string): StageError =>
+  new StageError("InvalidRequest", `The actor has no event ${JSON.stringify(id.slice(0, 64))}: take a hash from its events.`);
+
+/** Undefined: these newest events are not enough to tell. */
+export function tailPage(newest: readonly TheaterEvent[], { after, before, limit }: EventQuery): ChainPage | undefined {
+  const end = before === undefined ? newest.length : newest.findIndex((event) => idOf(event) === before);
+  const from = after === undefined ? 0 : newest.findIndex((event) => idOf(event) === after) + 1;
+  if (end < 0 || (after !== undefined && from === 0)) return undefined;
+  if (after !== undefined) return { events: newest.slice(from, Math.min(end, from + limit)), more: from + limit < end };
+  const first = Math.max(0, end - limit);
+  const isFirst = first === 0 && (newest[0]?.parentHash ?? null) === null;
+  if (before !== undefined && end < limit && !isFirst) return undefined;
+  return { events: newest.slice(first, end), more: !isFirst };
+}
+
+/** The chain is read as far as it must be, and no more of it is held than is told. Throws `InvalidRequest`. */
+export async function olderPage(chain: AsyncIterable<TheaterEvent>, { after, before, limit }: EventQuery): Promise<ChainPage> {
+  const page = new Page(limit);
+  let begun = after === undefined;
+  for await (const event of chain) {
+    const id = idOf(event);
+    if (id === before) return page.told();
+    if (begun) page.add(event);
+    else begun = id === after;
+    if (after === undefined) page.dropFirst();
+    else if (page.dropLast()) return page.told();
+  }
+  if (!begun || before !== undefined) throw noEvent(begun ? (before ?? "") : (after ?? ""));
+  return page.told();
+}
+
+class Page {
+  readonly #limit: number;
+  readonly #events: TheaterEvent[] = [];
+  #bytes = 0;
+  #more = false;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  add(event: TheaterEvent): void {
+    this.#events.push(event);
+    this.#bytes += byteListLength(event.data);
+  }
+
+  dropFirst(): void {
+    while (this.#isTooLong) this.#dropped(this.#events.shift());
+  }
+
+  /** Whether there was too much. */
+  dropLast(): boolean {
+    if (this.#isTooLong) this.#dropped(this.#events.pop());
+    return this.#more;
+  }
+
+  told(): ChainPage {
+    return { events: this.#events, more: this.#more };
+  }
+
+  /** One is told, however long. */
+  get #isTooLong(): boolean {
+    return this.#events.length > this.#limit || (this.#bytes > PAGE_BYTES && this.#events.length > 1);
+  }
+
+  #dropped(event: TheaterEvent | undefined): void {
+    if (event !== undefined) this.#bytes -= byteListLength(event.data);
+    this.#more = true;
+  }
+}

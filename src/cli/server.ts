@@ -263,6 +263,7 @@ export const startServer = async (
       unserved,
       stdioEnded: stdio?.closed ?? new Promise(() => undefined),
       async reload(next) {
+        await theater?.endChannels();
         await engine[Symbol.asyncDispose]();
         theater?.leave();
         try {
@@ -273,6 +274,7 @@ export const startServer = async (
           unserved = await ground.served(whole(next));
           if (unserved.length > 0 && JSON.stringify(unserved) !== before) logUnserved(log, unserved);
         } catch (error) {
+          await theater?.endChannels();
           await engine[Symbol.asyncDispose]();
           theater?.leave();
           await serve(served);

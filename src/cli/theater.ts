@@ -63,7 +63,7 @@ export class Theater implements AsyncDisposable {
 
   /** From now on guests run on that engine. */
   async start({ parts }: Loaded, { engine, data }: { readonly engine: Engine; readonly data: string | undefined }): Promise<void> {
-    await this.#closeDoors();
+    await this.#saving?.();
     this.#house.open(engine, data);
     const kinds = parts.flatMap((part) => part.cast);
     const onFault = (error: unknown): void => this.#log("error", { event: "stage-fault", ...faultFields(error, false) });
@@ -81,6 +81,15 @@ export class Theater implements AsyncDisposable {
     const place = "port" in address && this.#port !== undefined ? { ...address, port: this.#port } : address;
     this.#door = await serveTheater({ ...place, stage, clock: systemClock, log: this.#log, insecure: insecureNoAuth === true });
     this.#port = this.#door.port;
+  }
+
+  /** That engine is about to end: who holds channels closes them while it still delivers that. */
+  async endChannels(): Promise<void> {
+    await this.#door?.close({ graceMs: 0 });
+    this.#door = undefined;
+    await this.#stage?.[Symbol.asyncDispose]();
+    this.#stage = undefined;
+    await this.#face?.endChannels();
   }
 
   /** That engine has ended, and another comes. */
@@ -117,21 +126,15 @@ export class Theater implements AsyncDisposable {
   async drain(graceMs: number): Promise<void> {
     await this.#face?.gateway.drain(graceMs);
     await this.#door?.close({ graceMs });
+    await this.endChannels();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#closeDoors();
+    await this.endChannels();
+    // Until the engine has ended, guests may stop whose chains are to be saved.
+    await this.#saving?.();
     await this.#face?.[Symbol.asyncDispose]();
     await this.#house[Symbol.asyncDispose]();
-  }
-
-  async #closeDoors(): Promise<void> {
-    await this.#door?.close({ graceMs: 0 });
-    this.#door = undefined;
-    await this.#saving?.();
-    this.#saving = undefined;
-    await this.#stage?.[Symbol.asyncDispose]();
-    this.#stage = undefined;
   }
 }
 
@@ -170,6 +173,10 @@ class Face implements AsyncDisposable {
     before.#switched.replace(shown);
     await old[Symbol.asyncDispose]();
     return before;
+  }
+
+  async endChannels(): Promise<void> {
+    await this.#shown[Symbol.asyncDispose]();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

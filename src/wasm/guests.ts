@@ -17,6 +17,7 @@ import { prepare, replacement } from "./guest/prepare.ts";
 import { Ran } from "./guest/ran.ts";
 import { reexecuteGuest, type GuestReexecution } from "./guest/reexecute.ts";
 import type { Room } from "./guest/room.ts";
+import { staleIn, toClose } from "./guest/stale-ends.ts";
 import { GUEST_LIMITS, MOST_GUEST_LIMITS } from "./guest-limits.ts";
 import type { GuestHouseOptions, GuestOptions, GuestStart } from "./guest-options.ts";
 import { GUEST, type GuestState } from "./guest-state.ts";
@@ -24,6 +25,8 @@ import { createComponentReader } from "./jco/index.ts";
 import { ManifestFinder } from "./manifest/index.ts";
 import { createSandbox } from "./pool/index.ts";
 import { checkGranted } from "./world/grants.ts";
+
+const NOBODY: ReadonlySet<string> = new Set();
 
 export interface Guests extends AsyncDisposable {
   /** What they are made of, and are left as. */
@@ -37,6 +40,8 @@ export interface Guests extends AsyncDisposable {
   prepare(start: GuestStart): Promise<Outgoing>;
   /** For `update`: the digest of another component, found as a manifest's is. Throws what is wrong with it. */
   component(reference: string, guest: GuestState): Promise<Digest>;
+  /** What tells it of channels that somebody outside held by a process before this one. */
+  stale(id: ActorId, guest: GuestState): readonly Outgoing[];
   /** Runs each call in its chain again, in a fresh instance that is answered from the record, and compares. */
   reexecute(id: ActorId): Promise<GuestReexecution>;
   /** What live guests are made of and were left as, what manifests with a label name, and what was put lately: not garbage, of the contents there are. */
@@ -103,6 +108,7 @@ export function createGuests({ contents, manifests, sandbox: given, ...more }: G
     },
     prepare: (start) => prepare(options, library, start),
     component: (reference, guest) => replacement(options, library, reference, guest),
+    stale: (id, { channels }) => staleIn(channels, { process: room.process, gone: NOBODY }).map((channel) => toClose(id, channel)),
     reexecute: (id) => reexecuteGuest(room, id),
     live: () => liveIn(room),
     contents,

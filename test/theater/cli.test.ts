@@ -270,6 +270,20 @@ describe("troupe serve --theater", { concurrency: 3 }, () => {
     assert.equal((await resumed(faced, there.id, bearer("op-s-key")).request("tools/list")).status, 404);
   });
 
+  test("whoever was in the room has left it after a restart, however the process ended", { timeout: 60_000 }, async () => {
+    using place = folder();
+    for (const signal of ["SIGTERM", "SIGKILL", "SIGTERM"] as const) {
+      await using server = await theater(place.data, "--theater", "--no-auth", "--http", "127.0.0.1:0");
+      await using guest = await connect({ http: server.address("theater") }, { sdk: "v1", era: "legacy" });
+      const began = await guest.call("start_actor", { manifest: "chat-room/chat-room.toml", name: "room" });
+      assert.match(began.text, /"RUNNING"|^ActorAlreadyExists/);
+      const entered = await guest.call("open_channel", { actor_id: "room", initial_message: base64("ann") });
+      assert.equal(entered.isError, false, entered.text);
+      server.child.kill(signal);
+      await server.ended;
+    }
+  });
+
   test("without tokens it is refused, and with --no-auth taken on loopback, where the Inspector reads and calls", async () => {
     const refused = await troupe("serve", "examples/counter", "--theater", "--http", "127.0.0.1:0", "--json");
     assert.equal(refused.code, 2);

@@ -10,6 +10,7 @@ interface Open {
   readonly unwatch: () => void;
 }
 
+const CLOSED = "closed by its other end";
 const encode = (data: Uint8Array): string => Buffer.from(data).toString("base64");
 const decode = (text: string): Uint8Array => new Uint8Array(Buffer.from(text, "base64"));
 
@@ -54,9 +55,13 @@ export class Channels {
     }
   }
 
-  /** Nobody outside is there any more. */
+  /** Nobody outside is there any more. Sent, since a guest may be busy for longer than anybody waits: it hears it all the same, if need be from the next process. */
   async closeAll(): Promise<void> {
-    await Promise.allSettled([...this.#open.keys()].map((id) => this.#close(id)));
+    const closed = [...this.#open].map(([channel, { actor }]) => {
+      this.#forget(channel);
+      return this.#engine.send({ to: actor, action: "channel-close", args: { channel, why: CLOSED } });
+    });
+    await Promise.allSettled(closed);
   }
 
   async #send(id: string, data: Uint8Array): Promise<void> {
@@ -70,7 +75,7 @@ export class Channels {
   async #close(id: string): Promise<void> {
     const channel = this.#forget(id);
     if (channel === undefined) return;
-    valueOf(await this.#engine.call({ to: channel.actor, action: "channel-close", args: { channel: id, why: "closed by its other end" } }));
+    valueOf(await this.#engine.call({ to: channel.actor, action: "channel-close", args: { channel: id, why: CLOSED } }));
   }
 
   #forget(id: string): Open | undefined {

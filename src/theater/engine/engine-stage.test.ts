@@ -4,6 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { loadChain, verifyTheater } from "../chain/index.ts";
+import { isBag } from "../../contract/index.ts";
+import { until } from "../../testing/index.ts";
+import { createGuests } from "../../wasm/index.ts";
+import { EngineStage } from "./engine-stage.ts";
 import { saveChains } from "./save-chains.ts";
 import { manifest, openStage } from "./engine-stage.fixture.ts";
 
@@ -145,6 +149,25 @@ describe("our engine as a stage", () => {
     await stage.stop(id);
     assert.deepEqual(heard, ["the actor has stopped"]);
     await assert.rejects(stage.open(id, bytes("more"), peer), { code: "ActorNotRunning" });
+  });
+
+  it("C5 who held channels and is gone is told of before anything else, whether it said so or its process ended", async () => {
+    await using on = await openStage();
+    const { stage, engine } = on;
+    const { id } = await stage.start({ manifest: BOTH, component: on.wasm("echo") });
+    const peer = { message: () => undefined, closed: () => undefined };
+    const actions = async (): Promise<readonly unknown[]> =>
+      (await stage.events(id, { limit: 100 })).map(({ data }) => (isBag(data) ? data["action"] : undefined));
+    await stage.open(id, bytes("hello"), peer);
+    // Another process, as far as guests can tell.
+    await using house = createGuests({ contents: on.contents });
+    await using next = new EngineStage({ engine, guests: house, kinds: [] });
+    await next.request(id, bytes("who is there"), never);
+    assert.deepEqual(await actions(), ["start", "channel-open", "channel-close", "request"]);
+    const { id: second } = await stage.open(id, bytes("again"), peer);
+    await stage[Symbol.asyncDispose]();
+    await until("it hears it", async () => text(await stage.state(id)) === `closed ${second}`);
+    assert.deepEqual((await actions()).slice(4), ["channel-open", "channel-close"]);
   });
 
   it("watchers are told who began, changed and ended, also where a name begins again", async () => {

@@ -14,7 +14,7 @@ import {
 } from "../../contract/index.ts";
 import { readHeader } from "../../chain/index.ts";
 import { Acting } from "../../source/index.ts";
-import { GUEST, type Guests } from "../../wasm/index.ts";
+import { GUEST, type Guests, type GuestState } from "../../wasm/index.ts";
 import type { ChannelPeer, EventQuery, StageActor, StageChange, StageChannel, StageDetails, StageEvent, StageStart } from "../stage.ts";
 import { StageError } from "../stage.ts";
 import type { ActorEnd, ChainPage, TheaterEvent, TheaterStage } from "../theater-stage.ts";
@@ -259,7 +259,14 @@ export class EngineStage implements TheaterStage {
         "ActorError",
         `${nameOf(snapshot)} is paused after event ${guest.failed?.seq ?? snapshot.seq} (${guest.failed?.message ?? "its parent failed"}); restart_actor resumes.`,
       );
+    if (guest !== undefined) await this.#closeStale(snapshot.id, guest);
     return snapshot;
+  }
+
+  /** A guest hears it before it is asked anything: what it answers may hang on who is there. If it fails at that, what it is asked fails too. */
+  async #closeStale(id: ActorId, guest: GuestState): Promise<void> {
+    const closes = this.#options.guests?.stale(id, guest) ?? [];
+    if (closes.length > 0) await Promise.allSettled(closes.map((close) => this.#engine.call(close)));
   }
 
   // ── beginnings ────────────────────────────────────────────────────────────

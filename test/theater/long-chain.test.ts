@@ -4,7 +4,7 @@ import { remoteStage } from "../../src/theater/remote/index.ts";
 import type { StageEvent } from "../../src/theater/stage.ts";
 import { manifestOf, openServer } from "./own-places.ts";
 
-test("a chain that is longer than one answer is told by pages over TCP: its newest, those before, those after", async () => {
+test("a chain that is longer than one answer is told by pages over TCP: its newest, those before, those after, and one by its id", async () => {
   await using server = await openServer();
   await using stage = remoteStage({ port: server.door.port, limits: { events: 20 } });
   const { id } = await stage.start({ manifest: manifestOf("echo") });
@@ -38,6 +38,9 @@ test("a chain that is longer than one answer is told by pages over TCP: its newe
     (await stage.events(id, { limit: 5, after: first })).map((event) => [event.id, event.children]),
     all.slice(1, 6).map((event) => [event.id, event.children]),
   );
+  await using fresh = remoteStage({ port: server.door.port, limits: { events: 2 } });
+  assert.deepEqual(await fresh.event(first), all[0]);
+
   const last = all.at(-1)?.id ?? "";
   await stage.request(id, Buffer.from("one more"), new AbortController().signal);
   const [next] = await stage.events(id, { limit: 5, after: last });

@@ -170,6 +170,34 @@ describe("a stage over Theater servers of several years", () => {
     await (await stage.open(id, bytes("x"), peer)).close();
   });
 
+  test("an event is found by its id among all actors, and where not all could be searched, that is said", async () => {
+    await using mock = await startNewMock();
+    const clock = new SimulatedClock();
+    const stageOf = () => remoteStage({ port: mock.port, codec: "fragmenting", clock, limits: { connections: 4 } });
+    await using starter = stageOf();
+    for (let count = 0; count < 120; count += 1) await starter.start({ manifest });
+    const last = (await starter.list(1_000)).at(-1)?.id ?? "";
+    const [event] = await starter.events(last, { limit: 1 });
+    assert.ok(event !== undefined);
+    await using stage = stageOf();
+    assert.deepEqual(await stage.event(event.id), event);
+    await using other = stageOf();
+    assert.equal(await other.event("ff".repeat(20)), undefined);
+
+    await using late = stageOf();
+    await late.events((await late.list(1))[0]?.id ?? "", { limit: 1 });
+    const release = mock.holdBack("GetActorEvents");
+    const asked = mock.heard.length;
+    const found = assert.rejects(
+      late.event(event.id),
+      refused("Timeout", /^Of 120 actors at .* 0 were searched for the event .*: read the events/u),
+    );
+    await until("it is asked", () => mock.heard.slice(asked).includes("GetActorEvents"));
+    await clock.advance(20_000);
+    await found;
+    release();
+  });
+
   test("where a server keeps no chains, what was seen is told, from an actor's start where it was started here", async () => {
     await using mock = await startNewMock({ events: false });
     const clock = new SimulatedClock();

@@ -2,8 +2,8 @@ import { type EventQuery, StageError } from "../stage.ts";
 import type { ChainPage, TheaterEvent } from "../theater-stage.ts";
 import { byteListLength } from "../wire/index.ts";
 
-/** As Theater prints them: a quarter of a frame, since a page is asked for by whoever wants an answer soon. */
-const PAGE_BYTES = 8 * 1_048_576;
+/** As Theater prints them: half of what a frame holds, since a page is asked for by whoever wants an answer soon. */
+const PAGE_BYTES = 16 * 1_048_576;
 
 const idOf = ({ hash }: TheaterEvent): string => Buffer.from(hash).toString("hex");
 

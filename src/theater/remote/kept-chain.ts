@@ -115,10 +115,11 @@ export class KeptChain {
     return this.#kept.slice(first, end).map((kept, at) => this.#told(kept, first + at, next));
   }
 
-  event(id: string): StageEvent | undefined {
+  /** `next`: as of a page. */
+  event(id: string, next?: string): StageEvent | undefined {
     const at = this.#at.get(id);
     const kept = at === undefined ? undefined : this.#kept[at];
-    return at === undefined || kept === undefined ? undefined : this.#told(kept, at);
+    return at === undefined || kept === undefined ? undefined : this.#told(kept, at, next);
   }
 
   #told({ event, id, type, seenAt }: Kept, at: number, after?: string): StageEvent {

@@ -41,8 +41,8 @@ export interface RemoteLimits {
   readonly events: number;
   /** Of the data of all events kept. Default 64 MiB. */
   readonly eventBytes: number;
-  /** Actors whose events are read to find one by its id. Default 100. */
-  readonly searched: number;
+  /** How long one event is looked for among those of all actors, where only its id is known. Default 20 s. */
+  readonly searchMs: number;
   /** Of one frame, taken or sent. Default 32 MiB. */
   readonly frameBytes: number;
 }
@@ -67,7 +67,7 @@ const DEFAULTS: RemoteLimits = {
   followed: 16,
   events: 10_000,
   eventBytes: 64 * 1_048_576,
-  searched: 100,
+  searchMs: 20_000,
   frameBytes: WIRE_LIMITS.frameBytes,
 };
 

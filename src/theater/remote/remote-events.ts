@@ -8,6 +8,8 @@ import type { Roster } from "./roster.ts";
 
 const EVENT_ID = /^[0-9a-f]{40}$/u;
 
+const SEARCHED_AT_ONCE = 1_000;
+
 const isGone = (error: unknown): boolean => error instanceof StageError && error.code === "ActorNotFound";
 
 /** Chains as pages of events. */
@@ -49,12 +51,45 @@ export class RemoteEvents {
       await this.#reader.read(seen.actor, this.#settings.limits.probeMs, 1).catch(() => undefined);
       return this.#chains.event(id) ?? seen;
     }
-    for (const { id: actor } of (await this.#roster.all()).slice(0, this.#settings.limits.searched)) {
-      const chain = await this.#reader.read(actor).catch(() => undefined);
-      const event = chain?.event(id);
-      if (event !== undefined || this.#reader.cannot) return event;
+    return await this.#search(id);
+  }
+
+  /** Throws `Timeout` and `CommunicationError` where it may be with those that were not searched: that it is nobody's would be made up. */
+  async #search(id: string): Promise<StageEvent | undefined> {
+    const { clock, limits, server } = this.#settings;
+    const until = clock.now() + limits.searchMs;
+    const actors = await this.#roster.all();
+    let [tried, searched] = [0, 0];
+    while (tried < actors.length && clock.now() < until && !this.#reader.cannot) {
+      const batch = actors.slice(tried, tried + limits.connections);
+      tried += batch.length;
+      const found = await Promise.all(batch.map((actor) => this.#searchIn(actor.id, id, until)));
+      const event = found.find((one) => typeof one === "object");
+      if (event !== undefined) return event;
+      searched += found.filter((one) => one === "none").length;
     }
-    return undefined;
+    if (searched === actors.length || this.#reader.cannot) return undefined;
+    const sentence = `Of ${actors.length} actors at ${server} ${searched} were searched for the event ${id}, and none of them has it: read the events of the actor it is of instead.`;
+    throw new StageError(tried < actors.length ? "Timeout" : "CommunicationError", sentence);
+  }
+
+  async #searchIn(actor: string, id: string, until: number): Promise<StageEvent | "none" | "unknown"> {
+    const { clock } = this.#settings;
+    try {
+      let chain = await this.#reader.read(actor, Math.max(1, until - clock.now()), 1);
+      for (let next: string | undefined; chain !== undefined;) {
+        const event = chain.event(id, next);
+        if (event !== undefined) return event;
+        next = chain.first;
+        if (next === undefined) return "none";
+        if (clock.now() >= until) return "unknown";
+        chain = await this.#page(actor, { limit: SEARCHED_AT_ONCE, before: next });
+      }
+      return "unknown";
+    } catch (error) {
+      if (!(error instanceof StageError)) throw error;
+      return isGone(error) ? "none" : "unknown";
+    }
   }
 
   /** Where it is asked for what is not kept here. Undefined: it is kept, or not to be had. */
@@ -63,11 +98,16 @@ export class RemoteEvents {
     const from = after ?? before;
     if (from === undefined || (chain.has(from) && (after !== undefined || chain.first !== before))) return undefined;
     // One more: the next in the chain is a child of the last.
-    const events = await this.#reader.page(chain.actor, after === undefined ? query : { ...query, limit: limit + 1 });
+    const page = await this.#page(chain.actor, after === undefined ? query : { ...query, limit: limit + 1 });
+    return page?.page({ limit: limit + 1 }, before).slice(0, limit);
+  }
+
+  async #page(actor: string, query: EventQuery): Promise<KeptChain | undefined> {
+    const events = await this.#reader.page(actor, query);
     if (events === undefined) return undefined;
-    const page = new KeptChain(chain.actor, events.length);
+    const page = new KeptChain(actor, events.length);
     page.replace(events, this.#settings.clock.now());
-    return page.page({ limit: events.length }, before).slice(0, limit);
+    return page;
   }
 
   /** Some servers keep the chains of those that ended, and what was seen here is here. */

@@ -215,6 +215,8 @@ export const startServer = async (
         ...(options.allowOrigin === undefined ? {} : { allowedOrigins: options.allowOrigin }),
         doors: [...(packetDoor === undefined ? [] : [packetDoor.http]), ...(theaterMount === undefined ? [] : [theaterMount])],
         ...(packetDoor === undefined ? {} : { upgrades: [packetDoor.webSocket] }),
+        // One server takes bodies for all: what is too long for the actors' gateway, that refuses.
+        ...(theater === undefined || theaterMount === undefined ? {} : { limits: { bodyBytes: theater.messageBytes } }),
       });
       doors.push((how) => door.close(how));
       http = door;

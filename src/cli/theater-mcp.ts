@@ -1,7 +1,7 @@
 import { systemClock } from "../contract/index.ts";
 import { createGateway } from "../gateway/index.ts";
 import { memorySessionStore, memoryStreamStore } from "../store/index.ts";
-import { remoteStage, THEATER_INFO, theaterFace } from "../theater/index.ts";
+import { faceMessageBytes, remoteStage, THEATER_INFO, theaterFace } from "../theater/index.ts";
 import { serveHttp, serveStdio, serveTcp } from "../transport/index.ts";
 import type { HostPort } from "./address.ts";
 import { holdOutput } from "./hold-output.ts";
@@ -32,6 +32,7 @@ export async function theaterMcp({ theater, codec, http, tcp, stdio, insecure = 
   const log = serverLog("info", json, () => systemClock.now());
   await using stage = remoteStage({ ...theater, codec, log: forLog(log) });
   await using face = theaterFace({ stage });
+  const longest = faceMessageBytes();
   const sessions = memorySessionStore();
   await using gateway = createGateway({
     source: face,
@@ -39,10 +40,11 @@ export async function theaterMcp({ theater, codec, http, tcp, stdio, insecure = 
     sessions,
     streams: memoryStreamStore(),
     posture: { modern: "dynamic" },
+    limits: { messageBytes: longest },
   });
   const common = { gateway, log: forLog(log), insecure };
-  const httpDoor = http === undefined ? undefined : await serveHttp({ ...common, ...http });
-  const tcpDoor = tcp === undefined ? undefined : await serveTcp({ ...common, ...tcp });
+  const httpDoor = http === undefined ? undefined : await serveHttp({ ...common, ...http, limits: { bodyBytes: longest } });
+  const tcpDoor = tcp === undefined ? undefined : await serveTcp({ ...common, ...tcp, limits: { lineBytes: longest } });
   const addresses = {
     ...(httpDoor === undefined ? {} : { http: httpDoor.url }),
     ...(tcpDoor === undefined ? {} : { tcp: tcpDoor.url }),
@@ -56,7 +58,7 @@ export async function theaterMcp({ theater, codec, http, tcp, stdio, insecure = 
   else process.stderr.write(line);
   const signalled = stopSignal();
   held?.release();
-  const stdioDoor = overStdio ? serveStdio({ ...common, graceMs: GRACE_MS }) : undefined;
+  const stdioDoor = overStdio ? serveStdio({ ...common, graceMs: GRACE_MS, lineBytes: longest }) : undefined;
   const why = await Promise.race([signalled, ...(stdioDoor === undefined ? [] : [stdioDoor.closed.then(() => "end of input")])]);
   log("info", "stopping", { why });
   await gateway.drain(GRACE_MS);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { type DoorRequest, type Engine, type Gateway, type HttpMount, type Json, type Log, systemClock } from "../contract/index.ts";
 import { createGateway, refusal } from "../gateway/index.ts";
 import { memorySessionStore, memoryStreamStore, mendedSessionStores } from "../store/index.ts";
-import { EngineStage, saveChains, serveTheater, THEATER_INFO, type TheaterDoor, theaterFace } from "../theater/index.ts";
+import { EngineStage, saveChains, serveTheater, THEATER_INFO, type TheaterDoor, theaterFace, faceMessageBytes } from "../theater/index.ts";
 import { usage } from "./exit-code.ts";
 import { faultFields } from "./fault-fields.ts";
 import { GuestHouse } from "./guest-house.ts";
@@ -102,6 +102,9 @@ export class Theater implements AsyncDisposable {
     return this.#door?.url;
   }
 
+  /** Of one message to the MCP face. */
+  readonly messageBytes = faceMessageBytes();
+
   /** The MCP face. Undefined: it was not asked for. */
   mount(): HttpMount | undefined {
     const face = this.#face;
@@ -157,7 +160,14 @@ class Face implements AsyncDisposable {
             path: join(data, "theater-sessions.db"),
             onDamage: ({ code, message }, aside) => log("error", { event: "sessions-damaged", code, why: message, aside }),
           });
-    this.gateway = createGateway({ source: this.#switched.source, info: THEATER_INFO, ...rows, posture: { modern: "dynamic" }, log });
+    this.gateway = createGateway({
+      source: this.#switched.source,
+      info: THEATER_INFO,
+      ...rows,
+      posture: { modern: "dynamic" },
+      limits: { messageBytes: faceMessageBytes() },
+      log,
+    });
     this.#close = async () => {
       await this.gateway[Symbol.asyncDispose]();
       await rows.streams[Symbol.asyncDispose]();

@@ -186,6 +186,10 @@ describe("troupe theater-mcp", { concurrency: 3 }, () => {
       const actor_id = at(is, "actor_id");
       assert.equal((await call("send_message", { actor_id, data: base64("add") })).failed, false);
       assert.equal(at((await call("request_message", { actor_id, data: "" })).is, "response_text"), "1");
+      // As long as its bounds let it be, which is more than a line of other servers.
+      const longest = Buffer.alloc(4 * 1_048_576, "x").toString("base64");
+      assert.equal((await call("send_message", { actor_id, data: longest })).failed, false);
+      assert.match((await call("send_message", { actor_id, data: `${longest}AAAA` })).text, /longer than 4194304 bytes/);
       assert.equal(server.child.exitCode, null);
     } finally {
       await client.close();
@@ -254,6 +258,11 @@ describe("troupe serve --theater", { concurrency: 3 }, () => {
     const began = await operator.call("start_actor", { manifest: COUNTER, name: "mine" });
     assert.equal(began.isError, false, began.text);
     assert.equal(at((await operator.call("request_message", { actor_id: "mine", data: "" })).structured, "response_text"), "0");
+    const component = Buffer.alloc(8 * 1_048_576, "x").toString("base64");
+    const inline = 'name = "x"\ncomponent = "x.wasm"\n';
+    assert.match((await operator.call("start_actor", { manifest: inline, component })).text, /^InvalidRequest: .*component/i);
+    const more = await operator.call("start_actor", { manifest: inline, component: `${component}AAAA` });
+    assert.match(more.text, /longer than 8388608 bytes/);
     for (const key of ["ann-s-key", "op-s-key"]) {
       await using player = await connect({ http: mcp }, { sdk: "v1", era: "legacy" }, { headers: bearer(key) });
       assert.deepEqual(

@@ -1,8 +1,18 @@
 import { utf8Of } from "../../platform/index.ts";
+import type { Bag } from "../../contract/index.ts";
 import { optionalBytes, optionalObject, optionalText, text } from "./arguments.ts";
+import { InvalidArgument } from "./invalid.ts";
 import { object, STATUS, string } from "./schemas.ts";
 import { idOf } from "./subject.ts";
 import { ADDS, ENDS, faceTool } from "./tool.ts";
+
+function stateIn(args: Bag, maxBytes: number): Uint8Array | undefined {
+  const state = optionalObject(args, "initial_state");
+  if (state === undefined) return undefined;
+  const bytes = utf8Of(JSON.stringify(state));
+  if (bytes.length <= maxBytes) return bytes;
+  throw new InvalidArgument(`\`initial_state\` is longer than ${maxBytes} bytes of JSON: begin with less, and send the rest.`);
+}
 
 const startActor = faceTool(
   "start_actor",
@@ -25,10 +35,10 @@ const startActor = faceTool(
     const manifest = text(args, "manifest", limits.manifestLength);
     const name = optionalText(args, "name", 256);
     const component = optionalBytes(args, "component", limits.componentBytes);
-    const state = optionalObject(args, "initial_state");
+    const initialState = stateIn(args, limits.messageBytes);
     const started = await stage.start({
       manifest,
-      ...(state === undefined ? {} : { initialState: utf8Of(JSON.stringify(state)) }),
+      ...(initialState === undefined ? {} : { initialState }),
       ...(component === undefined ? {} : { component }),
       ...(name === undefined ? {} : { name }),
     });

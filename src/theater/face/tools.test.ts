@@ -118,6 +118,12 @@ describe("start_actor", () => {
     assert.match((await made.refused("start_actor", { manifest: "m", component: base64("12345") })).message, /longer than 4 bytes/);
     assert.match((await made.refused("start_actor", { manifest: "m", component: "-" })).message, /`component` is not base64/);
     assert.match((await made.refused("start_actor", { manifest: "m", initial_state: "x" })).message, /`initial_state` is an object/);
+    await using small = faced({ messageBytes: 10 });
+    await small.call("start_actor", { manifest: "m", initial_state: { n: "é" } });
+    assert.match(
+      (await small.refused("start_actor", { manifest: "m", initial_state: { n: "éé" } })).message,
+      /`initial_state` is longer than 10 bytes of JSON/,
+    );
     assert.equal((await made.refused("start_actor")).code, "INVALID");
     assert.equal(made.stage.started.length, 0);
   });

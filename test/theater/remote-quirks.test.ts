@@ -51,6 +51,15 @@ describe("a stage over Theater servers of several years", () => {
     await assert.rejects(stage.send("echo", bytes("x")), refused("InvalidRequest", /2 actors.*by its id/u));
   });
 
+  test("a list goes on after an id, whoever had it, and after nothing else", async () => {
+    await using mock = await startNewMock();
+    await using stage = remoteStage({ port: mock.port });
+    const { id } = await stage.start({ manifest });
+    assert.deepEqual(await stage.list(10, id.toUpperCase()), []);
+    assert.equal((await stage.list(10, "0".repeat(8) + id.slice(8))).length, 1);
+    await assert.rejects(stage.list(10, "nope"), refused("InvalidRequest", /after an actor that it had/u));
+  });
+
   test("a component and a name are refused before anything is sent", async () => {
     await using mock = await startNewMock();
     await using stage = remoteStage({ port: mock.port });

@@ -2,7 +2,7 @@ import type { ActorId, Engine } from "../../contract/index.ts";
 import { GUEST } from "../../wasm/index.ts";
 import { StageError } from "../stage.ts";
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/u;
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/iu;
 const ID = /^[a-z][a-z0-9-]{0,63}\/[^/]{1,768}$/u;
 const MOST_NAME_BYTES = 256;
 
@@ -27,7 +27,7 @@ export const notFound = (id: string): StageError =>
 /** Of whoever has that UUID, that `kind/key`, or, a guest, that name. Throws `ActorNotFound`. */
 export async function addressed(engine: Pick<Engine, "find">, id: string): Promise<ActorId> {
   if (UUID.test(id)) {
-    const found = await engine.find(id);
+    const found = await engine.find(id.toLowerCase());
     if (found === undefined) throw notFound(id);
     return found;
   }

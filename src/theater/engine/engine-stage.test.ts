@@ -104,6 +104,28 @@ describe("our engine as a stage", () => {
     assert.deepEqual(await stage.list(10), []);
   });
 
+  it("a UUID is taken in any case, and a list goes on after an actor that is one", async () => {
+    await using on = await openStage();
+    const { stage } = on;
+    const { id } = await stage.start({ manifest: BOTH, component: on.wasm("echo") });
+    const other = await stage.start({ manifest: BOTH, component: on.wasm("echo") });
+    assert.equal((await stage.actor(id.toUpperCase())).id, id);
+    assert.equal(text(await stage.request(id.toUpperCase(), bytes("x"), never)), "x");
+    await assert.rejects(stage.start({ manifest: BOTH, component: on.wasm("echo"), name: id.toUpperCase() }), { code: "InvalidRequest" });
+    const [first, second] = (await stage.list(10)).map((actor) => actor.id);
+    assert.deepEqual(new Set([first, second]), new Set([id, other.id]));
+    assert.deepEqual(
+      (await stage.list(10, first?.toUpperCase())).map((actor) => actor.id),
+      [second],
+    );
+    await stage.stop(first ?? "");
+    assert.deepEqual(
+      (await stage.list(10, first)).map((actor) => actor.id),
+      [second],
+    );
+    await assert.rejects(stage.list(10, "nope"), { code: "InvalidRequest", message: /after an actor that it had/ });
+  });
+
   it("events: the newest, those before one, those after one, one by its id, with what follows and what they caused", async () => {
     await using on = await openStage();
     const { stage } = on;

@@ -64,7 +64,7 @@ export class EngineStage implements TheaterStage {
 
   async list(limit: number, after?: string): Promise<readonly StageActor[]> {
     return this.#staged(async () => {
-      const from = after === undefined ? undefined : await addressed(this.#engine, after);
+      const from = after === undefined ? undefined : (await this.#known(after).catch(notAfter)).id;
       const changes = await this.#engine.list({ live: true, limit, ...(from === undefined ? {} : { after: from }) });
       const read = await Promise.all(changes.map(({ id }) => this.#engine.read(id)));
       return read.filter((snapshot) => snapshot !== undefined).map(actorOf);
@@ -327,6 +327,11 @@ export class EngineStage implements TheaterStage {
       this.#options.onFault?.(error);
     }
   }
+}
+
+function notAfter(error: unknown): never {
+  if (!(error instanceof StageError) || error.code !== "ActorNotFound") throw error;
+  throw new StageError("InvalidRequest", "A list goes on after an actor that it had: give the id of its last one.", { cause: error });
 }
 
 /** Several may run under one manifest's name. */

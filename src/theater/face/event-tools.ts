@@ -2,6 +2,7 @@ import type { Bag } from "../../contract/index.ts";
 import type { EventQuery } from "../stage.ts";
 import { optionalText, text, whole } from "./arguments.ts";
 import type { Bell } from "./bell.ts";
+import { InvalidArgument } from "./invalid.ts";
 import { EVENT, integer, object, string } from "./schemas.ts";
 import { eventShown, fitting } from "./shown.ts";
 import { idOf } from "./subject.ts";
@@ -38,7 +39,7 @@ const getEvents = faceTool(
       {
         actor_id: string("ID of the actor"),
         after: string("ID of the event they follow"),
-        before: string("ID of the event they precede"),
+        before: string("ID of the event they precede, instead of `after`"),
         limit: integer("At most so many events (default 100)", 1, 1_000),
       },
       ["actor_id"],
@@ -49,6 +50,8 @@ const getEvents = faceTool(
   async (backstage, args) => {
     const id = await idOf(backstage.stage, text(args, "actor_id"));
     const [after, before] = [optionalText(args, "after"), optionalText(args, "before")];
+    if (after !== undefined && before !== undefined)
+      throw new InvalidArgument("`after` and `before` do not go together: give one of them, and `limit` for how many.");
     const limit = whole(args, "limit", 1, 1_000, 100);
     const query = { limit, ...(after === undefined ? {} : { after }), ...(before === undefined ? {} : { before }) };
     const events = await eventsShown(backstage, id, query);

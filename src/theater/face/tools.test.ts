@@ -292,6 +292,8 @@ describe("get_events and wait_for_event", () => {
     assert.equal(page["next"], all[2]);
     assert.deepEqual(await made.call("get_events", { actor_id: id, after: all[3] ?? "" }), { events: [] });
     assert.equal((await made.call("get_events", { actor_id: id, before: all[1] ?? "" }))["next"], all[0]);
+    const both = { actor_id: id, after: all[0] ?? "", before: all[2] ?? "" };
+    assert.match((await made.refused("get_events", both)).message, /`after` and `before` do not go together/);
     assert.equal((await made.refused("get_events", { actor_id: id, limit: 0 })).message, "`limit` is a whole number from 1 to 1000.");
   });
 

@@ -22,7 +22,7 @@ import { settingsOf, type RemoteOptions, type Settings } from "./options.ts";
 import { passed } from "./passed.ts";
 import { RemoteEvents } from "./remote-events.ts";
 import { restarted } from "./restart.ts";
-import { Roster, type Listed } from "./roster.ts";
+import { type Listed, Roster, UUID } from "./roster.ts";
 import { Starter } from "./starter.ts";
 import { Watching } from "./watching.ts";
 
@@ -62,8 +62,11 @@ class RemoteStage implements Stage {
   }
 
   async list(limit: number, after?: string): Promise<readonly StageActor[]> {
+    // That one may have ended meanwhile, and no server says who has been there.
+    if (after !== undefined && !UUID.test(after))
+      throw new StageError("InvalidRequest", "A list goes on after an actor that it had: give the id of its last one.");
     const all = await this.#roster.all();
-    const page = all.filter(({ id }) => after === undefined || id > after).slice(0, limit);
+    const page = all.filter(({ id }) => after === undefined || id > after.toLowerCase()).slice(0, limit);
     const statuses = await this.#details.statuses(page);
     return page.map(({ id, name }, at) => ({ id, name, status: statuses[at] ?? "RUNNING" }));
   }

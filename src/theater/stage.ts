@@ -71,7 +71,7 @@ export interface StageEvent {
   readonly type: string;
   readonly parent: string | null;
   readonly data: Json | Uint8Array;
-  /** The next in its chain, then what it caused elsewhere. */
+  /** The next in its chain, then what the messages that left with it caused elsewhere. */
   readonly children: readonly string[];
 }
 

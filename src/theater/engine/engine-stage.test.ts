@@ -173,6 +173,17 @@ describe("our engine as a stage", () => {
     await assert.rejects(stage.open(id, bytes("more"), peer), { code: "ActorNotRunning" });
   });
 
+  it("a restart leaves an event, whether or not the guest was paused, and its state stays", async () => {
+    await using on = await openStage();
+    const { stage } = on;
+    const { id } = await stage.start({ manifest: BOTH, component: on.wasm("echo"), initialState: bytes("kept") });
+    await stage.restart(id);
+    const [event] = await stage.events(id, { limit: 1 });
+    assert.deepEqual([isBag(event?.data) && event.data["action"], event?.type], ["resume", "resume"]);
+    assert.equal(text(await stage.state(id)), "kept");
+    assert.ok((await stage.chain(id)).length > 0);
+  });
+
   it("C5 who held channels and is gone is told of before anything else, whether it said so or its process ended", async () => {
     await using on = await openStage();
     const { stage, engine } = on;

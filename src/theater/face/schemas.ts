@@ -58,7 +58,8 @@ export const EVENT: Bag = object(
     children: {
       type: "array",
       items: object({ id: string("ID of the event"), uri: string("The resource with it") }, ["id", "uri"]),
-      description: "The next event in the chain, then those that messages which left with it caused. Requests and spawns during it are in its data",
+      description:
+        "The next event in the chain, then those that messages which left with it caused. Requests and spawns during it are in its data",
     },
   },
   ["event_id", "actor_id", "timestamp", "type", "parent_id", "data", "children"],

@@ -23,7 +23,8 @@ export const resume: Handler = (room, { message, state, self }) => {
   if (textIn(message, "with") === "parent" && (state.failed !== undefined || state.status === "running")) return {};
   return async () => {
     room.ran.forget(self);
-    if (state.status === "running") return {};
+    // Its globals went with its instance: what follows may differ for that, so it has an event.
+    if (state.status === "running") return { record: { instance: "dropped" } };
     const { failed: _mended, ...rest } = state;
     return { state: { ...rest, status: "running" }, send: toChildren("resume", state) };
   };

@@ -1,5 +1,6 @@
 import { apply, readBody, readHeader } from "../../chain/index.ts";
-import type { ActorId, ChainEvent, Engine, Json } from "../../contract/index.ts";
+import { type ActorId, type ChainEvent, type Engine, isBag, type Json } from "../../contract/index.ts";
+import { GUEST } from "../../wasm/index.ts";
 import { type EventQuery, type StageEvent, StageError } from "../stage.ts";
 
 /** A whole state is written again after this many patches at the latest, or nearly. */
@@ -80,15 +81,18 @@ function dataOf(event: ChainEvent): Json {
 /** Those that left another state than they found. A whole state says that only beside the one before it. */
 async function changedIn(engine: Engine, id: ActorId, from: number, events: readonly ChainEvent[]): Promise<ReadonlySet<string>> {
   const changed = new Set<string>();
+  const isGuest = id.startsWith(`${GUEST}/`);
+  const own = isGuest ? ownState : same;
   let state: Json | undefined;
   const step = (event: ChainEvent): void => {
     const body = readBody(event);
     if (body === undefined) state = undefined;
     else if (body.state !== undefined) {
-      if (state === undefined || JSON.stringify(state) !== JSON.stringify(body.state)) changed.add(event.id);
+      const before = state === undefined ? noState(isGuest, event) : JSON.stringify(own(state));
+      if (before !== JSON.stringify(own(body.state))) changed.add(event.id);
       ({ state } = body);
     } else if (body.patch !== undefined) {
-      changed.add(event.id);
+      if (!isGuest || patchesOwn(body.patch)) changed.add(event.id);
       if (state !== undefined) state = apply(state, body.patch);
     }
   };
@@ -101,6 +105,24 @@ async function changedIn(engine: Engine, id: ActorId, from: number, events: read
   }
   for (const event of events) step(event);
   return changed;
+}
+
+const same = (state: Json): Json => state;
+
+/** What a guest's actor keeps beside it, its channels and children, is no state of the guest's. */
+const ownState = (state: Json): Json => (isBag(state) ? (state["state"] ?? null) : state);
+
+/** What it is before its first event. */
+const noState = (isGuest: boolean, event: ChainEvent): string | undefined =>
+  isGuest && readHeader(event).parent === null ? "null" : undefined;
+
+const isList = (value: Json | undefined): value is readonly Json[] => Array.isArray(value);
+
+function patchesOwn(patch: Json): boolean {
+  if (!isBag(patch)) return true;
+  const change = patch["state"];
+  // A key that moved and has no change of its own.
+  return change !== undefined && !(isList(change) && change.length === 2 && change[1] === null);
 }
 
 const isWhole = (event: ChainEvent): boolean => readBody(event)?.state !== undefined;

@@ -149,7 +149,7 @@ describe("our engine as a stage", () => {
     assert.deepEqual(await stage.event(all[3]?.id ?? ""), all[3]);
     assert.equal(await stage.event("0".repeat(64)), undefined);
     await assert.rejects(stage.events(id, { limit: 3, after: "0".repeat(64) }), { code: "InvalidRequest" });
-    assert.deepEqual([all[0]?.type, all[1]?.type], ["StateChanged", "request"]);
+    assert.deepEqual([all[0]?.type, all[1]?.type], ["start", "request"]);
   });
 
   it("a channel: what the guest says on it, what it is told, its end with the actor", async () => {
@@ -171,6 +171,27 @@ describe("our engine as a stage", () => {
     await stage.stop(id);
     assert.deepEqual(heard, ["the actor has stopped"]);
     await assert.rejects(stage.open(id, bytes("more"), peer), { code: "ActorNotRunning" });
+  });
+
+  it("StateChanged is where the guest's own state changed, wherever a page begins", async () => {
+    await using on = await openStage();
+    const { stage } = on;
+    const { id } = await stage.start({ manifest: BOTH, component: on.wasm("echo"), initialState: bytes("first") });
+    const channel = await stage.open(id, bytes("first"), { message: () => undefined, closed: () => undefined });
+    await channel.send(bytes("first"));
+    await channel.send(bytes("second"));
+    await stage.request(id, bytes("x"), never);
+    await stage.restart(id);
+    const all = await stage.events(id, { limit: 100 });
+    const changes = ["StateChanged", "channel-open", "channel-message", "StateChanged", "request", "resume"];
+    assert.deepEqual(
+      all.map(({ type }) => type),
+      changes,
+    );
+    for (const [at, { id: event }] of all.entries()) {
+      assert.equal((await stage.event(event))?.type, changes[at]);
+      assert.deepEqual((await stage.events(id, { limit: 1, after: event }))[0]?.type, changes[at + 1]);
+    }
   });
 
   it("a restart leaves an event, whether or not the guest was paused, and its state stays", async () => {

@@ -58,8 +58,8 @@ export interface StageDetails extends StageActor {
   /** Of its first event, in milliseconds since 1970. */
   readonly createdAt?: number;
   readonly metrics: StageMetrics | null;
-  /** Paused or failed: after which event, and why. */
-  readonly halted?: { readonly after: number; readonly why: string };
+  /** Paused or failed: after which event, by its id, and why. */
+  readonly halted?: { readonly after: string; readonly why: string };
 }
 
 export interface StageEvent {

@@ -69,8 +69,10 @@ describe("our engine as a stage", () => {
     await assert.rejects(stage.request(id, bytes("u"), never), { code: "ActorError", message: /unreachable/ });
     const paused = await stage.actor(id);
     assert.equal(paused.status, "PAUSED");
-    assert.equal(paused.halted?.after, 2);
-    const refused = { code: "ActorError", message: /paused after event 2 .*restart_actor resumes/ };
+    const [failed] = await stage.events(id, { limit: 1 });
+    assert.ok(failed !== undefined && isBag(failed.data) && isBag(failed.data["record"]));
+    assert.deepEqual([paused.halted?.after, failed.data["record"]["end"]], [failed.id, "trap"]);
+    const refused = { code: "ActorError", message: new RegExp(`paused after event ${failed.id} .*restart_actor resumes`) };
     await assert.rejects(stage.request(id, bytes("x"), never), refused);
     await assert.rejects(stage.send(id, bytes("x")), refused);
     assert.equal((await stage.restart(id)).status, "RUNNING");

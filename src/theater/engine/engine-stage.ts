@@ -24,7 +24,7 @@ import { Channels } from "./channels.ts";
 import { Chains } from "./chains.ts";
 import { staged, valueOf } from "./engine-fault.ts";
 import { guestAnswer } from "./guest-answer.ts";
-import { actorOf, detailsOf, guestIn } from "./sight.ts";
+import { actorOf, detailsOf, guestIn, haltOf } from "./sight.ts";
 import { bytesOf, said, type Said } from "./speech.ts";
 
 export interface EngineStageOptions {
@@ -76,7 +76,7 @@ export class EngineStage implements TheaterStage {
   }
 
   actor(id: string): Promise<StageDetails> {
-    return this.#staged(async () => detailsOf(await this.#known(id), this.#options.contents));
+    return this.#staged(async () => detailsOf(this.#engine, await this.#known(id), this.#options.contents));
   }
 
   state(id: string): Promise<Uint8Array | undefined> {
@@ -254,11 +254,9 @@ export class EngineStage implements TheaterStage {
   async #playing(id: string): Promise<Snapshot> {
     const snapshot = await this.#running(id);
     const guest = guestIn(snapshot);
-    if (guest?.status === "paused")
-      throw new StageError(
-        "ActorError",
-        `${nameOf(snapshot)} is paused after event ${guest.failed?.seq ?? snapshot.seq} (${guest.failed?.message ?? "its parent failed"}); restart_actor resumes.`,
-      );
+    const halt = await haltOf(this.#engine, snapshot);
+    if (halt !== undefined && guest !== undefined)
+      throw new StageError("ActorError", `${nameOf(snapshot)} is paused after event ${halt.after} (${halt.why}); restart_actor resumes.`);
     if (guest !== undefined) await this.#closeStale(snapshot.id, guest);
     return snapshot;
   }

@@ -1,4 +1,4 @@
-import { type ContentStore, isBag, type Snapshot } from "../../contract/index.ts";
+import { type ContentStore, type Engine, isBag, type Snapshot } from "../../contract/index.ts";
 import { GUEST, type GuestState } from "../../wasm/index.ts";
 import type { StageActor, StageDetails, StageStatus } from "../stage.ts";
 
@@ -27,16 +27,27 @@ export function actorOf(snapshot: Snapshot): StageActor {
 
 const utf8 = new TextDecoder();
 
-export async function detailsOf(snapshot: Snapshot, contents: Pick<ContentStore, "get">): Promise<StageDetails> {
-  const { id, seq, createdAt, lastMessageAt, messageCount } = snapshot;
+/** The event after which it takes nothing more, and why. Undefined: it plays. */
+export async function haltOf(engine: Pick<Engine, "history">, snapshot: Snapshot): Promise<StageDetails["halted"]> {
+  const { id, head, status } = snapshot;
+  if (status === "failed") return { after: head, why: "it could not be loaded or begun" };
+  const guest = guestIn(snapshot);
+  if (guest?.status !== "paused") return undefined;
+  if (guest.failed === undefined) return { after: head, why: "its parent failed" };
+  const { seq, message } = guest.failed;
+  for await (const event of engine.history(id, seq - 1)) return { after: event.id, why: message };
+  return { after: head, why: message };
+}
+
+export async function detailsOf(
+  engine: Pick<Engine, "history">,
+  snapshot: Snapshot,
+  contents: Pick<ContentStore, "get">,
+): Promise<StageDetails> {
+  const { id, createdAt, lastMessageAt, messageCount } = snapshot;
   const guest = guestIn(snapshot);
   const text = guest === undefined || guest.manifest === "" ? undefined : await contents.get(guest.manifest);
-  const halted =
-    guest?.status === "paused"
-      ? { after: guest.failed?.seq ?? seq, why: guest.failed?.message ?? "its parent failed" }
-      : snapshot.status === "failed"
-        ? { after: seq, why: "it could not be loaded or begun" }
-        : undefined;
+  const halted = await haltOf(engine, snapshot);
   return {
     ...actorOf(snapshot),
     manifest: guest === undefined ? `kind:${id.slice(0, id.indexOf("/"))}` : (guest.origin ?? `store:${guest.manifest}`),

@@ -76,12 +76,13 @@ describe("theater://actor/{actor_id}", () => {
   test("what nobody measured or knows is null; of a paused one it says after which event, and why", async () => {
     await using made = faced();
     const id = made.stage.add("counter", { createdAt: Number.NaN });
+    const event = made.stage.happen(id, "StateChanged", 1).id;
     made.stage.pause(id, "it trapped");
     const read = await made.read("actor", { actor_id: "counter" });
     assert.ok(typeof read === "object" && read !== null && "metrics" in read && "halted" in read && "created_at" in read);
     assert.deepEqual(
       [read.metrics, read.halted, read.created_at],
-      [null, { after_event: 0, why: "it trapped" }, "1970-01-01T00:00:00.000Z"],
+      [null, { after_event: event, event_uri: `theater://event/${event}`, why: "it trapped" }, "1970-01-01T00:00:00.000Z"],
     );
   });
 });

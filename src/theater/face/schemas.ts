@@ -44,7 +44,14 @@ export const DETAILS: Bag = {
   events_uri: string("The resource with its events"),
   state_uri: string("The resource with its state"),
   metrics: METRICS,
-  halted: object({ after_event: { type: "number" }, why: { type: "string" } }, ["after_event", "why"]),
+  halted: object(
+    {
+      after_event: string("ID of the event after which it took no more"),
+      event_uri: string("The resource with it"),
+      why: { type: "string" },
+    },
+    ["after_event", "event_uri", "why"],
+  ),
 };
 
 export const EVENT: Bag = object(

@@ -29,7 +29,7 @@ export function detailsShown(details: StageDetails): Bag {
     events_uri: eventsUri(id),
     state_uri: stateUri(id),
     metrics: metrics === null ? null : metricsShown(metrics),
-    ...(halted === undefined ? {} : { halted: { after_event: halted.after, why: halted.why } }),
+    ...(halted === undefined ? {} : { halted: { after_event: halted.after, event_uri: eventUri(halted.after), why: halted.why } }),
   };
 }
 

@@ -87,7 +87,7 @@ export class ScriptedStage implements Stage {
 
   pause(id: string, why: string): void {
     const played = this.#find(id);
-    played.details = { ...played.details, status: "PAUSED", halted: { after: played.events.length, why } };
+    played.details = { ...played.details, status: "PAUSED", halted: { after: played.events.at(-1)?.id ?? "0", why } };
     this.tell({ actor: id, what: "changed" });
   }
 

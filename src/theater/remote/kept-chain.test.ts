@@ -59,7 +59,7 @@ test("links that lead round end", () => {
 test("an actor is halted by a call that failed until one goes well, and it is known at which event", () => {
   const chain = new KeptChain("a", 100);
   chain.replace(chainOf({}, result("x"), failure("it broke"), {}), 1);
-  assert.deepEqual(chain.halted, { after: 3, why: "it broke" });
+  assert.deepEqual(chain.halted, { after: idOf(3), why: "it broke" });
   chain.append(event(5, result("x")), 1);
   assert.equal(chain.halted, undefined);
 });
@@ -68,7 +68,7 @@ test("the newest events are kept, and what they mean is still known", () => {
   const chain = new KeptChain("a", 3);
   chain.replace(chainOf(result("x"), result("y"), result("y"), result("z"), failure("why")), 1);
   assert.deepEqual(typesOf(chain), ["wasm", "StateChanged", "wasm"]);
-  assert.deepEqual(chain.halted, { after: 5, why: "why" });
+  assert.deepEqual(chain.halted, { after: idOf(5), why: "why" });
   assert.equal(chain.createdAt, undefined);
   for (let at = 6; at < 100; at += 1) chain.append(event(at, result("z")), 1);
   assert.ok(chain.page({ limit: 1_000 }).length < 6);

@@ -22,8 +22,6 @@ export class KeptChain {
   readonly #most: number;
   #kept: Kept[] = [];
   #at = new Map<string, number>();
-  /** Those before the first kept. */
-  #dropped = 0;
   #bytes = 0;
   /** Nothing is missing between those that are here. */
   #gapless = true;
@@ -65,10 +63,9 @@ export class KeptChain {
   }
 
   /** Its last call failed: at which event, and why. */
-  get halted(): { readonly after: number; readonly why: string } | undefined {
+  get halted(): { readonly after: string; readonly why: string } | undefined {
     const failed = this.#kept.at(-1)?.failed;
-    if (failed === undefined) return undefined;
-    return { after: this.#dropped + (this.#at.get(failed.at) ?? 0) + 1, why: failed.why };
+    return failed === undefined ? undefined : { after: failed.at, why: failed.why };
   }
 
   /** The chain as the server has it: from its beginning, or its newest part. */
@@ -76,7 +73,7 @@ export class KeptChain {
     const [before, at] = this.#gapless && this.#judged ? [this.#kept, this.#at] : [[], new Map<string, number>()];
     this.#kept = [];
     this.#at = new Map();
-    this.#dropped = this.#bytes = 0;
+    this.#bytes = 0;
     const chain = linked(events);
     for (const event of chain) {
       const id = hexOf(event.hash);
@@ -171,7 +168,6 @@ export class KeptChain {
     if (extra <= 0) return;
     for (const { event } of this.#kept.slice(0, extra)) this.#bytes -= event.data.length;
     this.#kept = this.#kept.slice(extra);
-    this.#dropped += extra;
     this.#at = new Map(this.#kept.map(({ id }, at) => [id, at]));
   }
 }

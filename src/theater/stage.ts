@@ -35,6 +35,8 @@ export interface StageActor {
   readonly id: string;
   /** Its manifest's name, else `kind/key`. */
   readonly name: string;
+  /** What its starter called it: stands for its id. */
+  readonly given?: string;
   readonly status: StageStatus;
 }
 

@@ -28,7 +28,7 @@ const codeFor = (code: string): StageCode => CODES[code] ?? (code.startsWith("ST
 
 /** Where the engine's own sentence speaks of what nobody has at these doors. */
 const SAID: Readonly<Partial<Record<string, string>>> = {
-  NO_ACTOR: "There is no such actor: list_actors tells the ids and names of those there are.",
+  NO_ACTOR: "There is no such actor: list_actors tells who is there.",
   ACTOR_STOPPED: "The actor has stopped: start_actor begins another.",
 };
 

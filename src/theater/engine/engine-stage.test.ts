@@ -106,6 +106,23 @@ describe("our engine as a stage", () => {
     assert.deepEqual(await stage.list(10), []);
   });
 
+  it("the name given at the start is shown, and stands for the actor; the manifest's where only one has it", async () => {
+    await using on = await openStage();
+    const { stage } = on;
+    const started = await stage.start({ manifest: BOTH, component: on.wasm("echo"), name: "ü b?#%" });
+    assert.deepEqual([started.name, started.given], ["player", "ü b?#%"]);
+    assert.deepEqual(await stage.list(10), [started]);
+    for (const name of ["ü b?#%", "player"]) assert.equal((await stage.actor(name)).id, started.id);
+    const other = await stage.start({ manifest: BOTH, component: on.wasm("echo") });
+    assert.equal(other.given, undefined);
+    await assert.rejects(stage.actor("player"), { code: "InvalidRequest", message: '2 actors are called "player": say which by its id.' });
+    await stage.stop("ü b?#%");
+    assert.equal((await stage.actor("player")).id, other.id);
+    await stage.start({ manifest: BOTH, component: on.wasm("echo"), name: "player" });
+    assert.equal((await stage.actor("player")).given, "player");
+    await assert.rejects(stage.actor("nobody"), { code: "ActorNotFound", message: /list_actors tells who is there/ });
+  });
+
   it("a UUID is taken in any case, and a list goes on after an actor that is one", async () => {
     await using on = await openStage();
     const { stage } = on;

@@ -18,13 +18,14 @@ import { GUEST, type Guests, type GuestState } from "../../wasm/index.ts";
 import type { ChannelPeer, EventQuery, StageActor, StageChange, StageChannel, StageDetails, StageEvent, StageStart } from "../stage.ts";
 import { StageError } from "../stage.ts";
 import type { ActorEnd, ChainPage, TheaterEvent, TheaterStage } from "../theater-stage.ts";
-import { addressed, guestNamed, notFound } from "./addresses.ts";
+import { addressed, guestNamed, named, notFound } from "./addresses.ts";
 import { pageOf, single } from "./chain-page.ts";
 import { Channels } from "./channels.ts";
 import { Chains } from "./chains.ts";
 import { staged, valueOf } from "./engine-fault.ts";
 import { guestAnswer } from "./guest-answer.ts";
-import { actorOf, detailsOf, guestIn, haltOf } from "./sight.ts";
+import { guestIn } from "./guest-in.ts";
+import { actorOf, detailsOf, haltOf } from "./sight.ts";
 import { bytesOf, said, type Said } from "./speech.ts";
 
 export interface EngineStageOptions {
@@ -239,7 +240,7 @@ export class EngineStage implements TheaterStage {
   // ── whom it is about ──────────────────────────────────────────────────────
 
   async #known(id: string): Promise<Snapshot> {
-    const snapshot = await this.#engine.read(await addressed(this.#engine, id));
+    const snapshot = (await this.#engine.read(await addressed(this.#engine, id))) ?? (await named(this.#engine, id));
     if (snapshot === undefined) throw notFound(id);
     return snapshot;
   }

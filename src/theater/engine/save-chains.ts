@@ -2,7 +2,7 @@ import type { Engine } from "../../contract/index.ts";
 import { GUEST, readManifest } from "../../wasm/index.ts";
 import { saveChain, theaterEvents } from "../chain/index.ts";
 import type { TheaterStage } from "../theater-stage.ts";
-import { guestIn } from "./sight.ts";
+import { guestIn } from "./guest-in.ts";
 
 export interface SaveChainsOptions {
   readonly engine: Engine;

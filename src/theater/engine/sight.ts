@@ -1,15 +1,8 @@
-import { type ContentStore, type Engine, isBag, type Snapshot } from "../../contract/index.ts";
-import { GUEST, type GuestState } from "../../wasm/index.ts";
+import { type ActorId, type ContentStore, type Engine, type Snapshot } from "../../contract/index.ts";
+import type { GuestState } from "../../wasm/index.ts";
+import { guestIn } from "./guest-in.ts";
+import { UUID } from "./addresses.ts";
 import type { StageActor, StageDetails, StageStatus } from "../stage.ts";
-
-/** A guest's state, as its actor keeps it; undefined where the actor is no guest. */
-export function guestIn({ id, state }: Pick<Snapshot, "id" | "state">): GuestState | undefined {
-  if (!id.startsWith(`${GUEST}/`) || !isBag(state)) return undefined;
-  return isGuest(state) ? state : undefined;
-}
-
-const isGuest = (state: Readonly<Record<string, unknown>>): state is Readonly<Record<string, unknown>> & GuestState =>
-  typeof state["name"] === "string" && typeof state["manifest"] === "string" && typeof state["status"] === "string";
 
 /** The one table of an actor's status. */
 const STATUS = { live: "RUNNING", failed: "FAILED", stopped: "STOPPED" } as const satisfies Readonly<
@@ -19,10 +12,22 @@ const STATUS = { live: "RUNNING", failed: "FAILED", stopped: "STOPPED" } as cons
 const statusOf = (status: Snapshot["status"], guest: GuestState | undefined): StageStatus =>
   status === "live" && guest?.status === "paused" ? "PAUSED" : STATUS[status];
 
+function givenIn(id: ActorId): string | undefined {
+  const key = decodeURIComponent(id.slice(id.indexOf("/") + 1));
+  // Those that nobody named have a UUID in its place.
+  return UUID.test(key) ? undefined : key;
+}
+
 export function actorOf(snapshot: Snapshot): StageActor {
   const guest = guestIn(snapshot);
   const { id, uid, status } = snapshot;
-  return { id: uid, name: guest === undefined || guest.name === "" ? id : guest.name, status: statusOf(status, guest) };
+  const given = guest === undefined ? undefined : givenIn(id);
+  return {
+    id: uid,
+    name: guest === undefined || guest.name === "" ? id : guest.name,
+    ...(given === undefined ? {} : { given }),
+    status: statusOf(status, guest),
+  };
 }
 
 const utf8 = new TextDecoder();

@@ -2,7 +2,8 @@ import { utf8Of } from "../../platform/index.ts";
 import type { Bag } from "../../contract/index.ts";
 import { optionalBytes, optionalObject, optionalText, text } from "./arguments.ts";
 import { InvalidArgument } from "./invalid.ts";
-import { object, STATUS, string } from "./schemas.ts";
+import { GIVEN, object, STATUS, string } from "./schemas.ts";
+import { givenShown } from "./shown.ts";
 import { idOf } from "./subject.ts";
 import { ADDS, ENDS, faceTool } from "./tool.ts";
 
@@ -28,7 +29,11 @@ const startActor = faceTool(
       },
       ["manifest"],
     ),
-    output: object({ actor_id: string("ID of the actor"), name: string("Its name"), status: STATUS }, ["actor_id", "name", "status"]),
+    output: object({ actor_id: string("ID of the actor"), name: string("Its name"), given_name: GIVEN, status: STATUS }, [
+      "actor_id",
+      "name",
+      "status",
+    ]),
     annotations: ADDS,
   },
   async ({ stage, limits, listing }, args) => {
@@ -43,7 +48,7 @@ const startActor = faceTool(
       ...(name === undefined ? {} : { name }),
     });
     listing.note(started.id, "began");
-    return { actor_id: started.id, name: started.name, status: started.status };
+    return { actor_id: started.id, name: started.name, ...givenShown(started.given), status: started.status };
   },
 );
 

@@ -1,28 +1,35 @@
-import { type Stage, StageError } from "../stage.ts";
+import { type Stage, type StageActor, StageError } from "../stage.ts";
 
 // The most that MCP lets one answer carry.
 const MOST = 100;
 // Each name is looked up: only one that names its actor can stand for it.
 const NAMES = 20;
 
-/** Ids and unique names that begin with what was typed; an actor of whose name that is not sure is given by its id. */
+/** Ids, names given at a start, and unique names that begin with what was typed; an actor of whose name that is not sure is given by its id. */
 export async function completeActor(stage: Pick<Stage, "list" | "actor">, typed: string, limit: number): Promise<readonly string[]> {
   const begin = typed.toLowerCase();
+  const fits = (text: string | undefined): text is string => text?.toLowerCase().startsWith(begin) === true;
   try {
     const actors = await stage.list(limit);
-    const byId = actors.filter(({ id }) => id.toLowerCase().startsWith(begin)).map(({ id }) => id);
+    const byId = actors.filter(({ id }) => fits(id)).map(({ id }) => id);
     if (begin === "") return byId.slice(0, MOST);
-    const byName = actors.filter(({ name }) => name.toLowerCase().startsWith(begin)).slice(0, MOST);
+    const given = actors.map((actor) => actor.given).filter(fits);
+    const byName = actors.filter((actor) => !fits(actor.given) && fits(actor.name)).slice(0, MOST);
+    let looked = 0;
     const named = await Promise.all(
-      byName.map(async ({ id, name }, position) => {
-        if (position >= NAMES) return id;
+      byName.map(async (actor) => {
+        const { id, name } = actor;
+        if (isTaken(actors, actor) || (looked += 1) > NAMES) return id;
         const found = await stage.actor(name).catch(() => undefined);
         return found?.id === id ? name : id;
       }),
     );
-    return [...new Set([...named, ...byId])].slice(0, MOST);
+    return [...new Set([...given, ...named, ...byId])].slice(0, MOST);
   } catch (error) {
     if (error instanceof StageError) return [];
     throw error;
   }
 }
+
+const isTaken = (actors: readonly StageActor[], { id, name }: StageActor): boolean =>
+  actors.some((other) => other.id !== id && (other.name === name || other.given === name));

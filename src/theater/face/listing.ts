@@ -11,7 +11,7 @@ const NAME_LENGTH = 256;
 /** `actor/<id>`: a resource for each actor that is listed. */
 export const ENTRY = "actor/";
 
-const shownName = ({ name }: StageActor): string => name.slice(0, NAME_LENGTH);
+const shownName = ({ given, name }: StageActor): string => (given ?? name).slice(0, NAME_LENGTH);
 
 function offerOf(actor: StageActor): Offer {
   const { id } = actor;

@@ -39,7 +39,7 @@ const getActor = faceTool(
     input: object({ actor_id: string("ID of the actor") }, ["actor_id"]),
     output: object(
       { ...DETAILS, state: { description: 'Its state, as its state_uri has it; {_state: "long"} where it is too long for here' } },
-      [...Object.keys(DETAILS).filter((name) => name !== "halted"), "state"],
+      [...Object.keys(DETAILS).filter((name) => name !== "halted" && name !== "given_name"), "state"],
     ),
     annotations: LOOKS,
   },

@@ -68,10 +68,14 @@ describe("an actor_id", () => {
     const complete = (value: string): Promise<readonly string[]> | undefined =>
       made.face.complete?.(ada, "resources/actor", "actor_id", value, {});
     assert.deepEqual(await complete("ch"), ["Chat", "chat-2"]);
-    assert.deepEqual(await complete("cou"), ["counter", "00000000-0000-4000-8000-000000000004"]);
+    assert.deepEqual(await complete("cou"), [one, "00000000-0000-4000-8000-000000000004"]);
     assert.deepEqual(await complete(""), [one, two, three, "00000000-0000-4000-8000-000000000004"]);
     assert.deepEqual(await complete(two), [two]);
     assert.deepEqual(await complete("zzz"), []);
+    made.stage.add("counter", { given: "mine" });
+    made.stage.add("other", { given: "Chat" });
+    assert.deepEqual(await complete("mi"), ["mine"]);
+    assert.deepEqual(await complete("cha"), ["Chat", two, "chat-2"]);
     assert.deepEqual(await made.face.complete?.(ada, "resources/event", "event_id", "", {}), []);
     made.stage.fail("list", "CommunicationError", "gone");
     assert.deepEqual(await complete("c"), []);

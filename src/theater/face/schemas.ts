@@ -19,8 +19,11 @@ const nullable = (type: string, description: string): Bag => ({ type: [type, "nu
 export const STATUS: Bag = { type: "string", enum: ["RUNNING", "STOPPED", "FAILED", "PAUSED"] };
 export const SUCCESS: Bag = { type: "boolean", const: true };
 
+export const GIVEN = string("What start_actor named it, where it did: stands for its ID");
+const NAME = string("Its name: stands for its ID where only one has it");
+
 export const ACTOR: Bag = object(
-  { id: string("ID of the actor"), name: string("Its name"), status: STATUS, uri: string("The resource with its details") },
+  { id: string("ID of the actor"), name: NAME, given_name: GIVEN, status: STATUS, uri: string("The resource with its details") },
   ["id", "name", "status", "uri"],
 );
 
@@ -36,7 +39,8 @@ const METRICS: Bag = {
 
 export const DETAILS: Bag = {
   id: string("ID of the actor"),
-  name: string("Its name"),
+  name: NAME,
+  given_name: GIVEN,
   manifest: nullable("string", "What it was started from"),
   manifest_content: nullable("string", "The manifest's text"),
   status: STATUS,

@@ -15,13 +15,16 @@ const LATEST_MS = 8.64e15;
 
 const isoOf = (ms: number): string => new Date(Number.isFinite(ms) ? Math.min(Math.max(ms, 0), LATEST_MS) : 0).toISOString();
 
-export const actorShown = ({ id, name, status }: StageActor): Bag => ({ id, name, status, uri: actorUri(id) });
+export const actorShown = ({ id, name, given, status }: StageActor): Bag => ({ id, name, ...givenShown(given), status, uri: actorUri(id) });
+
+export const givenShown = (given: string | undefined): Bag => (given === undefined ? {} : { given_name: given });
 
 export function detailsShown(details: StageDetails): Bag {
-  const { id, name, status, manifest, manifestContent, createdAt, metrics, halted } = details;
+  const { id, name, given, status, manifest, manifestContent, createdAt, metrics, halted } = details;
   return {
     id,
     name,
+    ...givenShown(given),
     manifest: manifest ?? null,
     manifest_content: manifestContent ?? null,
     status,

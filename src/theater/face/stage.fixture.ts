@@ -98,7 +98,12 @@ export class ScriptedStage implements Stage {
   async list(limit: number, after = ""): Promise<readonly StageActor[]> {
     this.lists += 1;
     this.#fail("list");
-    const all = Array.from(this.played.values(), ({ details: { id, name, status } }) => ({ id, name, status }));
+    const all = Array.from(this.played.values(), ({ details: { id, name, given, status } }) => ({
+      id,
+      name,
+      ...(given === undefined ? {} : { given }),
+      status,
+    }));
     return all
       .filter(({ id }) => id > after)
       .toSorted((a, b) => (a.id < b.id ? -1 : 1))

@@ -249,6 +249,16 @@ describe("errors of the stage", () => {
 });
 
 describe("list_actors and get_actor", () => {
+  test("show the name that was given at the start beside the manifest's", async () => {
+    await using made = faced();
+    const id = made.stage.add("counter", { given: "mine" });
+    const uri = `theater://actor/${id}`;
+    assert.deepEqual((await made.call("list_actors"))["actors"], [{ id, name: "counter", given_name: "mine", status: "RUNNING", uri }]);
+    assert.equal((await made.call("get_actor", { actor_id: id }))["given_name"], "mine");
+    const { catalogue } = await made.face.surface(ada);
+    assert.equal(catalogue.resources.find(({ name }) => name === `actor/${id}`)?.definition["name"], "mine");
+  });
+
   test("list page by page, each actor once, with how many there are", async () => {
     await using made = faced();
     for (let n = 0; n < 5; n += 1) made.stage.add(`a${n}`);

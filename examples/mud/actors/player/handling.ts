@@ -12,12 +12,15 @@ interface Back {
   texts: string[];
 }
 
-const back = (turn: PlayerTurn, ticket: Ticket, done: boolean, texts: string[]): Back => ({
-  ticket,
-  sheet: sheetOf(turn.state),
-  done,
-  texts,
-});
+/** A room that this player has left since it asked takes no sheet any more: the one it is in now is told. */
+function tellElsewhere(turn: PlayerTurn): void {
+  if (turn.message.from !== roomId(turn.state.room)) noteInRoom(turn, null);
+}
+
+function back(turn: PlayerTurn, ticket: Ticket, done: boolean, texts: string[]): Back {
+  tellElsewhere(turn);
+  return { ticket, sheet: sheetOf(turn.state), done, texts };
+}
 
 /** A room gives an item: into the hands, or back with the reply. */
 export function gainItem(turn: PlayerTurn, world: World, ticket: Ticket): Back {
@@ -66,13 +69,14 @@ export function sufferBlow(turn: PlayerTurn, world: World, ticket: Ticket, damag
   turn.state.revision += 1;
   const { died, lost } = suffer(world, turn.state, damage);
   sendHome(turn, world, lost, false);
+  tellElsewhere(turn);
   return { ticket, sheet: sheetOf(turn.state), died, damage, monster };
 }
 
 /** A monster fell, and this player fought it. */
 export function recordDeed(turn: PlayerTurn, world: World, monster: string, ticket: Ticket | null): Back | null {
   const { state } = turn;
-  state.monsterPresent = false;
+  if (turn.message.from === roomId(state.room)) state.monsterPresent = false;
   if (!state.deeds.includes(monster)) state.deeds.push(monster);
   const texts = progress(turn, world);
   state.revision += 1;
@@ -89,6 +93,8 @@ export interface Arrival {
   readonly call: string;
   readonly text: string;
   readonly monster: boolean;
+  /** Of the sheet that the new room was given; null: not told. */
+  readonly revision: number | null;
 }
 
 /** The new room has admitted this player: now it is there, and the old one may forget it. */
@@ -105,11 +111,13 @@ export function arriveAt(turn: PlayerTurn, world: World, arrival: Arrival): void
   }
   present(turn, world);
   const before = sheetOf({ ...state, visit: arrival.visit });
+  // What changed while the step was under way changed in the old room's copy at best.
+  const stale = arrival.revision !== state.revision;
   state.visit = arrival.visit;
   state.monsterPresent = arrival.monster;
   const rested = enter(world, state, arrival.room);
   const texts = [...(rested === undefined ? [] : [rested]), ...progress(turn, world)];
-  if (state.items.length !== before.items.length || meetsEnding(world, arrival.room, before)) noteInRoom(turn, null);
+  if (stale || state.items.length !== before.items.length || meetsEnding(world, arrival.room, before)) noteInRoom(turn, null);
   turn.send(roomId(arrival.back), "farewell", {
     player: self,
     visit: arrival.visit - 1,

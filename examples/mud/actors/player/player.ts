@@ -30,7 +30,7 @@ const GENTLE = { readOnlyHint: false, destructiveHint: false, idempotentHint: fa
 const LONGEST_TELLING = 500;
 
 const ticketArgs = fields({ ticket });
-const arrivalArgs = fields({ room: text, visit: number, back: text, call: text, text, monster: flag });
+const arrivalArgs = fields({ room: text, visit: number, back: text, call: text, text, monster: flag, revision: maybe(number) });
 const claimed = fields({ name: text, call: maybe(text), granted: flag });
 const relayed = fields({ call: text, name: text, found: flag, text });
 const synced = fields({ call: text, text });

@@ -149,6 +149,11 @@ function use(turn: RoomTurn, world: World, actor: Actor, id: string | undefined)
     );
   }
   if (item.heal === 0 && monsterHere(world, turn.key, turn.state.stage) === undefined) return refused("No enemies here");
+  if (item.strike > 0) {
+    // A blow like any other: nobody strikes twice at once, or walks off with it.
+    if (isBusy(turn, actor.one)) return refused("One thing at a time.");
+    actor.one.busy = turn.now;
+  }
   ask(turn, actor.self, "consumed", ticketOf(actor, id, null));
   return "later";
 }

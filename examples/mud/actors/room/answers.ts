@@ -35,7 +35,8 @@ function undo(turn: RoomTurn, world: World, { id, what, ticket, of }: Asked, gon
   const { state } = turn;
   const { call, me, item } = ticket;
   const mine = state.occupants[me];
-  if (mine !== undefined && (what === "suffered" || what === "praised")) mine.busy = 0;
+  const blow = what === "suffered" || what === "praised" || (what === "consumed" && itemOf(world, item).strike > 0);
+  if (mine !== undefined && blow && !mine.leaving) mine.busy = 0;
   if (what === "gained" || what === "received") {
     state.undone = [...state.undone, id].slice(-UNDONE_KEPT);
     if (mine !== undefined) mine.items = mine.items.filter((one) => one !== item);

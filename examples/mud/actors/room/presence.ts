@@ -149,6 +149,7 @@ export function arrive(
     call: args.call,
     text: `${args.lead}\n\n${seen}`,
     monster: monsterHere(world, turn.key, state.stage) !== undefined,
+    revision: sheet.revision,
   });
 }
 

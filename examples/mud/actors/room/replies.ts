@@ -32,9 +32,13 @@ export const suffering: Shape<Suffering> = fields({ ticket, sheet, died: flag, d
 const nameOf = (world: World, item: string): string => itemOf(world, item).name;
 
 function finish(turn: RoomTurn, { call, me }: Ticket, told: string): void {
-  const one = turn.state.occupants[me];
-  if (one !== undefined) one.busy = 0;
   turn.answer(call, { ok: toldWithNews(turn, me, told) });
+}
+
+/** A blow is over. What was handed over meanwhile ends no blow, and no step. */
+function rest(turn: RoomTurn, { me }: Ticket): void {
+  const one = turn.state.occupants[me];
+  if (one !== undefined && !one.leaving) one.busy = 0;
 }
 
 function fail(turn: RoomTurn, { call }: Ticket, why: string): void {
@@ -92,8 +96,9 @@ export function received(turn: RoomTurn, world: World, back: Receipt): void {
 export function consumed(turn: RoomTurn, world: World, back: Returned): void {
   const { item, me } = back.ticket;
   updateSheet(turn.state, me, back.sheet);
-  if (!back.done) return fail(turn, back.ticket, back.texts.join(" "));
   const { strike, name } = itemOf(world, item);
+  if (strike > 0) rest(turn, back.ticket);
+  if (!back.done) return fail(turn, back.ticket, back.texts.join(" "));
   tellAll(turn, me, `${back.sheet.name} uses the ${name}.`);
   const monster = monsterHere(world, turn.key, turn.state.stage);
   if (strike === 0) return finish(turn, back.ticket, told(`You use the ${name}.`, back.texts));
@@ -115,13 +120,15 @@ export function suffered(turn: RoomTurn, world: World, back: Suffering): void {
   const blow = back.damage === 0 ? `The ${name} misses you.` : `The ${name} hits you for ${back.damage}.`;
   if (!back.died) {
     updateSheet(turn.state, me, back.sheet);
+    rest(turn, back.ticket);
     if (one !== undefined) one.engaged = monsterHere(world, turn.key, turn.state.stage) !== undefined;
     return finish(turn, back.ticket, `${lead}\n${blow} You have ${back.sheet.health} of ${world.hero.health} health.`);
   }
   const self: ActorId | undefined = isPlayer(me) ? me : undefined;
   tellAll(turn, me, `${back.sheet.name} falls to the ${name}.`);
   const fate = `${lead}\n${blow} You fall, and everything goes dark. What you carried finds its way back to where it belongs. You wake up in ${roomOf(world, world.start).name}.`;
-  if (self === undefined || one === undefined) return;
+  if (self === undefined || one === undefined)
+    return turn.answer(call, { refused: { code: "NOT_NOW", message: "You fell, but not here: look around." } });
   handOn(turn, self, world.start, call, {
     text: fate,
     how: `${one.name} wakes up here, pale and empty-handed.`,
@@ -133,5 +140,6 @@ export function suffered(turn: RoomTurn, world: World, back: Suffering): void {
 /** The monster fell: the player knows. */
 export function praised(turn: RoomTurn, back: Returned): void {
   updateSheet(turn.state, back.ticket.me, back.sheet);
+  rest(turn, back.ticket);
   finish(turn, back.ticket, told(back.ticket.text, back.texts));
 }

@@ -1,0 +1,158 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Json, Viewer } from "troupe/contract";
+import type { Sheet } from "../actors/sheet.ts";
+import { loadWorld, worlds } from "../index.ts";
+import { diceOf } from "../rules/dice.ts";
+import { roomOf, type World } from "../world/world.ts";
+import { rounds, Table, viewer } from "./table.fixture.ts";
+
+const keep = loadWorld(worlds[0] ?? "");
+const ann = viewer("ann");
+const bob = viewer("bob");
+
+/** The Keep with more at its entrance than a torch. */
+const tame: World = {
+  ...keep,
+  rooms: {
+    ...keep.rooms,
+    entrance: { ...roomOf(keep, "entrance"), items: ["torch", "kings_sword", "fire_scroll"] },
+    armory: { ...roomOf(keep, "armory"), chest: { name: "Chest", items: ["healing_draught"] } },
+    library: { ...roomOf(keep, "library"), items: [] },
+  },
+};
+
+const shared = ({
+  name,
+  health,
+  items,
+  deeds,
+  quests,
+}: Pick<Sheet, "name" | "health" | "items" | "deeds"> & { quests: readonly string[] }) => ({
+  name,
+  health,
+  items: [...items].toSorted(),
+  deeds,
+  quests,
+});
+
+/** That every player is in one room, and that room shows what the player is; call it when it is quiet. */
+async function assertAgreed(table: Table, players: readonly Viewer[], why: string): Promise<void> {
+  for (const who of players) {
+    const player = await table.player(who);
+    const known: string[] = [];
+    for (const id of Object.keys(table.world.rooms)) {
+      const one = (await table.room(id))?.occupants[`player/${who.principal ?? ""}`];
+      if (one === undefined) continue;
+      known.push(id);
+      assert.deepEqual(shared(one), shared({ ...player, quests: Object.keys(player.quests) }), `${why}: ${who.principal ?? ""} in ${id}`);
+      assert.equal(one.leaving, false, why);
+    }
+    assert.deepEqual(known, [player.room], `${why}: ${who.principal ?? ""}`);
+  }
+  assert.deepEqual(await table.misplaced(), [], why);
+}
+
+type Act = readonly [who: Viewer, tool: string, args: Json];
+
+/** `second` is sent when so many rounds of what `first` began are over. */
+async function atOnce(table: Table, first: Act, second: Act, after: number): Promise<void> {
+  const send = ([who, tool, args]: Act) => table.act(who, `tools/${tool}`, args);
+  const one = send(first);
+  await rounds(after);
+  await Promise.all([one, send(second)]);
+  await table.quiet();
+}
+
+const CASES: Readonly<Record<string, readonly [Act, Act]>> = {
+  "a thing is given and its giver walks": [
+    [ann, "give", { item: "fire_scroll", to: "Bob" }],
+    [ann, "move", { direction: "north" }],
+  ],
+  "a thing is dropped and its owner walks": [
+    [ann, "drop", { item: "torch" }],
+    [ann, "move", { direction: "north" }],
+  ],
+  "a thing is picked up and its finder walks": [
+    [ann, "pick_up", { item: "kings_sword" }],
+    [ann, "move", { direction: "north" }],
+  ],
+  "a thing is given to somebody who walks": [
+    [ann, "give", { item: "torch", to: "Bob" }],
+    [bob, "move", { direction: "north" }],
+  ],
+  "somebody walks to whom a thing is given": [
+    [bob, "move", { direction: "north" }],
+    [ann, "give", { item: "torch", to: "Bob" }],
+  ],
+  "somebody walks and drops a thing": [
+    [ann, "move", { direction: "north" }],
+    [ann, "drop", { item: "torch" }],
+  ],
+};
+
+for (const [title, acts] of Object.entries(CASES)) {
+  test(`${title}: afterwards room and player agree on what is where`, async () => {
+    for (let after = 0; after < 8; after += 1) {
+      await using table = await Table.lay(tame);
+      await table.tell(ann, "choose_name", { name: "Ann" });
+      await table.tell(bob, "choose_name", { name: "Bob" });
+      for (const item of ["torch", "fire_scroll"]) await table.tell(ann, "pick_up", { item });
+      await table.quiet();
+      const [first, second] = acts;
+      await atOnce(table, first, second, after);
+      await assertAgreed(table, [ann, bob], `${title}, after ${after}`);
+      const { items } = await table.player(ann);
+      assert.equal(/Torch/.test(await table.tell(ann, "inventory")), items.includes("torch"));
+      assert.deepEqual(table.faults, []);
+    }
+  });
+}
+
+test("whoever chooses a name and walks at once has that name in the room it comes to", async () => {
+  for (let after = 0; after < 8; after += 1) {
+    await using table = await Table.lay(tame);
+    await table.tell(bob, "move", { direction: "north" });
+    await table.tell(ann, "say", { text: "hi" });
+    await atOnce(table, [ann, "choose_name", { name: "Anna" }], [ann, "move", { direction: "north" }], after);
+    assert.match(await table.tell(bob, "look"), /Also here: Anna\./);
+    await assertAgreed(table, [ann, bob], `after ${after}`);
+  }
+});
+
+test("whatever three players do two things at a time, rooms and players agree when it is quiet", async () => {
+  const names = ["Ann", "Bob", "Cyd"];
+  const players = names.map((name) => viewer(name.toLowerCase()));
+  for (let seed = 1; seed <= 12; seed += 1) {
+    const dice = diceOf(seed);
+    const pick = <T>(from: readonly T[], other: T): T => from[Math.floor(dice() * from.length)] ?? other;
+    const anything = (): readonly [string, Json] => {
+      const item = pick(["torch", "fire_scroll", "kings_sword", "leather_pouch"], "torch");
+      const direction = pick(["north", "south", "east", "west"], "north");
+      return pick<readonly [string, Json]>(
+        [
+          ["move", { direction }],
+          ["move", { direction }],
+          ["pick_up", { item }],
+          ["pick_up", { item }],
+          ["drop", { item }],
+          ["give", { item, to: pick(names, "Ann") }],
+          ["accept_quest", {}],
+          ["battle", {}],
+          ["flee", {}],
+          ["use", { item: "fire_scroll" }],
+        ],
+        ["look", {}],
+      );
+    };
+    await using table = await Table.lay(tame, { seed });
+    for (const [index, who] of players.entries()) await table.tell(who, "choose_name", { name: names[index] ?? "" });
+    for (let step = 0; step < 40; step += 1) {
+      const acts = players.flatMap((who) => [anything(), anything()].map(([tool, args]) => ({ who, tool, args })));
+      await Promise.all(acts.map(({ who, tool, args }) => table.act(who, `tools/${tool}`, args)));
+      await table.quiet();
+      await assertAgreed(table, players, `seed ${seed}, step ${step}: ${JSON.stringify(acts.map(({ tool, args }) => [tool, args]))}`);
+    }
+    assert.deepEqual(table.faults, []);
+  }
+});

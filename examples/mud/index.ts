@@ -1,7 +1,10 @@
 import { fileURLToPath } from "node:url";
 import type { Behaviour } from "troupe/contract";
+import { fitted } from "./actors/fitted.ts";
 import { namesKind } from "./actors/names.ts";
+import { fitPlayer } from "./actors/player/fit-player.ts";
 import { playerKind } from "./actors/player/player.ts";
+import { fitRoom } from "./actors/room/fit-room.ts";
 import { roomKind } from "./actors/room/room.ts";
 import { rosterKind } from "./actors/roster.ts";
 import { loadWorld } from "./world/load.ts";
@@ -14,7 +17,12 @@ export type { World } from "./world/world.ts";
 
 /** The kinds of actor a world is played with. */
 export function mud(world: World): readonly Behaviour[] {
-  return [playerKind(world), roomKind(world), namesKind(), rosterKind()];
+  return [
+    fitted(playerKind(world), (state) => fitPlayer(world, state)),
+    fitted(roomKind(world), (state) => fitRoom(world, state)),
+    namesKind(),
+    rosterKind(),
+  ];
 }
 
 /** What a server says to a client's model about a world. */

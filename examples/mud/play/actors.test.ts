@@ -271,11 +271,18 @@ test("a room of an earlier version is read as it would be now", async () => {
   await table.tell(ann, "say", { text: "before" });
   const now = await table.room("entrance");
   assert.ok(now !== undefined);
+  const { world, homes, monster, ...second } = now;
+  assert.deepEqual([homes, monster], [["torch"], null]);
   const { completed, ended, ...earlier } = now.occupants["player/ann"] ?? {};
   assert.deepEqual([completed, ended], [[], false]);
   const room = mud(keep).find(({ kind }) => kind === "room");
-  const carried = room?.migrate?.(JSON.parse(JSON.stringify({ ...now, occupants: { "player/ann": earlier } })), 1);
-  assert.deepEqual(JSON.parse(JSON.stringify(carried)), now);
+  const read = (state: object, from: number): unknown =>
+    JSON.parse(JSON.stringify(room?.migrate?.(JSON.parse(JSON.stringify(state)), from)));
+  // Whatever it holds is fitted to the world at its next turn.
+  const fresh = { ...now, world: "" };
+  assert.deepEqual(read({ ...second, occupants: { "player/ann": earlier } }, 1), fresh);
+  assert.deepEqual(read(second, 2), fresh);
+  assert.notEqual(world, "");
 });
 
 test("the world mends itself: strays go home, monsters come back, what was used up grows again, idle hands are emptied, sleepers are not seen", async () => {

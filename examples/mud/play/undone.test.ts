@@ -12,17 +12,17 @@ const keep = loadWorld(file);
 const ann = viewer("ann");
 const bob = viewer("bob");
 
-/** A player's turns throw for that message, as long as `broken` says so. */
+/** The turns of a player, or of another kind, throw for that message, as long as `broken` says so. */
 const breaking =
-  (action: string, broken: () => boolean) =>
+  (action: string, broken: () => boolean, of = "player") =>
   (kind: Behaviour): Behaviour =>
-    kind.kind !== "player"
+    kind.kind !== of
       ? kind
       : Object.create(kind, {
           receive: {
-            value: (state: unknown, message: Parameters<Behaviour["receive"]>[1]) => {
-              if (message.action === action && broken()) throw new Error("broken on purpose");
-              return kind.receive(state, message);
+            value: (...given: Parameters<Behaviour["receive"]>) => {
+              if (given[1].action === action && broken()) throw new Error("broken on purpose");
+              return kind.receive(...given);
             },
           },
         });
@@ -117,3 +117,21 @@ for (const [action, tool, args, told] of CASES) {
     assert.ok("ok" in (await table.act(ann, "tools/say", { text: "still here" })));
   });
 }
+
+test("C5 a room whose turn of arrive crashes until it is given up leaves who walks there where it was, and answers the call", async () => {
+  const clock = new SimulatedClock();
+  let broken = true;
+  await using table = await Table.lay(keep, { clock, wrap: breaking("arrive", () => broken, "room") });
+  await table.tell(bob, "say", { text: "I watch." });
+  await table.tell(ann, "pick_up", { item: "torch" });
+  const reply = await settled(table, clock, table.act(ann, "tools/move", { direction: "north" }));
+  assert.match(said(reply), /came to nothing/);
+  const one = (await table.room("entrance"))?.occupants["player/ann"];
+  assert.deepEqual([one?.leaving, one?.busy, (await table.room("entrance"))?.asked], [false, 0, []]);
+  assert.match(await table.tell(bob, "look"), /leaves north\..+comes back\..+Also here/s);
+  assert.match(await table.tell(ann, "say", { text: "Still here." }), /You say/);
+  broken = false;
+  assert.match(await table.tell(ann, "move", { direction: "north" }), /You go north/);
+  await table.quiet();
+  assert.deepEqual(await table.misplaced(), []);
+});

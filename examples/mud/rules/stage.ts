@@ -43,10 +43,16 @@ export function takeUp(stage: Stage, item: string): boolean {
   return true;
 }
 
-/** Puts an item where it belongs; false: it does not belong in this room. */
+/** Whether the item is in the room, and in nobody's hands. */
+function liesHere({ floor, chest, monsterItems }: Stage, item: string): boolean {
+  return floor.includes(item) || chest.includes(item) || monsterItems.includes(item);
+}
+
+/** Puts an item where it belongs, unless it is in the room already; false: it does not belong in this room. */
 export function comeHome(world: World, roomId: string, stage: Stage, item: string): boolean {
   const home = homesOf(world).get(item);
   if (home?.room !== roomId) return false;
+  if (liesHere(stage, item)) return true;
   if (home.place === "floor") stage.floor.push(item);
   else if (home.place === "monster") stage.monsterItems.push(item);
   else {

@@ -1,3 +1,5 @@
+import { createHash } from "node:crypto";
+
 /** A world as the rules read it: references checked, defaults filled in. Written by hand as YAML (`world.schema.json`). */
 export interface World {
   readonly title: string;
@@ -149,25 +151,49 @@ export function homesOf(world: World): ReadonlyMap<string, Home> {
   return map;
 }
 
-/** The item of that id; throws where the world has none, which a checked world never does. */
+/** The items that belong in a room, or with what lives in it. */
+export function homesIn(world: World, room: string): string[] {
+  return [...homesOf(world)].flatMap(([item, home]) => (home.room === room ? [item] : []));
+}
+
+const stamps = new WeakMap<World, string>();
+
+/** Tells one world from another as far as what is stored depends on it: its rooms, what is where, quests, and how much a monster bears. */
+export function stampOf(world: World): string {
+  let stamp = stamps.get(world);
+  if (stamp === undefined) {
+    const { rooms, monsters, quests } = world;
+    const told = {
+      rooms: Object.entries(rooms).map(([id, { monster, chest }]) => [id, monster, chest !== undefined]),
+      homes: [...homesOf(world)].map(([item, { room, place }]) => [item, room, place]),
+      monsters: Object.entries(monsters).map(([id, { health }]) => [id, health]),
+      quests: Object.keys(quests),
+    };
+    stamp = createHash("sha256").update(JSON.stringify(told)).digest("hex").slice(0, 16);
+    stamps.set(world, stamp);
+  }
+  return stamp;
+}
+
+// A message may have been on its way while the world's file changed: what it names is told of, and is good for nothing.
+const gone = (id: string) => ({ name: id.replaceAll("_", " "), description: "It is no more." });
+
+/** The item of that id; where the world has none any more, one that is good for nothing. */
 export function itemOf(world: World, id: string): Item {
-  const item = world.items[id];
-  if (item === undefined) throw new Error(`The world has no item ${id}.`);
-  return item;
+  const found = Object.hasOwn(world.items, id) ? world.items[id] : undefined;
+  return found ?? { ...gone(id), light: false, attack: 0, armor: 0, heal: 0, strike: 0 };
 }
 
-/** The room of that id; throws where the world has none, which a checked world never does. */
+/** The room of that id; where the world has none any more, a bare one without a way out. */
 export function roomOf(world: World, id: string): Room {
-  const room = world.rooms[id];
-  if (room === undefined) throw new Error(`The world has no room ${id}.`);
-  return room;
+  const found = Object.hasOwn(world.rooms, id) ? world.rooms[id] : undefined;
+  return found ?? { ...gone(id), exits: {}, items: [], characters: [], dark: false, rest: false };
 }
 
-/** The monster of that id; throws where the world has none, which a checked world never does. */
+/** The monster of that id; where the world has none any more, one that is no danger. */
 export function monsterOf(world: World, id: string): Monster {
-  const monster = world.monsters[id];
-  if (monster === undefined) throw new Error(`The world has no monster ${id}.`);
-  return monster;
+  const found = Object.hasOwn(world.monsters, id) ? world.monsters[id] : undefined;
+  return found ?? { ...gone(id), health: 0, attack: 0, armor: 0, items: [], guardian: false };
 }
 
 export function exitsOf(room: Room): readonly (readonly [Direction, Exit])[] {

@@ -27,6 +27,7 @@ export function gainItem(turn: PlayerTurn, world: World, ticket: Ticket): Back {
   present(turn, world);
   turn.state.revision += 1;
   if (turn.state.items.includes(ticket.item)) return back(turn, ticket, false, ["You carry it already."]);
+  if (!Object.hasOwn(world.items, ticket.item)) return back(turn, ticket, false, ["It is no more."]);
   const full = gain(world, turn.state, ticket.item);
   if (full !== undefined) return back(turn, ticket, false, [full]);
   return back(turn, ticket, true, progress(turn, world));

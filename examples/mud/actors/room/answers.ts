@@ -30,13 +30,18 @@ export function answers<T extends { ticket: Ticket }>(world: World, what: What, 
   };
 }
 
-/** No turn of that player took it: what was on its way to it is here, and whoever waits is told. */
+/** No turn of the other took it: what was on its way to it is here, and whoever waits is told. */
 function undo(turn: RoomTurn, world: World, { id, what, ticket, of }: Asked, gone: boolean): void {
   const { state } = turn;
   const { call, me, item } = ticket;
   const mine = state.occupants[me];
   const blow = what === "suffered" || what === "praised" || (what === "consumed" && itemOf(world, item).strike > 0);
   if (mine !== undefined && blow && !mine.leaving) mine.busy = 0;
+  if (mine !== undefined && what === "entered") {
+    mine.leaving = false;
+    mine.busy = 0;
+    tellAll(turn, me, `${mine.name} comes back.`);
+  }
   if (what === "gained" || what === "received") {
     state.undone = [...state.undone, id].slice(-UNDONE_KEPT);
     if (mine !== undefined) mine.items = mine.items.filter((one) => one !== item);

@@ -2,7 +2,7 @@ import type { ActorId, Bag } from "troupe/contract";
 import type { Ticket } from "../sheet.ts";
 import type { RoomTurn } from "./room-state.ts";
 
-/** What a room asks of players, by the message that brings the answer. */
+/** What a room asks of players, and of the room one of them goes to, by the message that brings the answer. */
 const ASKS = {
   admitted: "admit",
   gained: "gain",
@@ -11,9 +11,12 @@ const ASKS = {
   consumed: "consume",
   suffered: "struck",
   praised: "deed",
+  entered: "arrive",
 } as const;
 
 export type What = keyof typeof ASKS;
+
+const BEGINS: ReadonlySet<What> = new Set(["admitted", "entered"]);
 
 /** Asked, and not answered yet. An answer that brings nothing back does not say whose call it ends and what was on its way. */
 export interface Asked {
@@ -24,8 +27,8 @@ export interface Asked {
   ticket: Ticket;
 }
 
-/** Has a player's own turn decide; the answer comes back to this room. */
+/** Has the other's own turn decide; the answer comes back to this room. */
 export function ask(turn: RoomTurn, of: ActorId, what: What, ticket: Ticket, args: Bag = {}): void {
-  const id = turn.send(of, ASKS[what], { ticket, ...args }, { replyAs: what, ...(what === "admitted" && { start: null }) });
+  const id = turn.send(of, ASKS[what], { ticket, ...args }, { replyAs: what, ...(BEGINS.has(what) && { start: null }) });
   turn.state.asked.push({ id, of, what, ticket });
 }

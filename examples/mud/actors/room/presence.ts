@@ -5,6 +5,7 @@ import { monsterHere, restoreMonster, returnsFor } from "../../rules/stage.ts";
 import { roomOf, type World } from "../../world/world.ts";
 import { roomId } from "../room-id.ts";
 import type { Sheet } from "../sheet.ts";
+import { ask } from "./asking.ts";
 import { beholder, newsFor, type Occupant, othersOf, type RoomState, type RoomTurn, tellAll, toldWithNews } from "./room-state.ts";
 
 /** Who has done nothing for this long is asleep, and not seen. */
@@ -104,12 +105,9 @@ export function handOn(
   one.leaving = true;
   one.busy = turn.now;
   const sheet = step.sheet ?? sheetOf(one);
-  turn.send(
-    roomId(to),
-    "arrive",
-    { player: self, sheet: { ...sheet, visit: sheet.visit + 1 }, from: turn.key, call, lead, how: step.how, died: step.died },
-    { start: null },
-  );
+  const mine = { call, me: self, item: "", to: null, text: "" };
+  const arrival = { player: self, sheet: { ...sheet, visit: sheet.visit + 1 }, from: turn.key, call, lead, how: step.how, died: step.died };
+  ask(turn, roomId(to), "entered", mine, arrival);
 }
 
 /** The other end of `handOn`. */

@@ -2,7 +2,7 @@ import type { Json, Viewer } from "troupe/contract";
 import type { Frozen, RunContext } from "troupe";
 import { newStage, type Stage } from "../../rules/stage.ts";
 import type { Beholder } from "../../rules/describe.ts";
-import type { World } from "../../world/world.ts";
+import { homesIn, roomOf, stampOf, type World } from "../../world/world.ts";
 import type { Sheet } from "../sheet.ts";
 import type { Asked } from "./asking.ts";
 
@@ -54,6 +54,10 @@ export interface RoomState {
   resting: string[];
   /** Whether the wake is set that finds out who sleeps. */
   watch: boolean;
+  /** Of the world this state was last fitted to: its stamp, what belongs here in it, and which monster lives here. */
+  world: string;
+  homes: string[];
+  monster: string | null;
 }
 
 /** What the room's own functions need of a turn. */
@@ -69,18 +73,25 @@ const ALL_NOTES = 200;
 const NEWS_LINES = 15;
 
 export function newRoom(world: World, key: string): RoomState {
-  return { id: key, stage: newStage(world, key), occupants: {}, log: [], next: 1, asked: [], undone: [], resting: [], watch: false };
+  const none = { occupants: {}, log: [], next: 1, asked: [], undone: [], resting: [], watch: false };
+  return { id: key, stage: newStage(world, key), ...none, world: stampOf(world), ...belongings(world, key) };
 }
 
-type Earlier = Omit<RoomState, "occupants" | "asked" | "undone"> & {
+const belongings = (world: World, room: string) => ({ homes: homesIn(world, room), monster: roomOf(world, room).monster ?? null });
+
+type Earlier = Omit<RoomState, "occupants" | "asked" | "undone" | "world" | "homes" | "monster"> & {
   occupants: Record<string, Omit<Occupant, "completed" | "ended"> & Partial<Pick<Occupant, "completed" | "ended">>>;
 };
 
-/** A room of version 1, which did not note what it asked, and whose sheets did not tell of the ending: the players' next ones do. */
-export function fromVersion1(state: Json): RoomState {
+/**
+ * A room of an earlier version. That of version 1 did not note what it asked, and its sheets did not tell of the ending: the
+ * players' next ones do. That of version 2 did not note which world it was fitted to: it is taken for this one, but for what
+ * is in it no more.
+ */
+export function fromEarlier(world: World, state: Json): RoomState {
   const earlier: Earlier = JSON.parse(JSON.stringify(state));
-  const occupants = Object.entries(earlier.occupants).map(([id, one]) => [id, { ...one, completed: [], ended: false }]);
-  return { ...earlier, occupants: Object.fromEntries(occupants), asked: [], undone: [] };
+  const occupants = Object.entries(earlier.occupants).map(([id, one]) => [id, { completed: [], ended: false, ...one }]);
+  return { asked: [], undone: [], ...earlier, occupants: Object.fromEntries(occupants), world: "", ...belongings(world, earlier.id) };
 }
 
 /** The occupant a viewer is; undefined where this one has not been here yet, or slept too long. */

@@ -10,7 +10,7 @@ import { giveInput, itemInput, LOOK, MOVE, NOTHING, SAYING, talkInput } from "./
 import { admit, arrive, doze, farewell, isPlayer, ping } from "./presence.ts";
 import { consumed, gained, praised, receipt, received, released, returned, suffered, suffering } from "./replies.ts";
 import {
-  fromVersion1,
+  fromEarlier,
   me,
   newRoom,
   othersOf,
@@ -33,7 +33,7 @@ const player = text;
 const itemArgs = fields({ item: text });
 const admission = fields({ here: flag, sheet, ticket, act: text, arguments: text });
 const farewellArgs = fields({ player, visit: number, call: maybe(text), text });
-const arriveArgs = fields({ player, sheet, from: text, call: text, lead: text, how: text, died: flag });
+const arriveArgs = fields({ player, sheet, from: text, call: text, lead: text, how: text, died: flag, ticket: maybe(ticket) });
 const noteArgs = fields({ sheet, text: maybe(text) });
 const syncArgs = fields({ sheet, call: text, text });
 
@@ -99,9 +99,9 @@ export function roomKind(world: World) {
     per: "link",
     begins: true,
     maxStateBytes: 4_194_304,
-    version: 2,
+    version: 3,
     initial: ({ key }): RoomState => newRoom(world, key),
-    migrate: fromVersion1,
+    migrate: (state) => fromEarlier(world, state),
     links: { "": { kinds: ["roster"], to: () => "roster/main" as const } },
     tools: {
       look: {
@@ -253,10 +253,12 @@ export function roomKind(world: World) {
       consumed: answers(world, "consumed", returned, (turn, back) => consumed(turn, world, back)),
       suffered: answers(world, "suffered", suffering, (turn, back) => suffered(turn, world, back)),
       praised: answers(world, "praised", returned, praised),
+      entered: answers(world, "entered", fields({ ticket }), () => {}),
       arrive: {
         input: arriveArgs,
         run: (ctx) => {
           if (isPlayer(ctx.args.player)) arrive(ctx, world, { ...ctx.args, player: ctx.args.player });
+          return { ticket: ctx.args.ticket };
         },
       },
       farewell: {

@@ -15,8 +15,9 @@ export function lay(turn: RoomTurn, world: World, item: string): void {
   turn.wake(`stray-${item}`, { afterMs: world.pace.strayMs, action: "stray", args: { item } });
 }
 
-/** Puts an item on the floor. */
+/** Puts an item on the floor, if the world still has it. */
 export function putDown(turn: RoomTurn, world: World, item: string): void {
+  if (!homesOf(world).has(item)) return;
   turn.state.stage.floor.push(item);
   lay(turn, world, item);
 }
@@ -33,6 +34,7 @@ export function strayed(turn: RoomTurn, world: World, item: string): void {
 /** An item that belongs here is back; what was used up grows again first. */
 export function homecoming(turn: RoomTurn, world: World, item: string, rest: boolean): void {
   const { state } = turn;
+  if (state.resting.includes(item)) return;
   if (rest) {
     state.resting.push(item);
     turn.wake(`regrow-${item}`, { afterMs: world.pace.regrowMs, action: "regrow", args: { item } });

@@ -66,6 +66,7 @@ test("drop puts a thing down where the next one finds it", async () => {
 
 test("battle_prompt tells of the monster that is here: another one, another text", async () => {
   await using table = await Table.lay(keep);
+  await table.tell(ann, "pick_up", { item: "torch" });
   for (const direction of ["north", "east", "south"]) await table.tell(ann, "move", { direction });
   const goblin = await table.prompt(ann, "battle_prompt");
   for (const direction of ["north", "north", "north", "east"]) await table.tell(ann, "move", { direction });

@@ -1,6 +1,6 @@
 import { actor, refuse } from "troupe";
 import type { ActorId } from "troupe/contract";
-import { folded } from "./player/player-state.ts";
+import { folded } from "../rules/words.ts";
 import { fields, maybe, text } from "./shape.ts";
 
 interface Owner {

@@ -70,6 +70,7 @@ test("a monster that lives in a room since the world changed is there, and one t
   const store = memoryStore();
   {
     await using table = await Table.lay(keep, { store });
+    await table.tell(ann, "pick_up", { item: "torch" });
     for (const direction of ["north", "east", "south"]) await table.tell(ann, "move", { direction });
     await table.tell(ann, "battle");
     await table.quiet();

@@ -133,6 +133,15 @@ export function describeBattle(
   return lines.join("\n");
 }
 
+/** How a fight stands for whoever sees nothing of it. */
+export function describeDarkBattle(world: World, who: Traveller & { readonly health: number; readonly engaged: boolean }): string {
+  return [
+    "Something is breathing close by, and it is pitch dark: only a light would show what it is.",
+    `You: health ${who.health} of ${world.hero.health}.`,
+    optionsIn(world, who),
+  ].join("\n");
+}
+
 function optionsIn(world: World, who: { readonly items: readonly string[]; readonly health: number; readonly engaged: boolean }): string {
   const usable = who.items.map((id) => itemOf(world, id)).some(({ heal, strike }) => heal > 0 || strike > 0);
   const away = who.engaged ? "flee" : "or walk away: you are not in the fight yet";

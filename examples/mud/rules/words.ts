@@ -14,7 +14,8 @@ export function quoted(text: string): string {
   return `“${text.replaceAll(/[“”„‟"]/g, "'")}”`;
 }
 
-const plainWord = (text: string): string =>
+/** What a name comes to where case, `_`, spaces and an article make no difference. */
+export const plainWord = (text: string): string =>
   text
     .normalize("NFKC")
     .toLowerCase()
@@ -42,6 +43,14 @@ export function hinted(ids: readonly string[], nameOf: (id: string) => string, w
     return parts.every((part) => part.length > 1 && name.includes(part));
   });
   return close.length === 1 ? close[0] : undefined;
+}
+
+/** The name under which a name is looked up: case, spaces and dashes make no difference. */
+export function folded(name: string): string {
+  return name
+    .normalize("NFKC")
+    .toLowerCase()
+    .replaceAll(/[\s_'-]/g, "");
 }
 
 /** `a, b and c`; empty for none. */

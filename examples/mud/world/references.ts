@@ -1,3 +1,4 @@
+import { plainWord } from "../rules/words.ts";
 import { type Problem, suggest } from "./problem.ts";
 import { exitsOf, type World } from "./world.ts";
 
@@ -76,7 +77,7 @@ function checkNames(world: World, say: (path: Problem["path"], text: string) => 
   const called = new Map<string, string>();
   for (const [list, things] of lists) {
     for (const [id, thing] of Object.entries(things)) {
-      for (const name of new Set([id.toLowerCase().replaceAll("_", " "), thing.name.toLowerCase().replaceAll("_", " ")])) {
+      for (const name of new Set([plainWord(id), plainWord(thing.name)])) {
         const other = called.get(name);
         if (other === undefined) called.set(name, `${list}.${id}`);
         else if (other !== `${list}.${id}`) say([list, id], `"${list}.${id}" and "${other}" both answer to "${name}": rename one.`);

@@ -1,7 +1,6 @@
-import { clean } from "../../rules/words.ts";
+import { clean, folded, plainWord } from "../../rules/words.ts";
 import type { World } from "../../world/world.ts";
 import { argument, fields, text } from "../shape.ts";
-import { folded } from "./player-state.ts";
 
 const LONGEST = 24;
 const SHORTEST = 2;
@@ -12,7 +11,7 @@ export const NAME = argument(
     properties: {
       name: {
         type: "string",
-        description: "2 to 24 letters and digits; spaces, ' and - between them",
+        description: "2 to 24 letters and digits of one script; ' and - between them; at most three words",
         minLength: SHORTEST,
         maxLength: LONGEST,
       },
@@ -42,16 +41,40 @@ const RESERVED = new Set([
   "user",
 ]);
 
+const MOST_WORDS = 3;
+/** Scripts with letters that look like another's: in one name they do not meet. */
+const ALIKE = [
+  /\p{Script=Latin}/u,
+  /\p{Script=Cyrillic}/u,
+  /\p{Script=Greek}/u,
+  /\p{Script=Armenian}/u,
+  /\p{Script=Cherokee}/u,
+  /\p{Script=Coptic}/u,
+];
+
+/** Whether the letters of a name are of one script, as far as that matters: one can tell it from what looks like it. */
+function isOfOneScript(name: string): boolean {
+  const letters = Array.from(name).filter((one) => /\p{L}/u.test(one));
+  return ALIKE.every((script) => !letters.some((one) => script.test(one)) || letters.every((one) => script.test(one)));
+}
+
 /** Why nobody can be called that. */
 export function nameProblem(world: World, name: string): string | undefined {
   const length = Array.from(name).length;
   if (length < SHORTEST || length > LONGEST) return `A name has ${SHORTEST} to ${LONGEST} characters: choose another.`;
   if (!/^[\p{L}\p{N}][\p{L}\p{M}\p{N} '-]*[\p{L}\p{M}\p{N}]$/u.test(name))
     return "A name is of letters and digits, with spaces, ' and - only between them: choose another.";
+  if (!isOfOneScript(name)) return "The letters of a name are of one script: choose another.";
+  if (name.split(" ").length > MOST_WORDS) return `A name has at most ${MOST_WORDS} words: choose another.`;
+  if (/^the /i.test(name)) return "A name does not begin with The: choose another.";
   const plain = folded(name);
   if (plain.startsWith("wanderer")) return "Names that begin with wanderer are for those who have not chosen yet: choose another.";
-  const taken = [...Object.values(world.monsters), ...Object.values(world.characters), ...Object.values(world.items)].some(
-    (one) => folded(one.name) === plain,
+  // An article, or what may be one, makes no other name of a word: there are people called An.
+  const plains = new Set([plain, folded(plainWord(name))]);
+  const taken = [...Object.values(world.monsters), ...Object.values(world.characters), ...Object.values(world.items)].some((one) =>
+    plains.has(folded(plainWord(one.name))),
   );
-  return taken || RESERVED.has(plain) ? "That name means somebody or something else here: choose another." : undefined;
+  return taken || Array.from(plains).some((one) => RESERVED.has(one))
+    ? "That name means somebody or something else here: choose another."
+    : undefined;
 }

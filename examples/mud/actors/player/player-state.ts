@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { RunContext } from "troupe";
 import type { ActorId } from "troupe/contract";
 import { advance, completedOf, type HeroState, newHero } from "../../rules/hero.ts";
+import { folded } from "../../rules/words.ts";
 import { homesOf, itemOf, type World } from "../../world/world.ts";
 import { roomId } from "../room-id.ts";
 import type { Sheet } from "../sheet.ts";
@@ -56,14 +57,6 @@ export function sheetOf(state: PlayerState): Sheet {
   const quests = Object.keys(state.quests);
   const completed = completedOf(state);
   return { name, health, items: [...items], deeds: [...deeds], quests, completed, revision, visit, ended };
-}
-
-/** The name under which a name is looked up: case, spaces and dashes make no difference. */
-export function folded(name: string): string {
-  return name
-    .normalize("NFKC")
-    .toLowerCase()
-    .replaceAll(/[\s_'-]/g, "");
 }
 
 export function shardOf(name: string): ActorId {

@@ -8,7 +8,7 @@ import { DIRECTIONS, isKey, itemOf, monsterOf, roomOf, type World } from "../../
 import type { Ticket } from "../sheet.ts";
 import { ask } from "./asking.ts";
 import { handOn, isBusy } from "./presence.ts";
-import { beholder, type Occupant, othersOf, type RoomTurn, tellAll } from "./room-state.ts";
+import { beholder, type Occupant, otherCalled, othersOf, type RoomTurn, tellAll } from "./room-state.ts";
 import { lay, strikeBack, victory } from "./upkeep.ts";
 
 /** The end of an act: told at once, refused, or told by a later turn of this room. */
@@ -79,13 +79,7 @@ export function perform(turn: RoomTurn, world: World, act: ActName, actor: Actor
     case "give": {
       const item = carried();
       if (item === undefined) return refused("You carry nothing of that name.");
-      const others = othersOf(turn.state, self);
-      const name = meant(
-        others.map(([, other]) => other.name),
-        (other) => other,
-        word(args, "to"),
-      );
-      const to = others.find(([, other]) => other.name === name)?.[0];
+      const to = otherCalled(turn.state, self, word(args, "to"))?.[0];
       if (to === undefined) return refused("There is nobody of that name here.");
       ask(turn, self, "released", ticketOf(actor, item, to));
       return "later";

@@ -2,6 +2,7 @@ import type { Json, Viewer } from "troupe/contract";
 import type { Frozen, RunContext } from "troupe";
 import { newStage, type Stage } from "../../rules/stage.ts";
 import type { Beholder } from "../../rules/describe.ts";
+import { folded } from "../../rules/words.ts";
 import { homesIn, roomOf, stampOf, type World } from "../../world/world.ts";
 import type { Sheet } from "../sheet.ts";
 import type { Asked } from "./asking.ts";
@@ -102,6 +103,12 @@ export function me(state: Seen, viewer: Viewer): Frozen<Occupant> | undefined {
 /** The others one can see and hear. */
 export function othersOf(state: Seen, self: string | undefined): readonly (readonly [string, Frozen<Occupant>])[] {
   return Object.entries(state.occupants).filter(([id, one]) => id !== self && !one.asleep && !one.leaving);
+}
+
+/** The other of that name whom one can see: its whole name, for a part may be another's. */
+export function otherCalled(state: Seen, self: string | undefined, name: string): readonly [string, Frozen<Occupant>] | undefined {
+  const wanted = folded(name);
+  return othersOf(state, self).find(([, one]) => folded(one.name) === wanted);
 }
 
 /** Who looks, for the descriptions. Whoever is unknown here carries nothing. */

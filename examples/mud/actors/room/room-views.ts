@@ -1,11 +1,11 @@
 import type { Bag, Json, Viewer } from "troupe/contract";
 import { refuse } from "troupe";
-import { describeBattle, describeRoom, describeThing, together } from "../../rules/describe.ts";
+import { describeBattle, describeDarkBattle, describeRoom, describeThing, together } from "../../rules/describe.ts";
 import { passage } from "../../rules/passage.ts";
 import { isLit, monsterHere } from "../../rules/stage.ts";
 import { clean } from "../../rules/words.ts";
 import { exitsOf, itemOf, monsterOf, roomOf, type World } from "../../world/world.ts";
-import { beholder, me, newsFor, othersOf, type Seen, withNews } from "./room-state.ts";
+import { beholder, me, newsFor, otherCalled, othersOf, type Seen, withNews } from "./room-state.ts";
 
 /** Whether one can see here: by the room's own light, or by what somebody carries. */
 export function litIn(world: World, state: Seen): boolean {
@@ -38,7 +38,7 @@ export function look(world: World, state: Seen, args: Bag, viewer: Viewer): stri
 }
 
 function other(world: World, state: Seen, viewer: Viewer, name: string): string | undefined {
-  const found = othersOf(state, viewer.self).find(([, one]) => one.name.toLowerCase() === name.toLowerCase());
+  const found = otherCalled(state, viewer.self, name);
   if (found === undefined) return undefined;
   const [, one] = found;
   const carried = one.items.map((item) => itemOf(world, item).name);
@@ -77,12 +77,14 @@ export function battlePrompt(world: World, state: Seen, viewer: Viewer) {
   const monster = monsterHere(world, state.id, thaw(state));
   if (monster === undefined) return refuse("No enemies here");
   const mine = me(state, viewer);
+  const lit = litIn(world, state);
   const who = {
     items: mine?.items ?? [],
     deeds: mine?.deeds ?? [],
     health: mine?.health ?? world.hero.health,
     engaged: mine?.engaged === true,
   };
+  if (!lit) return message("Combat in the dark", describeDarkBattle(world, who));
   return message(`Combat with the ${monsterOf(world, monster).name}`, describeBattle(world, monster, state.stage.monsterHealth, who));
 }
 

@@ -13,6 +13,7 @@ import {
   fromEarlier,
   me,
   newRoom,
+  otherCalled,
   othersOf,
   type RoomState,
   type RoomTurn,
@@ -59,6 +60,17 @@ export function roomKind(world: World) {
   type Ctx = RunContext<RoomState, unknown>;
   const nameOf = (id: string): string => itemOf(world, id).name;
   const monster = (state: Seen): string | undefined => (state.stage.monsterHealth > 0 ? roomOf(world, state.id).monster : undefined);
+
+  // What to ask before a fight begins; undefined: there is none to begin.
+  const firstBlow = (state: Seen, viewer: Viewer): string | undefined => {
+    const id = monster(state);
+    const one = me(state, viewer);
+    if (id === undefined || one?.engaged === true) return undefined;
+    const whom = litIn(world, state)
+      ? `the ${monsterOf(world, id).name} (health ${state.stage.monsterHealth})`
+      : "what is breathing in the dark";
+    return `Attack ${whom}? You have ${one?.health ?? world.hero.health} of ${world.hero.health} health; who falls loses everything carried.`;
+  };
 
   // Done now where the player is known here, else once it has been asked whether it is here at all.
   const act = (ctx: Ctx, name: ActName, args: Bag) => {
@@ -148,6 +160,7 @@ export function roomKind(world: World) {
         annotations: { title: "Use", ...GENTLE },
         when: (state, viewer) => carries(state, viewer),
         choices: { item: (state, viewer) => carried(state, viewer) },
+        confirm: (state, { item }, viewer) => (itemOf(world, item).strike > 0 ? firstBlow(state, viewer) : undefined),
         run: (ctx) => act(ctx, "use", ctx.args),
       },
       give: {
@@ -157,8 +170,12 @@ export function roomKind(world: World) {
         when: (state, viewer) =>
           othersOf(state, viewer.self).length === 0 ? "There is nobody here to give anything to." : carries(state, viewer),
         choices: { item: (state, viewer) => carried(state, viewer) },
-        confirm: (_state, { item, to }) =>
-          isPrecious(world, item) ? `Give the ${nameOf(item)} to ${to}? You may need it yourself.` : undefined,
+        // Where there is nobody of that name the act says so: nothing to ask about.
+        confirm: (state, { item, to }, viewer) => {
+          const found = otherCalled(state, viewer.self, to);
+          if (found === undefined || !isPrecious(world, item)) return undefined;
+          return `Give the ${nameOf(item)} to ${found[1].name}? You may need it yourself.`;
+        },
         run: (ctx) => act(ctx, "give", ctx.args),
       },
       battle: {
@@ -166,12 +183,7 @@ export function roomKind(world: World) {
         input: NOTHING,
         annotations: { title: "Battle", ...GENTLE, destructiveHint: true },
         when: (state) => monster(state) !== undefined || "No enemies here",
-        confirm: (state, _args, viewer) => {
-          const id = monster(state);
-          const one = me(state, viewer);
-          if (id === undefined || one?.engaged === true) return undefined;
-          return `Attack the ${monsterOf(world, id).name} (health ${state.stage.monsterHealth})? You have ${one?.health ?? world.hero.health} of ${world.hero.health} health; who falls loses everything carried.`;
-        },
+        confirm: (state, _args, viewer) => firstBlow(state, viewer),
         run: (ctx) => act(ctx, "battle", {}),
       },
       flee: {

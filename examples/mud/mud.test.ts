@@ -253,7 +253,7 @@ test("give hands an item over; full hands leave it on the floor; nothing is lost
   await table.tell(ann, "pick_up", { item: "torch" });
   assert.match(await table.tell(ann, "give", { item: "The Torch", to: "bob" }), /You give the Torch to Bob\.$/);
   assert.deepEqual((await table.read(bob, "player_state"))["inventory"], ["torch"]);
-  assert.match(await table.tell(bob, "look"), /Ann gives the Torch to Bob/);
+  assert.match(await table.tell(bob, "look"), /- Ann gives you the Torch\./);
   await table.tell(ann, "move", { direction: "north" });
   await table.tell(ann, "pick_up", { item: "leather_pouch" });
   await table.tell(ann, "move", { direction: "south" });

@@ -190,10 +190,60 @@ test("a player ended by its message `end` leaves everything to the world, as the
   await using table = await Table.lay(keep);
   await table.tell(bob, "say", { text: "I watch." });
   await table.tell(ann, "pick_up", { item: "torch" });
-  assert.match(readFileSync(join(import.meta.dirname, "../../docs/guide/mud.md"), "utf8"), /troupe call player\/\S+ end/);
+  assert.match(
+    readFileSync(join(import.meta.dirname, "../../docs/guide/mud.md"), "utf8"),
+    /troupe call roster\/main find '\{"name":"Ann"\}'.+\ntroupe call player\/ann end/,
+  );
+  await table.tell(ann, "choose_name", { name: "Ann Lee" });
+  const find = (name: string) => table.engine.call({ to: "roster/main", action: "find", args: { name } });
+  assert.deepEqual(await find("ann lee"), { ok: "player/ann" });
+  const nobody = await find("Zed");
+  assert.ok("refused" in nobody && nobody.refused.code === "NOT_FOUND");
   await table.engine.call({ to: "player/ann", action: "end", args: {} });
   await table.quiet();
   assert.deepEqual((await table.room("entrance"))?.stage.floor, ["torch"]);
   assert.deepEqual(await table.misplaced(), []);
   assert.match(await table.tell(bob, "look"), /fades from sight/);
+});
+
+test("quit is for who plays in a session and cannot come back: the player ends, its name and things are free, and a new one begins", async () => {
+  await using table = await Table.lay(keep);
+  const guest = viewer("session|s1");
+  await table.tell(guest, "choose_name", { name: "Guest" });
+  await table.tell(guest, "pick_up", { item: "torch" });
+  assert.ok((await table.tools(guest)).has("quit"));
+  assert.ok(!(await table.tools(ann)).has("quit"));
+  assert.match(await table.tell(guest, "quit"), /^You leave the world\./);
+  await table.quiet();
+  assert.deepEqual((await table.room("entrance"))?.stage.floor, ["torch"]);
+  assert.deepEqual(await table.misplaced(), []);
+  assert.match(await table.tell(ann, "choose_name", { name: "Guest" }), /You are called Guest now/);
+  assert.equal(await table.tell(guest, "inventory"), "You carry nothing. Health: 100 of 100.");
+  assert.match(await table.tell(guest, "say", { text: "again" }), /You say/);
+  assert.deepEqual(table.faults, []);
+});
+
+test("chatter takes no news of what happens from anybody, nor of a gift from whom it is for", async () => {
+  await using table = await Table.lay(keep);
+  const loud = viewer("loud");
+  await table.tell(bob, "choose_name", { name: "Bob" });
+  await table.tell(ann, "choose_name", { name: "Ann" });
+  await table.tell(ann, "pick_up", { item: "torch" });
+  await table.tell(ann, "give", { item: "torch", to: "Bob" });
+  await table.tell(ann, "move", { direction: "north" });
+  for (let count = 0; count < 100; count += 1) await table.tell(loud, "say", { text: `word ${count}` });
+  const told = await table.tell(bob, "look");
+  assert.match(told, /- \(and more than is told here\)\n/);
+  assert.match(told, /- Ann picks up the Torch\.\n- Ann gives you the Torch\.\n- Ann leaves north\./);
+  assert.equal(told.match(/gives/g)?.length, 1);
+  assert.match(told, /word 99/);
+  assert.ok((await table.room("entrance"))?.log.filter(({ speech }) => speech === true).length === 10);
+});
+
+test("the map does not say that a lock is shut which somebody else may hold open", async () => {
+  await using table = await Table.lay(keep);
+  for (const direction of ["north", "east"]) await table.tell(ann, "move", { direction });
+  const exits = JSON.stringify(await table.read(ann, "world_map"));
+  assert.match(exits, /"direction":"east","to":null,"open":null/);
+  assert.match(exits, /"direction":"west","to":"hallway","open":true/);
 });

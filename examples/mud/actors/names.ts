@@ -39,6 +39,13 @@ export function namesKind() {
           if (Object.hasOwn(state.owners, key) && state.owners[key]?.player === from) delete state.owners[key];
         },
       },
+      owner: {
+        input: fields({ name: text, call: text }),
+        run: ({ state, args }) => {
+          const key = folded(args.name);
+          return { call: args.call, player: (Object.hasOwn(state.owners, key) ? state.owners[key]?.player : undefined) ?? null };
+        },
+      },
       relay: {
         input: fields({ to: text, by: text, text, call: text }),
         run: ({ state, args, send }) => {

@@ -1,6 +1,7 @@
 import { actor } from "troupe";
 import { NOTHING } from "./room/inputs.ts";
-import { fields, text } from "./shape.ts";
+import { shardOf } from "./player/player-state.ts";
+import { brought, fields, maybe, text } from "./shape.ts";
 
 export interface RosterState {
   /** By alias. */
@@ -36,6 +37,23 @@ export function rosterKind() {
       },
     },
     messages: {
+      // For an operator, who knows a player by its name: whose it is.
+      find: {
+        input: fields({ name: text }),
+        run: (ctx) => {
+          ctx.send(shardOf(ctx.args.name), "owner", { name: ctx.args.name, call: ctx.message.id }, { start: null, replyAs: "found" });
+          return ctx.later();
+        },
+      },
+      found: {
+        input: brought(fields({ call: text, player: maybe(text) })),
+        run: ({ args: { back }, answer }) => {
+          if (back === null) return;
+          if (back.player === null)
+            answer(back.call, { refused: { code: "NOT_FOUND", message: "Nobody is called that: read the name again." } });
+          else answer(back.call, { ok: back.player });
+        },
+      },
       seen: {
         input: fields({ alias: text, name: text }),
         run: ({ state, args, now, wake }) => {

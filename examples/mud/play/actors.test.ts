@@ -271,8 +271,8 @@ test("a room of an earlier version is read as it would be now", async () => {
   await table.tell(ann, "say", { text: "before" });
   const now = await table.room("entrance");
   assert.ok(now !== undefined);
-  const { world, homes, monster, ...second } = now;
-  assert.deepEqual([homes, monster], [["torch"], null]);
+  const { world, homes, monster, dropped, ...second } = now;
+  assert.deepEqual([homes, monster, dropped], [["torch"], null, 0]);
   const { completed, ended, ...earlier } = now.occupants["player/ann"] ?? {};
   assert.deepEqual([completed, ended], [[], false]);
   const room = mud(keep).find(({ kind }) => kind === "room");

@@ -221,3 +221,14 @@ test("the world in the guide can be played, and the guide knows every key and de
     for (const thing of Object.values(saltmarsh[list])) for (const key of Object.keys(thing)) assert.ok(guide.includes(`\`${key}\``), key);
   }
 });
+
+test("things that answer to one word but for an article are told, and so is an idle time that who plays could fall into", () => {
+  const small = (change: (yaml: string) => string): string => {
+    const guide = readFileSync(new URL("../../../docs/guide/mud.md", import.meta.url), "utf8");
+    return change(/```yaml\n([\s\S]+?)```/.exec(guide)?.[1] ?? "");
+  };
+  const twin = small((yaml) => yaml.replace("name: Gold Ring", "name: The Club"));
+  assert.throws(() => parseWorld(twin, "w.yaml"), /both answer to "club"/);
+  const hasty = small((yaml) => yaml.replace("start: mouth", "start: mouth\npace: { idle: 5 }"));
+  assert.throws(() => parseWorld(hasty, "w.yaml"), /"pace\.idle" must be >= 20/);
+});

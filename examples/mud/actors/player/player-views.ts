@@ -1,7 +1,7 @@
 import { refuse } from "troupe";
 import { questOf, questProgress } from "../../rules/hero.ts";
 import { passage } from "../../rules/passage.ts";
-import { exitsOf, itemOf, roomOf, type World } from "../../world/world.ts";
+import { type Direction, exitsOf, itemOf, roomOf, type World } from "../../world/world.ts";
 import { message } from "../room/room-views.ts";
 import { aliasOf, type PlayerState } from "./player-state.ts";
 
@@ -35,11 +35,18 @@ export function worldMap(world: World, state: SeenPlayer) {
           exits: exitsOf(room).map(([direction, exit]) => ({
             direction,
             to: state.visited.includes(exit.to) ? exit.to : null,
-            open: "to" in passage(world, id, direction, state),
+            open: isOpen(world, id, direction, state),
           })),
         };
       }),
   };
+}
+
+/** Null: a lock that others may open. Whether somebody with its key stands there, only who is there can see. */
+function isOpen(world: World, room: string, direction: Direction, state: SeenPlayer): boolean | null {
+  const key = roomOf(world, room).exits[direction]?.key;
+  if ("to" in passage(world, room, direction, state)) return true;
+  return key !== undefined && "to" in passage(world, room, direction, { items: [key], deeds: state.deeds }) ? null : false;
 }
 
 /** The prompt `quest_prompt`. */

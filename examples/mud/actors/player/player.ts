@@ -63,6 +63,19 @@ export function playerKind(world: World) {
           return ctx.later();
         },
       },
+      // By a handle there is end_player, and whoever has a name that lasts comes back.
+      quit: {
+        describe: "Leave the world for good: what you carry goes home, your name is free, and nobody can play this player again",
+        input: NOTHING,
+        annotations: { title: "Quit", ...GENTLE, destructiveHint: true },
+        when: (state, viewer) => state.mortal && viewer.principal !== undefined,
+        confirm: ({ name }) => `Leave the world for good? ${name} will be no more.`,
+        run: (ctx) => {
+          retire(ctx, world);
+          ctx.stop("left the world");
+          return "You leave the world. Whatever you do next, you begin anew.";
+        },
+      },
       accept_quest: {
         describe: "Accept the quest that is offered here",
         input: NOTHING,

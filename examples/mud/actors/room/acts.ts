@@ -105,7 +105,7 @@ export function perform(turn: RoomTurn, world: World, act: ActName, actor: Actor
     case "emote": {
       const said = clean(word(args, "text"), LONGEST_SAYING);
       if (said === "") return refused("Write what.");
-      tellAll(turn, self, act === "say" ? `${one.name} says: ${quoted(said)}` : `* ${one.name} ${quoted(said)}`);
+      tellAll(turn, self, act === "say" ? `${one.name} says: ${quoted(said)}` : `* ${one.name} ${quoted(said)}`, { speech: true });
       return { ok: act === "say" ? `You say: ${quoted(said)}` : `* ${one.name} ${quoted(said)}` };
     }
     default:

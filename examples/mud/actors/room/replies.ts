@@ -5,7 +5,7 @@ import { fields, flag, list, number, text, type Shape } from "../shape.ts";
 import { sheet, type Sheet, ticket, type Ticket } from "../sheet.ts";
 import { ask } from "./asking.ts";
 import { handOn, isPlayer } from "./presence.ts";
-import { type RoomTurn, tellAll, toldWithNews, updateSheet } from "./room-state.ts";
+import { type RoomTurn, tellAll, tellOne, toldWithNews, updateSheet } from "./room-state.ts";
 import { putDown, victory } from "./upkeep.ts";
 
 /** What a player's turn sends back for a ticket. */
@@ -84,7 +84,11 @@ export function received(turn: RoomTurn, world: World, back: Receipt): void {
   updateSheet(turn.state, me, back.giver);
   if (to !== null) updateSheet(turn.state, to, back.sheet);
   if (back.done) {
-    tellAll(turn, me, `${back.giver.name} gives the ${nameOf(world, item)} to ${back.sheet.name}.`);
+    const receiver = to === null ? undefined : turn.state.occupants[to];
+    const gift = `${back.giver.name} gives the ${nameOf(world, item)} to ${back.sheet.name}.`;
+    tellAll(turn, me, gift, to === null || receiver === undefined ? {} : { to });
+    // For the receiver's eyes: no chatter takes it away.
+    if (receiver !== undefined) tellOne(turn, receiver, `${back.giver.name} gives you the ${nameOf(world, item)}.`);
     return finish(turn, back.ticket, `You give the ${nameOf(world, item)} to ${back.sheet.name}.`);
   }
   putDown(turn, world, item);

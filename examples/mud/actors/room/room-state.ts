@@ -36,6 +36,10 @@ export interface Entry {
 interface LogEntry extends Entry {
   /** Whose doing: this one needs no news of it. */
   by: string;
+  /** Whom it is told in other words: by a note. */
+  to?: string;
+  /** Words of a player, which make way for what happens. */
+  speech?: true;
 }
 
 export interface RoomState {
@@ -45,6 +49,8 @@ export interface RoomState {
   /** By the player's id. */
   occupants: Record<string, Occupant>;
   log: LogEntry[];
+  /** Number of the last thing the log had no room for. */
+  dropped: number;
   /** Number of the next thing that happens. */
   next: number;
   /** What players were asked and have not answered. */
@@ -68,19 +74,24 @@ export type RoomTurn = Pick<RunContext<RoomState, unknown>, "state" | "key" | "n
 export type Seen = Frozen<RoomState>;
 
 const LOG_LENGTH = 60;
+/** Of these, words of one player, and of all. */
+const SPEECH_OF_ONE = 10;
+const SPEECH_OF_ALL = 30;
 const NOTES_LENGTH = 20;
 /** Over all occupants: whoever floods one with words must not fill the room for all. */
 const ALL_NOTES = 200;
 const NEWS_LINES = 15;
+/** So many of them are what happened, where there is so much, and not what was said. */
+const EVENT_LINES = 10;
 
 export function newRoom(world: World, key: string): RoomState {
-  const none = { occupants: {}, log: [], next: 1, asked: [], undone: [], resting: [], watch: false };
+  const none = { occupants: {}, log: [], dropped: 0, next: 1, asked: [], undone: [], resting: [], watch: false };
   return { id: key, stage: newStage(world, key), ...none, world: stampOf(world), ...belongings(world, key) };
 }
 
 const belongings = (world: World, room: string) => ({ homes: homesIn(world, room), monster: roomOf(world, room).monster ?? null });
 
-type Earlier = Omit<RoomState, "occupants" | "asked" | "undone" | "world" | "homes" | "monster"> & {
+type Earlier = Omit<RoomState, "occupants" | "dropped" | "asked" | "undone" | "world" | "homes" | "monster"> & {
   occupants: Record<string, Omit<Occupant, "completed" | "ended"> & Partial<Pick<Occupant, "completed" | "ended">>>;
 };
 
@@ -92,7 +103,15 @@ type Earlier = Omit<RoomState, "occupants" | "asked" | "undone" | "world" | "hom
 export function fromEarlier(world: World, state: Json): RoomState {
   const earlier: Earlier = JSON.parse(JSON.stringify(state));
   const occupants = Object.entries(earlier.occupants).map(([id, one]) => [id, { completed: [], ended: false, ...one }]);
-  return { asked: [], undone: [], ...earlier, occupants: Object.fromEntries(occupants), world: "", ...belongings(world, earlier.id) };
+  return {
+    asked: [],
+    undone: [],
+    dropped: 0,
+    ...earlier,
+    occupants: Object.fromEntries(occupants),
+    world: "",
+    ...belongings(world, earlier.id),
+  };
 }
 
 /** The occupant a viewer is; undefined where this one has not been here yet, or slept too long. */
@@ -125,11 +144,23 @@ export function beholder(state: Seen, self: string | undefined): Beholder {
 }
 
 /** Tells everybody here, but for the one who did it. `text` must be fit for anybody's eyes. */
-export function tellAll(turn: Pick<RoomTurn, "state" | "now">, by: string, text: string): void {
+export function tellAll(turn: Pick<RoomTurn, "state" | "now">, by: string, text: string, how: Pick<LogEntry, "to" | "speech"> = {}): void {
   const { state } = turn;
-  state.log.push({ n: state.next, at: turn.now, by, text });
+  state.log.push({ n: state.next, at: turn.now, by, text, ...how });
   state.next += 1;
-  if (state.log.length > LOG_LENGTH) state.log.splice(0, state.log.length - LOG_LENGTH);
+  if (how.speech === true) {
+    const said = state.log.filter((entry) => entry.speech === true);
+    const own = said.filter((entry) => entry.by === by);
+    if (own.length > SPEECH_OF_ONE) drop(state, own[0]?.n);
+    else if (said.length > SPEECH_OF_ALL) drop(state, said[0]?.n);
+  }
+  if (state.log.length > LOG_LENGTH) drop(state, state.log[0]?.n);
+}
+
+function drop(state: RoomState, n: number | undefined): void {
+  if (n === undefined) return;
+  state.log = state.log.filter((entry) => entry.n !== n);
+  state.dropped = Math.max(state.dropped, n);
 }
 
 /** Tells one. */
@@ -144,10 +175,10 @@ export function tellOne(turn: Pick<RoomTurn, "state" | "now">, occupant: Occupan
 }
 
 /** What happened since the occupant's last turn, oldest first. Reading it changes nothing. */
-export function newsFor(state: Seen, self: string | undefined): readonly Frozen<Entry>[] {
+export function newsFor(state: Seen, self: string | undefined): readonly Frozen<Entry & Pick<LogEntry, "speech">>[] {
   const mine = self === undefined ? undefined : state.occupants[self];
   if (mine === undefined) return [];
-  const heard = [...state.log.filter((entry) => entry.by !== self), ...mine.notes];
+  const heard = [...state.log.filter((entry) => entry.by !== self && entry.to !== self), ...mine.notes];
   return heard.filter((entry) => entry.n > mine.cursor).toSorted((a, b) => a.n - b.n);
 }
 
@@ -155,8 +186,12 @@ export function newsFor(state: Seen, self: string | undefined): readonly Frozen<
 export function withNews(state: Seen, self: string | undefined, text: string): string {
   const news = newsFor(state, self);
   if (news.length === 0) return text;
-  const shown = news.slice(-NEWS_LINES);
-  const more = news.length > shown.length ? [`- (and ${news.length - shown.length} things before that)`] : [];
+  const events = news.filter((entry) => entry.speech !== true).slice(-EVENT_LINES);
+  const others = news.filter((entry) => !events.includes(entry)).slice(events.length - NEWS_LINES);
+  const shown = [...events, ...others].toSorted((a, b) => a.n - b.n);
+  // How many there were nobody knows: the log had no room for them.
+  const lost = state.dropped > (state.occupants[self ?? ""]?.cursor ?? 0);
+  const more = lost || news.length > shown.length ? ["- (and more than is told here)"] : [];
   return ["Since your last turn:", ...more, ...shown.map((entry) => `- ${entry.text}`), "", text].join("\n");
 }
 

@@ -121,7 +121,9 @@ const LOG_SHOWN = 40;
 
 /** The resource `game://room/log`: what was seen and heard here, and what was said to this viewer alone. */
 export function roomLog(world: World, state: Seen, viewer: Viewer): Json {
-  const entries = [...state.log, ...(me(state, viewer)?.notes ?? [])].toSorted((a, b) => a.n - b.n).slice(-LOG_SHOWN);
+  const entries = [...state.log.filter(({ to }) => to === undefined || to !== viewer.self), ...(me(state, viewer)?.notes ?? [])]
+    .toSorted((a, b) => a.n - b.n)
+    .slice(-LOG_SHOWN);
   return {
     room: roomOf(world, state.id).name,
     unread: newsFor(state, viewer.self).length,

@@ -249,7 +249,7 @@ describe("official clients", () => {
         await using ada = await fighter(way, which, { elicit });
         const refused = await ada.call("battle");
         assert.deepEqual([refused.isError, refused.text], [true, "Not confirmed."]);
-        assert.match(questions[0] ?? "", /Attack the Cave Goblin .*You have 100 of 100 health/);
+        assert.match(questions[0] ?? "", /Attack what is breathing in the dark\? You have 100 of 100 health/);
         said = YES;
         const fought = await ada.call("battle");
         assert.equal(fought.isError, false, fought.text);

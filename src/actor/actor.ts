@@ -14,7 +14,7 @@ import {
 } from "../contract/index.ts";
 import { constantly, freezeDeep } from "../contract/internal.ts";
 import type { SendOptions } from "./context-types.ts";
-import type { Definition, Kind } from "./definition.ts";
+import type { Definition, Kind, MessagesOf } from "./definition.ts";
 import { checkWords } from "./known-words.ts";
 import { actorId, checkKind, checkMessageName, keyOf } from "./names.ts";
 import { compilePrompt, compileResource, compileTool, doesOf } from "./offers.ts";
@@ -29,10 +29,10 @@ import { surfaceOf } from "./surface.ts";
  * A kind of actor, from its definition: compiled once, checked here (`BAD_DEFINITION`, `BAD_NAME`),
  * run by any engine. The turns it makes are pure, their states frozen (laws 1, 3, 4; C3).
  */
-export function actor<const K extends string, S extends object, TI, TO, const RU, PI, MI, MR>(
+export function actor<const K extends string, S extends object, TI, TO, const RU, PI, MI, MR, MN extends string = never>(
   kind: K,
-  definition: Definition<S, TI, TO, RU, PI, MI, MR>,
-): Kind<K, S, MI>;
+  definition: Definition<S, TI, TO, RU, PI, MI, MR, MN>,
+): Kind<K, S, MessagesOf<MI, MN>>;
 export function actor(kind: string, definition: AnyDefinition): object {
   checkKind(kind);
   checkWords(kind, definition);

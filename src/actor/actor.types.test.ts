@@ -96,6 +96,59 @@ test("types: state, arguments with their defaults, replies and messages are infe
   assert.deepEqual([now.open, other.n], [true, 2]);
 });
 
+const counting = z.object({ n: z.number().default(0) });
+const bell = actor("bell", {
+  describe: "No message of it has an `input`.",
+  state: counting,
+  messages: {
+    nudge: {
+      run({ state: draft, args }) {
+        draft.n += args === null ? 1 : 0;
+      },
+    },
+    wait: {
+      async work({ state: draft }) {
+        draft.n += 1;
+      },
+    },
+    rung: {
+      replies: true,
+      run({ state: draft, args }) {
+        draft.n += args.of.length;
+      },
+    },
+    ended: { run: ({ args }) => args.reason.length },
+  },
+});
+const gong = actor("gong", {
+  describe: "Nor of this, whose tool has one.",
+  state: counting,
+  tools: { ring: { describe: "Ring.", input: z.object({ times: z.number() }), run: ({ args }) => args.times } },
+  messages: {
+    nudge: {
+      run({ state: draft }) {
+        draft.n += 1;
+      },
+    },
+  },
+});
+const mute = actor("mute", { describe: "No messages.", state: counting });
+const deaf = actor("deaf", { describe: "An empty list of them.", state: counting, messages: {} });
+
+test("types: messages are sent by name also where none has an input", () => {
+  const at = bell.at("a");
+  assert.deepEqual(
+    [at.nudge(), at.wait({ a: 1 }), at.rung(null, { start: 1 })],
+    [
+      { to: "bell/a", action: "nudge", args: null },
+      { to: "bell/a", action: "wait", args: { a: 1 } },
+      { to: "bell/a", action: "rung", args: null, start: 1 },
+    ],
+  );
+  assert.deepEqual(gong.at("a").nudge(), { to: "gong/a", action: "nudge", args: null });
+  assert.deepEqual([mute.id("a"), deaf.id("a")], ["mute/a", "deaf/a"]);
+});
+
 export const mustNotCompile = {
   asyncRun: () =>
     actor("a", {
@@ -162,6 +215,34 @@ export const mustNotCompile = {
   wrongMessageArgument: () => room.at("a").arrive({ player: 1 }),
   // @ts-expect-error -- a player must be named
   missingMessageArgument: () => room.at("a").arrive({}),
+  // @ts-expect-error -- nor does a kind whose messages have no input know others
+  unknownBareMessage: () => bell.at("a").nudged(),
+  // @ts-expect-error -- its tools are no messages
+  toolAsMessage: () => gong.at("a").ring({ times: 1 }),
+  // @ts-expect-error -- without messages there is nothing to send
+  noMessages: () => mute.at("a").nudge(),
+  // @ts-expect-error -- an empty list of them is none
+  emptyMessages: () => deaf.at("a").nudge(),
+  bareMessageState: () =>
+    actor("a", {
+      describe: "",
+      state,
+      messages: {
+        x: {
+          run({ state: draft }) {
+            // @ts-expect-error -- the state is typed also there
+            draft.opened = true;
+          },
+        },
+      },
+    }),
+  bareMessageWord: () =>
+    actor("a", {
+      describe: "",
+      state,
+      // @ts-expect-error -- a message is written with `run` or `work`
+      messages: { x: { rum() {} } },
+    }),
   output: () =>
     actor("a", {
       describe: "",

@@ -134,8 +134,8 @@ export type Senders<MI> = {
     : (args: SentArgs<MI[N], Json>, options?: SendOptions) => Outgoing;
 };
 
-/** What authors write. `S` is the state; the others map names to schemas and are inferred. */
-export interface Definition<S extends object, TI, TO, RU, PI, MI, MR> extends Partial<Policy> {
+/** What authors write. `S` is the state, `MN` the names of messages; the others map names to schemas. All are inferred. */
+export interface Definition<S extends object, TI, TO, RU, PI, MI, MR, MN extends string = never> extends Partial<Policy> {
   /** What it is, for people and models. */
   readonly describe: string;
   readonly title?: string;
@@ -166,8 +166,11 @@ export interface Definition<S extends object, TI, TO, RU, PI, MI, MR> extends Pa
       S,
       MessageArgs<N, MI[N], N extends keyof MR ? MR[N] : unknown>
     >;
-  } & { readonly [N in keyof MR]: { readonly replies?: MR[N] } };
+  } & { readonly [N in keyof MR]: { readonly replies?: MR[N] } } & { readonly [N in MN]: unknown };
 }
+
+/** The messages and their schemas. Where none has an `input` nothing is inferred of `MI`, not even its names: those tell `MN`. */
+export type MessagesOf<MI, MN extends string> = unknown extends MI ? { readonly [N in MN]: unknown } : MI;
 
 /** A kind of actor: a `Behaviour` any engine runs, and the ways to address one. */
 export interface Kind<K extends string, S, MI> extends Behaviour<S> {

@@ -94,6 +94,7 @@ function compileMessage(kind: string, name: string, message: AnyMessage): Act {
     does: doesOf(message, where),
     input: message.input === undefined ? undefined : compileCheck(message.input, `${where}, input`),
     secret: message.secret,
+    replies: message.replies,
   });
 }
 

@@ -85,6 +85,7 @@ interface Parts {
   readonly output?: Check | undefined;
   readonly secret?: readonly string[] | undefined;
   readonly confirm?: Confirm | undefined;
+  readonly replies?: boolean | undefined;
 }
 
 /**
@@ -102,6 +103,8 @@ export class Act {
   readonly output: Check | undefined;
   readonly secret: readonly string[] | undefined;
   readonly confirm: Confirm | undefined;
+  /** A message that brings replies. */
+  readonly replies: boolean;
   /** What a mistake in its reply is named by. */
   readonly replied: string;
   readonly does:
@@ -109,7 +112,7 @@ export class Act {
     | { readonly how: "view"; readonly view: (state: unknown, ctx: ViewContext<unknown>) => unknown }
     | { readonly how: "work"; readonly work: (ctx: WorkContext<object, unknown>) => Promise<unknown> };
 
-  constructor({ action, ref, when, choices, input, output, secret, confirm, does }: Parts) {
+  constructor({ action, ref, when, choices, input, output, secret, confirm, replies, does }: Parts) {
     this.action = action;
     this.ref = ref;
     this.when = when;
@@ -118,6 +121,7 @@ export class Act {
     this.output = output;
     this.secret = secret;
     this.confirm = confirm;
+    this.replies = replies === true;
     this.replied = `What ${action} replied`;
     this.does = does;
   }

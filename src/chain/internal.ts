@@ -8,6 +8,7 @@ export { sealText } from "./event.ts";
 export * as faults from "./faults.ts";
 export { freezeNew } from "./freeze.ts";
 export { extraOf, kindFrom, policyWith, type Extra, type Kind } from "./kind.ts";
+export { misunderstood } from "./misunderstood.ts";
 export { ownId } from "./own-id.ts";
 export { NOTHING_SINCE, sinceAfter, type SinceFull, wantsFull } from "./since-full.ts";
 export { atMostBytes } from "./size.ts";

@@ -4,7 +4,7 @@
  */
 import type { ActorId, Clock, Damaged, Entropy, Message, SetWake, Store } from "../contract/index.ts";
 import type { Cell } from "./cell.ts";
-import { faults, wakeId } from "../chain/internal.ts";
+import { faults, misunderstood, wakeId } from "../chain/internal.ts";
 import { damageTo } from "./damage.ts";
 import type { Host } from "./host.ts";
 
@@ -216,7 +216,10 @@ export class Alarm {
       name,
       isDue: (due) => this.#comesAt(due) <= clock.now(),
       message,
-      ended: (_, error) => {
+      ended: (reply, error) => {
+        // What was checked when it was set may be another message to newer code.
+        const stray = misunderstood(message(""), reply);
+        if (stray !== undefined) this.#host.fault(stray, { where: "wake", actor: cell.id, action: wake.action });
         if (error === undefined || this.#closed) return ended();
         if (error.code === "ACTOR_FAILED") return this.#later(`ring ${keyOf(cell.id, name)}`, clock.now() + PUT_OFF_MS, ended);
         if (faults.isPassing(error)) return again(retryMs / 2, failures, dropped);

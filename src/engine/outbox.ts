@@ -6,7 +6,7 @@
  * where it causes none; the lane waits for either. Three failures make a dead letter.
  */
 import type { Clock, Damaged, EngineError, Letter, Message, Reply, Settling, Store } from "../contract/index.ts";
-import { answerMessage, askerOf, faults } from "../chain/internal.ts";
+import { answerMessage, askerOf, faults, misunderstood } from "../chain/internal.ts";
 import { damageTo } from "./damage.ts";
 import type { Host } from "./host.ts";
 import { Job } from "./job.ts";
@@ -221,9 +221,15 @@ export class Outbox {
       parcel.failures += 1;
       return this.#track(this.#failed(lane, parcel, error));
     }
+    this.#tellIfMisunderstood(parcel.message, reply);
     const unanswered = askerOf(parcel.message) !== undefined && !job.answered;
     if (job.kept || (!parcel.kept && !unanswered)) return this.#next(lane, parcel);
     this.#track(this.#finish(lane, parcel, unanswered ? reply : undefined));
+  }
+
+  #tellIfMisunderstood(message: Message, reply: Reply | undefined): void {
+    const error = misunderstood(message, reply);
+    if (error !== undefined) this.#host.fault(error, { where: "outbox", actor: message.to, action: message.action });
   }
 
   /** It left no event that could have taken it out of the store, nor its answer along. */

@@ -4,7 +4,7 @@
  * C5: a message that fails is tried again while the key is held, so that none sent after it overtakes it; after three failures it
  * is a dead letter. To an actor that is not there it comes again later instead: holding the key would keep whoever begins it out.
  */
-import { answerMessage, faults, ownId } from "../chain/internal.ts";
+import { answerMessage, faults, misunderstood, ownId } from "../chain/internal.ts";
 import { sha256 } from "../chain/index.ts";
 import { EngineError, type ActorId, type EngineCode, type Message, type Reply, type StoreCode } from "../contract/index.ts";
 import { bury, deliver as send } from "./commit.ts";
@@ -26,6 +26,7 @@ export async function deliver(actor: DurableActor, context: DurableContext, host
   for (;;) {
     const { outcome, answered } = await actor.run(context, { message }, { key: undefined, wake: undefined, sent: true });
     if (!("fault" in outcome)) {
+      tellIfMisunderstood(host, message, outcome.reply);
       if (!answered && outcome.reply !== undefined) answer(context, host, message, outcome.reply);
       return;
     }
@@ -49,9 +50,13 @@ export async function deliver(actor: DurableActor, context: DurableContext, host
 export async function ring(actor: DurableActor, context: DurableContext, host: NodeHost, input: RingInput, id: ActorId): Promise<void> {
   const again = (afterMs: number, more: Partial<RingInput> = {}): void =>
     context.send(host.names.actor(id, "ring"), { ...input, ...more }, afterMs);
-  const { done, againAfterMs } = await actor.ring(context, input, id);
+  const { done, againAfterMs, message } = await actor.ring(context, input, id);
   if (againAfterMs !== undefined) return again(againAfterMs);
-  if (done === undefined || !("fault" in done.outcome)) return;
+  if (done === undefined) return;
+  if (!("fault" in done.outcome)) {
+    if (message !== undefined) tellIfMisunderstood(host, message, done.outcome.reply);
+    return;
+  }
   const { fault } = done.outcome;
   if (fault.code === "ACTOR_FAILED") return again(PUT_OFF_MS);
   if (isPassing(fault)) return again(host.retryMs / 2);
@@ -74,6 +79,11 @@ export async function expire(actor: DurableActor, context: DurableContext, host:
 function answer(context: DurableContext, host: NodeHost, message: Message, reply: Reply): void {
   const answering = answerMessage(message, reply, message.at);
   if (answering !== undefined) send(context, host, answering);
+}
+
+function tellIfMisunderstood(host: NodeHost, message: Message, reply: Reply | undefined): void {
+  const error = misunderstood(message, reply);
+  if (error !== undefined) host.fault(error, { where: "turn", message });
 }
 
 const isPassing = ({ code, message }: Fault): boolean => faults.isPassing(new EngineError(code, message));

@@ -82,6 +82,16 @@ void test("C3 what throws, refuses, needs or is no JSON sets no key and sends no
   assert.ok(!Object.keys(world.kept("actor-")).some((name) => name.endsWith(" work")), "what marks work is gone with it");
 });
 
+void test("C5 a send that its receiver does not understand is told of, unless its sender asked for the answer", async () => {
+  const world = new World({ kinds: [tallyKind("tally", { persistence: "distributed" })] });
+  const send = (args: { readonly [key: string]: Json }) => world.call({ to: "tally/a", action: "send", args, start: null });
+  await send({ to: "tally/b", action: "taek", start: null });
+  await send({ to: "tally/b", action: "taek", start: null, replyAs: "answered" });
+  await world.settle();
+  assert.equal(world.thrown.length, 1, world.thrown.join("\n"));
+  assert.match(world.thrown[0] ?? "", /^tally\/b refused "taek" of tally\/a \(UNKNOWN\), and nobody asked for the answer/);
+});
+
 void test("C6 one state key is written per turn that leaves an event, once, after what leaves it for the archive", async () => {
   const { world, events } = await playGolden();
   const writing = world.invoked.filter(({ effects }) => effects.some((effect) => effect.startsWith("set actor ")));

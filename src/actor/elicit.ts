@@ -1,5 +1,6 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { Bag, Json } from "../contract/index.ts";
+import { formFields } from "./form-fields.ts";
 import { refuse } from "./refuse.ts";
 import { asObjectSchema, type Check, compileCheck, describeIssues, toJsonSchema } from "./schema.ts";
 
@@ -29,8 +30,8 @@ interface Form {
 const forms = new WeakMap<object, Form>();
 
 /**
- * A form for the person behind the client. MCP allows flat objects of text, numbers,
- * booleans and enums. Without a schema, one box to tick: `content.yes`.
+ * A form for the person behind the client. MCP allows flat objects of text, numbers, booleans, enums of text and lists of those;
+ * anything else throws `BAD_DEFINITION`. Without a schema, one box to tick: `content.yes`.
  */
 export function elicit(message: string): Question<Elicited<{ readonly yes: boolean }>>;
 export function elicit<T>(message: string, schema: StandardSchemaV1<unknown, T>): Question<Elicited<T>>;
@@ -59,7 +60,7 @@ function formOf(schema: object): Form {
   const known = forms.get(schema);
   if (known !== undefined) return known;
   const json = asObjectSchema(toJsonSchema(schema, "input", "elicit()"), "The schema of elicit()");
-  const requested: Record<string, Json> = { type: "object", properties: json["properties"] ?? {} };
+  const requested: Record<string, Json> = { type: "object", properties: formFields(json) };
   if (json["required"] !== undefined) requested["required"] = json["required"];
   const form = { requested, check: compileCheck(schema, "elicit()") };
   forms.set(schema, form);

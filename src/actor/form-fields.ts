@@ -1,7 +1,7 @@
 import { type Bag, isBag, type Json, TroupeError } from "../contract/index.ts";
 import { whereMade } from "./bad-turn.ts";
 
-const FORMATS: readonly Json[] = ["email", "uri", "date", "date-time"];
+const FORMATS: readonly string[] = ["email", "uri", "date", "date-time"];
 
 /**
  * The fields of a form, out of the schema of its answer; throws `BAD_DEFINITION` where MCP allows no such form. A client would
@@ -22,7 +22,8 @@ function whyUnfit(property: Json): string | undefined {
   const { type, format, items, oneOf } = property;
   switch (type) {
     case "string":
-      if (format !== undefined && !FORMATS.includes(format)) return `its format is none of ${FORMATS.join(", ")}`;
+      if (format !== undefined && !(typeof format === "string" && FORMATS.includes(format)))
+        return `its format is none of ${FORMATS.join(", ")}`;
       if (property["enum"] !== undefined && !isTexts(property["enum"])) return "its `enum` is no list of texts";
       return oneOf === undefined || isTitled(oneOf) ? undefined : "its `oneOf` is no list of { const, title }, both texts";
     case "number":

@@ -10,6 +10,7 @@ const heard = z.object({ heard: z.array(z.string()).default([]) });
 
 const shelf = actor("shelf", {
   describe: "Takes books.",
+  per: "link",
   state: heard,
   messages: {
     take: {

@@ -134,6 +134,32 @@ test("links are part of the surface while they lead somewhere, their kinds part 
   assert.deepEqual(stage.surface()?.links, { "": "room/hall" });
 });
 
+test("a link may say why it leads nowhere, and leads to no kind that it does not declare", () => {
+  const clerk = actor("clerk", {
+    describe: "",
+    initial: () => ({ at: "" }),
+    links: {
+      desk: {
+        kinds: ["desk"],
+        to: ({ at }) => (at === "" ? { off: "Submit it first." } : at === "gone" ? undefined : `${at === "safe" ? "safe" : "desk"}/main`),
+      },
+    },
+    messages: { moved: { input: z.object({ to: z.string() }), run: ({ state, args }) => void (state.at = args.to) } },
+  });
+  const stage = rehearse(clerk);
+  assert.deepEqual([stage.surface()?.links, stage.surface()?.linksOff], [undefined, { desk: "Submit it first." }]);
+  stage.turn("moved", { to: "here" });
+  assert.deepEqual([stage.surface()?.links, stage.surface()?.linksOff], [{ desk: "desk/main" }, undefined]);
+  stage.turn("moved", { to: "gone" });
+  assert.deepEqual([stage.surface()?.links, stage.surface()?.linksOff], [undefined, undefined]);
+  const heard: string[] = [];
+  for (let time = 0; time < 2; time += 1)
+    assert.equal(clerk.surface({ at: "safe" }, { scopes: [] }, ({ code, message }) => heard.push(`${code} ${message}`)).links, undefined);
+  assert.deepEqual(heard, [
+    'OUT_OF_ORDER The link "desk" is out of order: its `to` gave an actor of the kind "safe", which its `kinds` do not have: add it there.',
+  ]);
+});
+
 test("a refusal in `when` is a refusal of the turn", () => {
   const shy = actor("shy", {
     describe: "",
@@ -229,7 +255,7 @@ test("law 3: a `when`, `choices` or link that gives what it cannot give is out o
   assert.match(told, /tools\/wait.+its `when` gave a promise: give true/);
   assert.match(told, /tools\/pick.+its `choices\.a` gave text: give a list of texts/);
   assert.match(told, /tools\/mixed.+its `choices\.a` gave a list that holds a number: give a list of texts/);
-  assert.match(told, /The link "".+its `to` gave text: give an id, as `kind\.id\(key\)` makes it, or undefined/);
+  assert.match(told, /The link "".+its `to` gave text: give an id, as `kind\.id\(key\)` makes it, \{ off: why \} or undefined/);
 
   const stage = rehearse(odd);
   assert.throws(() => stage.turn("tools/count"), { code: "OUT_OF_ORDER", message: /`when` gave a number/ });

@@ -21,7 +21,8 @@ export interface First {
 export interface Link<S> {
   /** The kinds it may lead to. */
   readonly kinds: readonly string[];
-  readonly to: (state: Frozen<S>, viewer: Viewer) => ActorId | undefined;
+  /** `off`: nowhere now, for this reason, which refuses what is offered there (`NOT_NOW`). Undefined: nowhere, without a word. */
+  readonly to: (state: Frozen<S>, viewer: Viewer) => ActorId | { readonly off: string } | undefined;
 }
 
 interface Offered<S> {
@@ -144,8 +145,9 @@ export interface Definition<S extends object, TI, TO, RU, PI, MI, MR, MN extends
   /** Which actor stands for a viewer. Default `shared`. */
   readonly per?: Per;
   /**
-   * With `per: "link"`: a place, not a child. Whoever follows a link finds it as it would begin, the first call or message
-   * begins it, and it outlives whoever sent that. Default false: it is there once a message started it, as the sender's child.
+   * With `per: "link"`: a place, not a child. Whoever follows a link finds it as it would begin, the first call through one
+   * begins it, or a message with `start`, and it outlives whoever sent that. Default false: it is there once a message with
+   * `start` began it, as the sender's child.
    */
   readonly begins?: boolean;
   /** Its value for `{}` is the initial state, unless there is `initial`; what `initial` and `migrate` return must fit it. */

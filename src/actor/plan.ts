@@ -17,7 +17,10 @@ export interface AnyDefinition extends Partial<Policy> {
   readonly initial?: (first: First) => object;
   readonly migrate?: (state: Json, from: number) => object;
   readonly links?: Readonly<
-    Record<string, { readonly kinds: readonly string[]; readonly to: (state: unknown, viewer: Viewer) => ActorId | undefined }>
+    Record<
+      string,
+      { readonly kinds: readonly string[]; readonly to: (state: unknown, viewer: Viewer) => ActorId | { readonly off: string } | undefined }
+    >
   >;
   readonly tools?: Readonly<Record<string, AnyTool>>;
   readonly resources?: Readonly<Record<string, AnyResource>>;

@@ -1,4 +1,4 @@
-import type { ActorId, Catalogue, OfferRef, Surface, TroupeError, Viewer } from "../contract/index.ts";
+import { type ActorId, type Catalogue, type OfferRef, type Surface, TroupeError, type Viewer } from "../contract/index.ts";
 import { isActorId } from "../contract/internal.ts";
 import { availability, listOf } from "./decide.ts";
 import { broken, misgiven, outOfOrder } from "./out-of-order.ts";
@@ -28,6 +28,7 @@ export function surfaceOf(catalogue: Catalogue, acts: readonly Act[], links: Lin
     let off: Record<OfferRef, string | true> | undefined;
     let choices: Record<OfferRef, Readonly<Record<string, readonly string[]>>> | undefined;
     let joined: Record<string, ActorId> | undefined;
+    let nowhere: Record<string, string> | undefined;
     const fault = (what: string, word: string, cause: unknown): void => {
       if (onFault === undefined || told.has(what)) return;
       told.add(what);
@@ -55,18 +56,20 @@ export function surfaceOf(catalogue: Catalogue, acts: readonly Act[], links: Lin
     }
     for (const [prefix, link] of ways) {
       try {
-        const to = idOf(prefix, link.to(state, viewer));
-        if (to !== undefined) (joined ??= {})[prefix] = to;
+        const to = targetOf(prefix, link, link.to(state, viewer));
+        if (typeof to === "object") (nowhere ??= {})[prefix] = to.off;
+        else if (to !== undefined) (joined ??= {})[prefix] = to;
       } catch (error) {
         fault(`The link ${JSON.stringify(prefix)}`, "to", error);
       }
     }
-    if (off === undefined && choices === undefined && joined === undefined) return constant;
+    if (off === undefined && choices === undefined && joined === undefined && nowhere === undefined) return constant;
     return {
       catalogue,
       off: off ?? NOTHING_OFF,
       ...(choices !== undefined && { choices }),
       ...(joined !== undefined && { links: joined }),
+      ...(nowhere !== undefined && { linksOff: nowhere }),
     };
   };
   return { surface, constant: false };
@@ -74,7 +77,19 @@ export function surfaceOf(catalogue: Catalogue, acts: readonly Act[], links: Lin
 
 const NOTHING_OFF: Surface["off"] = Object.freeze({});
 
-function idOf(prefix: string, given: unknown): ActorId | undefined {
-  if (given === undefined || isActorId(given)) return given;
-  throw misgiven(`The link ${JSON.stringify(prefix)}`, "to", given, "an id, as `kind.id(key)` makes it, or undefined");
+function targetOf(prefix: string, { kinds }: Links[string], given: unknown): ActorId | { readonly off: string } | undefined {
+  if (given === undefined || isReason(given)) return given;
+  const what = `The link ${JSON.stringify(prefix)}`;
+  if (!isActorId(given)) throw misgiven(what, "to", given, "an id, as `kind.id(key)` makes it, { off: why } or undefined");
+  const kind = given.slice(0, given.indexOf("/"));
+  if (kinds.includes(kind)) return given;
+  // Names and definitions of what joins are planned from `kinds`: there is no place for another.
+  throw new TroupeError(
+    "OUT_OF_ORDER",
+    `${what} is out of order: its \`to\` gave an actor of the kind ${JSON.stringify(kind.slice(0, 64))}, which its \`kinds\` do not have: add it there.`,
+  );
+}
+
+function isReason(given: unknown): given is { readonly off: string } {
+  return typeof given === "object" && given !== null && "off" in given && typeof given.off === "string";
 }

@@ -48,4 +48,6 @@ export interface Surface {
   readonly choices?: Readonly<Record<OfferRef, Readonly<Record<string, readonly string[]>>>>;
   /** Prefix ("" for none) → actor whose surface joins; a cast is a viewer's links. */
   readonly links?: Readonly<Record<string, ActorId>>;
+  /** Prefix → why nothing joins there now: what is offered there is refused with it. Of a prefix in neither nothing is told. */
+  readonly linksOff?: Readonly<Record<string, string>>;
 }

@@ -15,7 +15,7 @@ import type {
 } from "../contract/index.ts";
 import { EngineError, isBag } from "../contract/index.ts";
 import { isActorId } from "../contract/internal.ts";
-import { offNow } from "./closure.ts";
+import { linkOff, offNow } from "./closure.ts";
 import type { Handles } from "./handles.ts";
 import { isPassing, kindOf, rootActor } from "./identity.ts";
 import { Lru } from "./lru.ts";
@@ -73,6 +73,7 @@ export class Acts {
     const offer = planned.ways[0]?.offer;
     const views = offer?.readOnly === true;
     const target = (await this.#routed(standing, planned, options)) ?? (await this.resolve(standing, planned, views));
+    if (typeof target === "string") return refused("NOT_NOW", target);
     if (target === undefined) {
       const handled = planned.ways[0]?.place.handled === true && planned.list !== "resources";
       return handled ? refused("NOT_NOW", `${planned.shown.name} is not possible now.`) : unknownOffer;
@@ -83,16 +84,18 @@ export class Acts {
     return this.#call(standing, target, args, options);
   }
 
-  /** Follows the links as they are now, whatever any list said (law 3). */
-  async resolve(standing: Standing, planned: Planned, look: boolean): Promise<Target | undefined> {
+  /** Follows the links as they are now, whatever any list said (law 3). Text: they lead nowhere, for this reason. */
+  async resolve(standing: Standing, planned: Planned, look: boolean): Promise<Target | string | undefined> {
+    let why: string | undefined;
     for (const way of planned.ways) {
       const target = await this.#follow(standing, way, look);
-      if (target !== undefined) return target;
+      if (typeof target === "object") return target;
+      why ??= target;
     }
-    return undefined;
+    return why;
   }
 
-  async #follow(standing: Standing, way: Way, look: boolean): Promise<Target | undefined> {
+  async #follow(standing: Standing, way: Way, look: boolean): Promise<Target | string | undefined> {
     const steps = wayTo(way.place);
     const self = standing.roots.get(rootOf(way.place));
     if (self === undefined) return undefined;
@@ -106,9 +109,10 @@ export class Acts {
       unborn ||= i === 0 && sight.seq === 0;
       if (isLast) return { way, id, self, unborn, sight };
       const next = steps[i + 1];
-      const target = next === undefined ? undefined : sight.surface.links?.[next.link];
+      if (next === undefined) return undefined;
+      const target = sight.surface.links?.[next.link];
       // A link of a behaviour by hand may be no id at all: nobody is there.
-      if (next === undefined || !isActorId(target) || kindOf(target) !== next.behaviour.kind) return undefined;
+      if (!isActorId(target) || kindOf(target) !== next.behaviour.kind) return linkOff(sight.surface, next.link);
       id = target;
     }
     return undefined;

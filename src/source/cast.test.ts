@@ -192,6 +192,55 @@ describe("cast: links", () => {
     assert.equal(code(await source.act(ana, "tools/pick_up", { item: "torch" }, { key: "another" })), "NOT_NOW");
   });
 
+  it("refuses with the link's reason what is offered where the link leads nowhere now, and without one hides it (law 3)", async () => {
+    const till = ringer("till", "Rings it up.");
+    const desk = actor("desk", {
+      describe: "A desk.",
+      per: "link",
+      state: z.object({ till: z.string().default("") }),
+      links: { till: { kinds: ["till"], to: (state) => (state.till === "" ? { off: "It is locked." } : `till/${state.till}`) } },
+      tools: { queue: { describe: "What waits.", view: () => "none" }, close: { describe: "Close it.", run: () => "closed" } },
+      resources: { sign: { uri: "desk://{alias}/sign", choices: {}, view: () => "Open" } },
+    });
+    const clerk = actor("clerk", {
+      describe: "Stands at a desk, or not.",
+      per: "user",
+      state: z.object({ at: z.string().default("") }),
+      links: {
+        desk: { kinds: ["desk"], to: ({ at }) => (at === "" ? { off: "Submit it first." } : at === "gone" ? undefined : `desk/${at}`) },
+      },
+      tools: { go: { describe: "Go.", input: z.object({ to: z.string() }), run: ({ state, args }) => void (state.at = args.to) } },
+    });
+    const { source, engine } = serve([clerk, desk, till]);
+    engine.put("desk/main", { till: "" });
+    const refusals = async (...refs: readonly OfferRef[]): Promise<readonly unknown[]> => {
+      const { off } = await source.surface(ana);
+      const told = [];
+      for (const ref of refs) {
+        const reply = await act(source, ana, ref);
+        const refused = "refused" in reply ? reply.refused : undefined;
+        const why = off[ref];
+        assert.equal(refused?.code === "NOT_NOW" ? refused.message : true, why, "the list and the call say the same");
+        told.push(why);
+      }
+      return told;
+    };
+    const all: readonly OfferRef[] = ["tools/desk.queue", "tools/desk.close", "resources/desk.sign", "tools/desk.till.ring"];
+    assert.deepEqual(await tools(source, ana), ["go"]);
+    assert.deepEqual(
+      await refusals(...all),
+      all.map(() => "Submit it first."),
+    );
+    await act(source, ana, "tools/go", { to: "main" });
+    assert.deepEqual(await tools(source, ana), ["go", "desk.queue", "desk.close"]);
+    assert.deepEqual(await refusals("tools/desk.till.ring"), ["It is locked."]);
+    await act(source, ana, "tools/go", { to: "gone" });
+    assert.deepEqual(
+      await refusals(...all),
+      all.map(() => true),
+    );
+  });
+
   it("hides what would come from an actor that is not there", async () => {
     const { source } = rooms();
     await act(source, ana, "tools/move", { to: "nowhere" });

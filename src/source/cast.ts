@@ -190,7 +190,7 @@ class Cast implements Source {
       standing = new Standing(viewer, new Map([[root, found.id]]));
     }
     const target = await this.#acts.resolve(standing, planned, true);
-    if (target?.sight === undefined || offNow(target.sight.surface, target.way.inner) !== undefined) return [];
+    if (typeof target !== "object" || target.sight === undefined || offNow(target.sight.surface, target.way.inner) !== undefined) return [];
     const choices = ownChoices(target.sight.surface, target.way.inner);
     const values = choices !== undefined && Object.hasOwn(choices, argument) ? (choices[argument] ?? []) : [];
     const typed = value.toLowerCase();

@@ -2,7 +2,7 @@ import type { ActorId, Behaviour, Catalogue, OfferRef, Surface, Viewer } from ".
 import { kindOf, rootActor } from "./identity.ts";
 import { Lru } from "./lru.ts";
 import type { Names } from "./names.ts";
-import { addPlanned, isOpen, MAX_DEPTH, Offers, type Place, placeBelow, type Plan, type Planned, rootOf } from "./plan.ts";
+import { addPlanned, isOpen, MAX_DEPTH, Offers, type Place, placeBelow, type Plan, type Planned, rootOf, type Way } from "./plan.ts";
 import { offersOf } from "./refs.ts";
 import { sameJson } from "./same-json.ts";
 import { Reads } from "./reads.ts";
@@ -212,14 +212,15 @@ export class Closures {
     // A surface that was seen before is the same object. Where kinds do not say ahead, it also matters whose it is.
     if (last !== undefined && joined === this.#plan && isSeen(last, joined, at)) return last.surface;
     const byPath = joined === this.#plan ? undefined : new Map(parts.map(({ place, sight }) => [describe(place), sight]));
+    const sightAt = (place: Place): Sight | undefined => at.get(place) ?? byPath?.get(describe(place));
     const off: Record<OfferRef, string | true> = {};
     const choices: Record<OfferRef, Readonly<Record<string, readonly string[]>>> = {};
     for (const { ref, ways } of joined.offers.values()) {
       // Listed under a handle: which actor is meant, and so what it can do now, only the call says.
       if (ways[0]?.place.handled === true && !roots.has(rootOf(ways[0].place))) continue;
-      const way = ways.find(({ place }) => (at.get(place) ?? byPath?.get(describe(place))) !== undefined);
-      const sight = way === undefined ? undefined : (at.get(way.place) ?? byPath?.get(describe(way.place)));
-      const why = way === undefined || sight === undefined ? true : offNow(sight.surface, way.inner);
+      const way = ways.find(({ place }) => sightAt(place) !== undefined);
+      const sight = way === undefined ? undefined : sightAt(way.place);
+      const why = way === undefined || sight === undefined ? (whyNowhere(ways, sightAt) ?? true) : offNow(sight.surface, way.inner);
       if (why !== undefined) off[ref] = why;
       const given = way === undefined ? undefined : ownChoices(sight?.surface, way.inner);
       if (given !== undefined) choices[ref] = given;
@@ -235,6 +236,22 @@ export class Closures {
     this.#lastOf.set(key, { surface, seen });
     return surface;
   }
+}
+
+/** As the nearest actor on a way there says. */
+function whyNowhere(ways: readonly Way[], sightAt: (place: Place) => Sight | undefined): string | undefined {
+  for (const { place } of ways)
+    for (let { parent, link } = place; parent !== undefined; { parent, link } = parent) {
+      const why = linkOff(sightAt(parent)?.surface, link);
+      if (why !== undefined) return why;
+    }
+  return undefined;
+}
+
+/** Why a link leads nowhere. Undefined: it leads somewhere, or nothing is told. */
+export function linkOff(surface: Surface | undefined, link: string): string | undefined {
+  const { linksOff } = surface ?? {};
+  return linksOff !== undefined && Object.hasOwn(linksOff, link) ? linksOff[link] : undefined;
 }
 
 function isSeen({ surface, seen }: Shown, { catalogue }: Joined, at: ReadonlyMap<Place, Sight>): boolean {

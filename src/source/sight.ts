@@ -235,7 +235,8 @@ function isAlike(one: Surface, other: Surface): boolean {
     one.catalogue === other.catalogue &&
     sameJson(one.off, other.off) &&
     sameJson(one.choices, other.choices) &&
-    sameJson(one.links, other.links)
+    sameJson(one.links, other.links) &&
+    sameJson(one.linksOff, other.linksOff)
   );
 }
 

@@ -1,0 +1,42 @@
+// The code of docs/guide/actors.md, "Links".
+import { actor } from "troupe";
+import * as z from "zod";
+
+export const desk = actor("desk", {
+  describe: "Decides expenses.",
+  per: "link",
+  begins: true,
+  state: z.object({ waiting: z.array(z.string()).default([]) }),
+  tools: { queue: { describe: "What waits.", view: (state) => ({ waiting: state.waiting }) } },
+  messages: {
+    file: {
+      input: z.object({ title: z.string() }),
+      run({ state, args }) {
+        state.waiting.push(args.title);
+      },
+    },
+  },
+});
+
+export const expense = actor("expense", {
+  describe: "One expense.",
+  per: "user",
+  state: z.object({ status: z.enum(["draft", "pending"]).default("draft") }),
+  links: {
+    desk: {
+      kinds: ["desk"],
+      to: ({ status }) => (status === "pending" ? desk.id("main") : { off: "Submit it first." }),
+    },
+  },
+  tools: {
+    submit: {
+      describe: "Submit it.",
+      input: z.object({ title: z.string() }),
+      run({ state, args, send }) {
+        state.status = "pending";
+        send(desk.at("main").file(args), { start: null });
+      },
+    },
+  },
+  resources: { state: { uri: "expense://state", view: (state) => state } },
+});

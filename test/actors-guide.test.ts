@@ -3,15 +3,32 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it, test } from "node:test";
-import { testServer, toolText, until } from "../src/testing/index.ts";
+import { readBody } from "../src/chain/index.ts";
+import { LocalEngine } from "../src/engine/index.ts";
+import { chainOf, testServer, toolText, until } from "../src/testing/index.ts";
+import { memoryStore } from "../src/store/index.ts";
 import { desk, expense } from "./guide/links.fixture.ts";
+import { account } from "./guide/secrets.fixture.ts";
 import { root } from "./serve-child.ts";
 
-test("the guide's code of links is the code that is tested here", () => {
-  const [, section = ""] = readFileSync(join(root, "docs/guide/actors.md"), "utf8").split("\n## Links\n");
-  const [, code = ""] = /```ts\n([\s\S]*?)\n```/.exec(section) ?? [];
-  assert.ok(code.length > 500);
-  assert.ok(readFileSync(join(import.meta.dirname, "guide/links.fixture.ts"), "utf8").includes(code));
+for (const [title, file] of [
+  ["Links", "links"],
+  ["Secrets and records", "secrets"],
+] as const)
+  test(`the guide's code of ${title} is the code that is tested here`, () => {
+    const [, section = ""] = readFileSync(join(root, "docs/guide/actors.md"), "utf8").split(`\n## ${title}\n`);
+    const [, code = ""] = /```ts\n([\s\S]*?)\n```/.exec(section) ?? [];
+    assert.ok(code.length > 400);
+    assert.ok(readFileSync(join(import.meta.dirname, `guide/${file}.fixture.ts`), "utf8").includes(code));
+  });
+
+test("a secret argument is in no event, neither in its record, as the guide has it", async () => {
+  await using engine = await LocalEngine.start({ kinds: [account], store: memoryStore() });
+  await engine.call({ to: account.id("a"), action: "tools/sign_in", args: { name: "ada", password: "hunter22" }, start: null });
+  const [event] = await chainOf(engine, account.id("a"));
+  const told = JSON.stringify(event && readBody(event));
+  assert.ok(told.includes('{"tried":"ada:[redacted]"}') && told.includes('"password":"[redacted]"'), told);
+  assert.ok(!told.includes("hunter22"));
 });
 
 describe("links, as the guide has them", () => {

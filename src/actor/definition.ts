@@ -69,7 +69,7 @@ interface ToolBase<S, I, A> extends Offered<S> {
   /** Of an object. Absent: no arguments. */
   readonly input?: I & object;
   readonly annotations?: ToolAnnotations;
-  /** Arguments never written down: the chain and the logs hold `[redacted]`. */
+  /** Arguments that read `[redacted]` in the chain, and are in no log. What waits to be delivered holds them in clear. */
   readonly secret?: readonly string[];
   /** Asked before it runs, where the client can be asked; undefined: no need. */
   readonly confirm?: string | ((state: Frozen<S>, args: A, viewer: Viewer) => string | undefined);

@@ -16,6 +16,7 @@ test("a handler knows who calls, and its steps count together whether told or em
     progress(5, 10, "half");
     emit({ n: 2 });
     progress(3);
+    progress(Number.NaN);
     emit(null);
     return { who };
   });
@@ -28,6 +29,7 @@ test("a handler knows who calls, and its steps count together whether told or em
     [5, 10, "half"],
     [6, undefined, '{"n":2}'],
     [3, undefined, undefined],
+    [Number.NaN, undefined, undefined],
     [7, undefined, "null"],
   ]);
   assert.deepEqual(await server.source.act(viewer, "tools/t", {}, {}), { ok: { who: viewer } });

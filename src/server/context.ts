@@ -38,7 +38,7 @@ export function serverContext(
       context.progress(reached, undefined, typeof data === "string" ? data : JSON.stringify(data), data);
     },
     progress(done, total, text, emitted) {
-      reached = Math.max(reached, done);
+      if (done > reached) reached = done;
       context.progress(done, total, text, emitted);
     },
     log(level, data, logger) {

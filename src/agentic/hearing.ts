@@ -4,6 +4,7 @@ import type { Action, AgenticService, Observe, State } from "./agentic-service.t
 /** Keyed maps; what is emitted is whatever a service gives. */
 type Emitted<T> = { readonly [key: string]: T };
 export type Part = "states" | "actions" | "links";
+type Observed = readonly [part: Part, observe: Observe<unknown>];
 
 export interface HearingOptions {
   readonly clock: Clock;
@@ -39,10 +40,10 @@ export class Hearing {
       this.#isSettled = true;
       resolve();
     };
-    const parts = options.parts.filter((part) => part !== "links" || service.links !== undefined);
-    for (const part of parts) this.#missing.add(part);
+    const observables = options.parts.flatMap((part): readonly Observed[] => this.#observableOf(part));
+    for (const [part] of observables) this.#missing.add(part);
     if (this.#missing.size === 0) this.#settle();
-    for (const part of parts) this.#observe(part);
+    for (const [part, observe] of observables) this.#listen(part, observe);
     if (!this.#isSettled) this.#undo.push(options.clock.after(options.firstEmissionMs, this.#settle));
   }
 
@@ -56,21 +57,17 @@ export class Hearing {
     for (const undo of this.#undo.splice(0)) this.#guard(undo);
   }
 
-  #observe(part: Part): void {
-    switch (part) {
-      case "states":
-        return this.#listen(part, this.service.states, (states) => (this.states = states));
-      case "actions":
-        return this.#listen(part, this.service.actions, (actions) => (this.actions = actions));
-      default:
-        if (this.service.links !== undefined) this.#listen(part, this.service.links, (links) => (this.links = links));
-    }
+  // A service may make its observables when they are asked for, and fail at that: such a part is one that never emits.
+  #observableOf(part: Part): readonly Observed[] {
+    let observe: Observe<unknown> | undefined = never;
+    this.#guard(() => (observe = this.service[part]));
+    return observe === undefined ? [] : [[part, observe]];
   }
 
-  #listen<T>(part: Part, observe: Observe<Emitted<T>>, take: (map: Emitted<T>) => void): void {
+  #listen(part: Part, observe: Observe<unknown>): void {
     const heard = (map: unknown): void => {
       if (this.#closed) return;
-      take(isMap<T>(map) ? map : {});
+      this.#take(part, map);
       this.#missing.delete(part);
       if (this.#missing.size === 0) this.#settle();
       this.#options.onChange();
@@ -82,6 +79,34 @@ export class Hearing {
     });
   }
 
+  #take(part: Part, map: unknown): void {
+    switch (part) {
+      case "states":
+        this.states = this.#copied(map);
+        return;
+      case "actions":
+        this.actions = this.#copied(map);
+        return;
+      default:
+        this.links = this.#copied(map);
+    }
+  }
+
+  // Whoever looks at the map later is not where a getter that throws could be told as a fault of this one key.
+  #copied<T>(map: unknown): Emitted<T> {
+    const kept: [string, T][] = [];
+    if (!isMap<T>(map)) return {};
+    this.#guard(() => {
+      for (const key of Object.keys(map)) {
+        this.#guard(() => {
+          const { [key]: item } = map;
+          if (item !== undefined) kept.push([key, item]);
+        });
+      }
+    });
+    return Object.fromEntries(kept);
+  }
+
   #guard(run: () => void): void {
     try {
       run();
@@ -90,6 +115,8 @@ export class Hearing {
     }
   }
 }
+
+const never: Observe<unknown> = () => () => undefined;
 
 function isMap<T>(value: unknown): value is Emitted<T> {
   return typeof value === "object" && value !== null;

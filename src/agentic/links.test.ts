@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { listed, merge, prefix } from "../source/index.ts";
 import { SimulatedClock } from "../testing/index.ts";
-import { agenticServices, fromAgenticService } from "./index.ts";
+import { agenticServices, type AgenticServiceOptions, type AgenticSource, fromAgenticService } from "./index.ts";
 import { act, action, Count, flagsOf, okOf, Puppet, resourceUris, tick, toolNames, Told, viewer } from "./service.fixture.ts";
 
 const leaf = (mark: string, count = new Count()): Puppet => {
@@ -199,6 +199,74 @@ describe("observables of a service", () => {
     );
     source[Symbol.dispose]();
     assert.match(String(faults), /No states/);
+  });
+
+  it("whose maps or services throw when they are looked at lose that one key, and go on telling", async () => {
+    const faults: unknown[] = [];
+    const throwing = (words: string): PropertyDescriptor => ({
+      enumerable: true,
+      get: () => {
+        throw new Error(words);
+      },
+    });
+    const service = new Puppet({ actions: { go: action() }, states: { x: { value: 1 } } });
+    using source = fromAgenticService(service, { onFault: (error) => faults.push(error) });
+    const flags = flagsOf(source);
+    service.told.states.set(Object.defineProperty({ x: { value: 2 } }, "y", throwing("A state.")));
+    service.told.actions.set(Object.defineProperty({ go: action(), stop: action() }, "z", throwing("An action.")));
+    await tick();
+    assert.deepEqual(flags, ["lists", "resources/x"]);
+    const half = Object.defineProperty(new Puppet({ actions: { heal: action() } }), "states", throwing("Its states."));
+    service.told.links.set(Object.defineProperty({ half }, "z", throwing("A link.")));
+    await tick();
+    service.told.links.set({ whole: leaf("whole") });
+    await tick();
+    assert.deepEqual(flags, ["lists", "resources/x", "lists", "resources/whole.mark"]);
+    assert.deepEqual(await toolNames(source), ["go", "stop", "whole.heal"]);
+    assert.deepEqual(
+      faults.map((fault) => String(fault)),
+      ["Error: A state.", "Error: An action.", "Error: A link.", "Error: Its states."],
+    );
+  });
+
+  it("that throw while links are followed, or where the root has no states to give, are told of as faults", async () => {
+    const faults: unknown[] = [];
+    const onFault = (error: unknown): void => {
+      faults.push(error);
+      throw new Error("Whoever is told fails too.");
+    };
+    const clock = new SimulatedClock();
+    const root = Object.defineProperty(new Puppet({ actions: { go: action() } }), "states", {
+      get: () => {
+        throw Object.create(null);
+      },
+    });
+    using unstated = fromAgenticService(root, { clock, onFault });
+    const surface = unstated.surface(viewer);
+    await clock.advance(1_000);
+    assert.deepEqual(
+      (await surface).catalogue.tools.map(({ name }) => name),
+      ["go"],
+    );
+    const links = new Told<object>(new Count(), { x: leaf("x") });
+    const options: AgenticServiceOptions = {
+      links: "list",
+      onFault,
+      linkAddress: (key) => {
+        if (key === "x") throw new Error("No address.");
+        return undefined;
+      },
+    };
+    const listing: AgenticSource = Reflect.apply(fromAgenticService, undefined, [
+      Object.assign(new Puppet(), { links: links.observe }),
+      options,
+    ]);
+    assert.deepEqual(okOf(await act(listing, "tools/list_links")), []);
+    links.set({ x: leaf("x"), y: undefined, z: { odd: 7 }, w: leaf("w") });
+    await tick();
+    assert.deepEqual(okOf(await act(listing, "tools/list_links")), [{ key: "w" }]);
+    listing[Symbol.dispose]();
+    assert.equal(faults.length, 1);
   });
 
   it("that go on after they were let go are not heard", async () => {

@@ -54,8 +54,11 @@ export class ServiceGraph {
     for (let round = 0; this.#stale && !this.#closed && round < MAX_ROUNDS; round += 1) {
       this.#stale = false;
       this.#walking = true;
-      this.#met = this.#walk();
-      this.#walking = false;
+      try {
+        this.#met = this.#walk();
+      } finally {
+        this.#walking = false;
+      }
       const reached = new Set(this.#met.map(({ hearing }) => hearing));
       for (const [service, hearing] of this.#hearings) {
         if (reached.has(hearing)) continue;
@@ -92,11 +95,21 @@ export class ServiceGraph {
       for (const [key, link] of Object.entries(hearing.links)) {
         if (queue.length >= maxServices) break;
         // Met again on its own way it would be shown for ever.
-        if (!isAgenticService(link) || link === service || above.includes(link)) continue;
+        if (!this.#isService(link) || link === service || above.includes(link)) continue;
         queue.push({ service: link, path: [...path, key], above: [...above, service] });
       }
     }
     return met;
+  }
+
+  // To look whether it is one may fail as well, and says that it is none to be followed.
+  #isService(link: unknown): link is AgenticService {
+    try {
+      return isAgenticService(link);
+    } catch (error) {
+      this.#options.onFault?.(error);
+      return false;
+    }
   }
 
   #hear(service: AgenticService): Hearing {

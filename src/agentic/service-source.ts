@@ -21,6 +21,8 @@ import type { Action, AgenticService, State } from "./agentic-service.ts";
 import { Book, type Handler } from "./book.ts";
 import { ChangeWaits } from "./change-waits.ts";
 import { type Callable, callAction, type CallSettings } from "./call-action.ts";
+import { Faults } from "./faults.ts";
+import { isAgenticService } from "./is-agentic-service.ts";
 import type { AgenticServiceOptions } from "./options.ts";
 import { GET_STATE, keysIn, LIST_LINKS, linksResource, pageTemplate } from "./own-offers.ts";
 import { type Signature, signatureOf } from "./parameters.ts";
@@ -50,7 +52,7 @@ export class ServiceSource implements Source, Disposable {
   readonly #revisions: Revisions;
   readonly #states: States;
   readonly #subscribers = new Set<Subscriber>();
-  readonly #faults = new Set<string>();
+  readonly #fault: (error: unknown) => void;
   readonly #signatures = new WeakMap<Action, Signature>();
   #book: Book;
   #scheduled = false;
@@ -61,6 +63,8 @@ export class ServiceSource implements Source, Disposable {
     if (options.instructions !== undefined) this.instructions = options.instructions;
     this.service = service;
     this.#options = options;
+    const faults = new Faults(options.onFault);
+    this.#fault = (error) => faults.tell(error);
     this.#clock = clock;
     this.#names = names;
     this.#settings = { clock, callMs: options.callMs ?? 60_000, text: options.text ?? "error" };
@@ -168,7 +172,8 @@ export class ServiceSource implements Source, Disposable {
     this.#scheduled = true;
     queueMicrotask(() => {
       this.#scheduled = false;
-      this.#refresh();
+      // Nobody called this: what is thrown here would end the process.
+      this.#guard(() => this.#refresh());
     });
   }
 
@@ -305,17 +310,25 @@ export class ServiceSource implements Source, Disposable {
   }
 
   #linksOf([root]: readonly Met[]): readonly Bag[] {
-    return Object.entries(root?.hearing.links ?? {}).map(([key, service]) => {
-      const { serviceName } = service;
-      const description = this.#options.linkDescriptions?.[key];
-      const address = this.#options.linkAddress?.(key, service);
-      return {
-        key,
-        ...(serviceName === undefined ? {} : { service: serviceName }),
-        ...(description === undefined ? {} : { description }),
-        ...(address === undefined ? {} : { address }),
-      };
-    });
+    const told: Bag[] = [];
+    for (const [key, service] of Object.entries(root?.hearing.links ?? {})) {
+      this.#guard(() => {
+        if (isAgenticService(service)) told.push(this.#linkOf(key, service));
+      });
+    }
+    return told;
+  }
+
+  #linkOf(key: string, service: AgenticService): Bag {
+    const { serviceName } = service;
+    const description = this.#options.linkDescriptions?.[key];
+    const address = this.#options.linkAddress?.(key, service);
+    return {
+      key,
+      ...(serviceName === undefined ? {} : { service: serviceName }),
+      ...(description === undefined ? {} : { description }),
+      ...(address === undefined ? {} : { address }),
+    };
   }
 
   // What is told of links stands among the states.
@@ -329,14 +342,6 @@ export class ServiceSource implements Source, Disposable {
       this.#fault(error);
     }
   }
-
-  // The same one comes with each change.
-  readonly #fault = (error: unknown): void => {
-    const said = String(error);
-    if (this.#faults.has(said) || this.#faults.size >= 1_000) return;
-    this.#faults.add(said);
-    this.#options.onFault?.(error);
-  };
 }
 
 const isSame = (a: Viewer, b: Viewer): boolean => a.principal === b.principal && a.self === b.self;

@@ -1,0 +1,23 @@
+const MAX_TOLD = 1_000;
+
+/** What failed inside a service, told once each: the same one comes with each change. */
+export class Faults {
+  readonly #onFault: ((error: unknown) => void) | undefined;
+  readonly #told = new Set<string>();
+
+  constructor(onFault: ((error: unknown) => void) | undefined) {
+    this.#onFault = onFault;
+  }
+
+  tell(error: unknown): void {
+    // What was thrown may throw when it is written, and who is told may throw too: neither is anybody's who called here.
+    try {
+      const said = String(error);
+      if (this.#told.has(said) || this.#told.size >= MAX_TOLD) return;
+      this.#told.add(said);
+      this.#onFault?.(error);
+    } catch {
+      return;
+    }
+  }
+}

@@ -2,6 +2,7 @@ import {
   type ActorId,
   type Bag,
   type Behaviour,
+  BLOB,
   isBag,
   type Json,
   type Offer,
@@ -11,6 +12,7 @@ import {
   type Viewer,
 } from "../contract/index.ts";
 import { listed, sameJson } from "../source/index.ts";
+import { fromBase64 } from "./base64.ts";
 import type { Observe } from "./agentic-service.ts";
 import type { ActorRef, ShownAction, ShownActor, ShownState } from "./to-agentic-service.ts";
 
@@ -98,10 +100,10 @@ export class ActorFeed {
     const behaviour = kinds.find(({ kind }) => kind === kindOf(id));
     if (behaviour === undefined || !isThere(snapshot, viewer)) return this.#unborn(behaviour, snapshot);
     const surface = behaviour.surface?.(snapshot.state, viewer) ?? { catalogue: behaviour.catalogue ?? EMPTY.catalogue, off: {} };
-    const states: Showing["states"] = {};
+    const states = new Map<string, readonly [ShownState, Json]>();
     for (const offer of surface.catalogue.resources) {
       const shown = surface.off[`resources/${offer.name}`] === undefined ? this.#stateOf(behaviour, snapshot.state, offer) : undefined;
-      if (shown !== undefined) states[offer.name] = shown;
+      if (shown !== undefined) states.set(offer.name, shown);
     }
     const links = Object.entries(surface.links ?? {}).filter(([, to]) => kinds.some(({ kind }) => kind === kindOf(to)));
     return this.#sightOf(
@@ -115,36 +117,36 @@ export class ActorFeed {
   /** Its first action begins it: what that may be, its kind says. */
   #unborn(behaviour: Behaviour | undefined, snapshot: Snapshot | undefined): Sight {
     if (behaviour?.catalogue === undefined || this.#options.start === undefined || snapshot !== undefined) return NOTHING;
-    return this.#sightOf({}, this.#actionsOf(behaviour, { catalogue: behaviour.catalogue, off: {} }), {}, {});
+    return this.#sightOf(new Map(), this.#actionsOf(behaviour, { catalogue: behaviour.catalogue, off: {} }), {}, {});
   }
 
   #sightOf(
-    states: Showing["states"],
+    states: ReadonlyMap<string, readonly [ShownState, Json]>,
     actions: ReadonlyMap<string, readonly [ShownAction, Json]>,
     links: Showing["links"],
     ids: Bag,
   ): Sight {
     return {
-      showing: { states, actions: Object.fromEntries([...actions].map(([name, [action]]) => [name, action])), links },
-      print: {
-        states: Object.fromEntries(Object.entries(states).map(([key, { schema, value }]) => [key, [{ ...schema }, value]])),
-        actions: Object.fromEntries([...actions].map(([name, [, print]]) => [name, print])),
-        links: ids,
-      },
+      showing: { states: firsts(states), actions: firsts(actions), links },
+      print: { states: seconds(states), actions: seconds(actions), links: ids },
     };
   }
 
-  #stateOf(behaviour: Behaviour, state: unknown, { definition, action }: Offer): ShownState | undefined {
+  #stateOf(behaviour: Behaviour, state: unknown, { definition, action }: Offer): readonly [ShownState, Json] | undefined {
     const uri = definition["uri"] ?? definition["uriTemplate"];
     // What needs to be told which one is no state but a question.
     if (typeof uri !== "string" || /\{(?!alias\})/.test(uri)) return undefined;
     const reply = behaviour.view?.(state, action, {}, this.#options.viewer, this.#options.id);
     if (reply === undefined || !("ok" in reply)) return undefined;
     const { title, description } = definition;
-    return {
-      schema: { ...(typeof title === "string" ? { title } : {}), ...(typeof description === "string" ? { description } : {}) },
-      value: reply.ok,
+    const { value, type, mimeType = definition["mimeType"] } = shownOf(reply.ok);
+    const schema = {
+      ...(typeof title === "string" ? { title } : {}),
+      ...(typeof description === "string" ? { description } : {}),
+      ...(type === undefined ? {} : { type }),
+      ...(typeof mimeType === "string" ? { mediaType: mimeType } : {}),
     };
+    return [{ schema, value }, [schema, reply.ok]];
   }
 
   #actionsOf(behaviour: Behaviour, surface: Surface): ReadonlyMap<string, readonly [ShownAction, Json]> {
@@ -153,7 +155,7 @@ export class ActorFeed {
     for (const { name, description, inputSchema } of listed(surface, "dynamic").tools) {
       const offer = offers.get(name);
       if (offer === undefined) continue;
-      const parameters = isBag(inputSchema) && takesSomething(inputSchema) ? [inputSchema] : [];
+      const parameters = isBag(inputSchema) && !takesNothing(inputSchema) ? [inputSchema] : [];
       const told = typeof description === "string" ? description : name;
       const execute = async (...[input]: readonly unknown[]): Promise<Json | undefined> => {
         const args = parameters.length > 0 && isBag(input) ? input : {};
@@ -183,8 +185,26 @@ function isThere(snapshot: Snapshot | undefined, { principal }: Viewer): snapsho
   return snapshot !== undefined && snapshot.status !== "stopped" && (snapshot.owner === undefined || snapshot.owner === principal);
 }
 
-function takesSomething({ properties, additionalProperties }: Bag): boolean {
-  return (isBag(properties) && Object.keys(properties).length > 0) || isBag(additionalProperties);
+const firsts = <T>(map: ReadonlyMap<string, readonly [T, Json]>): { [key: string]: T } =>
+  Object.fromEntries([...map].map(([key, [shown]]) => [key, shown]));
+const seconds = <T>(map: ReadonlyMap<string, readonly [T, Json]>): Bag =>
+  Object.fromEntries([...map].map(([key, [, print]]) => [key, print]));
+
+/** A resource's value without what only MCP's resources know: bytes are bytes. */
+function shownOf(said: Json): { readonly value: Json | Uint8Array; readonly type?: "blob"; readonly mimeType?: Json | undefined } {
+  const text = isBag(said) ? said[BLOB] : undefined;
+  const bytes = typeof text === "string" ? fromBase64(text) : undefined;
+  if (!isBag(said) || bytes === undefined) return { value: said };
+  return { value: bytes, type: "blob", mimeType: said["mimeType"] };
+}
+
+const SAYS_NOTHING: ReadonlySet<string> = new Set(["type", "title", "description"]);
+
+// Whoever has a schema that cannot be seen through gets to give arguments: those that are not wanted are refused by the actor itself.
+// `properties: {}` alone is what a kind says of a tool without input.
+function takesNothing({ properties, additionalProperties = false, ...more }: Bag): boolean {
+  const isEmpty = isBag(properties) && Object.keys(properties).length === 0 && additionalProperties === false;
+  return isEmpty && Object.keys(more).every((keyword) => SAYS_NOTHING.has(keyword));
 }
 
 // Text alone would be an error to whoever called.

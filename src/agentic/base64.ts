@@ -7,6 +7,15 @@ export function toBase64(bytes: Uint8Array): string {
   return btoa(text);
 }
 
+/** Undefined: it is none. */
+export function fromBase64(text: string): Uint8Array | undefined {
+  try {
+    return Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
+  } catch {
+    return undefined;
+  }
+}
+
 /** A value that is nothing but bytes; undefined: it is something else. */
 export function bytesOf(value: unknown): Uint8Array | undefined {
   if (value instanceof Uint8Array) return value;

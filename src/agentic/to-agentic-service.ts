@@ -20,11 +20,16 @@ export interface ActorRef {
 export interface ShownSchema {
   readonly title?: string;
   readonly description?: string;
+  /** Absent: whatever the value is. */
+  readonly type?: "blob";
+  /** What a resource's text or bytes are. */
+  readonly mediaType?: string;
 }
 
 export interface ShownState {
   readonly schema: ShownSchema;
-  readonly value: Json;
+  /** Bytes where the schema's type is `blob`. */
+  readonly value: Json | Uint8Array;
 }
 
 export interface ShownAction {

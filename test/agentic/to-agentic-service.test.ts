@@ -4,9 +4,9 @@ import { describe, it } from "node:test";
 import type { Observe } from "@adobe/data/observe";
 import { AgenticService } from "@adobe/data/service";
 import * as z from "zod";
-import { actor, refuse } from "../../src/actor/index.ts";
+import { actor, blob, refuse } from "../../src/actor/index.ts";
 import { fromAgenticService, isAgenticService, toAgenticService } from "../../src/agentic/index.ts";
-import { type ActorId, CONTENT, type Viewer } from "../../src/contract/index.ts";
+import { type ActorId, BLOB, CONTENT, type Viewer } from "../../src/contract/index.ts";
 import { LocalEngine } from "../../src/engine/index.ts";
 import { listed } from "../../src/source/index.ts";
 
@@ -120,6 +120,72 @@ describe("toAgenticService", () => {
     const lit = until(hall.states, (map) => map["lamp"]?.value === true);
     assert.equal(await hall.execute("light", undefined), undefined);
     await lit;
+  });
+
+  it("hands on the arguments of tools whose schema names no properties", async () => {
+    const side = z.discriminatedUnion("side", [z.object({ side: z.literal("left"), by: z.int() }), z.object({ side: z.literal("right") })]);
+    const open = actor("open", {
+      describe: "Takes much.",
+      persistence: "memory",
+      state: z.object({}),
+      tools: {
+        turn: { describe: "Turn.", input: side, run: ({ args }) => ({ args }) },
+        count: { describe: "Count.", input: z.record(z.string(), z.number()), run: ({ args }) => ({ args }) },
+        note: {
+          describe: "Note.",
+          input: { type: "object", patternProperties: { "^x": { type: "number" } } },
+          run: ({ args }) => ({ args }),
+        },
+        rest: { describe: "Rest.", run: () => ({ args: null }) },
+        halt: { describe: "Halt.", input: z.strictObject({}), run: ({ args }) => ({ args }) },
+      },
+    });
+    await using engine = await LocalEngine.start({ kinds: [open] });
+    const id = open.id("one");
+    await engine.call({ to: id, action: "begin", args: null, viewer, start: null });
+    const service = toAgenticService({ engine, kinds: [open], id, viewer });
+    const actions = await until(service.actions, () => true);
+    assert.deepEqual(
+      Object.entries(actions).map(([name, { parameters }]) => [name, parameters.length]),
+      Object.entries({ turn: 1, count: 1, note: 1, rest: 0, halt: 0 }),
+    );
+    using source = fromAgenticService(service);
+    for (const [name, given] of Object.entries({ turn: { side: "left", by: 2 }, count: { a: 1 }, note: { x: 1 } })) {
+      assert.deepEqual(await service.execute(name, given), { args: given });
+      assert.deepEqual(await source.act(viewer, `tools/${name}`, given, {}), { ok: { args: given } });
+    }
+  });
+
+  it("shows bytes as bytes and text as what it is, which are served again as they were", async () => {
+    const shelf = actor("shelf", {
+      describe: "A shelf.",
+      persistence: "memory",
+      state: z.object({ title: z.string().default("# Shelf") }),
+      tools: { fill: { describe: "Fill.", run: ({ state }) => void (state.title += "s") } },
+      resources: {
+        icon: { uri: "shelf://{alias}/icon", mimeType: "image/png", view: (state) => blob(new TextEncoder().encode(state.title)) },
+        title: { uri: "shelf://{alias}/title", mimeType: "text/markdown", view: (state) => state.title },
+        raw: { uri: "shelf://{alias}/raw", view: () => blob("AQ==") },
+      },
+    });
+    await using engine = await LocalEngine.start({ kinds: [shelf] });
+    const id = shelf.id("one");
+    await engine.call({ to: id, action: "begin", args: null, viewer, start: null });
+    const service = toAgenticService({ engine, kinds: [shelf], id, viewer });
+    const states = await until(service.states, () => true);
+    assert.deepEqual(states, {
+      icon: { schema: { type: "blob", mediaType: "image/png" }, value: new TextEncoder().encode("# Shelf") },
+      title: { schema: { mediaType: "text/markdown" }, value: "# Shelf" },
+      raw: { schema: { type: "blob" }, value: new Uint8Array([1]) },
+    });
+    using source = fromAgenticService(service);
+    const read = async (name: string) => source.act(viewer, `resources/${name}`, {}, {});
+    assert.deepEqual(await read("icon"), { ok: { [BLOB]: "IyBTaGVsZg==", mimeType: "image/png" } });
+    assert.deepEqual(await read("title"), { ok: "# Shelf" });
+    assert.deepEqual(await read("raw"), { ok: { [BLOB]: "AQ==", mimeType: "application/octet-stream" } });
+    const filled = until(service.states, (map) => map["title"]?.value === "# Shelfs");
+    await service.execute("fill", undefined);
+    assert.deepEqual((await filled)["icon"]?.value, new TextEncoder().encode("# Shelfs"));
   });
 
   it("is taken by the library's own create as a link, and by fromAgenticService", async () => {

@@ -52,6 +52,6 @@ export interface AgenticServiceOptions {
   readonly maxDepth?: number;
   /** Services shown in all, nearest first. Default 64. */
   readonly maxServices?: number;
-  /** A name that could not be shown, an observable that threw. Default: nobody is told. */
+  /** A name that could not be shown, an observable that threw, a viewer's service that could not be made. Default: nobody is told. */
   readonly onFault?: (error: unknown) => void;
 }

@@ -42,6 +42,49 @@ describe("a service for each viewer", () => {
     assert.deepEqual(await toolNames(source), ["go"]);
   });
 
+  it("that could not be made at first is told of when it is there, and from then on its changes", async () => {
+    const clock = new SimulatedClock();
+    const faults: unknown[] = [];
+    let made: Puppet | undefined;
+    let isDown = true;
+    const source = fromAgenticService(
+      () => {
+        if (isDown) throw new Error("Not yet.");
+        made = new Puppet({ actions: { go: action() }, states: { x: { value: 1 } } });
+        return made;
+      },
+      { clock, stateIntervalMs: 0, onFault: (error) => faults.push(String(error)) },
+    );
+    const lists: string[] = [];
+    const undo = source.watch(viewer, (ref) => lists.push(ref ?? "lists"), undefined, false);
+    const state = flagsOf(source, viewer, "resources/x");
+    const gone = source.watch(viewer, () => assert.fail("It listens no more."));
+    await assert.rejects(toolNames(source), /Not yet/);
+    gone();
+    assert.deepEqual([lists, state, faults], [[], [], ["Error: Not yet."]]);
+    isDown = false;
+    assert.deepEqual(await toolNames(source), ["go"]);
+    await tick();
+    assert.deepEqual([lists, state], [["lists"], ["resources/x"]]);
+    made?.told.actions.set({});
+    made?.told.states.set({ x: { value: 2 } });
+    await tick();
+    assert.deepEqual(
+      [lists, state],
+      [
+        ["lists", "lists"],
+        ["resources/x", "resources/x"],
+      ],
+    );
+    undo();
+    made?.told.actions.set({ go: action() });
+    await tick();
+    assert.equal(lists.length, 2);
+    source[Symbol.dispose]();
+    await tick();
+    assert.equal(clock.pending, 0);
+  });
+
   it("is let go when nobody has called or listened for long, and all are with the source", async () => {
     const clock = new SimulatedClock();
     const count = new Count();

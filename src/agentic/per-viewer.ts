@@ -1,6 +1,7 @@
 import type { CallOptions, ContentOf, Dirty, Json, OfferRef, Reply, Source, Surface, Viewer } from "../contract/index.ts";
 import { systemClock } from "../contract/index.ts";
 import type { AgenticService } from "./agentic-service.ts";
+import { Faults } from "./faults.ts";
 import type { AgenticServiceOptions } from "./options.ts";
 import { ServiceSource } from "./service-source.ts";
 
@@ -21,6 +22,16 @@ interface Met {
   undoIdle: (() => void) | undefined;
 }
 
+/** Who is told of what changes, for as long as it wants, whichever services its viewer meets meanwhile. */
+interface Listener {
+  readonly viewer: Viewer;
+  readonly dirty: Dirty;
+  readonly only: ContentOf | undefined;
+  readonly contents: boolean | undefined;
+  met: Met | undefined;
+  undo: (() => void) | undefined;
+}
+
 const NOTHING: Surface = { catalogue: { tools: [], resources: [], prompts: [] }, off: {}, links: {} };
 const UNKNOWN: Reply = { refused: { code: "UNKNOWN", message: "There is nothing of this name now." } };
 
@@ -30,12 +41,15 @@ export class PerViewer implements Source, Disposable {
   readonly #make: ServiceFor;
   readonly #options: PerViewerOptions;
   readonly #met = new Map<string, Met>();
+  readonly #listeners = new Map<string, Set<Listener>>();
+  readonly #faults: Faults;
   #closed = false;
 
   constructor(make: ServiceFor, options: PerViewerOptions) {
     if (options.instructions !== undefined) this.instructions = options.instructions;
     this.#make = make;
     this.#options = options;
+    this.#faults = new Faults(options.onFault);
   }
 
   surface(viewer: Viewer): Promise<Surface> {
@@ -47,20 +61,17 @@ export class PerViewer implements Source, Disposable {
   }
 
   watch(viewer: Viewer, dirty: Dirty, only?: ContentOf, contents?: boolean): () => void {
+    const key = keyOf(viewer);
+    const listener: Listener = { viewer, dirty, only, contents, met: undefined, undo: undefined };
     const met = this.#meet(viewer);
-    met.users += 1;
-    const heard: { undo?: (() => void) | undefined; over: boolean } = { over: false };
-    const listen = async (): Promise<void> => {
-      const source = await met.source;
-      if (!heard.over) heard.undo = source?.watch(viewer, dirty, only, contents);
-    };
-    // Whoever asks for the surface hears of it.
-    listen().catch(() => undefined);
+    const listeners = this.#listeners.get(key) ?? new Set();
+    this.#listeners.set(key, listeners.add(listener));
+    this.#listen(listener, met, false);
     return () => {
-      if (heard.over) return;
-      heard.over = true;
-      heard.undo?.();
-      this.#leave(viewer, met);
+      if (!listeners.delete(listener)) return;
+      if (listeners.size === 0 && this.#listeners.get(key) === listeners) this.#listeners.delete(key);
+      listener.undo?.();
+      if (listener.met !== undefined) this.#leave(viewer, listener.met);
     };
   }
 
@@ -68,6 +79,7 @@ export class PerViewer implements Source, Disposable {
     this.#closed = true;
     for (const met of this.#met.values()) this.#release(met);
     this.#met.clear();
+    this.#listeners.clear();
   }
 
   async #use<T>(viewer: Viewer, run: (source: ServiceSource | undefined) => Promise<T>): Promise<T> {
@@ -82,16 +94,38 @@ export class PerViewer implements Source, Disposable {
 
   #meet(viewer: Viewer): Met {
     const key = keyOf(viewer);
-    let met = this.#met.get(key);
-    if (met === undefined) {
-      met = { source: this.#open(viewer), users: 0, undoIdle: undefined };
-      if (!this.#closed) this.#met.set(key, met);
-      // The next to ask tries again.
-      met.source.catch(() => this.#met.delete(key));
+    const known = this.#met.get(key);
+    known?.undoIdle?.();
+    if (known !== undefined) {
+      known.undoIdle = undefined;
+      return known;
     }
-    met.undoIdle?.();
-    met.undoIdle = undefined;
+    const met: Met = { source: this.#open(viewer), users: 0, undoIdle: undefined };
+    if (!this.#closed) this.#met.set(key, met);
+    met.source.catch((error: unknown) => {
+      // The next to ask tries again.
+      if (this.#met.get(key) === met) this.#met.delete(key);
+      this.#faults.tell(error);
+    });
+    // Those who listen already are of a service that could not be made.
+    for (const listener of this.#listeners.get(key) ?? []) this.#listen(listener, met, true);
     return met;
+  }
+
+  /** What cannot be made is listened to when it is met anew; that it is there then is a change (`isNew`). */
+  #listen(listener: Listener, met: Met, isNew: boolean): void {
+    const { viewer, dirty, only, contents } = listener;
+    listener.met = met;
+    met.users += 1;
+    const listen = async (): Promise<void> => {
+      const source = await met.source;
+      if (this.#listeners.get(keyOf(viewer))?.has(listener) !== true) return;
+      listener.undo = source?.watch(viewer, dirty, only, contents);
+      if (isNew && source !== undefined) dirty(only?.ref);
+    };
+    listen().catch(() => {
+      if (listener.met === met) listener.met = undefined;
+    });
   }
 
   async #open(viewer: Viewer): Promise<ServiceSource | undefined> {
@@ -101,10 +135,11 @@ export class PerViewer implements Source, Disposable {
 
   #leave(viewer: Viewer, met: Met): void {
     met.users -= 1;
-    if (met.users > 0 || this.#closed) return;
+    // One that could not be made is no longer among them.
+    if (met.users > 0 || this.#met.get(keyOf(viewer)) !== met) return;
     const { clock = systemClock, idleMs = 30 * 60_000 } = this.#options;
     met.undoIdle = clock.after(idleMs, () => {
-      if (this.#met.get(keyOf(viewer)) === met) this.#met.delete(keyOf(viewer));
+      this.#met.delete(keyOf(viewer));
       this.#release(met);
     });
   }
@@ -117,7 +152,7 @@ export class PerViewer implements Source, Disposable {
       source[Symbol.dispose]();
       this.#options.onRelease?.(source.service);
     };
-    close().catch((error: unknown) => this.#options.onFault?.(error));
+    close().catch((error: unknown) => this.#faults.tell(error));
   }
 }
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { isBag } from "../contract/index.ts";
 import { listed, merge, prefix } from "../source/index.ts";
 import { SimulatedClock } from "../testing/index.ts";
 import { agenticServices, type AgenticServiceOptions, type AgenticSource, fromAgenticService } from "./index.ts";
@@ -319,6 +320,36 @@ describe("observables of a service", () => {
 });
 
 describe("several services on one server", () => {
+  it("may be called alike where their names differ, and pages are read from whichever has the state", async () => {
+    const nine = (key: string): readonly string[] => Array.from({ length: 9 }, () => key);
+    const named = (key: string) => {
+      const service = new Puppet({ states: { [key]: { value: nine(key) } }, actions: { [`go_${key}`]: action() } });
+      return fromAgenticService(Object.assign(service, { serviceName: "agentic-service" }), { pageLength: 20 });
+    };
+    using a = named("a");
+    using b = named("b");
+    for (const [both, head] of [
+      [merge(a, b), ""],
+      [prefix("x", merge(a, b)), "x."],
+      [merge(prefix("x", a), prefix("x", b)), "x."],
+    ] as const) {
+      assert.deepEqual(await toolNames(both), [`${head}go_a`, `${head}go_b`]);
+      const templates = listed(await both.surface(viewer), "dynamic").resourceTemplates;
+      assert.equal(templates.length, 1);
+      for (const key of ["a", "b"]) {
+        const index = okOf(await act(both, `resources/${head}${key}`));
+        assert.ok(isBag(index) && Array.isArray(index["pages"]));
+        let text = "";
+        for (const page of index["pages"]) {
+          const piece = okOf(await act(both, `resources/${String(templates[0]?.name)}`, { page }));
+          assert.ok(typeof piece === "string");
+          text += piece;
+        }
+        assert.deepEqual(JSON.parse(text), nine(key));
+      }
+    }
+  });
+
   it("are merged where their names differ, or put under prefixes, and each keeps its own states", async () => {
     const named = (name: string, tool: string) =>
       fromAgenticService(new Puppet({ states: { mark: { value: name } }, actions: { [tool]: action() } }), { name });

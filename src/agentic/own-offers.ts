@@ -40,6 +40,8 @@ export const pageTemplate = (root: string): Offer => ({
   name: `state_page of ${root}`,
   action: "state_page",
   readOnly: true,
+  // Two services of a library may be called alike, and whoever knows the state has the page.
+  shared: true,
   definition: {
     title: "A page of a large state",
     description: "A piece of a state that is too long to read at once: `page` is one of the `pages` the state's own resource names.",

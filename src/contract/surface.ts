@@ -37,6 +37,11 @@ export interface Offer {
    * expression's own text (`+path`, `?q,page`). Absent: level 1, decoded.
    */
   readonly rawVariables?: boolean;
+  /**
+   * Several sources may offer it under this very name and URI: merged it is offered once, and asked of one after the other, since
+   * each answers `UNKNOWN` to what is not its own. Absent: two of one name are an error.
+   */
+  readonly shared?: boolean;
 }
 
 /** What a viewer may do and see now. Pure. */

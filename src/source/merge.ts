@@ -24,7 +24,7 @@ import { uriOf } from "./uri.ts";
 
 /**
  * Several sources as one. Two offers of one name or one URI are an error naming both sources (`NAME_COLLISION`), thrown
- * where they first meet: from `surface`. A call goes to the source that knows the name now. A source that cannot say what it
+ * where they first meet: from `surface`; but for what is `shared`. A call goes to the source that knows the name now. A source that cannot say what it
  * offers takes nothing else with it: its fault is in the catalogue's `missing`, unless no source offers anything.
  */
 export function merge(...sources: readonly Source[]): Source {
@@ -210,11 +210,17 @@ class Merged implements Source {
     if (known !== undefined) return known.catalogue;
     const lists: Record<ListName, Offer[]> = { tools: [], resources: [], prompts: [] };
     const taken = new Map<string, number>();
+    const shared = new Set<string>();
     for (const [position, part] of parts.entries()) {
       for (const list of LISTS) {
         for (const offer of part?.[list] ?? []) {
-          this.#take(taken, `${list}/${offer.name}`, position);
           const uri = uriOf(offer.definition);
+          if (offer.shared === true) {
+            const same = `${list}/${offer.name} ${uri}`;
+            if (shared.has(same)) continue;
+            shared.add(same);
+          }
+          this.#take(taken, `${list}/${offer.name}`, position);
           if (uri !== "") this.#take(taken, `the URI ${uri}`, position);
           lists[list].push(offer);
         }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type CallOptions, type TroupeError } from "../contract/index.ts";
+import { type CallOptions, CONTENT, type TroupeError } from "../contract/index.ts";
 import { listed } from "../source/index.ts";
 import { SimulatedClock } from "../testing/index.ts";
 import { fromAgenticService } from "./index.ts";
@@ -100,6 +100,39 @@ describe("actions of a service", () => {
     assert.deepEqual(await act(source, "tools/go"), { ok: { found: [1] } });
     service.answer = () => null;
     assert.deepEqual(await act(source, "tools/go"), { ok: null });
+  });
+
+  it("return bytes as an image, a sound or a resource of their type, and within other data as base64", async () => {
+    const service = new Puppet({ actions: { go: action() }, states: { x: { value: 1 } } });
+    using root = fromAgenticService(new Puppet({ links: { pen: service } }), { name: "desk" });
+    const go = async (answer: unknown) => {
+      service.answer = () => answer;
+      return okOf(await act(root, "tools/pen.go"));
+    };
+    const data = "AQI=";
+    const bytes = new Uint8Array([1, 2]);
+    const resource = (mimeType: string) => ({
+      [CONTENT]: [{ type: "resource", resource: { uri: "mcp://desk/pen/result/go", mimeType, blob: data } }],
+    });
+    assert.deepEqual(await go(new Blob([bytes], { type: "image/png" })), { [CONTENT]: [{ type: "image", data, mimeType: "image/png" }] });
+    assert.deepEqual(await go(new Blob([bytes], { type: "audio/wav" })), { [CONTENT]: [{ type: "audio", data, mimeType: "audio/wav" }] });
+    assert.deepEqual(await go(new Blob([bytes], { type: "application/pdf" })), resource("application/pdf"));
+    assert.deepEqual(await go(bytes.buffer), resource("application/octet-stream"));
+    const page = { title: "One", at: new Map([["pen", [new Blob([bytes]), { ink: new Blob([]) }]]]), none: null };
+    assert.deepEqual(await go(page), { title: "One", at: { pen: [data, { ink: "" }] }, none: null });
+    service.answer = () => {
+      service.told.states.set({ x: { value: { icon: new Blob([bytes]) } } });
+      return new Blob([bytes], { type: "image/png" });
+    };
+    using telling = fromAgenticService(service, { changedStates: true });
+    const structured = { changed: { x: { icon: data } } };
+    assert.deepEqual(okOf(await act(telling, "tools/go")), {
+      [CONTENT]: [
+        { type: "image", data, mimeType: "image/png" },
+        { type: "text", text: JSON.stringify(structured) },
+      ],
+      structured,
+    });
   });
 
   it("carry by option the states that changed", async () => {

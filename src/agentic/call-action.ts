@@ -10,13 +10,17 @@ import {
   type Reply,
 } from "../contract/index.ts";
 import type { Action, AgenticService } from "./agentic-service.ts";
+import { bytesOf, toBase64 } from "./base64.ts";
+import { bytesIn, filled } from "./blobs.ts";
 import type { ActionOptions } from "./options.ts";
 import type { Signature } from "./parameters.ts";
-import { toPlain } from "./plain-json.ts";
+import { plainOf } from "./plain-json.ts";
 
 /** An action that is available now. */
 export interface Callable {
   readonly ref: OfferRef;
+  /** The links that lead to its service. */
+  readonly path: readonly string[];
   readonly key: string;
   readonly action: Action;
   readonly service: AgenticService;
@@ -28,24 +32,32 @@ export interface CallSettings {
   readonly clock: Clock;
   readonly callMs: number;
   readonly text: "error" | "data";
+  /** What the service's URIs begin with. */
+  readonly root: string;
 }
 
 const MAX_TEXT = 4_096;
 // An action that says nothing has done what it should: clients want a block to read, and to be told so.
-const DONE: Json = { [CONTENT]: [{ type: "text", text: "" }], isError: false };
+export const DONE: Json = { [CONTENT]: [{ type: "text", text: "" }], isError: false };
 
 /** Does it, with arguments that were checked. Throws `CRASHED` with the words of what the action threw, `WORK_TIMEOUT`, `CANCELLED`. */
 export async function callAction(callable: Callable, args: Bag, options: CallOptions, settings: CallSettings): Promise<Reply> {
   const unconfirmed = askFirst(callable, args, options);
   if (unconfirmed !== undefined) return unconfirmed;
-  const result = await inTime(callable, run(callable, args), options, settings);
-  if (result === undefined) return { ok: DONE };
-  if (typeof result === "string" && settings.text === "error")
-    return { refused: { code: "REFUSED", message: result.slice(0, MAX_TEXT).toWellFormed() } };
-  return { ok: toPlain(result) };
+  return inTime(callable, run(callable, args, settings), options, settings);
 }
 
-async function run({ ref, action, key, service, signature }: Callable, args: Bag): Promise<unknown> {
+async function run(callable: Callable, args: Bag, { text, root }: CallSettings): Promise<Reply> {
+  const result = await resultOf(callable, args);
+  if (result === undefined) return { ok: DONE };
+  if (typeof result === "string" && text === "error")
+    return { refused: { code: "REFUSED", message: result.slice(0, MAX_TEXT).toWellFormed() } };
+  const bytes = result instanceof Blob ? await bytesIn(result) : bytesOf(result);
+  if (bytes === undefined) return { ok: await filled(plainOf(result)) };
+  return { ok: { [CONTENT]: [blockOf(bytes, result instanceof Blob ? result.type : "", callable, root)] } };
+}
+
+async function resultOf({ ref, action, key, service, signature }: Callable, args: Bag): Promise<unknown> {
   const input = signature.input(args);
   try {
     // `service.execute` looks whether the action is still there, but hands over one input only.
@@ -55,18 +67,23 @@ async function run({ ref, action, key, service, signature }: Callable, args: Bag
   }
 }
 
+// As text bytes would be letters that mean nothing to a model, of a kind that nobody names.
+function blockOf(bytes: Uint8Array, type: string, { path, key }: Callable, root: string): Bag {
+  const mimeType = type === "" ? "application/octet-stream" : type;
+  const data = toBase64(bytes);
+  if (mimeType.startsWith("image/")) return { type: "image", data, mimeType };
+  if (mimeType.startsWith("audio/")) return { type: "audio", data, mimeType };
+  const uri = [root, ...[...path, "result", key].map((one) => encodeURIComponent(one.toWellFormed()))].join("/");
+  return { type: "resource", resource: { uri, mimeType, blob: data } };
+}
+
 // Its message is the service's own word to its caller, as a string it returns is.
 function wordsOf(thrown: unknown, ref: OfferRef): string {
   const said = thrown instanceof Error ? thrown.message : thrown;
   return typeof said === "string" && said !== "" ? said.slice(0, MAX_TEXT).toWellFormed() : `${ref} failed without saying why.`;
 }
 
-async function inTime(
-  { ref }: Callable,
-  running: Promise<unknown>,
-  { signal }: CallOptions,
-  { clock, callMs }: CallSettings,
-): Promise<unknown> {
+async function inTime<T>({ ref }: Callable, running: Promise<T>, { signal }: CallOptions, { clock, callMs }: CallSettings): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   const abort = (): void =>
     reject(

@@ -55,8 +55,11 @@ export class ChangeWaits {
     while (!this.#closed) {
       const changes = states.since(since, wanted === undefined ? wants : (ref) => wanted.has(ref), pageLength);
       const tools = wanted === undefined && this.#tools.revision > since ? { tools: this.#tools.names } : undefined;
-      if (changes !== undefined || tools !== undefined)
-        return { ok: { ...(changes ?? { changed: {} }), ...tools, timedOut: false, since: states.now() } };
+      if (changes !== undefined || tools !== undefined) {
+        // What changes while Blobs are read comes with the next call.
+        const upTo = states.now();
+        return { ok: { ...((await changes) ?? { changed: {} }), ...tools, timedOut: false, since: upTo } };
+      }
       const left = until - clock.now();
       if (left <= 0) break;
       await this.#change(left, options);

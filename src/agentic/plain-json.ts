@@ -4,16 +4,30 @@ import { bytesOf, toBase64 } from "./base64.ts";
 const MAX_DEPTH = 64;
 const MAX_NODES = 1_000_000;
 
+/** A value as JSON, which Blobs are read into later: nobody can look into one without waiting. */
+export interface Plain {
+  readonly plain: Json;
+  /** What stands in the place of each, `{ size, type }` → the Blob; in the order of the value. */
+  readonly blobs: ReadonlyMap<object, Blob>;
+}
+
 /**
  * A value as JSON says it: typed arrays, sets and typed buffers become lists, maps objects, bytes base64; what JSON has no
- * word for (functions, undefined) goes, NaN and the infinities become null. What contains itself, or lies deeper than 64
+ * word for (functions, undefined) goes, of a Blob remains `{ size, type }`, NaN and the infinities become null. What contains itself, or lies deeper than 64
  * levels, is cut to null. Throws `STATE_TOO_LARGE` beyond a million values.
  */
 export function toPlain(value: unknown): Json {
   return new Plainer().plain(value);
 }
 
+/** The same, and the Blobs in it. */
+export function plainOf(value: unknown): Plain {
+  const plainer = new Plainer();
+  return { plain: plainer.plain(value), blobs: plainer.blobs };
+}
+
 class Plainer {
+  readonly blobs = new Map<object, Blob>();
   #left = MAX_NODES;
   readonly #above: object[] = [];
 
@@ -36,11 +50,17 @@ class Plainer {
     const bytes = bytesOf(value);
     if (bytes !== undefined) return toBase64(bytes);
     if (Array.isArray(value) || ArrayBuffer.isView(value) || value instanceof Set) return isIterable(value) ? this.#list(value) : null;
-    if (value instanceof Blob) return { size: value.size, type: value.type };
+    if (value instanceof Blob) return this.#blob(value);
     if (value instanceof Map) return this.#entries(value);
     if ("toJSON" in value && typeof value.toJSON === "function") return this.plain(value.toJSON());
     if (isColumn(value)) return this.#list(columnItems(value));
     return this.#entries(Object.entries(value));
+  }
+
+  #blob(blob: Blob): Json {
+    const said = { size: blob.size, type: blob.type };
+    this.blobs.set(said, blob);
+    return said;
   }
 
   #list(items: Iterable<unknown>): Json {

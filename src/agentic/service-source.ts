@@ -2,6 +2,7 @@ import {
   type Bag,
   type CallOptions,
   type Clock,
+  CONTENT,
   type ContentOf,
   type Dirty,
   EngineError,
@@ -18,16 +19,17 @@ import {
 } from "../contract/index.ts";
 import { checkJson, dotted, joinName, type Names } from "../source/index.ts";
 import type { Action, AgenticService, State } from "./agentic-service.ts";
+import { filled } from "./blobs.ts";
 import { Book, type Handler } from "./book.ts";
 import { ChangeWaits } from "./change-waits.ts";
-import { type Callable, callAction, type CallSettings } from "./call-action.ts";
+import { type Callable, callAction, type CallSettings, DONE } from "./call-action.ts";
 import { Faults } from "./faults.ts";
 import { isAgenticService } from "./is-agentic-service.ts";
 import type { AgenticServiceOptions } from "./options.ts";
 import { GET_STATE, keysIn, LIST_LINKS, linksResource, pageTemplate } from "./own-offers.ts";
 import { type Signature, signatureOf } from "./parameters.ts";
 import { type Met, ServiceGraph } from "./service-graph.ts";
-import { Revisions, type StateCell } from "./state-cell.ts";
+import { type Look, Revisions, type StateCell } from "./state-cell.ts";
 import { contentOf, pageOf, stateReply } from "./state-content.ts";
 import { nameOf, States } from "./states.ts";
 import { Subscriber } from "./subscriber.ts";
@@ -67,8 +69,8 @@ export class ServiceSource implements Source, Disposable {
     this.#fault = (error) => faults.tell(error);
     this.#clock = clock;
     this.#names = names;
-    this.#settings = { clock, callMs: options.callMs ?? 60_000, text: options.text ?? "error" };
     this.#root = `mcp://${encodeURIComponent((options.name ?? service.serviceName ?? "service").toWellFormed())}`;
+    this.#settings = { clock, callMs: options.callMs ?? 60_000, text: options.text ?? "error", root: this.#root };
     this.#firstEmissionMs = firstEmissionMs;
     this.#pageLength = Math.max(1, options.pageLength ?? 65_536);
     this.#revisions = new Revisions(clock.now());
@@ -236,7 +238,7 @@ export class ServiceSource implements Source, Disposable {
         ...(annotations === undefined ? {} : { annotations }),
       },
     };
-    const callable: Callable = { ref: `tools/${name}`, key, action, service, signature, options };
+    const callable: Callable = { ref: `tools/${name}`, path, key, action, service, signature, options };
     book.add("tools", offer, (viewer, args, callOptions) => this.#call(viewer, callable, args, callOptions));
   }
 
@@ -276,8 +278,8 @@ export class ServiceSource implements Source, Disposable {
     // C8: what this call changed is flagged before its reply, at least to the one who called.
     for (const subscriber of this.#subscribers) if (isSame(subscriber.viewer, viewer)) subscriber.release();
     if (!changedStates || !("ok" in reply)) return reply;
-    const changes = this.#states.since(before, () => true, this.#pageLength) ?? { changed: {} };
-    return { ok: { ...(isSilent(reply.ok) ? {} : { result: reply.ok }), ...changes } };
+    const changes = (await this.#states.since(before, () => true, this.#pageLength)) ?? { changed: {} };
+    return { ok: withChanges(reply.ok, changes) };
   }
 
   async #readState(ref: OfferRef, mediaType: string | undefined): Promise<Reply> {
@@ -298,14 +300,16 @@ export class ServiceSource implements Source, Disposable {
     return content.pages[page.at] ?? NOTHING;
   }
 
-  #getState({ keys }: Bag): Reply {
+  async #getState({ keys }: Bag): Promise<Reply> {
     const wanted = keysIn(keys);
-    const refs = [...this.#states.cells.keys()].filter((ref) => this.#isState(ref) && (wanted === undefined || wanted.has(ref)));
-    const values = refs.map((ref): [string, Json] => {
-      const look = this.#states.cells.get(ref)?.look();
-      if (look?.fault !== undefined) throw look.fault;
-      return [nameOf(ref), look?.plain ?? null];
-    });
+    const looks = [...this.#states.cells].flatMap(([ref, cell]): readonly (readonly [string, Look])[] =>
+      this.#isState(ref) && (wanted === undefined || wanted.has(ref)) ? [[nameOf(ref), cell.look()]] : [],
+    );
+    const values: [string, Json][] = [];
+    for (const [name, look] of looks) {
+      if (look.fault !== undefined) throw look.fault;
+      values.push([name, await filled(look)]);
+    }
     return { ok: Object.fromEntries(values) };
   }
 
@@ -346,8 +350,14 @@ export class ServiceSource implements Source, Disposable {
 
 const isSame = (a: Viewer, b: Viewer): boolean => a.principal === b.principal && a.self === b.self;
 
-// Of an action that said nothing.
-const isSilent = (value: Json): boolean => isBag(value) && value["isError"] === false;
+/** Blocks stand beside what changed: as a member of it nobody would see them. */
+function withChanges(said: Json, changes: Bag): Json {
+  if (said === DONE) return changes;
+  const blocks: unknown = isBag(said) ? said[CONTENT] : undefined;
+  if (!isBag(said) || !Array.isArray(blocks)) return { result: said, ...changes };
+  const structured = said["structured"] === undefined ? changes : { result: said["structured"], ...changes };
+  return { ...said, [CONTENT]: [...blocks, { type: "text", text: JSON.stringify(structured) }], structured };
+}
 
 function sameOffers(a: readonly Offer[], b: readonly Offer[]): boolean {
   return a.length === b.length && a.every((offer, i) => offer === b[i]);

@@ -1,6 +1,5 @@
-import type { Json } from "../contract/index.ts";
 import { sameJson } from "../source/index.ts";
-import { toPlain } from "./plain-json.ts";
+import { type Plain, plainOf } from "./plain-json.ts";
 
 /** Numbers that only rise: what has a higher one changed later. They begin with the time, so that they rise over a restart too. */
 export class Revisions {
@@ -21,9 +20,8 @@ export class Revisions {
 }
 
 /** A state's value as JSON, and since which revision it is what it is. */
-export interface Look {
+export interface Look extends Plain {
   readonly revision: number;
-  readonly plain: Json;
   /** It could not be written as JSON. */
   readonly fault?: unknown;
 }
@@ -32,7 +30,6 @@ export interface Look {
 export class StateCell {
   readonly #revisions: Revisions;
   #value: unknown;
-  #looked: unknown;
   #look: Look | undefined;
   #isFresh = false;
 
@@ -54,22 +51,30 @@ export class StateCell {
   look(): Look {
     if (this.#isFresh && this.#look !== undefined) return this.#look;
     this.#isFresh = true;
-    const { plain, fault } = this.#written();
+    const { plain, blobs, fault } = this.#written();
     const before = this.#look;
-    // What is in a Blob nobody can see without waiting.
-    const isOther = this.#value instanceof Blob && this.#value !== this.#looked;
     const isSame =
-      before !== undefined && !isOther && (before.fault === undefined) === (fault === undefined) && sameJson(before.plain, plain);
-    this.#looked = this.#value instanceof Blob ? this.#value : undefined;
-    if (!isSame) this.#look = { revision: this.#revisions.next(), plain, ...(fault === undefined ? {} : { fault }) };
-    return this.#look ?? { revision: 0, plain };
+      before !== undefined &&
+      (before.fault === undefined) === (fault === undefined) &&
+      sameBlobs(before.blobs, blobs) &&
+      sameJson(before.plain, plain);
+    if (before !== undefined && isSame) return before;
+    this.#look = { revision: this.#revisions.next(), plain, blobs, ...(fault === undefined ? {} : { fault }) };
+    return this.#look;
   }
 
-  #written(): { readonly plain: Json; readonly fault?: unknown } {
+  #written(): Plain & { readonly fault?: unknown } {
     try {
-      return { plain: toPlain(this.#value) };
+      return plainOf(this.#value);
     } catch (fault) {
-      return { plain: null, fault };
+      return { plain: null, blobs: new Map(), fault };
     }
   }
+}
+
+// What is in one nobody can see without waiting: another may hold anything.
+function sameBlobs(a: Plain["blobs"], b: Plain["blobs"]): boolean {
+  if (a.size !== b.size) return false;
+  const others = [...b.values()];
+  return [...a.values()].every((blob, i) => blob === others[i]);
 }

@@ -1,8 +1,7 @@
-import { BLOB, CONTENT, EngineError, type Json, type Reply } from "../contract/index.ts";
+import { BLOB, CONTENT, type Json, type Reply } from "../contract/index.ts";
 import { bytesOf, toBase64 } from "./base64.ts";
+import { bytesIn, filled, MAX_LENGTH, tooLarge } from "./blobs.ts";
 import type { Look, StateCell } from "./state-cell.ts";
-
-const MAX_LENGTH = 67_108_864;
 
 /** How a state is read: its JSON as text, or bytes as a blob; in pages where that is long. */
 export interface Content {
@@ -50,22 +49,13 @@ async function cut(value: unknown, look: Look, mediaType: string | undefined, pa
   }
   if (typeof look.plain === "string" && mediaType !== undefined && look.plain.length <= pageLength)
     return { look, length: look.plain.length, pages: [{ ok: look.plain }] };
-  const text = JSON.stringify(look.plain);
+  const plain = await filled(look);
+  const text = JSON.stringify(plain);
   if (text.length > MAX_LENGTH) throw tooLarge(text.length);
   const pages = slices(text, pageLength);
   // A bare string would be taken for text already, and lose its quotes: a state is JSON, whatever its value.
-  if (pages.length === 1)
-    return { look, length: text.length, pages: [{ ok: typeof look.plain === "string" ? textBlock(text) : look.plain }] };
+  if (pages.length === 1) return { look, length: text.length, pages: [{ ok: typeof plain === "string" ? textBlock(text) : plain }] };
   return { look, length: text.length, pages: pages.map((page) => ({ ok: page })) };
-}
-
-async function bytesIn(blob: Blob): Promise<Uint8Array> {
-  if (blob.size > MAX_LENGTH) throw tooLarge(blob.size);
-  return new Uint8Array(await blob.arrayBuffer());
-}
-
-function tooLarge(length: number): EngineError {
-  return new EngineError("STATE_TOO_LARGE", `This state is ${length} characters or bytes long: let the service show a part of it.`);
 }
 
 function slices(text: string, length: number): readonly string[] {

@@ -176,6 +176,25 @@ describe("states of a service", () => {
     assert.deepEqual(Buffer.concat(read), Buffer.from(bytes));
   });
 
+  it("that have Blobs within give what is in them, and are told where one is another", async () => {
+    const holding = (text: string) => ({ value: { name: "a", files: [new Blob([text])] } });
+    const service = new Puppet({ states: { board: holding("one"), icon: { value: new Blob(["i"]) } } });
+    using source = fromAgenticService(service, { stateIntervalMs: 0, waitForChange: true, pageLength: 60 });
+    using asTool = fromAgenticService(service, { states: "tool" });
+    assert.deepEqual(okOf(await act(source, "resources/board")), { name: "a", files: ["b25l"] });
+    assert.deepEqual(okOf(await act(asTool, "tools/get_state")), { board: { name: "a", files: ["b25l"] }, icon: "aQ==" });
+    const flags = flagsOf(source, viewer, "resources/board");
+    const waiting = act(source, "tools/wait_for_change");
+    await tick();
+    service.told.states.set({ board: holding("two"), icon: { value: new Blob(["i".repeat(50)]) } });
+    await tick();
+    assert.deepEqual(flags, ["resources/board"]);
+    const told = okOf(await waiting);
+    assert.ok(isRecord(told));
+    assert.deepEqual([told["changed"], told["large"]], [{ board: { name: "a", files: ["dHdv"] } }, ["icon"]]);
+    assert.deepEqual(okOf(await act(source, "resources/board")), { name: "a", files: ["dHdv"] });
+  });
+
   it("that contain themselves or are without bound are cut or refused, and take nothing else away", async () => {
     const round: Record<string, unknown> = { a: 1 };
     round["self"] = round;

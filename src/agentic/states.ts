@@ -1,5 +1,6 @@
 import type { Bag, Json, OfferRef } from "../contract/index.ts";
-import { type Revisions, StateCell } from "./state-cell.ts";
+import { filled, sizeOf } from "./blobs.ts";
+import { type Look, type Revisions, StateCell } from "./state-cell.ts";
 
 const MAX_GONE = 256;
 
@@ -46,23 +47,40 @@ export class States {
   }
 
   /** Values by name; what is longer than `maxLength` only by name. Undefined: nothing changed. */
-  since(revision: number, wants: (ref: OfferRef) => boolean, maxLength: number): Bag | undefined {
-    const refs = [...this.#cells].flatMap(([ref, cell]) => (wants(ref) && cell.look().revision > revision ? [ref] : []));
+  since(revision: number, wants: (ref: OfferRef) => boolean, maxLength: number): Promise<Bag> | undefined {
+    const changed = [...this.#cells].flatMap(([ref, cell]): readonly (readonly [OfferRef, Look])[] => {
+      const look = wants(ref) ? cell.look() : undefined;
+      return look !== undefined && look.revision > revision ? [[ref, look]] : [];
+    });
     const gone = [...this.#gone].flatMap(([ref, at]) => (wants(ref) && at > revision ? [nameOf(ref)] : []));
-    if (refs.length + gone.length === 0) return undefined;
-    return { ...this.values(refs, maxLength), ...(gone.length === 0 ? {} : { gone }) };
+    if (changed.length + gone.length === 0) return undefined;
+    return valuesOf(changed, gone, maxLength);
   }
+}
 
-  values(refs: readonly OfferRef[], maxLength: number): Bag {
-    const changed: [string, Json][] = [];
-    const large: string[] = [];
-    for (const ref of refs) {
-      const look = this.#cells.get(ref)?.look();
-      if (look === undefined) continue;
-      if (look.fault !== undefined || JSON.stringify(look.plain).length > maxLength) large.push(nameOf(ref));
-      else changed.push([nameOf(ref), look.plain]);
-    }
-    return { changed: Object.fromEntries(changed), ...(large.length === 0 ? {} : { large }) };
+async function valuesOf(looks: readonly (readonly [OfferRef, Look])[], gone: readonly string[], maxLength: number): Promise<Bag> {
+  const changed: [string, Json][] = [];
+  const large: string[] = [];
+  for (const [ref, look] of looks) {
+    const value = await valueWithin(look, maxLength);
+    if (value === undefined) large.push(nameOf(ref));
+    else changed.push([nameOf(ref), value]);
+  }
+  return {
+    changed: Object.fromEntries(changed),
+    ...(large.length === 0 ? {} : { large }),
+    ...(gone.length === 0 ? {} : { gone }),
+  };
+}
+
+/** Undefined: it is longer, or nobody can say. */
+async function valueWithin(look: Look, maxLength: number): Promise<Json | undefined> {
+  if (look.fault !== undefined || JSON.stringify(look.plain).length + sizeOf(look) > maxLength) return undefined;
+  try {
+    const value = await filled(look);
+    return look.blobs.size > 0 && JSON.stringify(value).length > maxLength ? undefined : value;
+  } catch {
+    return undefined;
   }
 }
 

@@ -26,7 +26,7 @@ export interface AgenticServiceOptions {
   readonly stateUri?: (key: string, path: readonly string[]) => string;
   /** A subscriber hears of one state at most once in so many milliseconds, and then of its last value. Default 100; 0: each time. */
   readonly stateIntervalMs?: number;
-  /** A state whose JSON, or whose bytes in base64, are longer is read in pages of so many characters. Default 65,536. */
+  /** A state whose JSON, or whose bytes in base64, are longer is read in pages of so many characters. Default 65,536; Infinity: never. */
   readonly pageLength?: number;
   /** `namespaced` (default): `child.heal`. `flat`: `child_heal`, or as `flatName` says. `list`: not followed; `list_links` tells of them. */
   readonly links?: "namespaced" | "flat" | "list";

@@ -72,7 +72,7 @@ export class ServiceSource implements Source, Disposable {
     this.#root = `mcp://${encodeURIComponent((options.name ?? service.serviceName ?? "service").toWellFormed())}`;
     this.#settings = { clock, callMs: options.callMs ?? 60_000, text: options.text ?? "error", root: this.#root };
     this.#firstEmissionMs = firstEmissionMs;
-    this.#pageLength = Math.max(1, options.pageLength ?? 65_536);
+    this.#pageLength = options.pageLength ?? 65_536;
     this.#revisions = new Revisions(clock.now());
     this.#states = new States(this.#revisions);
     const { waitForChange: wait = false } = options;

@@ -44,7 +44,7 @@ async function cut(value: unknown, look: Look, mediaType: string | undefined, pa
     const mimeType = mediaType ?? type ?? "application/octet-stream";
     const text = toBase64(bytes);
     // Whole groups of four: each page is base64 by itself.
-    const pages = slices(text, Math.max(4, pageLength - (pageLength % 4)));
+    const pages = slices(text, Math.max(4, 4 * Math.floor(pageLength / 4)));
     return { look, length: bytes.length, pages: pages.map((blob) => ({ ok: { [BLOB]: blob, mimeType } })) };
   }
   if (typeof look.plain === "string" && mediaType !== undefined && look.plain.length <= pageLength)

@@ -176,6 +176,16 @@ describe("states of a service", () => {
     assert.deepEqual(Buffer.concat(read), Buffer.from(bytes));
   });
 
+  it("are never paged where that is chosen; pages of a length that is none are refused", async () => {
+    const states = { icon: { value: new Uint8Array([1, 2, 3]) }, board: { value: "x".repeat(70_000) } };
+    using source = fromAgenticService(new Puppet({ states }), { pageLength: Infinity });
+    assert.deepEqual(okOf(await act(source, "resources/icon")), { [BLOB]: "AQID", mimeType: "application/octet-stream" });
+    assert.match(JSON.stringify(okOf(await act(source, "resources/board"))), /x{70000}/);
+    for (const pageLength of [0, -1, 1.5, Number.NaN, -Infinity])
+      assert.throws(() => fromAgenticService(new Puppet(), { pageLength }), { code: "DOOR_OPTION", message: /^pageLength has to be / });
+    assert.throws(() => fromAgenticService(() => undefined, { pageLength: 0 }), { code: "DOOR_OPTION" });
+  });
+
   it("that have Blobs within give what is in them, and are told where one is another", async () => {
     const holding = (text: string) => ({ value: { name: "a", files: [new Blob([text])] } });
     const service = new Puppet({ states: { board: holding("one"), icon: { value: new Blob(["i"]) } } });

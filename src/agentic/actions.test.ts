@@ -178,6 +178,25 @@ describe("actions of a service", () => {
     assert.equal(okOf(await act(source, "tools/go")), 1);
   });
 
+  it("whose result or question throws are told with its words as well", async () => {
+    const service = new Puppet({ actions: { go: action() } });
+    const confirm = (): string => {
+      throw new Error("Cannot ask.");
+    };
+    using source = fromAgenticService(service, { actions: { go: { confirm } } });
+    await assert.rejects(source.act(viewer, "tools/go", {}, { can: ["elicitation"] }), { code: "CRASHED", message: "Cannot ask." });
+    assert.equal(service.calls.length, 0);
+    const lazy = (): never => {
+      throw new Error("Not loaded.");
+    };
+    for (const answer of [{ toJSON: lazy }, Object.defineProperty({}, "x", { enumerable: true, get: lazy })]) {
+      service.answer = () => answer;
+      await assert.rejects(act(source, "tools/go"), { code: "CRASHED", message: "Not loaded.", applied: "unknown" });
+    }
+    service.answer = () => ({ toJSON: () => Array.from({ length: 1_000_001 }) });
+    await assert.rejects(act(source, "tools/go"), { code: "STATE_TOO_LARGE", applied: "unknown" });
+  });
+
   it("that do not end are given up after a time, or when the caller leaves", async () => {
     const clock = new SimulatedClock();
     const service = new Puppet({ actions: { go: action() } });

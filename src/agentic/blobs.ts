@@ -1,14 +1,19 @@
 import { EngineError, type Json } from "../contract/index.ts";
 import { toBase64 } from "./base64.ts";
 import type { Plain } from "./plain-json.ts";
+import { wordsOf } from "./words-of.ts";
 
 /** Characters of JSON, or bytes, that one value may have. */
 export const MAX_LENGTH = 67_108_864;
 
-/** Throws `STATE_TOO_LARGE`. */
+/** Throws `STATE_TOO_LARGE`; `CRASHED`: what it is of, say a file, is gone. */
 export async function bytesIn(blob: Blob): Promise<Uint8Array> {
   if (blob.size > MAX_LENGTH) throw tooLarge(blob.size);
-  return new Uint8Array(await blob.arrayBuffer());
+  try {
+    return new Uint8Array(await blob.arrayBuffer());
+  } catch (cause) {
+    throw new EngineError("CRASHED", wordsOf(cause, "A Blob"), { cause });
+  }
 }
 
 export function tooLarge(length: number): EngineError {
@@ -22,7 +27,7 @@ export function sizeOf({ blobs }: Plain): number {
   return size;
 }
 
-/** A value with its Blobs as base64. No promise where it has none. Throws `STATE_TOO_LARGE`. */
+/** A value with its Blobs as base64. No promise where it has none. Throws as `bytesIn` does. */
 export function filled(value: Plain): Json | Promise<Json> {
   return value.blobs.size === 0 ? value.plain : fill(value);
 }

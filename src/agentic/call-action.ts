@@ -15,6 +15,7 @@ import { bytesIn, filled } from "./blobs.ts";
 import type { ActionOptions } from "./options.ts";
 import type { Signature } from "./parameters.ts";
 import { plainOf } from "./plain-json.ts";
+import { MAX_TEXT, wordsOf } from "./words-of.ts";
 
 /** An action that is available now. */
 export interface Callable {
@@ -36,11 +37,13 @@ export interface CallSettings {
   readonly root: string;
 }
 
-const MAX_TEXT = 4_096;
 // An action that says nothing has done what it should: clients want a block to read, and to be told so.
 export const DONE: Json = { [CONTENT]: [{ type: "text", text: "" }], isError: false };
 
-/** Does it, with arguments that were checked. Throws `CRASHED` with the words of what the action threw, `WORK_TIMEOUT`, `CANCELLED`. */
+/**
+ * Does it, with arguments that were checked. Throws `CRASHED` with the words of what the action threw, or of why what it
+ * returned cannot be told; `STATE_TOO_LARGE`, `WORK_TIMEOUT`, `CANCELLED`.
+ */
 export async function callAction(callable: Callable, args: Bag, options: CallOptions, settings: CallSettings): Promise<Reply> {
   const unconfirmed = askFirst(callable, args, options);
   if (unconfirmed !== undefined) return unconfirmed;
@@ -52,9 +55,13 @@ async function run(callable: Callable, args: Bag, { text, root }: CallSettings):
   if (result === undefined) return { ok: DONE };
   if (typeof result === "string" && text === "error")
     return { refused: { code: "REFUSED", message: result.slice(0, MAX_TEXT).toWellFormed() } };
-  const bytes = result instanceof Blob ? await bytesIn(result) : bytesOf(result);
-  if (bytes === undefined) return { ok: await filled(plainOf(result)) };
-  return { ok: { [CONTENT]: [blockOf(bytes, result instanceof Blob ? result.type : "", callable, root)] } };
+  try {
+    const bytes = result instanceof Blob ? await bytesIn(result) : bytesOf(result);
+    if (bytes === undefined) return { ok: await filled(plainOf(result)) };
+    return { ok: { [CONTENT]: [blockOf(bytes, result instanceof Blob ? result.type : "", callable, root)] } };
+  } catch (cause) {
+    throw failed(cause, callable.ref);
+  }
 }
 
 async function resultOf({ ref, action, key, service, signature }: Callable, args: Bag): Promise<unknown> {
@@ -67,6 +74,12 @@ async function resultOf({ ref, action, key, service, signature }: Callable, args
   }
 }
 
+// The action is over by then: what could not be told of may well be done.
+function failed(cause: unknown, ref: OfferRef): EngineError {
+  const code = cause instanceof EngineError ? cause.code : "CRASHED";
+  return new EngineError(code, wordsOf(cause, ref), { applied: "unknown", cause });
+}
+
 // As text bytes would be letters that mean nothing to a model, of a kind that nobody names.
 function blockOf(bytes: Uint8Array, type: string, { path, key }: Callable, root: string): Bag {
   const mimeType = type === "" ? "application/octet-stream" : type;
@@ -75,12 +88,6 @@ function blockOf(bytes: Uint8Array, type: string, { path, key }: Callable, root:
   if (mimeType.startsWith("audio/")) return { type: "audio", data, mimeType };
   const uri = [root, ...[...path, "result", key].map((one) => encodeURIComponent(one.toWellFormed()))].join("/");
   return { type: "resource", resource: { uri, mimeType, blob: data } };
-}
-
-// Its message is the service's own word to its caller, as a string it returns is.
-function wordsOf(thrown: unknown, ref: OfferRef): string {
-  const said = thrown instanceof Error ? thrown.message : thrown;
-  return typeof said === "string" && said !== "" ? said.slice(0, MAX_TEXT).toWellFormed() : `${ref} failed without saying why.`;
 }
 
 async function inTime<T>({ ref }: Callable, running: Promise<T>, { signal }: CallOptions, { clock, callMs }: CallSettings): Promise<T> {
@@ -110,12 +117,20 @@ async function inTime<T>({ ref }: Callable, running: Promise<T>, { signal }: Cal
 const ANSWER = "confirm";
 const FORM: Bag = { type: "object", properties: { confirm: { type: "boolean", title: "Confirm" } }, required: ["confirm"] };
 
+function questionOf(confirm: (args: Bag) => string | undefined, args: Bag, ref: OfferRef): string | undefined {
+  try {
+    return confirm(args);
+  } catch (cause) {
+    throw new EngineError("CRASHED", wordsOf(cause, ref), { cause });
+  }
+}
+
 /** What stands between a call and an action that wants to be confirmed. Undefined: nothing. */
-function askFirst({ key, options }: Callable, args: Bag, { can, answers }: CallOptions): Reply | undefined {
+function askFirst({ ref, key, options }: Callable, args: Bag, { can, answers }: CallOptions): Reply | undefined {
   const confirm = options?.confirm;
   // A client that cannot be asked has its own way to ask before a tool is called.
   if (confirm === undefined || confirm === false || can?.includes("elicitation") !== true) return undefined;
-  const text = confirm === true ? `Do ${key}?` : typeof confirm === "string" ? confirm : confirm(args);
+  const text = confirm === true ? `Do ${key}?` : typeof confirm === "string" ? confirm : questionOf(confirm, args, ref);
   if (text === undefined) return undefined;
   const answer = answers?.[ANSWER];
   if (answer === undefined)

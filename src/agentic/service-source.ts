@@ -19,7 +19,6 @@ import {
 } from "../contract/index.ts";
 import { checkJson, dotted, joinName, type Names } from "../source/index.ts";
 import type { Action, AgenticService, State } from "./agentic-service.ts";
-import { filled } from "./blobs.ts";
 import { Book, type Handler } from "./book.ts";
 import { ChangeWaits } from "./change-waits.ts";
 import { type Callable, callAction, type CallSettings, DONE } from "./call-action.ts";
@@ -30,6 +29,7 @@ import { GET_STATE, keysIn, LIST_LINKS, linksResource, pageTemplate } from "./ow
 import { type Signature, signatureOf } from "./parameters.ts";
 import { type Met, ServiceGraph } from "./service-graph.ts";
 import { type Look, Revisions, type StateCell } from "./state-cell.ts";
+import { snapshotOf } from "./snapshot.ts";
 import { contentOf, pageOf, stateReply } from "./state-content.ts";
 import { nameOf, States } from "./states.ts";
 import { Subscriber } from "./subscriber.ts";
@@ -305,12 +305,7 @@ export class ServiceSource implements Source, Disposable {
     const looks = [...this.#states.cells].flatMap(([ref, cell]): readonly (readonly [string, Look])[] =>
       this.#isState(ref) && (wanted === undefined || wanted.has(ref)) ? [[nameOf(ref), cell.look()]] : [],
     );
-    const values: [string, Json][] = [];
-    for (const [name, look] of looks) {
-      if (look.fault !== undefined) throw look.fault;
-      values.push([name, await filled(look)]);
-    }
-    return { ok: Object.fromEntries(values) };
+    return { ok: await snapshotOf(looks) };
   }
 
   #linksOf([root]: readonly Met[]): readonly Bag[] {

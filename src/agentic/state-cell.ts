@@ -1,5 +1,7 @@
+import { EngineError } from "../contract/index.ts";
 import { sameJson } from "../source/index.ts";
 import { type Plain, plainOf } from "./plain-json.ts";
+import { wordsOf } from "./words-of.ts";
 
 /** Numbers that only rise: what has a higher one changed later. They begin with the time, so that they rise over a restart too. */
 export class Revisions {
@@ -22,8 +24,8 @@ export class Revisions {
 /** A state's value as JSON, and since which revision it is what it is. */
 export interface Look extends Plain {
   readonly revision: number;
-  /** It could not be written as JSON. */
-  readonly fault?: unknown;
+  /** It could not be written as JSON: `STATE_TOO_LARGE`, or `CRASHED` with the words of what it threw. */
+  readonly fault?: EngineError;
 }
 
 /** One state. What it was told is turned into JSON only when somebody looks: states may change faster than anybody reads. */
@@ -63,10 +65,11 @@ export class StateCell {
     return this.#look;
   }
 
-  #written(): Plain & { readonly fault?: unknown } {
+  #written(): Plain & { readonly fault?: EngineError } {
     try {
       return plainOf(this.#value);
-    } catch (fault) {
+    } catch (cause) {
+      const fault = cause instanceof EngineError ? cause : new EngineError("CRASHED", wordsOf(cause, "This state"), { cause });
       return { plain: null, blobs: new Map(), fault };
     }
   }

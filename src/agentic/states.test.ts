@@ -213,8 +213,28 @@ describe("states of a service", () => {
     assert.deepEqual(okOf(await act(source, "resources/round")), { a: 1, self: null });
     await assert.rejects(act(source, "resources/endless"), { code: "STATE_TOO_LARGE" });
     assert.equal(okOf(await act(source, "resources/fine")), 1);
-    using asTool = fromAgenticService(new Puppet({ states }), { states: "tool" });
-    await assert.rejects(act(asTool, "tools/get_state"), { code: "STATE_TOO_LARGE" });
-    assert.deepEqual(okOf(await act(asTool, "tools/get_state", { keys: ["fine"] })), { fine: 1 });
+  });
+
+  it("that cannot be written are named, and take no other of one tool away", async () => {
+    const lazy = Object.defineProperty({}, "x", {
+      enumerable: true,
+      get: () => {
+        throw new Error("Not loaded.");
+      },
+    });
+    const gone = Object.assign(new Blob(["a"]), { arrayBuffer: () => Promise.reject(new Error("The file is gone.")) });
+    const endless = { toJSON: () => Array.from({ length: 1_000_001 }) };
+    const states = { endless: { value: endless }, fine: { value: 1 }, lazy: { value: lazy }, held: { value: [gone] } };
+    using source = fromAgenticService(new Puppet({ states }), { states: "tool" });
+    const said = okOf(await act(source, "tools/get_state"));
+    assert.ok(isRecord(said));
+    assert.deepEqual([said["structured"], said["isError"]], [{ fine: 1 }, false]);
+    assert.match(JSON.stringify(said[CONTENT]), /endless: This holds more than .* lazy: Not loaded\. held: The file is gone\./);
+    assert.deepEqual(okOf(await act(source, "tools/get_state", { keys: ["fine"] })), { fine: 1 });
+    const none = okOf(await act(source, "tools/get_state", { keys: ["lazy"] }));
+    assert.ok(isRecord(none) && none["isError"] === true);
+    using asResources = fromAgenticService(new Puppet({ states }));
+    await assert.rejects(act(asResources, "resources/lazy"), { code: "CRASHED", message: "Not loaded." });
+    await assert.rejects(act(asResources, "resources/held"), { code: "CRASHED", message: "The file is gone." });
   });
 });

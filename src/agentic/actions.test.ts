@@ -82,6 +82,24 @@ describe("actions of a service", () => {
     ]);
   });
 
+  it("are shown anew where one is given another schema and emitted again", async () => {
+    const first: unknown = { title: "cell", enum: [0, 1] };
+    const move = { ...action(), parameters: [first] };
+    const service = new Puppet({ actions: { move } });
+    using source = fromAgenticService(service);
+    assert.ok("refused" in (await act(source, "tools/move", { cell: 2 })));
+    for (const change of [() => (move.parameters = [{ title: "cell", enum: [2] }]), () => (move.parameters[0] = { title: "cell" })]) {
+      change();
+      service.told.actions.set({ move });
+      assert.ok("ok" in (await act(source, "tools/move", { cell: 2 })));
+    }
+    move.parameters.push({ title: "by" });
+    service.told.actions.set({ move });
+    assert.deepEqual(await act(source, "tools/move", { cell: 2 }), {
+      refused: { code: "INVALID", message: "must have required property 'by'" },
+    });
+  });
+
   it("keep the references within a schema that is wrapped", async () => {
     const tree = { title: "tree", $defs: { node: { type: "object", required: ["id"] } }, type: "array", items: { $ref: "#/$defs/node" } };
     using source = fromAgenticService(new Puppet({ actions: { plant: action([tree]) } }));

@@ -11,8 +11,7 @@ export interface Signature {
 const NOTHING: Bag = { type: "object", properties: {}, additionalProperties: false };
 
 /** No parameter: no arguments. One object: its own schema. One other value: wrapped under its title. Several: one property each, in order. */
-export function signatureOf(action: Action): Signature {
-  const parameters = parametersOf(action);
+export function signatureOf(parameters: readonly unknown[]): Signature {
   if (parameters.length === 0) return { inputSchema: NOTHING, input: () => [] };
   if (parameters.length === 1) {
     const only = toJSONSchema(parameters[0]);
@@ -34,7 +33,7 @@ export function signatureOf(action: Action): Signature {
   };
 }
 
-function parametersOf({ parameters, schema }: Action): readonly unknown[] {
+export function parametersOf({ parameters, schema }: Action): readonly unknown[] {
   if (Array.isArray(parameters)) return parameters;
   return schema === undefined || schema === false ? [] : [schema];
 }

@@ -26,7 +26,7 @@ import { Faults } from "./faults.ts";
 import { isAgenticService } from "./is-agentic-service.ts";
 import type { AgenticServiceOptions } from "./options.ts";
 import { GET_STATE, keysIn, LIST_LINKS, linksResource, pageTemplate } from "./own-offers.ts";
-import { type Signature, signatureOf } from "./parameters.ts";
+import { parametersOf, type Signature, signatureOf } from "./parameters.ts";
 import { type Met, ServiceGraph } from "./service-graph.ts";
 import { type Look, Revisions, type StateCell } from "./state-cell.ts";
 import { snapshotOf } from "./snapshot.ts";
@@ -55,7 +55,7 @@ export class ServiceSource implements Source, Disposable {
   readonly #states: States;
   readonly #subscribers = new Set<Subscriber>();
   readonly #fault: (error: unknown) => void;
-  readonly #signatures = new WeakMap<Action, Signature>();
+  readonly #signatures = new WeakMap<Action, { readonly parameters: readonly unknown[]; readonly signature: Signature }>();
   #book: Book;
   #scheduled = false;
   #closed = false;
@@ -187,7 +187,7 @@ export class ServiceSource implements Source, Disposable {
     this.#book = book;
     const changed = book.surface !== before;
     const { tools } = book.surface.catalogue;
-    if (!sameOffers(before.catalogue.tools, tools)) this.#waits?.hearTools(tools, this.#revisions.next());
+    if (!sameItems(before.catalogue.tools, tools)) this.#waits?.hearTools(tools, this.#revisions.next());
     for (const subscriber of this.#subscribers) subscriber.hear(changed);
     this.#waits?.wake();
   }
@@ -221,11 +221,7 @@ export class ServiceSource implements Source, Disposable {
     const options = this.#options.actions?.[[...path, key].join(".")];
     if (options?.hidden === true || typeof action?.execute !== "function") return;
     const name = this.#nameOf(path, key);
-    let signature = this.#signatures.get(action);
-    if (signature === undefined) {
-      signature = signatureOf(action);
-      this.#signatures.set(action, signature);
-    }
+    const signature = this.#signatureOf(action);
     const { title, annotations } = options ?? {};
     const offer: Offer = {
       name,
@@ -263,6 +259,16 @@ export class ServiceSource implements Source, Disposable {
       if (!book.add("resources", offer, () => this.#readState(ref, mediaType))) return;
     }
     values.set(ref, value);
+  }
+
+  // Translated once: actions come again with each change. One that is given other schemas stays the same object.
+  #signatureOf(action: Action): Signature {
+    const parameters = parametersOf(action);
+    const known = this.#signatures.get(action);
+    if (known !== undefined && sameItems(known.parameters, parameters)) return known.signature;
+    const signature = signatureOf(parameters);
+    this.#signatures.set(action, { parameters: [...parameters], signature });
+    return signature;
   }
 
   #nameOf(path: readonly string[], key: string): string {
@@ -354,6 +360,6 @@ function withChanges(said: Json, changes: Bag): Json {
   return { ...said, [CONTENT]: [...blocks, { type: "text", text: JSON.stringify(structured) }], structured };
 }
 
-function sameOffers(a: readonly Offer[], b: readonly Offer[]): boolean {
-  return a.length === b.length && a.every((offer, i) => offer === b[i]);
+function sameItems(a: readonly unknown[], b: readonly unknown[]): boolean {
+  return a.length === b.length && a.every((item, i) => item === b[i]);
 }

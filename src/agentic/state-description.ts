@@ -1,5 +1,3 @@
-import { toJSONSchema } from "./to-json-schema.ts";
-
 interface Description {
   readonly title?: string;
   readonly description?: string;
@@ -7,20 +5,20 @@ interface Description {
   readonly mediaType?: string;
 }
 
-const described = new WeakMap<object, Description>();
-
-/** A schema is read once: states may be emitted many times a second. */
+/** Read anew each time, since a schema may be another and still be the same object; so only what is shown of it is read. */
 export function describeState(schema: unknown): Description {
   if (typeof schema !== "object" || schema === null) return {};
-  let description = described.get(schema);
-  if (description === undefined) {
-    const { title, description: told, contentMediaType: mediaType } = toJSONSchema(schema);
-    description = {
-      ...(typeof title === "string" ? { title } : {}),
-      ...(typeof told === "string" ? { description: told } : {}),
-      ...(typeof mediaType === "string" ? { mediaType } : {}),
-    };
-    described.set(schema, description);
-  }
-  return description;
+  const title = textIn(schema, "title");
+  const description = textIn(schema, "description");
+  const mediaType = textIn(schema, "contentMediaType") ?? textIn(schema, "mediaType");
+  return {
+    ...(title === undefined ? {} : { title }),
+    ...(description === undefined ? {} : { description }),
+    ...(mediaType === undefined ? {} : { mediaType }),
+  };
+}
+
+function textIn(schema: object, keyword: string): string | undefined {
+  const value: unknown = Reflect.get(schema, keyword);
+  return typeof value === "string" ? value.toWellFormed() : undefined;
 }

@@ -24,6 +24,15 @@ describe("states of a service", () => {
     assert.deepEqual(okOf(await act(source, "resources/name")), { [CONTENT]: [{ type: "text", text: '"Ana"' }] });
   });
 
+  it("are described anew where a schema was changed in place", async () => {
+    const schema = { type: "string", description: "One." };
+    const service = new Puppet({ states: { x: { schema, value: "a" } } });
+    using source = fromAgenticService(service);
+    schema.description = "Two.";
+    service.told.states.set({ x: { schema, value: "b" } });
+    assert.equal(listed(await source.surface(viewer), "dynamic").resources[0]?.["description"], "Two.");
+  });
+
   it("are one tool where that is chosen, all of them or those that are asked for", async () => {
     using source = fromAgenticService(new Puppet(two), { states: "tool" });
     assert.deepEqual(await resourceUris(source), []);

@@ -28,7 +28,7 @@ import type { AgenticServiceOptions } from "./options.ts";
 import { GET_STATE, keysIn, LIST_LINKS, linksResource, pageTemplate } from "./own-offers.ts";
 import { parametersOf, type Signature, signatureOf } from "./parameters.ts";
 import { type Met, ServiceGraph } from "./service-graph.ts";
-import { type Look, Revisions, type StateCell } from "./state-cell.ts";
+import { type Heard, type Look, Revisions, type StateCell } from "./state-cell.ts";
 import { snapshotOf } from "./snapshot.ts";
 import { contentOf, pageOf, stateReply } from "./state-content.ts";
 import { nameOf, States } from "./states.ts";
@@ -196,24 +196,24 @@ export class ServiceSource implements Source, Disposable {
     const book = new Book(this.#names, this.#fault, this.#book);
     const states = this.#options.states ?? "resources";
     const links = this.#options.links ?? "namespaced";
-    const values = new Map<OfferRef, unknown>();
+    const heard = new Map<OfferRef, Heard>();
     if (states === "tool") book.add("tools", GET_STATE, (_viewer, args) => this.#getState(args));
     const waits = this.#waits;
     if (waits !== undefined) book.add("tools", waits.offer, (_viewer, args, callOptions) => waits.run(args, callOptions));
     if (links === "list") {
       const ref: OfferRef = "resources/list_links";
-      values.set(ref, this.#linksOf(met));
+      heard.set(ref, { value: this.#linksOf(met) });
       const read: Handler = () => ({ ok: this.#states.cells.get(ref)?.look().plain ?? null });
       book.add("tools", LIST_LINKS, read);
       book.add("resources", linksResource(this.#root), read);
     }
-    if (states === "resources") book.add("resources", pageTemplate(this.#root), (_viewer, args) => this.#readPage(book, args));
+    if (states === "resources") book.add("resources", pageTemplate(this.#root), (_viewer, args) => this.#readPage(args));
     for (const { path, hearing } of met) {
       for (const [key, action] of Object.entries(hearing.actions))
         this.#guard(() => this.#addAction(book, path, key, action, hearing.service));
-      for (const [key, state] of Object.entries(hearing.states)) this.#guard(() => this.#addState(book, values, path, key, state));
+      for (const [key, state] of Object.entries(hearing.states)) this.#guard(() => this.#addState(book, heard, path, key, state));
     }
-    this.#states.hear(values);
+    this.#states.hear(heard);
     return book;
   }
 
@@ -238,27 +238,28 @@ export class ServiceSource implements Source, Disposable {
     book.add("tools", offer, (viewer, args, callOptions) => this.#call(viewer, callable, args, callOptions));
   }
 
-  #addState(book: Book, values: Map<OfferRef, unknown>, path: readonly string[], key: string, { schema, value }: State): void {
+  #addState(book: Book, heard: Map<OfferRef, Heard>, path: readonly string[], key: string, { schema, value }: State): void {
     const name = this.#nameOf(path, key);
     const ref: OfferRef = `resources/${name}`;
-    if (values.has(ref)) throw new TroupeError("NAME_COLLISION", `The state ${name} is there twice: the one nearer to the root is shown.`);
-    if (this.#showsStates) {
-      const { title, description, mediaType } = describeState(schema);
-      const told = this.#options.stateDescriptions?.[[...path, key].join(".")] ?? description;
-      const offer: Offer = {
-        name,
-        action: key,
-        readOnly: true,
-        definition: {
-          ...(title === undefined ? {} : { title }),
-          ...(told === undefined ? {} : { description: told }),
-          uri: this.#options.stateUri?.(key, path) ?? [this.#root, ...[...path, "state", key].map(encodeURIComponent)].join("/"),
-          mimeType: mediaType ?? "application/json",
-        },
-      };
-      if (!book.add("resources", offer, () => this.#readState(ref, mediaType))) return;
+    if (heard.has(ref)) throw new TroupeError("NAME_COLLISION", `The state ${name} is there twice: the one nearer to the root is shown.`);
+    if (!this.#showsStates) {
+      heard.set(ref, { value });
+      return;
     }
-    values.set(ref, value);
+    const { title, description, mediaType, mimeType } = describeState(schema);
+    const told = this.#options.stateDescriptions?.[[...path, key].join(".")] ?? description;
+    const offer: Offer = {
+      name,
+      action: key,
+      readOnly: true,
+      definition: {
+        ...(title === undefined ? {} : { title }),
+        ...(told === undefined ? {} : { description: told }),
+        uri: this.#options.stateUri?.(key, path) ?? [this.#root, ...[...path, "state", key].map(encodeURIComponent)].join("/"),
+        mimeType,
+      },
+    };
+    if (book.add("resources", offer, () => this.#readState(ref))) heard.set(ref, { value, mediaType, mimeType });
   }
 
   // Translated once: actions come again with each change. One that is given other schemas stays the same object.
@@ -288,19 +289,16 @@ export class ServiceSource implements Source, Disposable {
     return { ok: withChanges(reply.ok, changes) };
   }
 
-  async #readState(ref: OfferRef, mediaType: string | undefined): Promise<Reply> {
+  async #readState(ref: OfferRef): Promise<Reply> {
     const cell = this.#states.cells.get(ref);
-    return cell === undefined ? NOTHING : stateReply(nameOf(ref), await contentOf(cell, mediaType, this.#pageLength));
+    return cell === undefined ? NOTHING : stateReply(nameOf(ref), await contentOf(cell, this.#pageLength));
   }
 
-  async #readPage(book: Book, { page: id }: Bag): Promise<Reply> {
+  async #readPage({ page: id }: Bag): Promise<Reply> {
     const page = typeof id === "string" ? pageOf(id) : undefined;
-    const ref: OfferRef = `resources/${page?.name ?? ""}`;
-    const cell = this.#states.cells.get(ref);
+    const cell = page === undefined ? undefined : this.#states.cells.get(`resources/${page.name}`);
     if (page === undefined || cell === undefined) return NOTHING;
-    const mimeType = book.get(ref)?.offer.definition["mimeType"];
-    const mediaType = typeof mimeType === "string" && mimeType !== "application/json" ? mimeType : undefined;
-    const content = await contentOf(cell, mediaType, this.#pageLength);
+    const content = await contentOf(cell, this.#pageLength);
     if (content.look.revision !== page.revision)
       return { refused: { code: "NOT_NOW", message: `The state ${page.name} has changed: read it again for its pages of now.` } };
     return content.pages[page.at] ?? NOTHING;

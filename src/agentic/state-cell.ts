@@ -21,9 +21,20 @@ export class Revisions {
   }
 }
 
-/** A state's value as JSON, and since which revision it is what it is. */
+/** What a service says of a state. */
+export interface Heard {
+  readonly value: unknown;
+  /** What its text or bytes are. Absent: they do not say, and text is a JSON string. */
+  readonly mediaType?: string | undefined;
+  /** What it is listed as. Absent: JSON. */
+  readonly mimeType?: string;
+}
+
+/** A state's value as JSON, and since which revision it is what it is, and read as it is. */
 export interface Look extends Plain {
   readonly revision: number;
+  readonly mediaType: string | undefined;
+  readonly mimeType: string;
   /** It could not be written as JSON: `STATE_TOO_LARGE`, or `CRASHED` with the words of what it threw. */
   readonly fault?: EngineError;
 }
@@ -31,7 +42,7 @@ export interface Look extends Plain {
 /** One state. What it was told is turned into JSON only when somebody looks: states may change faster than anybody reads. */
 export class StateCell {
   readonly #revisions: Revisions;
-  #value: unknown;
+  #heard: Heard = { value: undefined };
   #look: Look | undefined;
   #isFresh = false;
 
@@ -40,13 +51,15 @@ export class StateCell {
   }
 
   get value(): unknown {
-    return this.#value;
+    return this.#heard.value;
   }
 
   /** The service said this, perhaps again. An object may have changed inside and still be the same. */
-  hear(value: unknown): void {
-    if (Object.is(value, this.#value) && typeof value !== "object" && this.#look !== undefined) return;
-    this.#value = value;
+  hear(heard: Heard): void {
+    const { value, mediaType, mimeType } = this.#heard;
+    const isSame = Object.is(value, heard.value) && mediaType === heard.mediaType && mimeType === heard.mimeType;
+    if (isSame && typeof value !== "object" && this.#look !== undefined) return;
+    this.#heard = heard;
     this.#isFresh = false;
   }
 
@@ -54,20 +67,23 @@ export class StateCell {
     if (this.#isFresh && this.#look !== undefined) return this.#look;
     this.#isFresh = true;
     const { plain, blobs, fault } = this.#written();
+    const { mediaType, mimeType = "application/json" } = this.#heard;
     const before = this.#look;
     const isSame =
       before !== undefined &&
+      before.mediaType === mediaType &&
+      before.mimeType === mimeType &&
       (before.fault === undefined) === (fault === undefined) &&
       sameBlobs(before.blobs, blobs) &&
       sameJson(before.plain, plain);
     if (before !== undefined && isSame) return before;
-    this.#look = { revision: this.#revisions.next(), plain, blobs, ...(fault === undefined ? {} : { fault }) };
+    this.#look = { revision: this.#revisions.next(), plain, blobs, mediaType, mimeType, ...(fault === undefined ? {} : { fault }) };
     return this.#look;
   }
 
   #written(): Plain & { readonly fault?: EngineError } {
     try {
-      return plainOf(this.#value);
+      return plainOf(this.#heard.value);
     } catch (cause) {
       const fault = cause instanceof EngineError ? cause : new EngineError("CRASHED", wordsOf(cause, "This state"), { cause });
       return { plain: null, blobs: new Map(), fault };

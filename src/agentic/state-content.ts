@@ -3,21 +3,23 @@ import { bytesOf, toBase64 } from "./base64.ts";
 import { bytesIn, filled, MAX_LENGTH, tooLarge } from "./blobs.ts";
 import type { Look, StateCell } from "./state-cell.ts";
 
-/** How a state is read: its JSON as text, or bytes as a blob; in pages where that is long. */
+/** How a state is read: its JSON as text, text as it is where a media type says what it is, bytes as a blob; in pages where that is long. */
 export interface Content {
   readonly look: Look;
   readonly pages: readonly Reply[];
   readonly length: number;
 }
 
+const JSON_TYPE = "application/json";
+
 const made = new WeakMap<Look, Promise<Content>>();
 
 /** Kept with the value it is of, so that pages are cut once. */
-export function contentOf(cell: StateCell, mediaType: string | undefined, pageLength: number): Promise<Content> {
+export function contentOf(cell: StateCell, pageLength: number): Promise<Content> {
   const look = cell.look();
   let content = made.get(look);
   if (content === undefined) {
-    content = cut(cell.value, look, mediaType, pageLength);
+    content = cut(cell.value, look, pageLength);
     made.set(look, content);
   }
   return content;
@@ -27,7 +29,7 @@ export function contentOf(cell: StateCell, mediaType: string | undefined, pageLe
 export function stateReply(name: string, { look, pages, length }: Content): Reply {
   const [only] = pages;
   if (only !== undefined && pages.length === 1) return only;
-  return { ok: { large: true, length, pages: pages.map((_page, i) => `${name}-${look.revision}-${i + 1}`) } };
+  return { ok: jsonOf({ large: true, length, pages: pages.map((_page, i) => `${name}-${look.revision}-${i + 1}`) }, look) };
 }
 
 /** A page's id, read back. */
@@ -36,26 +38,31 @@ export function pageOf(id: string): { readonly name: string; readonly revision: 
   return match === null ? undefined : { name: match[1] ?? "", revision: Number(match[2]), at: Number(match[3]) - 1 };
 }
 
-async function cut(value: unknown, look: Look, mediaType: string | undefined, pageLength: number): Promise<Content> {
+async function cut(value: unknown, look: Look, pageLength: number): Promise<Content> {
   if (look.fault !== undefined) throw look.fault;
   const bytes = value instanceof Blob ? await bytesIn(value) : bytesOf(value);
   if (bytes !== undefined) {
     const type = value instanceof Blob && value.type !== "" ? value.type : undefined;
-    const mimeType = mediaType ?? type ?? "application/octet-stream";
+    const mimeType = look.mediaType ?? type ?? "application/octet-stream";
     const text = toBase64(bytes);
     // Whole groups of four: each page is base64 by itself.
     const pages = slices(text, Math.max(4, 4 * Math.floor(pageLength / 4)));
     return { look, length: bytes.length, pages: pages.map((blob) => ({ ok: { [BLOB]: blob, mimeType } })) };
   }
-  if (typeof look.plain === "string" && mediaType !== undefined && look.plain.length <= pageLength)
-    return { look, length: look.plain.length, pages: [{ ok: look.plain }] };
   const plain = await filled(look);
-  const text = JSON.stringify(plain);
+  const isText = typeof plain === "string" && look.mediaType !== undefined;
+  const text = isText ? plain : JSON.stringify(plain);
   if (text.length > MAX_LENGTH) throw tooLarge(text.length);
   const pages = slices(text, pageLength);
-  // A bare string would be taken for text already, and lose its quotes: a state is JSON, whatever its value.
-  if (pages.length === 1) return { look, length: text.length, pages: [{ ok: typeof plain === "string" ? textBlock(text) : plain }] };
-  return { look, length: text.length, pages: pages.map((page) => ({ ok: page })) };
+  if (isText || pages.length > 1) return { look, length: text.length, pages: pages.map((page) => ({ ok: page })) };
+  return { look, length: text.length, pages: [{ ok: jsonOf(plain, look) }] };
+}
+
+/** JSON that is read as JSON, whatever its value and whatever the state is listed as: a bare string would be taken for text already. */
+function jsonOf(plain: Json, { mimeType }: Look): Json {
+  const isListed = mimeType === JSON_TYPE;
+  if (typeof plain !== "string" && isListed) return plain;
+  return { [CONTENT]: [{ type: "text", text: JSON.stringify(plain), ...(isListed ? {} : { mimeType: JSON_TYPE }) }] };
 }
 
 function slices(text: string, length: number): readonly string[] {
@@ -72,7 +79,3 @@ function slices(text: string, length: number): readonly string[] {
 }
 
 const isHighSurrogate = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff;
-
-function textBlock(text: string): Json {
-  return { [CONTENT]: [{ type: "text", text }] };
-}

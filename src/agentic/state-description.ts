@@ -3,11 +3,15 @@ interface Description {
   readonly description?: string;
   /** What its text or bytes are. */
   readonly mediaType?: string;
+  /** What it is listed as. */
+  readonly mimeType: string;
 }
+
+const JSON_TYPE = "application/json";
 
 /** Read anew each time, since a schema may be another and still be the same object; so only what is shown of it is read. */
 export function describeState(schema: unknown): Description {
-  if (typeof schema !== "object" || schema === null) return {};
+  if (typeof schema !== "object" || schema === null) return { mimeType: JSON_TYPE };
   const title = textIn(schema, "title");
   const description = textIn(schema, "description");
   const mediaType = textIn(schema, "contentMediaType") ?? textIn(schema, "mediaType");
@@ -15,6 +19,7 @@ export function describeState(schema: unknown): Description {
     ...(title === undefined ? {} : { title }),
     ...(description === undefined ? {} : { description }),
     ...(mediaType === undefined ? {} : { mediaType }),
+    mimeType: mediaType ?? (textIn(schema, "type") === "blob" ? "application/octet-stream" : JSON_TYPE),
   };
 }
 

@@ -195,6 +195,50 @@ describe("states of a service", () => {
     assert.throws(() => fromAgenticService(() => undefined, { pageLength: 0 }), { code: "DOOR_OPTION" });
   });
 
+  it("whose text is of a media type are that text, in pages too, and what is no text is JSON", async () => {
+    const text = '# "Log"\n'.repeat(40);
+    const mediaType = "text/markdown";
+    const blob = { type: "blob" };
+    const states = {
+      log: { schema: { mediaType }, value: text },
+      none: { schema: { mediaType }, value: null },
+      icon: { schema: blob, value: 7 },
+    };
+    const service = new Puppet({ states: { ...states, many: { schema: blob, value: new Uint8Array(200) } } });
+    using source = fromAgenticService(service, { pageLength: 101 });
+    const listedAs = listed(await source.surface(viewer), "dynamic").resources.map(({ mimeType }) => mimeType);
+    assert.deepEqual(listedAs, [mediaType, mediaType, "application/octet-stream", "application/octet-stream"]);
+    const json = (value: Json) => ({ [CONTENT]: [{ type: "text", text: JSON.stringify(value), mimeType: "application/json" }] });
+    assert.deepEqual(okOf(await act(source, "resources/none")), json(null));
+    assert.deepEqual(okOf(await act(source, "resources/icon")), json(7));
+    for (const [name, length] of [
+      ["log", 320],
+      ["many", 200],
+    ] as const) {
+      const index = okOf(await act(source, `resources/${name}`));
+      assert.ok(isRecord(index) && Array.isArray(index[CONTENT]));
+      const block: unknown = index[CONTENT][0];
+      assert.ok(isRecord(block) && typeof block["text"] === "string");
+      const { large, length: told, pages }: { large: boolean; length: number; pages: readonly string[] } = JSON.parse(block["text"]);
+      assert.deepEqual([block["mimeType"], large, told], ["application/json", true, length]);
+      const read: Json[] = [];
+      for (const page of pages) read.push(okOf(await act(source, "resources/state_page of mcp://service", { page })));
+      if (name === "log") assert.equal(read.map((page) => (typeof page === "string" ? page : "")).join(""), text);
+      else assert.ok(read.every((page) => isRecord(page) && page["mimeType"] === "application/octet-stream"));
+    }
+  });
+
+  it("that get a media type while they stay what they are are told, and read anew", async () => {
+    const service = new Puppet({ states: { x: { schema: {}, value: "# a" } } });
+    using source = fromAgenticService(service);
+    assert.deepEqual(okOf(await act(source, "resources/x")), { [CONTENT]: [{ type: "text", text: '"# a"' }] });
+    const flags = flagsOf(source);
+    service.told.states.set({ x: { schema: { mediaType: "text/markdown" }, value: "# a" } });
+    await tick();
+    assert.deepEqual(flags, ["lists", "resources/x"]);
+    assert.equal(okOf(await act(source, "resources/x")), "# a");
+  });
+
   it("that have Blobs within give what is in them, and are told where one is another", async () => {
     const holding = (text: string) => ({ value: { name: "a", files: [new Blob([text])] } });
     const service = new Puppet({ states: { board: holding("one"), icon: { value: new Blob(["i"]) } } });

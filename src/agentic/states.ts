@@ -1,6 +1,6 @@
 import type { Bag, Json, OfferRef } from "../contract/index.ts";
 import { filled, sizeOf } from "./blobs.ts";
-import { type Look, type Revisions, StateCell } from "./state-cell.ts";
+import { type Heard, type Look, type Revisions, StateCell } from "./state-cell.ts";
 
 const MAX_GONE = 256;
 
@@ -19,20 +19,20 @@ export class States {
   }
 
   /** The service says these and no others. */
-  hear(values: ReadonlyMap<OfferRef, unknown>): void {
+  hear(states: ReadonlyMap<OfferRef, Heard>): void {
     for (const ref of this.#cells.keys()) {
-      if (values.has(ref)) continue;
+      if (states.has(ref)) continue;
       this.#cells.delete(ref);
       this.#gone.set(ref, this.#revisions.next());
     }
-    for (const [ref, value] of values) {
+    for (const [ref, heard] of states) {
       this.#gone.delete(ref);
       let cell = this.#cells.get(ref);
       if (cell === undefined) {
         cell = new StateCell(this.#revisions);
         this.#cells.set(ref, cell);
       }
-      cell.hear(value);
+      cell.hear(heard);
     }
     for (const ref of this.#gone.keys()) {
       if (this.#gone.size <= MAX_GONE) break;

@@ -75,7 +75,8 @@ function contentsOf(value: Json, about: Bag, revision: Revision): readonly Json[
       if (typeof block["data"] === "string")
         return [{ ...about, mimeType: block["mimeType"] ?? "application/octet-stream", blob: block["data"] }];
       const shaped = shapeBlock(block, revision);
-      return [{ ...about, text: isBag(shaped) && typeof shaped["text"] === "string" ? shaped["text"] : JSON.stringify(shaped) }];
+      const said = typeof block["mimeType"] === "string" && block["type"] === "text" ? { mimeType: block["mimeType"] } : undefined;
+      return [{ ...about, ...said, text: isBag(shaped) && typeof shaped["text"] === "string" ? shaped["text"] : JSON.stringify(shaped) }];
     });
   }
   return [{ ...about, mimeType: about["mimeType"] ?? "application/json", text: JSON.stringify(value) }];

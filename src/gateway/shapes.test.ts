@@ -132,6 +132,8 @@ describe("a domain value", () => {
         { uri: "a:b", mimeType: "image/png", blob: "AA==" },
       ],
     );
+    const index = { [CONTENT]: [{ type: "text", text: "{}", mimeType: "application/json" }] };
+    assert.deepEqual(contentsOf(index, { mimeType: "image/png" }), [{ uri: "a:b", mimeType: "application/json", text: "{}" }]);
   });
 
   test("becomes a prompt's messages", () => {

@@ -117,7 +117,22 @@ describe("actions of a service", () => {
     service.answer = () => ({ found: new Float64Array([1]) });
     assert.deepEqual(await act(source, "tools/go"), { ok: { found: [1] } });
     service.answer = () => null;
-    assert.deepEqual(await act(source, "tools/go"), { ok: null });
+    assert.deepEqual(await act(source, "tools/go"), { ok: { [CONTENT]: [{ type: "text", text: "null" }], structured: null } });
+    service.answer = () =>
+      new Map<unknown, unknown>([
+        [{ x: 1 }, "a"],
+        [{ x: 2 }, undefined],
+        [1, () => 1],
+        ["1", [2]],
+      ]);
+    assert.deepEqual(okOf(await act(source, "tools/go")), [
+      [{ x: 1 }, "a"],
+      [{ x: 2 }, null],
+      [1, null],
+      ["1", [2]],
+    ]);
+    service.answer = () => new Map([["1", 2]]);
+    assert.deepEqual(okOf(await act(source, "tools/go")), { 1: 2 });
   });
 
   it("return bytes as an image, a sound or a resource of their type, and within other data as base64", async () => {
@@ -164,6 +179,10 @@ describe("actions of a service", () => {
     assert.deepEqual(okOf(await act(source, "tools/go")), { changed: {} });
     service.answer = () => ({ score: 3 });
     assert.deepEqual(okOf(await act(source, "tools/go")), { result: { score: 3 }, changed: {} });
+    for (const result of [{ isError: false, value: 3 }, null, false]) {
+      service.answer = () => result;
+      assert.deepEqual(okOf(await act(source, "tools/go")), { result, changed: {} });
+    }
   });
 
   it("law 3: that are taken away while a call is on its way are not done", async () => {

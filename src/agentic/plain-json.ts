@@ -12,9 +12,10 @@ export interface Plain {
 }
 
 /**
- * A value as JSON says it: typed arrays, sets and typed buffers become lists, maps objects, bytes base64; what JSON has no
- * word for (functions, undefined) goes, of a Blob remains `{ size, type }`, NaN and the infinities become null. What contains itself, or lies deeper than 64
- * levels, is cut to null. Throws `STATE_TOO_LARGE` beyond a million values.
+ * A value as JSON says it: typed arrays, sets and typed buffers become lists, maps objects, or lists of pairs where a key is
+ * no text, bytes base64; what JSON has no word for (functions, undefined) goes, of a Blob remains `{ size, type }`, NaN and
+ * the infinities become null. What contains itself, or lies deeper than 64 levels, is cut to null. Throws `STATE_TOO_LARGE`
+ * beyond a million values.
  */
 export function toPlain(value: unknown): Json {
   return new Plainer().plain(value);
@@ -51,7 +52,7 @@ class Plainer {
     if (bytes !== undefined) return toBase64(bytes);
     if (Array.isArray(value) || ArrayBuffer.isView(value) || value instanceof Set) return isIterable(value) ? this.#list(value) : null;
     if (value instanceof Blob) return this.#blob(value);
-    if (value instanceof Map) return this.#entries(value);
+    if (value instanceof Map) return areTexts(value.keys()) ? this.#entries(value) : this.#list(value);
     if ("toJSON" in value && typeof value.toJSON === "function") return this.plain(value.toJSON());
     if (isColumn(value)) return this.#list(columnItems(value));
     return this.#entries(Object.entries(value));
@@ -88,6 +89,11 @@ class Plainer {
     if (this.#left < 0)
       throw new EngineError("STATE_TOO_LARGE", `This holds more than ${MAX_NODES} values: let the service show a part of it.`);
   }
+}
+
+function areTexts(keys: Iterable<unknown>): keys is Iterable<string> {
+  for (const key of keys) if (typeof key !== "string") return false;
+  return true;
 }
 
 function isIterable(value: object): value is Iterable<unknown> {

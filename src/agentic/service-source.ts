@@ -284,7 +284,8 @@ export class ServiceSource implements Source, Disposable {
     this.#refresh();
     // C8: what this call changed is flagged before its reply, at least to the one who called.
     for (const subscriber of this.#subscribers) if (isSame(subscriber.viewer, viewer)) subscriber.release();
-    if (!changedStates || !("ok" in reply)) return reply;
+    if (!("ok" in reply)) return reply;
+    if (!changedStates) return reply.ok === null ? { ok: NULL } : reply;
     const changes = (await this.#states.since(before, () => true, this.#pageLength)) ?? { changed: {} };
     return { ok: withChanges(reply.ok, changes) };
   }
@@ -348,6 +349,9 @@ export class ServiceSource implements Source, Disposable {
 }
 
 const isSame = (a: Viewer, b: Viewer): boolean => a.principal === b.principal && a.self === b.self;
+
+// As a domain value it would be nothing said; an action that returned it said it.
+const NULL: Json = { [CONTENT]: [{ type: "text", text: "null" }], structured: null };
 
 /** Blocks stand beside what changed: as a member of it nobody would see them. */
 function withChanges(said: Json, changes: Bag): Json {

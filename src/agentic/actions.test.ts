@@ -100,6 +100,38 @@ describe("actions of a service", () => {
     });
   });
 
+  it("get a Blob for each base64 text where their schema says so, and are not done where it is none", async () => {
+    const file = { title: "file", type: "blob", mediaType: "image/png" };
+    const album = {
+      type: "object",
+      properties: { pages: { type: "array", items: file }, name: { type: "string" }, ends: { items: [{ type: "string" }, file] } },
+      additionalProperties: { type: "blob" },
+    };
+    const heard: unknown[][] = [];
+    const both = action([{ title: "name" }, { ...file, default: "" }], (...input) => void heard.push([...input]));
+    const service = new Puppet({ actions: { one: action([file]), album: action([album]), both } });
+    using source = fromAgenticService(service, { actions: { one: { confirm: () => assert.fail("It is asked in vain.") } } });
+    const texts = async (value: unknown): Promise<unknown> => {
+      if (value instanceof Blob) return `${value.type}: ${await value.text()}`;
+      if (Array.isArray(value)) return Promise.all(value.map(texts));
+      if (typeof value !== "object" || value === null) return value;
+      return Object.fromEntries(await Promise.all(Object.entries(value).map(async ([key, one]) => [key, await texts(one)])));
+    };
+    await act(source, "tools/one", { file: "aGk=" });
+    await act(source, "tools/album", { pages: ["aGk=", "aG8="], name: "aGk=", ends: ["aGk=", "aGk=", "aGk="], cover: "aGk=" });
+    assert.deepEqual(await texts(service.calls), [
+      ["one", "image/png: hi"],
+      ["album", { pages: ["image/png: hi", "image/png: ho"], name: "aGk=", ends: ["aGk=", "image/png: hi", "aGk="], cover: ": hi" }],
+    ]);
+    await act(source, "tools/both", { name: "x", file: "aGk=" });
+    assert.deepEqual(await texts(heard), [["x", "image/png: hi"]]);
+    const wrong = (message: string) => ({ refused: { code: "INVALID", message } });
+    assert.deepEqual(await act(source, "tools/album", { pages: ["aGk=", "!"] }), wrong("pages/1 must be base64"));
+    const asked = source.act(viewer, "tools/one", { file: "!" }, { can: ["elicitation"] });
+    assert.deepEqual(await asked, wrong("file must be base64"));
+    assert.equal(service.calls.length, 2);
+  });
+
   it("keep the references within a schema that is wrapped", async () => {
     const tree = { title: "tree", $defs: { node: { type: "object", required: ["id"] } }, type: "array", items: { $ref: "#/$defs/node" } };
     using source = fromAgenticService(new Puppet({ actions: { plant: action([tree]) } }));

@@ -45,13 +45,15 @@ export const DONE: Json = { [CONTENT]: [{ type: "text", text: "" }], isError: fa
  * returned cannot be told; `STATE_TOO_LARGE`, `WORK_TIMEOUT`, `CANCELLED`.
  */
 export async function callAction(callable: Callable, args: Bag, options: CallOptions, settings: CallSettings): Promise<Reply> {
+  const input = callable.signature.input(args);
+  if ("wrong" in input) return { refused: { code: "INVALID", message: input.wrong } };
   const unconfirmed = askFirst(callable, args, options);
   if (unconfirmed !== undefined) return unconfirmed;
-  return inTime(callable, run(callable, args, settings), options, settings);
+  return inTime(callable, run(callable, input.values, settings), options, settings);
 }
 
-async function run(callable: Callable, args: Bag, { text, root }: CallSettings): Promise<Reply> {
-  const result = await resultOf(callable, args);
+async function run(callable: Callable, input: readonly unknown[], { text, root }: CallSettings): Promise<Reply> {
+  const result = await resultOf(callable, input);
   if (result === undefined) return { ok: DONE };
   if (typeof result === "string" && text === "error")
     return { refused: { code: "REFUSED", message: result.slice(0, MAX_TEXT).toWellFormed() } };
@@ -64,8 +66,7 @@ async function run(callable: Callable, args: Bag, { text, root }: CallSettings):
   }
 }
 
-async function resultOf({ ref, action, key, service, signature }: Callable, args: Bag): Promise<unknown> {
-  const input = signature.input(args);
+async function resultOf({ ref, action, key, service }: Callable, input: readonly unknown[]): Promise<unknown> {
   try {
     // `service.execute` looks whether the action is still there, but hands over one input only.
     return input.length > 1 ? await action.execute(...input) : await service.execute(key, input[0]);

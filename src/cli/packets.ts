@@ -93,7 +93,8 @@ export class Packets implements AsyncDisposable {
   /** The modules with their capabilities as the configuration has them: their actors know its tool servers. */
   prepared(loaded: Loaded): Loaded {
     const { config } = this.#options;
-    const given = { servers: this.#servers, persistence: config.actors.persistence_strategy, clock: systemClock };
+    const { persistence_strategy: persistence, default_timeout: idleMs } = config.actors;
+    const given = { servers: this.#servers, persistence, idleMs, clock: systemClock };
     const parts = loaded.parts.map((part) => {
       const capabilities = new Capabilities(part.capabilities, given).list();
       return { ...part, capabilities, kinds: [...part.cast, ...behindCapabilities(capabilities)] };

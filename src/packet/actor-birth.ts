@@ -1,9 +1,10 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { First } from "../actor/index.ts";
-import { type Json, type Policy, TroupeError } from "../contract/index.ts";
+import { EngineError, type Json, type Policy, TroupeError, type Viewer } from "../contract/index.ts";
 import type { FirstTimes } from "./actor-definition.ts";
 import { UNSET } from "./actor-timers.ts";
 import { isRestored, keptIn, lifeIn, type KeptDraft, type Restored } from "./kept-state.ts";
+import { isOthersName } from "./own-name.ts";
 import type { Persistence } from "./packet.ts";
 import { STATE_TIMEOUT_MS } from "./packet-limits.ts";
 import type { Timeout } from "./timeout.ts";
@@ -17,16 +18,34 @@ export interface Beginning {
   readonly migrate?: (state: Json, from: number) => object;
   /** It has timers, which its first message sets. */
   readonly timed: boolean;
+  /** Everybody's: otherwise it begins as somebody's, or not at all. */
+  readonly shared: boolean;
 }
 
 /** Its first state; or, where one on disk ended before, the state of that. */
-export function firstState(beginning: Beginning, { key, at, start, random, id }: First): KeptDraft {
-  const unset: Pick<KeptDraft, "timers"> = beginning.timed ? { timers: UNSET } : {};
-  if (isRestored(start)) return { ...restored(beginning, start), ...unset, begun_at: at };
+export function firstState(beginning: Beginning, { key, at, start, viewer, random, id }: First): KeptDraft {
+  const own: Pick<KeptDraft, "timers" | "owner"> = {
+    ...(beginning.timed && { timers: UNSET }),
+    ...(!beginning.shared && { owner: ownerOf(beginning.id, key, viewer) }),
+  };
+  if (isRestored(start)) return { ...restored(beginning, start), ...own, begun_at: at };
   const { initialState } = beginning;
   const first: FirstTimes = { actor_id: key, at, random, id };
   const state: unknown = isMaker(initialState) ? initialState(first) : structuredClone(initialState);
-  return { ...draftOf(beginning, state, { created_at: at, last_message_at: at, message_count: 0 }), ...unset };
+  return { ...draftOf(beginning, state, { created_at: at, last_message_at: at, message_count: 0 }), ...own };
+}
+
+/** Whatever way it begins: an actor that is nobody's would be everybody's. */
+function ownerOf(capability: string, key: string, viewer: Viewer | undefined): string {
+  const principal = viewer?.principal;
+  if (principal === undefined)
+    throw new EngineError(
+      "NO_ACTOR",
+      `There is no actor ${JSON.stringify(key)} of ${capability}, and none begins as nobody's: give the message that begins it a \`viewer\`, or make the capability \`shared\`.`,
+    );
+  if (isOthersName(capability, principal, key))
+    throw new EngineError("NO_ACTOR", `${JSON.stringify(key)} is another user's own actor of ${capability}: begin one of another name.`);
+  return principal;
 }
 
 function restored(beginning: Beginning, { restore, version }: Restored): KeptDraft {

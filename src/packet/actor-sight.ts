@@ -1,14 +1,16 @@
 import type { Json, Snapshot, Viewer } from "../contract/index.ts";
 import type { ActorState, Acts } from "./capability.ts";
 import { PacketError } from "./packet-error.ts";
+import { isOthersName } from "./own-name.ts";
 import { jsonCopy } from "./packet-json.ts";
 
-/** Whose it is may see it. */
-export const seenBy = ({ owner }: Snapshot, { principal }: Viewer): boolean => owner === undefined || owner === principal;
+/** Whose it is may see it. What is nobody's is everybody's only where it was meant to be. */
+export const seenBy = ({ owner }: Snapshot, { shared, own }: Acts, { principal }: Viewer): boolean =>
+  owner === undefined ? shared || own === true : owner === principal;
 
 /** It is there, and there for that viewer. */
-export const livesFor = (snapshot: Snapshot | undefined, viewer: Viewer): snapshot is Snapshot =>
-  snapshot !== undefined && snapshot.status !== "stopped" && seenBy(snapshot, viewer);
+export const livesFor = (snapshot: Snapshot | undefined, does: Acts, viewer: Viewer): snapshot is Snapshot =>
+  snapshot !== undefined && snapshot.status !== "stopped" && seenBy(snapshot, does, viewer);
 
 /** An actor that was there without capabilities and stands for its viewers by its key: whoever names another's finds nothing. */
 export function standsFor({ own, behaviour: { per }, defaultKey }: Acts, viewer: Viewer, actor_id: string): boolean {
@@ -17,7 +19,7 @@ export function standsFor({ own, behaviour: { per }, defaultKey }: Acts, viewer:
 
 /** The actor that is somebody's where none is named: nobody else may take its name, and so keep its owner out. */
 export function isAnothers(capability: string, { shared, own }: Acts, { principal }: Viewer, actor_id: string): boolean {
-  return !shared && own !== true && actor_id.startsWith(`${capability}:`) && actor_id !== `${capability}:${principal ?? ""}`;
+  return !shared && own !== true && isOthersName(capability, principal ?? "", actor_id);
 }
 
 export const notFound = (capability: string, actor_id: string): PacketError =>

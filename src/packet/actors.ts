@@ -134,7 +134,7 @@ export class Actors {
   async getActorState(capabilityId: string, actor_id: string, viewer: Viewer): Promise<ActorState> {
     const does = this.#acts(capabilityId);
     const snapshot = await this.#options.engine.read(this.#id(capabilityId, does, actor_id, viewer));
-    if (!livesFor(snapshot, viewer)) throw notFound(capabilityId, actor_id);
+    if (!livesFor(snapshot, does, viewer)) throw notFound(capabilityId, actor_id);
     return stateOf(capabilityId, actor_id, does, snapshot);
   }
 
@@ -313,7 +313,7 @@ export class Actors {
       await this.#births.begin({ does, id, actor_id, sending });
       snapshot = await engine.read(id);
     }
-    if (!livesFor(snapshot, sending.viewer)) throw notFound(capabilityId, actor_id);
+    if (!livesFor(snapshot, does, sending.viewer)) throw notFound(capabilityId, actor_id);
     return snapshot;
   }
 }

@@ -69,7 +69,7 @@ export class Births {
         actor_id,
       });
     const before = await engine.read(id);
-    if (before !== undefined && !seenBy(before, viewer)) throw notFound(kind, actor_id);
+    if (before !== undefined && !seenBy(before, does, viewer)) throw notFound(kind, actor_id);
     if (before !== undefined && before.status !== "stopped") return;
     const { state_timeout, persistence = does.persistence } = options;
     if (does.shared && (state_timeout !== undefined || persistence !== does.persistence))
@@ -77,7 +77,7 @@ export class Births {
         actor_id,
       });
     const chosen = does.policyFor({ ...(state_timeout === undefined ? {} : { state_timeout }), persistence });
-    const policy = { ...(does.idle && state_timeout === undefined && idlePolicy(persistence, idleMs)), ...chosen };
+    const policy = { ...chosen, ...(does.idle && state_timeout === undefined && idlePolicy(persistence, idleMs)) };
     const lasting = before !== undefined && does.own !== true && persistence !== "memory" && before.persistence !== "memory";
     if (lasting && before.version > version)
       throw new PacketError(

@@ -61,6 +61,8 @@ export interface Given {
   readonly servers?: Servers;
   /** Of those that do not say where they are kept. */
   readonly persistence?: Persistence;
+  /** Of those that do not say when they end: so long without a message. Default 30 minutes. */
+  readonly idleMs?: number;
   readonly clock?: Clock;
 }
 

@@ -10,7 +10,7 @@ import { described, type Described } from "./define-capability.ts";
 import { keptIn, type Kept, type KeptDraft } from "./kept-state.ts";
 import type { Persistence } from "./packet.ts";
 import { noServers } from "./servers.ts";
-import type { Timeout } from "./timeout.ts";
+import { idle, type Timeout } from "./timeout.ts";
 
 /** A capability that is an actor for each `actor_id`. */
 export interface ActorCapability<S = unknown> extends Capability {
@@ -47,10 +47,12 @@ function built(id: string, definition: AnyDefinition, given: Given): Capability 
   const { servers = noServers, clock = systemClock } = given;
   const about = described(id, definition);
   const { persistence = given.persistence ?? "memory", shared = false, timeout, periodic = {}, version = 1 } = definition;
-  const policy = policyFor(persistence, timeout);
+  // Of its kind too, for actors that other actors begin: those that packets begin get what the configuration says.
+  const ends = timeout ?? idle(given.idleMs ?? IDLE_MS);
+  const policy = policyFor(persistence, ends);
   const { messages } = definition;
   const handlers = new Handlers({ id, provides: about.provides, timeout, expireMs: policy.expireMs, messages, periodic, servers, clock });
-  const beginning: Beginning = { ...definition, id, version, timed: handlers.timed };
+  const beginning: Beginning = { ...definition, id, version, timed: handlers.timed, shared };
   const handled = handlers.messages();
   const plainKind = actor(kindOf(id), {
     describe: about.intent,
@@ -79,7 +81,7 @@ function built(id: string, definition: AnyDefinition, given: Given): Capability 
       return handlers.read(action, state, metadata, payload, context);
     },
     policyFor: ({ state_timeout, persistence: chosen = persistence }) => ({
-      ...policyOver(persistence, chosen, timeout),
+      ...policyOver(persistence, chosen, ends),
       ...(state_timeout === undefined ? {} : idlePolicy(chosen, state_timeout)),
     }),
     configured: (more) => built(id, definition, { ...given, ...more }),
@@ -93,6 +95,9 @@ function known({ id, state }: Snapshot): Kept<Json> {
     throw new TroupeError("STATE_NOT_JSON", `What ${id} keeps is no state of a capability's actor: another kind wrote it.`);
   return kept;
 }
+
+/** Where nobody says otherwise. */
+const IDLE_MS = 30 * 60_000;
 
 /** The name of the kind of actor a capability is. */
 const kindOf = (id: string): string => id.toLowerCase().replaceAll("_", "-");

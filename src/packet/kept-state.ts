@@ -15,6 +15,8 @@ export interface KeptDraft {
   timers?: string;
   /** Of this life, where it is not the first: a lifetime counts from it. Milliseconds since 1970. */
   readonly begun_at?: number;
+  /** Whose it is, as the engine has it too: what it begins by itself is theirs. Absent: it is everybody's. */
+  readonly owner?: string;
 }
 
 /** What an actor begins with that was there before: on disk a state outlives what ends the actor. */
@@ -36,8 +38,12 @@ export function keptIn(value: Json): Kept<Json> | undefined {
 }
 
 /** What belongs to a life beside the two, and stays as it is when its state is migrated. */
-export function lifeIn(value: Json): Pick<KeptDraft, "timers" | "begun_at"> {
+export function lifeIn(value: Json): Pick<KeptDraft, "timers" | "begun_at" | "owner"> {
   if (!isBag(value)) return {};
-  const { timers, begun_at } = value;
-  return { ...(typeof timers === "string" && { timers }), ...(typeof begun_at === "number" && { begun_at }) };
+  const { timers, begun_at, owner } = value;
+  return {
+    ...(typeof timers === "string" && { timers }),
+    ...(typeof begun_at === "number" && { begun_at }),
+    ...(typeof owner === "string" && { owner }),
+  };
 }

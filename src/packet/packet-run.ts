@@ -1,5 +1,6 @@
 import type { RunContext, WorkContext } from "../actor/index.ts";
 import { type ActorId, type Bag, isBag, type Log, type Message, type Progress, type Viewer } from "../contract/index.ts";
+import { begunFor } from "./begun-for.ts";
 import type { ForeignServer } from "./capability.ts";
 import type { KeptDraft } from "./kept-state.ts";
 import type { PacketContext } from "./packet.ts";
@@ -29,6 +30,10 @@ export class PacketRun {
 
   get state(): object {
     return this.#turn.state.state;
+  }
+  /** Whose the actor is; of everybody's, who asks. */
+  protected get owner(): string | undefined {
+    return this.#turn.state.owner ?? this.#turn.message.viewer?.principal;
   }
   get self(): ActorId {
     return this.#turn.self;
@@ -61,7 +66,7 @@ export class PacketRun {
     return this.#turn.can;
   }
   get send(): Run["send"] {
-    return this.#turn.send;
+    return begunFor(this.#turn.send, () => this.owner);
   }
   get wake(): Run["wake"] {
     return this.#turn.wake;
@@ -116,7 +121,7 @@ export class PacketWork extends PacketRun {
     return this.#work.log;
   }
   get call(): WorkContext<KeptDraft, unknown>["call"] {
-    return this.#work.call;
+    return begunFor(this.#work.call, () => this.owner);
   }
 }
 

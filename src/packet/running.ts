@@ -18,6 +18,7 @@ import { jsonCopy } from "./packet-json.ts";
 import type { Capabilities } from "./capabilities.ts";
 import type { Capability, ExecutionContext } from "./capability.ts";
 import type { Emitted } from "./effect.ts";
+import { ownName } from "./own-name.ts";
 import { PacketError, type PacketErrorType } from "./packet-error.ts";
 import type { ActorOptions, PacketContext } from "./packet.ts";
 import { missing } from "./required.ts";
@@ -266,7 +267,7 @@ function defaultActor({ id, does }: Capability, { viewer, context }: RunOptions)
   const whose = viewer.principal ?? context.session_id;
   if (whose === undefined)
     throw new PacketError("validation_failed", "Which actor is meant? Name one as actor_id, or send user_id or session_id in the context.");
-  return `${id}:${whose}`;
+  return ownName(id, whose);
 }
 
 /** A copy: what is called next gets nothing to change of who called. */

@@ -7,6 +7,7 @@ import { Handlers, type AnyHandler, type AnyPeriodic } from "./actor-handlers.ts
 import { withoutStrays } from "./actor-timers.ts";
 import type { Acts, Capability, Given } from "./capability.ts";
 import { described, type Described } from "./define-capability.ts";
+import { checkActorWords } from "./known-words.ts";
 import { keptIn, type Kept, type KeptDraft } from "./kept-state.ts";
 import type { Persistence } from "./packet.ts";
 import { noServers } from "./servers.ts";
@@ -44,6 +45,7 @@ export function actorCapability(id: string, definition: AnyDefinition): object {
 }
 
 function built(id: string, definition: AnyDefinition, given: Given): Capability {
+  checkActorWords(id, definition);
   const { servers = noServers, clock = systemClock } = given;
   const about = described(id, definition);
   const { persistence = given.persistence ?? "memory", shared = false, timeout, periodic = {}, version = 1 } = definition;

@@ -1,7 +1,9 @@
 import { type Bag, isBag, type Json, TroupeError } from "../contract/index.ts";
 import type { Capability, Executes, ExecutionContext, OfferedTool, Offers } from "./capability.ts";
 import { fieldSchema } from "./field-schema.ts";
-import { nearest } from "./nearest.ts";
+import { badDefinition, checkEffects, DESCRIBED, entriesOf, isTexts, onlyWords, shown } from "./known-words.ts";
+import { isComposed } from "./tool-schema.ts";
+import { toJsonSchema } from "../source/index.ts";
 import type { Effect } from "./effect.ts";
 
 /** What every capability says of itself. */
@@ -27,31 +29,18 @@ export type Payload<R extends string> = Bag & { readonly [N in R]: Json };
 /** JSON at run time: it is checked when it is returned. */
 export type Returned = string | number | boolean | null | undefined | void | object;
 
-const DESCRIBED: readonly string[] = ["intent", "requires", "provides", "effects", "parameters"];
-
-/** Types are gone when a module is served: a misspelled word would say nothing. */
-function onlyWords(id: string, definition: object, words: readonly string[]): void {
-  const unknown = Object.keys(definition).find((word) => !words.includes(word));
-  if (unknown === undefined) return;
-  const meant = nearest(unknown, words);
-  throw new TroupeError(
-    "BAD_DEFINITION",
-    `${id}: there is no ${JSON.stringify(unknown)}${meant === undefined ? "" : `, do you mean ${JSON.stringify(meant)}?`} There are ${words.join(", ")}.`,
-  );
-}
-
 /** A function with a contract: no state, no chain. Throws `BAD_NAME`, `BAD_DEFINITION`. */
 export function capability<const R extends string = never>(id: string, definition: CapabilityDefinition<R>): Capability {
   onlyWords(id, definition, [...DESCRIBED, "execute"]);
-  if (typeof definition.execute !== "function")
-    throw new TroupeError("BAD_DEFINITION", `${id} does nothing: give \`execute(payload, context)\`.`);
+  if (typeof definition.execute !== "function") throw badDefinition(`${id} does nothing: give \`execute(payload, context)\`.`);
   const execute = definition.execute.bind(definition);
   // Whoever runs it has seen that what it requires is there.
   const does: Executes = { how: "execute", execute: (payload: Payload<R>, context: ExecutionContext) => execute(payload, context) };
   return Object.freeze({ ...described(id, definition), does });
 }
 
-export interface ToolsDefinition extends Described {
+/** What a call must have is each tool's to say. */
+export interface ToolsDefinition extends Omit<Described, "requires" | "parameters"> {
   /** In the order they are listed. */
   readonly tools: Readonly<Record<string, ToolDefinition>>;
   /** One function for all of them. */
@@ -68,18 +57,36 @@ export interface ToolDefinition {
 
 /** Several tools, and no state. Throws `BAD_NAME`, `BAD_DEFINITION`. */
 export function mcpCapability(id: string, definition: ToolsDefinition): Capability {
-  onlyWords(id, definition, [...DESCRIBED, "tools", "handleToolCall"]);
+  for (const word of ["requires", "parameters"])
+    if (Object.hasOwn(definition, word))
+      throw badDefinition(
+        `${id}: what a call must have is each tool's to say: give its \`parameters\` and \`required\`, not ${word} of all.`,
+      );
+  onlyWords(id, definition, ["intent", "provides", "effects", "tools", "handleToolCall"]);
   if (typeof definition.handleToolCall !== "function")
-    throw new TroupeError("BAD_DEFINITION", `${id} has nothing that runs its tools: give \`handleToolCall(name, parameters, context)\`.`);
-  const tools: readonly OfferedTool[] = Object.entries(definition.tools ?? {}).map(([name, { description, parameters, required }]) => ({
-    name: checkCapabilityId(name),
-    description,
-    inputSchema: sound(`${id}: tools.${name}`, inputOf(name, parameters, required)),
-  }));
-  if (tools.length === 0) throw new TroupeError("BAD_DEFINITION", `${id} has no tools: name one, or use capability().`);
+    throw badDefinition(`${id} has nothing that runs its tools: give \`handleToolCall(name, parameters, context)\`.`);
+  const named = entriesOf(id, "tools", definition.tools ?? {});
+  for (const [name, tool] of named) onlyWords(`${id}: tools.${name}`, tool, ["description", "parameters", "required"]);
+  const tools = Object.entries(definition.tools ?? {}).map(([name, tool]) => offered(id, name, tool));
+  if (tools.length === 0) throw badDefinition(`${id} has no tools: name one, or use capability().`);
   const handle = definition.handleToolCall.bind(definition);
   const does: Offers = { how: "tools", tools, handle };
   return Object.freeze({ ...described(id, definition), does });
+}
+
+function offered(id: string, name: string, { description, parameters, required }: ToolDefinition): OfferedTool {
+  const where = `${id}: tools.${name}`;
+  if (typeof description !== "string" || description.trim() === "")
+    throw badDefinition(`${where} has no description: say in a sentence what it does, since models choose by that.`);
+  if (parameters !== undefined && !(Array.isArray(parameters) ? isTexts(parameters) : isBag(parameters)))
+    throw badDefinition(`${where}: parameters is a JSON Schema of an object, its properties or a list of names, not ${shown(parameters)}.`);
+  if (required !== undefined && !isTexts(required))
+    throw badDefinition(`${where}: required is a list of names of parameters, not ${shown(required)}.`);
+  const inputSchema = sound(where, inputOf(name, parameters, required));
+  const { properties } = inputSchema;
+  const unknown = isBag(properties) && !isComposed(inputSchema) ? required?.find((field) => !Object.hasOwn(properties, field)) : undefined;
+  if (unknown !== undefined) throw badDefinition(`${where}: required names ${JSON.stringify(unknown)}, which is none of its parameters.`);
+  return { name: checkCapabilityId(name), description, inputSchema };
 }
 
 function inputOf(tool: string, parameters: ToolDefinition["parameters"] = {}, required: readonly string[] | undefined): Bag {
@@ -96,10 +103,11 @@ function sound(where: string, schema: Bag): Bag {
     ? Object.entries(properties).find(([, field]) => !isBag(field) && typeof field !== "boolean")
     : ["properties"];
   if (schema["type"] !== "object" || wrong !== undefined)
-    throw new TroupeError(
-      "BAD_DEFINITION",
+    throw badDefinition(
       `${where}: its parameters are no JSON Schema of an object${wrong === undefined ? "" : ` (see ${wrong[0] ?? ""})`}: { type: "object", properties: { … } }.`,
     );
+  // Compiled at its first use only: what could not be is told here, where its author reads it.
+  toJsonSchema(schema, "input", `${where}: the schema of its parameters`);
   return schema;
 }
 
@@ -110,11 +118,11 @@ export function described(
   { intent, requires = [], provides = [], effects = [], parameters }: Described,
 ): Omit<Capability, "does"> {
   if (typeof intent !== "string" || intent.trim() === "")
-    throw new TroupeError("BAD_DEFINITION", `${id} has no intent: say in a sentence what it does, since it is found by that.`);
+    throw badDefinition(`${id} has no intent: say in a sentence what it does, since it is found by that.`);
   for (const [name, list] of Object.entries({ requires, provides }))
     if (!Array.isArray(list) || !list.every((field) => typeof field === "string"))
-      throw new TroupeError("BAD_DEFINITION", `${id}: ${name} is a list of names of fields, ["user_id"].`);
-  if (!Array.isArray(effects)) throw new TroupeError("BAD_DEFINITION", `${id}: effects is a list, [auditLog("info")].`);
+      throw badDefinition(`${id}: ${name} is a list of names of fields, ["user_id"].`);
+  checkEffects(id, effects);
   return {
     id: checkCapabilityId(id),
     intent,

@@ -42,9 +42,11 @@ function inputSchemaOf({ id, requires, parameters, does }: Capability): Bag {
 
 const COMPOSED = ["$ref", "$dynamicRef", "allOf", "anyOf", "oneOf"];
 
+/** What is put together from parts may declare a field in any of them. */
+export const isComposed = (schema: Bag): boolean => COMPOSED.some((word) => Object.hasOwn(schema, word));
+
 function completed(declared: Bag, requires: readonly string[], id: string): Bag {
-  // What is put together from parts may declare a field in any of them.
-  if (COMPOSED.some((word) => Object.hasOwn(declared, word))) return declared;
+  if (isComposed(declared)) return declared;
   const properties = isBag(declared["properties"]) ? declared["properties"] : {};
   const required = isList(declared["required"]) ? declared["required"] : [];
   const undeclared = requires.filter((field) => !Object.hasOwn(properties, field));

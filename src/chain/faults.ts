@@ -29,14 +29,14 @@ export const crashed = (id: ActorId, event: number, cause: unknown): EngineError
   fault("CRASHED", `${id} crashed at event ${event}: your call was not applied.`, { cause, data: { event } });
 export const mailboxFull = (id: ActorId): EngineError =>
   fault("MAILBOX_FULL", `${id} has as many calls waiting as it takes: call again later.`);
-export const deadline = (id: ActorId, applied = false): EngineError =>
-  fault(
-    "DEADLINE",
-    applied ? `${id} took the call, its answer did not come in time.` : `${id} did not get to the call in time: it was not applied.`,
-    {
-      applied,
-    },
-  );
+/** `begun`: its work had, where that is known. */
+export const deadline = (id: ActorId, applied = false, begun?: boolean): EngineError =>
+  fault("DEADLINE", `${id} ${lateness(applied, begun)}`, { applied, ...(begun === undefined ? {} : { data: { begun } }) });
+const lateness = (applied: boolean, begun: boolean | undefined): string => {
+  if (applied) return "took the call, its answer did not come in time.";
+  if (begun === true) return "worked on the call when its time was over: it was not applied, what it did outside stays.";
+  return begun === false ? "did not get to the call in time: it was not applied." : "did not end the call in time: it was not applied.";
+};
 export const cancelled = (id: ActorId, applied = false): EngineError =>
   fault("CANCELLED", applied ? `The caller left; ${id} has applied the call.` : `The caller left before ${id} applied the call.`, {
     applied,

@@ -46,6 +46,8 @@ export function openPackets(options: ServeOptions, known: boolean, log: Log): Pa
   });
 }
 
+const FOREIGN_MS = 30_000;
+
 export interface PacketsOptions {
   readonly config: Config;
   /** MCP clients know the server by the configuration's name. */
@@ -80,6 +82,8 @@ export class Packets implements AsyncDisposable {
     this.#servers = foreignServers({
       servers: options.config.mcp.servers,
       clock: systemClock,
+      // Of connecting too, which is not to take less where tools are to be quick: what calls them ends in its own time.
+      timeoutMs: Math.max(FOREIGN_MS, options.config.mcp.tool_timeout),
       log: (server, line) => options.log("info", { event: "tool-server", server, line }),
     });
   }
@@ -117,7 +121,11 @@ export class Packets implements AsyncDisposable {
       capabilities: new Capabilities([...declared, ...actors]),
       engine,
       servers: this.#servers,
-      actors: { defaultTimeoutMs: config.actors.default_timeout, maxPerUser: config.actors.max_actors_per_user },
+      actors: {
+        defaultTimeoutMs: config.actors.default_timeout,
+        maxPerUser: config.actors.max_actors_per_user,
+        replyMs: config.mcp.tool_timeout,
+      },
       executionMs: config.mcp.tool_timeout,
       admit: (caller) => (rate === false ? undefined : this.#over(caller, rate)),
       onFault: (error, about) => log("error", { event: "packet-fault", ...about, ...faultFields(error, this.#options.inFull) }),

@@ -80,7 +80,7 @@ export class Cell extends Commits {
   }
 
   #refusal({ message }: Job): EngineError | undefined {
-    if (message.deadline !== undefined && message.deadline <= this.host.clock.now()) return faults.deadline(this.id);
+    if (message.deadline !== undefined && message.deadline <= this.host.clock.now()) return faults.deadline(this.id, false, false);
     if (this.status === "failed") return this.why;
     if (this.status === "live") {
       const { owner } = this.extra;

@@ -24,6 +24,8 @@ function inTurn(leave: () => void): void {
   }
 }
 
+type Ending = (applied: boolean, begun: boolean) => Error;
+
 /** A caller may leave, or have waited long enough: that is heard up to the commit, and while "later" lasts. */
 export class Guard {
   readonly #host: GuardHost;
@@ -33,7 +35,7 @@ export class Guard {
   readonly leave: () => void;
   readonly #stopClock: (() => void) | undefined;
   /** Heard during the commit, when nothing can be taken back any more. */
-  #heard: ((applied: boolean) => Error) | undefined;
+  #heard: Ending | undefined;
 
   /** Watches over a message that is not over, until it is lifted. */
   constructor(host: GuardHost, job: Job, signal: CancelSignal | undefined) {
@@ -44,7 +46,7 @@ export class Guard {
     this.leave = () => inTurn(() => this.#end((applied) => faults.cancelled(to, applied)));
     signal?.addEventListener("abort", this.leave, { once: true });
     if (deadline !== undefined) {
-      const late = (): void => this.#end((applied) => faults.deadline(to, applied));
+      const late = (): void => this.#end((applied, begun) => faults.deadline(to, applied, begun));
       this.#stopClock = host.clock.after(Math.max(0, deadline - host.clock.now()), late);
     }
   }
@@ -61,14 +63,14 @@ export class Guard {
     if (this.#heard !== undefined) this.#end(this.#heard);
   }
 
-  #end(error: (applied: boolean) => Error): void {
+  #end(error: Ending): void {
     const { laters } = this.#host;
     const job = this.#job;
     if (job === undefined) return;
     if (job.phase === "commit") this.#heard = error;
     else if (job.phase === "later") {
       laters.leave(job.message.id, job);
-      job.fail(faults.fromStore(error(true)));
-    } else this.#host.cell(job)?.cancel(job, faults.fromStore(error(false)));
+      job.fail(faults.fromStore(error(true, true)));
+    } else this.#host.cell(job)?.cancel(job, faults.fromStore(error(false, job.phase === "work")));
   }
 }

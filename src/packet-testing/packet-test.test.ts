@@ -292,13 +292,31 @@ void test("a reply that does not come in time is an actor_timeout, once time has
   const late = assert.rejects(on.sendActorMessage(await on.startTestActor(slow), {}), {
     name: "PacketError",
     type: "actor_timeout",
-    details: { actor_id: "test-1", timeout_ms: 2_000, code: "DEADLINE", applied: false },
+    details: { actor_id: "test-1", timeout_ms: 2_000, code: "ACTOR_TIMEOUT", applied: false },
   });
   await on.advance(2_000);
   await late;
 });
 
-void test("two runs of the same test see the same ids and times", async () => {
+test("a tool call may take what it is given, beyond a minute", async () => {
+  const slow = actorCapability("slow", {
+    intent: "Waits",
+    initialState: {},
+    policy: { workMs: 200_000 },
+    messages: { wait: { work: () => new Promise<null>((done) => void on.clock.after(90_000, () => done(null))) } },
+  });
+  await using on = await packetTest({ capabilities: [slow], actors: { replyMs: 100_000 }, toolTimeoutMs: 100_000 });
+  const { flow } = on;
+  const direct = on.executeMcpRequest(on.mcpToolCall("slow"));
+  await on.advance(90_000);
+  assert.equal((await direct).result?.isError, false);
+  const packet = { version: "1.0", type: "mcp_request", payload: { mcp_message: on.mcpToolCall("slow") } };
+  const carried = flow.open({ caller: { principal: "tester", scopes: [] } }).receive(JSON.stringify(packet));
+  await on.advance(90_000);
+  assert.equal((await carried).type, "capability_response");
+});
+
+test("two runs of the same test see the same ids and times", async () => {
   const run = async (): Promise<unknown> => {
     await using on = await kit();
     const one = await on.startTestActor(assistant);

@@ -109,7 +109,7 @@ export async function packetTest(options: PacketTestOptions): Promise<PacketTest
   );
   const info = { name: "PacketFlow Capabilities", version: "1.0.0" };
   const gateway = building.use(createGateway({ source, info, clock, entropy, rateLimit: false }));
-  const tunnel = building.use(new McpTunnel({ gateway, clock }));
+  const tunnel = building.use(new McpTunnel({ gateway, clock, timeoutMs: LONGEST_MS }));
   flow.tunnelTo(gateway);
   const built = building.move();
   const dispose = (): Promise<void> => built.disposeAsync();
@@ -128,6 +128,9 @@ export async function packetTest(options: PacketTestOptions): Promise<PacketTest
     flow,
   };
 }
+
+/** What a tool may take is its own to say. */
+const LONGEST_MS = 2 * 86_400_000;
 
 /** A crash of an actor is told by the engine; of what has none, only here. */
 function noted(error: unknown, faults: unknown[]): never {

@@ -1,6 +1,12 @@
 import { type Bag, EngineError, isBag, type Json, type Reply, StoreError } from "../contract/index.ts";
 import { ERROR_TYPES, PacketError, type PacketErrorType } from "./packet-error.ts";
 
+interface About {
+  readonly actor_id: string;
+  /** How long whoever sent it waits. */
+  readonly timeout_ms: number;
+}
+
 const TYPES: Readonly<Record<string, PacketErrorType>> = {
   NO_ACTOR: "actor_not_found",
   ACTOR_STOPPED: "actor_not_found",
@@ -17,8 +23,11 @@ const TYPES: Readonly<Record<string, PacketErrorType>> = {
   ENGINE_MISSING: "persistence_failed",
 };
 
+/** What these say their type says as well: the code is the same whoever found it out. */
+const PLAIN: ReadonlySet<string> = new Set(["NO_ACTOR", "ACTOR_STOPPED", "UNKNOWN_KIND", "DEADLINE"]);
+
 /** A fault of the engine by the spec's names; what it does not know is our fault. */
-export function packetErrorOf(error: unknown, about: { readonly actor_id: string; readonly timeout_ms: number }): PacketError {
+export function packetErrorOf(error: unknown, about: About): PacketError {
   if (error instanceof PacketError) return error;
   const no = refusalOf(error);
   if (no !== undefined) return no;
@@ -26,10 +35,27 @@ export function packetErrorOf(error: unknown, about: { readonly actor_id: string
     if (error instanceof StoreError) return new PacketError("persistence_failed", error.message, { code: error.code }, { cause: error });
     return new PacketError("execution_failed", "It failed inside: the log says where.", {}, { cause: error });
   }
-  const { code, message, applied } = error;
-  const type = TYPES[code] ?? (code.startsWith("STORE_") ? "persistence_failed" : "execution_failed");
+  const { applied } = error;
+  const type = TYPES[error.code] ?? (error.code.startsWith("STORE_") ? "persistence_failed" : "execution_failed");
+  const code = PLAIN.has(error.code) ? type.toUpperCase() : error.code;
+  if (error.code === "DEADLINE") {
+    const { actor_id, timeout_ms } = about;
+    return new PacketError(type, lateness(about, error), { actor_id, timeout_ms, code, applied }, { cause: error });
+  }
   const timeout = type === "actor_timeout" ? { timeout_ms: about.timeout_ms } : {};
-  return new PacketError(type, message, { actor_id: about.actor_id, ...timeout, code, applied }, { cause: error });
+  return new PacketError(type, error.message, { actor_id: about.actor_id, ...timeout, code, applied }, { cause: error });
+}
+
+function lateness({ actor_id, timeout_ms }: About, { applied, data }: EngineError): string {
+  const actor = `The actor ${JSON.stringify(actor_id)}`;
+  const look = "look at it before you send it again";
+  if (applied !== false) return `${actor} took the message, and did not answer within ${timeout_ms} ms: ${look}.`;
+  const begun = isBag(data) ? data["begun"] : undefined;
+  if (begun === true)
+    return `${actor} had begun, and was stopped after ${timeout_ms} ms: its state is as before, what it did outside stays done, so ${look}.`;
+  return begun === false
+    ? `${actor} did not get to the message within ${timeout_ms} ms, and nothing of it was done: send it again later.`
+    : `${actor} did not answer within ${timeout_ms} ms, and its state is as before: ${look}.`;
 }
 
 /** An actor has to ask its client something first. MCP can, and calls again with the answers; to a packet it is an error. */

@@ -24,7 +24,7 @@ const ACTOR = [
 const HANDLER = ["match", "run", "work", "view"] as const;
 const PERIODIC = ["everyMs", "run"] as const;
 const POLICY = ["workMs", "mailbox", "maxStateBytes", "restart"] as const;
-const LEVELS: readonly unknown[] = ["debug", "info", "warning", "error"];
+const LEVELS: ReadonlySet<unknown> = new Set(["debug", "info", "warning", "error"]);
 
 export const badDefinition = (sentence: string): TroupeError => new TroupeError("BAD_DEFINITION", sentence);
 
@@ -86,7 +86,7 @@ function isEffect(one: unknown): boolean {
   if (!isBag(one)) return false;
   const { effect, level, metric, name } = one;
   if (typeof name !== "string" || name === "") return false;
-  return effect === "audit_log" ? LEVELS.includes(level) : effect === "metric" && (metric === "counter" || metric === "histogram");
+  return effect === "audit_log" ? LEVELS.has(level) : effect === "metric" && (metric === "counter" || metric === "histogram");
 }
 
 function isTimeout(timeout: unknown): boolean {

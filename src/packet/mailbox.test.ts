@@ -80,7 +80,11 @@ void test("what does not reply in time is actor_timeout with the actor and the t
   const queued = on.say("gate", "a", { do: "add" });
   await until("it works", () => seen.length === 1);
   await on.clock.advance(30_000);
+  const [begun, behind] = [errorOf(await waiting), errorOf(await queued)];
+  assert.match(JSON.stringify(begun), /had begun, and was stopped after 30000 ms/);
+  assert.match(JSON.stringify(behind), /did not get to the message within 30000 ms, and nothing of it was done/);
   for (const reply of [await waiting, await queued]) {
+    assert.equal(reply.metadata["error_code"], "ACTOR_TIMEOUT");
     const error = errorOf(reply);
     assert.equal(error?.type, "actor_timeout");
     const { actor_id, timeout_ms } = Object(error?.details);
@@ -100,7 +104,7 @@ void test("a request of its own time is given up earlier, never later", async ()
   );
   const refused = assert.rejects(asked, {
     type: "actor_timeout",
-    details: { actor_id: "a", timeout_ms: 1_000, code: "DEADLINE", applied: false },
+    details: { actor_id: "a", timeout_ms: 1_000, code: "ACTOR_TIMEOUT", applied: false },
   });
   await until("it works", () => seen.length === 1);
   await on.clock.advance(1_000);

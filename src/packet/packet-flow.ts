@@ -109,9 +109,12 @@ export class PacketFlow implements AsyncDisposable {
     return capabilitySource({ ...options, capabilities, actors, run, engine: this.#options.engine });
   }
 
-  /** From here on `mcp_request` goes through that gateway. */
+  /** From here on `mcp_request` goes through that gateway; it may take twice what a reply and an execution may, at least a minute. */
   tunnelTo(gateway: Pick<Gateway, "connect">): void {
-    this.#tunnel = new McpTunnel({ gateway, clock: this.#clock });
+    const { actors, executionMs = 30_000 } = this.#options;
+    // What takes too long is to say so itself, before its request is given up.
+    const timeoutMs = 2 * Math.max(30_000, executionMs, actors?.replyMs ?? 0);
+    this.#tunnel = new McpTunnel({ gateway, clock: this.#clock, timeoutMs });
   }
 
   /** For one connection, or one HTTP request. */

@@ -230,10 +230,24 @@ describe("troupe serve --packets --config", () => {
     const said = (reply: unknown): string => JSON.stringify(at(reply, "payload", "mcp_message", "error"));
     assert.equal(said(hidden).replace(ID, "absent"), said(absent));
   });
+
+  test("gives a reply the time that tool_timeout says", async () => {
+    const config = join(folder, "quick.yaml");
+    writeFileSync(config, "mcp: { tool_timeout: 100 }\n");
+    await using other = await serveChild([slow, "--packets", "--api-keys", keys, "--rate", "0", "--config", config]);
+    const late = await one(
+      { version: "1.0", type: "actor_message", capability_id: "slow", payload: { ms: 50_000 } },
+      "ada",
+      String(other.ready.packets),
+    );
+    assert.equal(errorType(late), "actor_timeout");
+    assert.equal(at(late, "payload", "error", "details", "timeout_ms"), 100);
+  });
 });
 
+const slow = join(import.meta.dirname, "slow.fixture.ts");
+
 describe("packets under way when troupe serve ends", () => {
-  const slow = join(import.meta.dirname, "slow.fixture.ts");
   const take = (ms: number): string =>
     JSON.stringify({ version: "1.0", type: "actor_message", capability_id: "slow", id: "s", payload: { ms } });
 

@@ -1,7 +1,7 @@
 /**
  * Actors of capabilities: found, begun, asked and ended by `actor_id`, the key within a capability's kind.
  *
- * Law 1: all of it ends in `Engine.call` or `send`.
+ * Law 1: all of it ends in `Engine.call` or `send`. Effects are told of what `Running` runs, not of what is sent here.
  */
 import { actorId, keyOf } from "../actor/index.ts";
 import {
@@ -30,6 +30,7 @@ import type { ActorRef, ActorState, Acts, Guarded, Linked, Routed } from "./capa
 import { packetErrorOf, resultOf } from "./engine-error.ts";
 import { PacketError } from "./packet-error.ts";
 import type { ActorOptions, PacketContext } from "./packet.ts";
+import { checkPayload } from "./payload-check.ts";
 
 /** Of a list, at a time. */
 const PAGE = 256;
@@ -89,7 +90,7 @@ export class Actors {
 
   /** Settles when the message is durably accepted, not when it was applied: however late that is. */
   async sendToActor(capabilityId: string, actor_id: string, payload: Bag, sending: Sending): Promise<void> {
-    const does = this.#acts(capabilityId);
+    const does = this.#acts(capabilityId, payload);
     const routed = this.#route(capabilityId, does, actor_id, payload);
     const { viewer } = sending;
     if (routed.guarded !== undefined) await this.#allowed(this.#id(capabilityId, does, actor_id, viewer), actor_id, routed.guarded, viewer);
@@ -108,7 +109,7 @@ export class Actors {
   }
 
   async requestFromActor(capabilityId: string, actor_id: string, payload: Bag, sending: Sending): Promise<Replied> {
-    const does = this.#acts(capabilityId);
+    const does = this.#acts(capabilityId, payload);
     const id = this.#id(capabilityId, does, actor_id, sending.viewer);
     const timeout_ms = Math.min(sending.timeoutMs ?? Number.POSITIVE_INFINITY, this.#options.replyMs);
     try {
@@ -171,12 +172,15 @@ export class Actors {
 
   // ── steps ─────────────────────────────────────────────────────────────────
 
-  #acts(capabilityId: string): Acts {
+  /** A payload is held to what the capability declares. */
+  #acts(capabilityId: string, payload?: Bag): Acts {
     const capability = this.#options.capabilities.get(capabilityId);
     if (capability === undefined)
       throw new PacketError("capability_not_found", `There is no capability ${JSON.stringify(capabilityId)}: list them first.`);
-    if (capability.does.how === "actor") return capability.does;
-    throw new PacketError("validation_failed", `${capabilityId} has no actors: send it a capability_request.`);
+    if (capability.does.how !== "actor")
+      throw new PacketError("validation_failed", `${capabilityId} has no actors: send it a capability_request.`);
+    if (payload !== undefined) checkPayload(capability, payload);
+    return capability.does;
   }
 
   #id(capabilityId: string, does: Acts, actor_id: string, viewer: Viewer): ActorId {

@@ -99,6 +99,8 @@ export interface OfferedTool {
   readonly description: string;
   /** JSON Schema of an object. */
   readonly inputSchema: Bag;
+  /** Its types are guessed from names: they are shown, and nothing is held to them. */
+  readonly guessed?: true;
 }
 
 /** What runs without an actor is given. */

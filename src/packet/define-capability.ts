@@ -86,7 +86,12 @@ function offered(id: string, name: string, { description, parameters, required }
   const { properties } = inputSchema;
   const unknown = isBag(properties) && !isComposed(inputSchema) ? required?.find((field) => !Object.hasOwn(properties, field)) : undefined;
   if (unknown !== undefined) throw badDefinition(`${where}: required names ${JSON.stringify(unknown)}, which is none of its parameters.`);
-  return { name: checkCapabilityId(name), description, inputSchema };
+  return {
+    name: checkCapabilityId(name),
+    description,
+    inputSchema,
+    ...(parameters !== undefined && isNames(parameters) && { guessed: true }),
+  };
 }
 
 function inputOf(tool: string, parameters: ToolDefinition["parameters"] = {}, required: readonly string[] | undefined): Bag {

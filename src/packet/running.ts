@@ -11,7 +11,6 @@ import {
   untilAborted,
   type Viewer,
 } from "../contract/index.ts";
-import { checkJson } from "../source/index.ts";
 import { refusalOf } from "./engine-error.ts";
 import type { Actors } from "./actors.ts";
 import { jsonCopy } from "./packet-json.ts";
@@ -21,6 +20,7 @@ import type { Emitted } from "./effect.ts";
 import { ownName } from "./own-name.ts";
 import { PacketError, type PacketErrorType } from "./packet-error.ts";
 import type { ActorOptions, PacketContext } from "./packet.ts";
+import { argumentsFor, checkPayload } from "./payload-check.ts";
 import { missing } from "./required.ts";
 import type { Servers } from "./servers.ts";
 
@@ -106,9 +106,8 @@ export class Running {
     const from = elapsed();
     let actor_id: string | undefined;
     try {
-      const lacking = missing(capability.requires, payload);
-      if (lacking.length > 0) throw new PacketError("validation_failed", lackOf(lacking), { missing: lacking });
-      checked(capability, payload);
+      // An actor's is looked at with its message.
+      if (capability.does.how !== "actor") checkPayload(capability, payload);
       if (options.actorOnly === true && capability.does.how !== "actor")
         throw new PacketError("validation_failed", `${capability.id} has no actors: send it a capability_request.`);
       if (capability.does.how === "actor") {
@@ -193,8 +192,7 @@ export class Running {
             "no_handler",
             `${id} has no tool ${JSON.stringify(tool ?? null)}: name one of ${does.tools.map(({ name }) => name).join(", ")} as "tool".`,
           );
-        const args = isBag(parameters) ? parameters : {};
-        fits(offered.inputSchema, args);
+        const args = argumentsFor(offered, parameters);
         return plain(await untilAborted(signal, () => does.handle(offered.name, args, given)));
       }
       if (does.how === "execute") return plain(await untilAborted(signal, () => does.execute(payload, given)));
@@ -240,20 +238,6 @@ export class Running {
       });
   }
 }
-
-/** What is declared holds whichever way a request comes. What an actor takes that was there before capabilities, it checks itself. */
-function checked({ parameters, does }: Capability, payload: Bag): void {
-  if (parameters !== undefined && (does.how !== "actor" || does.own !== true)) fits(parameters, payload);
-}
-
-function fits(schema: Bag, value: Bag): void {
-  const result = checkJson(schema, value);
-  if ("wrong" in result) throw new PacketError("validation_failed", result.wrong, { issues: [result.wrong] });
-}
-
-/** As MCP's error data has it: one field after the other. */
-export const lackOf = (lacking: readonly string[]): string =>
-  lacking.length === 1 ? `Missing required field: ${lacking[0] ?? ""}` : `Missing required fields: ${lacking.join(", ")}`;
 
 function promised({ id, provides }: Capability, result: Json): void {
   const lacking = missing(provides, result);

@@ -506,3 +506,52 @@ test("a capability that goes while it is called answers like one that never was"
   const reply = await source.act({ scopes: [] }, "tools/numbers", {}, {});
   assert.equal(Object(Object(reply)["refused"])["code"], "UNKNOWN");
 });
+
+// What is shown, and what is held to it.
+
+const asked = (reply: Bag): unknown => Object(reply["result"])["structuredContent"] ?? Object(reply["error"])["data"];
+
+test("a type that was guessed from a name is shown, and nothing is held to it", async () => {
+  const sum = capability("sum", { intent: "Adds.", requires: ["a", "b"], execute: ({ a, b }) => ({ sum: Number(a) + Number(b) }) });
+  const who = capability("who", { intent: "Says.", requires: ["user_id", "tags"], execute: ({ user_id, tags }) => ({ user_id, tags }) });
+  const looks = mcpCapability("looks", {
+    intent: "Looks.",
+    tools: { look: { description: "Looks.", parameters: ["result_count"], required: ["result_count"] } },
+    handleToolCall: (_, { result_count }) => ({ result_count }),
+  });
+  await using on = await served([sum, who, looks]);
+  const ada = await on.client("ada");
+  assert.deepEqual(asked(await ada.call("sum", { a: 1, b: 2 })), { sum: 3 });
+  assert.deepEqual(asked(await ada.call("who", { user_id: "auth0|1", tags: "one" })), { user_id: "auth0|1", tags: "one" });
+  assert.deepEqual(asked(await ada.call("look", { result_count: "all" })), { result_count: "all" });
+  assert.deepEqual(asked(await ada.call("look")), { capability_error: "Missing required field: result_count" });
+  assert.deepEqual(asked(await ada.call("sum", { a: 1 })), { capability_error: "Missing required field: b" });
+});
+
+test("actor_id names the actor whatever is declared, and is part of the payload only where that requires it", async () => {
+  const keyed = (id: string, about: { readonly requires?: readonly string[]; readonly parameters?: Bag }) =>
+    actorCapability(id, {
+      intent: "Keeps.",
+      ...about,
+      initialState: {},
+      messages: { any: { run: ({ key, payload }) => ({ key, fields: Object.keys(payload) }) } },
+    });
+  const object = (properties: Bag, more: Bag = {}): Bag => ({ type: "object", properties, ...more });
+  const actor_id = { type: "string" };
+  const text = { type: "string" };
+  const all = [
+    keyed("closed", { parameters: object({ text }, { additionalProperties: false }) }),
+    keyed("declared", { parameters: object({ text, actor_id }) }),
+    keyed("open", { parameters: object({ text }) }),
+    keyed("marked", { parameters: object({ text, actor_id }, { required: ["actor_id"] }) }),
+    keyed("needed", { requires: ["actor_id"] }),
+  ];
+  await using on = await served(all);
+  for (const { id } of all) {
+    // Of one user there are three actors at a time.
+    const ada = await on.client(`ada of ${id}`);
+    const fields = id === "marked" || id === "needed" ? ["text", "actor_id"] : ["text"];
+    assert.deepEqual(asked(await ada.call(id, { text: "t", actor_id: "k" })), { key: "k", fields }, id);
+    assert.match(JSON.stringify(asked(await ada.call(id, { text: "t", actor_id: 5 }))), /actor_id must be/, id);
+  }
+});

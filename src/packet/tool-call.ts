@@ -1,14 +1,13 @@
-import { type Bag, type CallOptions, isBag, type Reply, type Viewer } from "../contract/index.ts";
-import { checkJson } from "../source/index.ts";
+import type { Bag, CallOptions, Reply, Viewer } from "../contract/index.ts";
 import type { Capabilities } from "./capabilities.ts";
 import type { Capability, OfferedTool } from "./capability.ts";
 import { AnswersNeeded } from "./engine-error.ts";
 import { PacketError } from "./packet-error.ts";
-import { isList, memberOf } from "./packet-json.ts";
-import { missing } from "./required.ts";
-import { lackOf, type Ran, type RunOptions } from "./running.ts";
+import { memberOf } from "./packet-json.ts";
+import { requiredBy } from "./payload-check.ts";
+import type { Ran, RunOptions } from "./running.ts";
 import type { BookedTool } from "./tool-book.ts";
-import { invalidParams, NOTHING_THERE, toolFailure, toolReply } from "./tool-reply.ts";
+import { NOTHING_THERE, toolFailure, toolReply } from "./tool-reply.ts";
 import { ACTOR_ID } from "./tool-schema.ts";
 
 /** What runs behind a tool call. */
@@ -27,8 +26,6 @@ export async function callTool(
   args: Bag,
   options: CallOptions,
 ): Promise<Reply> {
-  const wrong = complaint(capability, tool, args);
-  if (wrong !== undefined) return invalidParams(wrong);
   try {
     const { payload, actor_id } = payloadOf(capability, tool, args);
     const { result } = await run(capability.id, payload, {
@@ -53,29 +50,17 @@ export async function callTool(
   }
 }
 
-/** What is wrong with the arguments, as the error's data has it. */
-function complaint({ requires, does }: Capability, { inputSchema }: OfferedTool, args: Bag): string | undefined {
-  const required = memberOf(inputSchema, "required");
-  const marked = isList(required) ? required.filter((field) => typeof field === "string") : [];
-  const lacking = new Set([
-    ...(does.how === "tools" ? [] : missing(requires, args)),
-    ...marked.filter((field) => !Object.hasOwn(args, field)),
-  ]);
-  if (lacking.size > 0) return lackOf([...lacking]);
-  const checked = checkJson(inputSchema, args);
-  return "wrong" in checked ? checked.wrong : undefined;
-}
-
-/** What runs is given, and for whom: `actor_id` names the actor, and is no part of the payload unless it is declared there. */
+/** What runs is given, and for whom: `actor_id` names the actor, and is part of the payload only where that requires it. */
 function payloadOf(capability: Capability, tool: OfferedTool, args: Bag): { readonly payload: Bag; readonly actor_id?: string } {
   const { does, requires, parameters } = capability;
   if (does.how === "tools") return { payload: { tool: tool.name, parameters: args } };
   const actor_id = memberOf(args, ACTOR_ID);
   if (does.how !== "actor" || actor_id === undefined) return { payload: args };
-  if (typeof actor_id !== "string") throw new PacketError("validation_failed", `${ACTOR_ID} must be text.`);
-  const properties = parameters === undefined ? undefined : memberOf(parameters, "properties");
-  const declared = requires.includes(ACTOR_ID) || (isBag(properties) && Object.hasOwn(properties, ACTOR_ID));
-  if (declared) return { payload: args, actor_id };
+  if (typeof actor_id !== "string")
+    throw new PacketError("validation_failed", `${ACTOR_ID} must be text.`, {
+      issues: [{ path: `/${ACTOR_ID}`, message: "must be text" }],
+    });
+  if (requires.includes(ACTOR_ID) || requiredBy(parameters).includes(ACTOR_ID)) return { payload: args, actor_id };
   const { [ACTOR_ID]: _named, ...payload } = args;
   return { payload, actor_id };
 }

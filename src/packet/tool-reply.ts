@@ -17,7 +17,7 @@ export function toolFailure({ type, message, details }: PacketError): Reply {
   return { ok: { [CONTENT]: [{ type: "text", text: `${type}: ${message}` }], structured, isError: true } };
 }
 
-export const invalidParams = (capability_error: string): Reply => ({
+const invalidParams = (capability_error: string): Reply => ({
   refused: { code: "INVALID_PARAMS", message: "Invalid params", data: { capability_error } },
 });
 

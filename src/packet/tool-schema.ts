@@ -17,7 +17,8 @@ const made = new WeakMap<Capability, readonly OfferedTool[]>();
 
 /**
  * A capability as MCP lists it: one tool of its name, or those it defines itself. Made once for each capability. Its
- * `inputSchema` is the declared `parameters`; only what `requires` names beyond them is added, its type guessed from its name.
+ * `inputSchema` is the declared `parameters`; only what `requires` names beyond them is added, its type guessed from its name,
+ * and an actor's `actor_id`.
  */
 export function toolsOf(capability: Capability): readonly OfferedTool[] {
   let tools = made.get(capability);
@@ -33,11 +34,20 @@ export function toolsOf(capability: Capability): readonly OfferedTool[] {
 }
 
 function inputSchemaOf({ id, requires, parameters, does }: Capability): Bag {
-  if (parameters !== undefined) return completed(parameters, requires, id);
+  const schema = parameters === undefined ? guessed(requires, id) : completed(parameters, requires, id);
+  return does.how === "actor" ? withActorId(schema) : schema;
+}
+
+function guessed(requires: readonly string[], id: string): Bag {
   const properties: Record<string, Json> = {};
   for (const field of requires) put(properties, field, fieldSchema(field, id));
-  if (does.how === "actor" && !requires.includes(ACTOR_ID)) properties[ACTOR_ID] = ACTOR_ID_SCHEMA;
   return { type: "object", properties, ...(requires.length === 0 ? {} : { required: requires }) };
+}
+
+function withActorId(schema: Bag): Bag {
+  const properties = isBag(schema["properties"]) ? schema["properties"] : {};
+  if (Object.hasOwn(properties, ACTOR_ID)) return schema;
+  return { ...schema, properties: { ...properties, [ACTOR_ID]: ACTOR_ID_SCHEMA } };
 }
 
 const COMPOSED = ["$ref", "$dynamicRef", "allOf", "anyOf", "oneOf"];

@@ -40,7 +40,10 @@ export function toJsonSchema(schema: Schema, side: "input" | "output", where: st
 }
 
 /** What is wrong with a value, in one bounded sentence, or the value as the schema made it. */
-export type Checked = { readonly value: unknown } | { readonly wrong: string };
+export type Checked =
+  | { readonly value: unknown }
+  /** `path`: where, as a JSON Pointer; of a Standard Schema absent. */
+  | { readonly wrong: string; readonly path?: string };
 
 const compiled = new WeakMap<object, ValidateFunction>();
 
@@ -79,7 +82,9 @@ function sayError(error: ErrorObject | undefined): string {
 /** Checks a value against a plain JSON Schema, compiled on first use and kept with the schema. Fills no defaults. */
 export function checkJson(schema: Bag, value: unknown): Checked {
   const validate = validatorOf(schema);
-  return validate(value) ? { value } : { wrong: sayError(validate.errors?.[0]) };
+  if (validate(value)) return { value };
+  const error = validate.errors?.[0];
+  return { wrong: sayError(error), path: error?.instancePath ?? "" };
 }
 
 /** Checks a value against either kind of schema; a Standard Schema's own value (defaults, transforms) is returned. */

@@ -65,6 +65,8 @@ export type Trait = "mailbox-bound" | "cycle-check" | "progress" | "memory-actor
 export interface Engine extends AsyncDisposable {
   /** What it claims beyond the rest; the suite tests what is claimed. */
   readonly traits: ReadonlySet<Trait>;
+  /** It runs actors of that kind. Absent: an engine that cannot say. */
+  knows?(kind: string): boolean;
   /** Throws `EngineError` only: code, and whether the call was applied. */
   call(message: Outgoing, options?: CallOptions): Promise<Reply>;
   /**

@@ -274,6 +274,10 @@ export class LocalEngine implements Engine {
     await job.promise();
   }
 
+  knows(kind: string): boolean {
+    return this.#cells.serves(kind);
+  }
+
   watch(topic: ActorId | `${string}/*`, listener: (change: Change) => void): () => void {
     return this.#watchers.add(topic, listener);
   }

@@ -4,6 +4,7 @@ import { Capabilities } from "./capabilities.ts";
 import { as, typeOf, world } from "./core.fixture.ts";
 import { actorCapability } from "./define-actor.ts";
 import { capability, mcpCapability } from "./define-capability.ts";
+import { PacketFlow } from "./packet-flow.ts";
 
 const plain = (id: string, intent = "Does a thing", requires: readonly string[] = [], provides: readonly string[] = []) =>
   capability(id, { intent, requires, provides, execute: () => ({}) });
@@ -92,6 +93,21 @@ void test("a capability goes while its actors live: it is not found, and they ar
   assert.deepEqual(await on.actors.listActors(as("ada")), []);
   on.capabilities.register(one);
   assert.equal((await on.say("one", "a", {})).payload["result"], 2);
+});
+
+void test("actors that the engine was not started with are not registered, and all else is", async () => {
+  await using on = await world([acting("one")], { kinds: new Capabilities([acting("two")]).kinds });
+  let told = 0;
+  on.capabilities.onChange(() => (told += 1));
+  assert.throws(() => on.capabilities.register(plain("early"), acting("three")), {
+    code: "BAD_DEFINITION",
+    message: /three.*start the engine/,
+  });
+  assert.deepEqual([idsOf(on.capabilities.list()), told], [["one"], 0]);
+  on.capabilities.register(plain("late"), acting("two"));
+  assert.equal((await on.say("two", "a", {})).payload["result"], 1);
+  const { engine } = on;
+  assert.throws(() => new PacketFlow({ capabilities: new Capabilities([acting("three")]), engine }), { code: "BAD_DEFINITION" });
 });
 
 void test("a definition that cannot work is refused where it is written", () => {

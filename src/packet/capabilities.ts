@@ -1,4 +1,4 @@
-import { TroupeError, type Behaviour } from "../contract/index.ts";
+import { TroupeError, type Behaviour, type Engine } from "../contract/index.ts";
 import type { Capability, Given } from "./capability.ts";
 
 /** What a capability must be like: all that is given must hold. */
@@ -11,11 +11,22 @@ export interface Criteria {
   readonly provides?: readonly string[];
 }
 
+type Knows = Pick<Engine, "knows">;
+
+function checkKnown(id: string, kind: string, engine: Knows): void {
+  if (engine.knows?.(kind) === false)
+    throw new TroupeError(
+      "BAD_DEFINITION",
+      `${id} is an actor of a kind that the engine does not know (${kind}): start the engine with it among its \`kinds\`, and register it then.`,
+    );
+}
+
 /** The capabilities there are, in the order they came. */
 export class Capabilities {
   readonly #byId = new Map<string, Capability>();
   readonly #kinds = new Map<string, string>();
   readonly #listeners = new Set<() => void>();
+  readonly #engines = new Set<Knows>();
   readonly #given: Given | undefined;
 
   constructor(capabilities: readonly Capability[] = [], given?: Given) {
@@ -28,7 +39,7 @@ export class Capabilities {
     return this.list().flatMap(({ does }) => (does.how === "actor" ? [does.behaviour] : []));
   }
 
-  /** All of them or none. Throws `NAME_COLLISION`. Returns its undo. */
+  /** All of them or none. Throws `NAME_COLLISION`, and `BAD_DEFINITION` for actors that the engine was not started with. Returns its undo. */
   register(...capabilities: readonly Capability[]): () => void {
     const added: Capability[] = [];
     try {
@@ -87,6 +98,14 @@ export class Capabilities {
     return () => void this.#listeners.delete(own);
   }
 
+  /** Those that come from now on must be of kinds it knows. Throws as `register` where one that is there is not. Returns its undo. */
+  runOn(engine: Knows): () => void {
+    for (const { does, id } of this.list()) if (does.how === "actor") checkKnown(id, does.behaviour.kind, engine);
+    const own: Knows = { knows: (kind) => engine.knows?.(kind) ?? true };
+    this.#engines.add(own);
+    return () => void this.#engines.delete(own);
+  }
+
   #configured(capability: Capability): Capability {
     const { does } = capability;
     if (this.#given === undefined || does.how !== "actor") return capability;
@@ -108,6 +127,7 @@ export class Capabilities {
           "NAME_COLLISION",
           `The capabilities ${other} and ${id} are both the kind of actor ${kind}: name one otherwise.`,
         );
+      for (const engine of this.#engines) checkKnown(id, kind, engine);
       this.#kinds.set(kind, id);
     }
     this.#byId.set(id, capability);

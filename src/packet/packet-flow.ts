@@ -63,7 +63,7 @@ export interface PacketSession {
   close(): Promise<void>;
 }
 
-/** Capabilities behind packets. Doors open a session for whoever comes; MCP is a source made of the same. */
+/** Capabilities behind packets. Throws `BAD_DEFINITION` where the engine does not know a kind of theirs. Doors open a session for whoever comes; MCP is a source made of the same. */
 export class PacketFlow implements AsyncDisposable {
   readonly capabilities: Capabilities;
   readonly actors: Actors;
@@ -73,6 +73,7 @@ export class PacketFlow implements AsyncDisposable {
   readonly #entropy: Entropy;
   readonly #listeners = new Set<(emitted: Emitted) => void>();
   readonly #sessions = new Set<Session>();
+  readonly #leave: () => void;
   #tunnel: McpTunnel | undefined;
 
   constructor(options: PacketFlowOptions) {
@@ -81,6 +82,7 @@ export class PacketFlow implements AsyncDisposable {
     this.#clock = clock;
     this.#entropy = entropy;
     this.capabilities = capabilities;
+    this.#leave = capabilities.runOn(engine);
     this.actors = new Actors({
       engine,
       capabilities,
@@ -154,6 +156,7 @@ export class PacketFlow implements AsyncDisposable {
 
   /** Cancels what runs. The engine stays its owner's. */
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#leave();
     await Promise.all([...this.#sessions].map((session) => session.close()));
     this.#sessions.clear();
     await this.#tunnel?.[Symbol.asyncDispose]();

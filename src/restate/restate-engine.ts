@@ -146,6 +146,10 @@ export class RestateEngine implements Engine {
     await this.#node.calls.restart(id, this.#node.entropy.hex(16));
   }
 
+  knows(kind: string): boolean {
+    return this.#node.kinds.has(kind);
+  }
+
   watch(topic: ActorId | `${string}/*`, listener: (change: Change) => void): () => void {
     return this.#node.announcer.watch(topic, listener);
   }

@@ -90,7 +90,15 @@ export class Handlers {
   read(action: string, state: Json, metadata: ActorTimes, payload: Bag, context: PacketContext): unknown {
     const found = this.#handlers.find(({ name }) => name === action);
     const matched = found?.match(payload);
-    return matched === undefined ? undefined : found?.handler.view?.(state, { payload: matched.payload, context, metadata });
+    if (matched === undefined) return undefined;
+    const result = found?.handler.view?.(state, { payload: matched.payload, context, metadata });
+    const where = `${this.#options.id}: messages.${action}`;
+    if (isPromise(result)) {
+      // Its own failure is nobody's news any more.
+      Promise.resolve(result).catch(() => undefined);
+      throw new TroupeError("BAD_DEFINITION", `${where}: a \`view\` gave a promise. What waits is \`work\`.`);
+    }
+    return valueOf(result, where);
   }
 
   messages(): Record<string, Message> {
@@ -165,7 +173,7 @@ export class Handlers {
     if (lacking.length > 0)
       refuse(`${id} did not give what it promises: ${lacking.join(", ")}.`, { code: "contract_violation", data: { missing: lacking } });
     this.#timers.ask(turn);
-    return isValue(result) ? result : undefined;
+    return valueOf(result, id);
   }
 }
 
@@ -176,6 +184,12 @@ function asRefusal(error: unknown): unknown {
 
 /** What a turn awaits is lost: `actor()` says so, where it is given the promise. */
 const isPromise = (value: unknown): value is object => typeof value === "object" && value !== null && "then" in value;
+
+/** Left away in silence, it would be a reply that says nothing. */
+function valueOf(result: unknown, where: string): Value {
+  if (isValue(result)) return result;
+  throw new TroupeError("BAD_DEFINITION", `${where} gave a ${typeof result}, which no reply can hold: return JSON.`);
+}
 
 const isValue = (value: unknown): value is Value => ["string", "number", "boolean", "undefined", "object"].includes(typeof value);
 

@@ -3,6 +3,7 @@ import {
   type Bag,
   type CancelSignal,
   type Clock,
+  EngineError,
   type Entropy,
   isBag,
   type Json,
@@ -130,6 +131,7 @@ export class Running {
     } catch (error) {
       const said = error instanceof PacketError ? this.#own(capability, error) : refusalOf(error);
       if (said === undefined || OURS.has(said.type)) this.#host.fault(error, { capability_id: capability.id, trace_id });
+      else if (failedReading(capability, said)) this.#host.fault(said.cause, { capability_id: capability.id, trace_id });
       const failure = said ?? new PacketError("execution_failed", `${capability.id} failed.`, {}, { cause: error });
       this.#tell(capability, options, {
         ...(actor_id !== undefined && { actor_id }),
@@ -238,6 +240,13 @@ export class Running {
       });
   }
 }
+
+/** What broke in a turn the engine tells; a read has none. */
+const failedReading = ({ does }: Capability, { type, cause }: PacketError): boolean =>
+  does.how === "actor" &&
+  type === "execution_failed" &&
+  cause !== undefined &&
+  !(cause instanceof EngineError || cause instanceof PacketError);
 
 function promised({ id, provides }: Capability, result: Json): void {
   const lacking = missing(provides, result);

@@ -119,6 +119,15 @@ void test("who names no actor gets its own", async () => {
   assert.deepEqual([(await ask("ada")).actor_id, (await ask("bob")).actor_id], ["box:ada", "box:bob"]);
 });
 
+void test("who has a long name gets one too", async () => {
+  await using on = await world([box("memory")]);
+  const ask = (who: string) => on.send({ type: "capability_request", capability_id: "box", payload: put }, as(who));
+  const names = await Promise.all(["a", "b"].map(async (letter) => (await ask(letter.repeat(256))).actor_id ?? ""));
+  for (const name of names) assert.match(name, /^box:sha256\|[0-9a-f]{64}$/);
+  assert.notEqual(names[0], names[1]);
+  assert.equal((await ask("a".repeat(256))).metadata["message_count"], 2);
+});
+
 void test("nobody takes the name of another's own actor, and so keeps its owner out", async () => {
   await using on = await world([box("memory")]);
   assert.equal(typeOf(await on.say("box", "box:bob", put)), "actor_not_found");

@@ -555,3 +555,9 @@ test("actor_id names the actor whatever is declared, and is part of the payload 
     assert.match(JSON.stringify(asked(await ada.call(id, { text: "t", actor_id: 5 }))), /actor_id must be/, id);
   }
 });
+
+test("what is to be exposed and is not there is warned of, with what was probably meant", async () => {
+  const warned: Json[] = [];
+  await using _on = await served([numbers], { expose: ["numbers", "numbesr"], log: (level, data) => void warned.push({ level, data }) });
+  assert.deepEqual(warned, [{ level: "warning", data: { event: "exposed-unknown", capability_id: "numbesr", meant: "numbers" } }]);
+});

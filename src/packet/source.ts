@@ -18,6 +18,7 @@ import { describeSource } from "../source/index.ts";
 import { ActorWatch, type WatchedKind } from "./actor-watch.ts";
 import type { Actors } from "./actors.ts";
 import type { Capability } from "./capability.ts";
+import { nearest } from "./nearest.ts";
 import { PacketError } from "./packet-error.ts";
 import { actorUri, type Expose, makeToolBook, type ToolBook } from "./tool-book.ts";
 import { type Calling, callTool } from "./tool-call.ts";
@@ -64,6 +65,7 @@ class CapabilitySource implements Source, Disposable {
     const [first] = this.#book.taken;
     if (first !== undefined) throw new TroupeError("NAME_COLLISION", `${first}.`);
     this.#surface = { catalogue: this.#book.catalogue, off: {} };
+    this.#warnOfUnknown();
     this.#watch = new ActorWatch(options.engine, kindsOf(this.#book), this.#log);
     this.#undo = options.capabilities.onChange(() => this.#changed());
   }
@@ -151,6 +153,18 @@ class CapabilitySource implements Source, Disposable {
   #made(): ToolBook {
     const { capabilities, expose = "all", generate = true } = this.#options;
     return makeToolBook(capabilities.list(), expose, generate);
+  }
+
+  /** They may come later; who misspelt one waits for ever. */
+  #warnOfUnknown(): void {
+    const { expose = "all", capabilities } = this.#options;
+    if (expose === "all") return;
+    const ids = capabilities.list().map(({ id }) => id);
+    for (const id of expose) {
+      if (capabilities.get(id) !== undefined) continue;
+      const meant = nearest(id, ids);
+      this.#log("warning", { event: "exposed-unknown", capability_id: id, ...(meant !== undefined && { meant }) });
+    }
   }
 
   #changed(): void {

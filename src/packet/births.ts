@@ -1,4 +1,4 @@
-import type { ActorId, Engine, Json } from "../contract/index.ts";
+import { type ActorId, type Engine, EngineError, type Json } from "../contract/index.ts";
 import { BEGIN } from "./actor-handlers.ts";
 import { idlePolicy } from "./actor-birth.ts";
 import { notFound, seenBy } from "./actor-sight.ts";
@@ -98,6 +98,13 @@ export class Births {
       try {
         resultOf(await begun);
       } catch (error) {
+        if (options.persistence !== undefined && error instanceof EngineError && error.code === "ENGINE_MISSING")
+          throw new PacketError(
+            "validation_failed",
+            `No actor is kept ${JSON.stringify(options.persistence)} here: ask for another persistence, or for none.`,
+            { actor_id, issues: [{ path: "/actor_options/persistence", message: "is not to be had here" }] },
+            { cause: error },
+          );
         throw packetErrorOf(error, { actor_id, timeout_ms: replyMs });
       }
     });

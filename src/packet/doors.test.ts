@@ -229,6 +229,9 @@ describe("packets over TCP", () => {
       "a",
       "unauthorized",
     ]);
+    await using stranger = await rawSocket(server.port);
+    stranger.write(`${packet("a")}\n`);
+    assert.match(await stranger.closed(), /metadata\[.*troupe\/authorization.*of the first packet/);
     assert.deepEqual(await first("GET /packets HTTP/1.1"), [undefined, "protocol_error"]);
     assert.deepEqual(await first(`{"x":"${"x".repeat(70_000)}"}`), [undefined, "protocol_error"]);
     assert.equal(server.flow.sessions.length, 0);

@@ -18,6 +18,7 @@ export interface PacketDoors {
   /** Part of `TcpOptions`. */
   readonly tcp: {
     readonly gateway: { connect(channel: Channel, caller: Caller): Connection };
+    readonly tokenPlace: string;
     readonly refusal: (kind: string, message: string, id: string | number | null) => string;
   };
 }
@@ -28,6 +29,6 @@ export function packetDoors(flow: Pick<PacketFlow, "open">, options: PacketDoors
   return {
     http,
     webSocket: { path: http.path, protocol: PACKET_PROTOCOL, connect },
-    tcp: { gateway: { connect }, refusal: packetRefusal },
+    tcp: { gateway: { connect }, refusal: packetRefusal, tokenPlace: 'metadata["troupe/authorization"] of the first packet' },
   };
 }

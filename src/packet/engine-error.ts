@@ -42,6 +42,11 @@ export function packetErrorOf(error: unknown, about: About): PacketError {
     const { actor_id, timeout_ms } = about;
     return new PacketError(type, lateness(about, error), { actor_id, timeout_ms, code, applied }, { cause: error });
   }
+  if (type === "actor_not_found") {
+    const { actor_id } = about;
+    const why = `There is no actor ${JSON.stringify(actor_id)} of yours: name another, or let a message create it (create_if_missing).`;
+    return new PacketError(type, why, { actor_id, code, applied }, { cause: error });
+  }
   const timeout = type === "actor_timeout" ? { timeout_ms: about.timeout_ms } : {};
   return new PacketError(type, error.message, { actor_id: about.actor_id, ...timeout, code, applied }, { cause: error });
 }

@@ -152,7 +152,10 @@ void test("a first state that does not fit its schema begins no actor", async ()
 void test("create_if_missing: false finds what is there, and begins nothing", async () => {
   await using on = await written();
   const only = { actor_options: { create_if_missing: false } };
-  assert.equal(typeOf(await on.say("diary", "b", { text: "x" }, only)), "actor_not_found");
+  const absent = await on.say("diary", "b", { text: "x" }, only);
+  assert.equal(absent.metadata["error_code"], "ACTOR_NOT_FOUND");
+  assert.match(JSON.stringify(errorOf(absent)?.message), /let a message create it/);
+  assert.equal(typeOf(absent), "actor_not_found");
   const sending = { ...VIEWER, options: { create_if_missing: false } };
   await assert.rejects(on.actors.sendToActor("diary", "b", { text: "x" }, sending), { type: "actor_not_found" });
   await assert.rejects(on.actors.getOrCreateActor("diary", "b", sending), { type: "actor_not_found" });

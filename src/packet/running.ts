@@ -167,10 +167,10 @@ export class Running {
         if (over) throw new PacketError("cancelled", `${id} is over: await what it calls.`);
         if (depth + 1 >= MOST_NESTED)
           throw new PacketError("execution_failed", `Capabilities call one another ${MOST_NESTED} deep: ${id} does not call on.`);
-        const capability = this.#host.capabilities.get(capabilityId);
-        if (capability === undefined)
-          throw new PacketError("capability_not_found", `There is no capability ${JSON.stringify(capabilityId)}: list them first.`);
         try {
+          const capability = this.#host.capabilities.get(capabilityId);
+          if (capability === undefined)
+            throw new PacketError("capability_not_found", `There is no capability ${JSON.stringify(capabilityId)}: list them first.`);
           const ran = await this.#run(
             capability,
             bagOf(inner),

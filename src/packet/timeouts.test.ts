@@ -124,7 +124,8 @@ void test("persistence is chosen at creation, and takes the capability's own tim
 void test("where a persistence cannot be had, nothing begins", async () => {
   await using on = await world([tally("tally", "memory")]);
   for (const persistence of ["disk", "distributed"])
-    assert.equal(typeOf(await on.say("tally", "a", {}, { actor_options: { persistence } })), "persistence_failed");
+    assert.equal(typeOf(await on.say("tally", "a", {}, { actor_options: { persistence } })), "validation_failed");
+  assert.deepEqual(on.faults, [], "it is no fault of the server's");
   assert.deepEqual(await on.actors.listActors(as("ada")), []);
   assert.equal(await nOf(on, "tally"), 1);
 });

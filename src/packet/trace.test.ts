@@ -79,6 +79,14 @@ void test("a packet's trace goes into its reply, what it calls, the chain and th
   assert.deepEqual(new Set(on.effects.map(({ trace_id }) => trace_id)), new Set(["trace-7"]));
 });
 
+void test("a capability that calls one that is not there is there itself", async () => {
+  const lost = capability("lost", { intent: "Calls nobody", execute: (_payload, { call }) => call("zzz", {}) });
+  await using on = await world([lost]);
+  const error = errorOf(await request(on, "lost", {}));
+  assert.equal(error?.type, "execution_failed");
+  assert.deepEqual(error?.details, { capability_id: "zzz", type: "capability_not_found", details: {} });
+});
+
 void test("where a packet has none, one is made and told, of an error too", async () => {
   await using on = await world(all, { disk: true });
   const one = await on.say("store", "a", { do: "add" });

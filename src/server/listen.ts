@@ -15,7 +15,7 @@ import type { ServerOptions } from "./options.ts";
 /** Where to listen; `true` for the defaults: 127.0.0.1, a free port, this process's standard streams. */
 export interface ListenOptions {
   readonly http?: true | Omit<HttpOptions, "gateway">;
-  readonly tcp?: true | Omit<TcpOptions, "gateway" | "refusal">;
+  readonly tcp?: true | Omit<TcpOptions, "gateway" | "refusal" | "tokenPlace">;
   readonly stdio?: true | Omit<StdioOptions, "gateway">;
 }
 

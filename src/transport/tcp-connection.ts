@@ -15,7 +15,7 @@ const REFUSED_MS = 2_000;
 
 export interface TcpConnectionOptions {
   readonly socket: Socket;
-  readonly door: Pick<TcpOptions, "gateway" | "auth" | "refusal">;
+  readonly door: Pick<TcpOptions, "gateway" | "auth" | "refusal" | "tokenPlace">;
   /** The address tokens must be made for. */
   readonly resource: string;
   /** Who calls, as far as the address says. */
@@ -39,6 +39,7 @@ const beginsJson = (line: Line): boolean => /^[ \t]*[{[]/.test(typeof line === "
 /** One client on a socket: first its token, then its messages. */
 export function tcpConnection(options: TcpConnectionOptions): TcpConnection {
   const { socket, door, limits, batch, reads, clock, log, onEnd } = options;
+  const { tokenPlace = `params._meta["${AUTHORIZATION_KEY}"] of the first request` } = door;
   const undo: (() => void)[] = [];
   const held: Line[] = [];
   let connection: Connection | undefined;
@@ -99,10 +100,7 @@ export function tcpConnection(options: TcpConnectionOptions): TcpConnection {
     undoToken?.();
     if (over) return;
     if ("refused" in verdict) {
-      const why =
-        verdict.refused === "missing"
-          ? `Send a token in params._meta["${AUTHORIZATION_KEY}"] ("Bearer …") of the first request.`
-          : verdict.why;
+      const why = verdict.refused === "missing" ? `Send a token in ${tokenPlace} ("Bearer …").` : verdict.why;
       return refuse(KIND[verdict.refused], why, first.id);
     }
     held.unshift(first.frame);
@@ -179,10 +177,7 @@ export function tcpConnection(options: TcpConnectionOptions): TcpConnection {
       ? undefined
       : clock.after(limits.tokenMs, () => {
           if (connection === undefined)
-            refuse(
-              "TOKEN",
-              `No token came within ${limits.tokenMs} ms: send it in params._meta["${AUTHORIZATION_KEY}"] of the first request.`,
-            );
+            refuse("TOKEN", `No token came within ${limits.tokenMs} ms: send it in ${tokenPlace} ("Bearer …").`);
         });
   if (undoToken !== undefined) undo.push(undoToken);
   if (door.auth === undefined) admit(options.caller);

@@ -37,6 +37,8 @@ export interface TcpOptions {
   readonly gateway: Pick<Gateway, "connect">;
   /** The line that tells a client why it is not served; `id` is of its first message. Default: a JSON-RPC error. */
   readonly refusal?: (kind: FaultKind, message: string, id: string | number | null) => string;
+  /** Where a client is told to send its token. Default: `params._meta` of the first request. */
+  readonly tokenPlace?: string;
   /** Default 127.0.0.1. Ignored with `path`. */
   readonly host?: string;
   /** Default 0: a free one. Ignored with `path`. */

@@ -16,7 +16,7 @@ import { RoundBatch } from "./round-batch.ts";
  * protocols of one JSON object a line go the same way, with a `refusal` of their own.
  */
 export async function serveTcp(options: TcpOptions): Promise<TcpDoor> {
-  const { gateway, refusal, host = "127.0.0.1", port = 0, path, as = "local", clock = systemClock, log } = options;
+  const { gateway, refusal, tokenPlace, host = "127.0.0.1", port = 0, path, as = "local", clock = systemClock, log } = options;
   checkDoor(options, TCP_LIMITS);
   const limits = { ...TCP_LIMITS, ...options.limits };
   // Whoever may open the file is its owner: the mode has asked already.
@@ -51,7 +51,12 @@ export async function serveTcp(options: TcpOptions): Promise<TcpDoor> {
     const caller: Caller = path === undefined ? { scopes: [], ...(peer === undefined ? {} : { peer }) } : { principal: as, scopes: [] };
     const connection = tcpConnection({
       socket,
-      door: { gateway, ...(refusal === undefined ? {} : { refusal }), ...(auth === undefined ? {} : { auth }) },
+      door: {
+        gateway,
+        ...(refusal === undefined ? {} : { refusal }),
+        ...(tokenPlace === undefined ? {} : { tokenPlace }),
+        ...(auth === undefined ? {} : { auth }),
+      },
       resource: auth?.resource ?? "",
       caller,
       limits,

@@ -316,6 +316,28 @@ test("a tool call may take what it is given, beyond a minute", async () => {
   assert.equal((await carried).type, "capability_response");
 });
 
+test("what has searchable fields is searched as on a server", async () => {
+  const notes = actorCapability("notes", {
+    intent: "Keeps notes",
+    initialState: { n: 0 },
+    persistence: "disk",
+    search: ["payload:text"],
+    messages: {
+      add: {
+        run({ state }) {
+          state.n += 1;
+        },
+      },
+    },
+  });
+  await using on = await packetTest({ capabilities: [notes], store: memoryStore() });
+  const one = await on.startTestActor(notes);
+  await on.sendActorMessage(one, { text: "a dark night" });
+  const { result } = await on.executeMcpRequest(on.mcpToolCall("notes_search", { query: "night" }));
+  const { hits } = Object(result?.structuredContent);
+  assert.deepEqual([hits.length, hits[0].actor_id], [1, one.actor_id]);
+});
+
 test("two runs of the same test see the same ids and times", async () => {
   const run = async (): Promise<unknown> => {
     await using on = await kit();

@@ -12,6 +12,7 @@ import {
   type PacketContext,
   PacketFlow,
   type PacketFlowOptions,
+  searchesOf,
 } from "../packet/index.ts";
 import { SimulatedClock, SimulatedEntropy, twice } from "../testing/index.ts";
 import { effectAssertions, type Where } from "./effect-assertions.ts";
@@ -84,6 +85,8 @@ export async function packetTest(options: PacketTestOptions): Promise<PacketTest
   const engine = building.use(
     await started({ kinds, clock, entropy, ...(store && { store }), onFault: (error) => void faults.push(error) }),
   );
+  const searches = searchesOf(capabilities.list(), engine, ":memory:", (error) => void faults.push(error));
+  if (searches !== undefined) capabilities.register(...building.use(searches).capabilities);
   const flow = building.use(
     new PacketFlow({
       capabilities,

@@ -6,7 +6,7 @@ import type { ActorCapabilityDefinition } from "./actor-definition.ts";
 import { Handlers, type AnyHandler, type AnyPeriodic } from "./actor-handlers.ts";
 import { withoutStrays } from "./actor-timers.ts";
 import type { Acts, Capability, Given } from "./capability.ts";
-import { described, type Described } from "./define-capability.ts";
+import { checkCompilable, described, type Described } from "./define-capability.ts";
 import { checkActorWords } from "./known-words.ts";
 import { keptIn, type Kept, type KeptDraft } from "./kept-state.ts";
 import type { Persistence } from "./packet.ts";
@@ -48,6 +48,7 @@ function built(id: string, definition: AnyDefinition, given: Given): Capability 
   checkActorWords(id, definition);
   const { servers = noServers, clock = systemClock } = given;
   const about = described(id, definition);
+  checkCompilable(id, about.parameters);
   const { persistence = given.persistence ?? "memory", shared = false, timeout, periodic = {}, version = 1 } = definition;
   // Of its kind too, for actors that other actors begin: those that packets begin get what the configuration says.
   const ends = timeout ?? idle(given.idleMs ?? IDLE_MS);

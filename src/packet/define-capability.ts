@@ -36,7 +36,9 @@ export function capability<const R extends string = never>(id: string, definitio
   const execute = definition.execute.bind(definition);
   // Whoever runs it has seen that what it requires is there.
   const does: Executes = { how: "execute", execute: (payload: Payload<R>, context: ExecutionContext) => execute(payload, context) };
-  return Object.freeze({ ...described(id, definition), does });
+  const about = described(id, definition);
+  checkCompilable(id, about.parameters);
+  return Object.freeze({ ...about, does });
 }
 
 /** What a call must have is each tool's to say. */
@@ -83,6 +85,7 @@ function offered(id: string, name: string, { description, parameters, required }
   if (required !== undefined && !isTexts(required))
     throw badDefinition(`${where}: required is a list of names of parameters, not ${shown(required)}.`);
   const inputSchema = sound(where, inputOf(name, parameters, required));
+  checkCompilable(where, inputSchema);
   const { properties } = inputSchema;
   const unknown = isBag(properties) && !isComposed(inputSchema) ? required?.find((field) => !Object.hasOwn(properties, field)) : undefined;
   if (unknown !== undefined) throw badDefinition(`${where}: required names ${JSON.stringify(unknown)}, which is none of its parameters.`);
@@ -111,12 +114,15 @@ function sound(where: string, schema: Bag): Bag {
     throw badDefinition(
       `${where}: its parameters are no JSON Schema of an object${wrong === undefined ? "" : ` (see ${wrong[0] ?? ""})`}: { type: "object", properties: { … } }.`,
     );
-  // Compiled at its first use only: what could not be is told here, where its author reads it.
-  toJsonSchema(schema, "input", `${where}: the schema of its parameters`);
   return schema;
 }
 
 const isNames = (parameters: NonNullable<ToolDefinition["parameters"]>): parameters is readonly string[] => Array.isArray(parameters);
+
+/** Compiled at its first use only: what could not be is told where its author reads it. Throws `BAD_DEFINITION`. */
+export function checkCompilable(where: string, parameters: Bag | undefined): void {
+  if (parameters !== undefined) toJsonSchema(parameters, "input", `${where}: the schema of its parameters`);
+}
 
 export function described(
   id: string,

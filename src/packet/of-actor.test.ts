@@ -37,6 +37,18 @@ void test("its arguments are checked, and its refusals told", async () => {
   assert.equal(typeOf(await on.say("counter", "main", {})), "no_handler");
 });
 
+void test("a schema of its tools that refers to itself does not keep it from being one", async () => {
+  const input = { type: "object", properties: { to: { $ref: "#/$defs/to" } }, $defs: { to: { type: "string" } } };
+  const kind = actor("post", {
+    describe: "Sends.",
+    initial: () => ({}),
+    tools: { send: { describe: "Sends.", input, run: ({ args }) => args } },
+  });
+  await using on = await world([capabilityOf(kind)], { disk: true });
+  assert.deepEqual((await on.say("post", "main", { tool: "send", to: "bob" })).payload, { to: "bob" });
+  assert.equal(typeOf(await on.say("post", "main", { tool: "send", to: 1 })), "validation_failed");
+});
+
 void test("its tools need the scopes that they name, called, read or reached through a link", async () => {
   const meta = { "troupe/scopes": ["keys"] };
   const safe = actor("safe", {

@@ -105,7 +105,7 @@ export class DurableActor {
     }
     const late = message.deadline !== undefined && message.deadline <= (await this.#now(context));
     const entered = this.#guarded(message, known, "turn", () => {
-      if (late) throw faults.deadline(message.to);
+      if (late) throw faults.deadline(message.to, false, false);
       const place = placeFor(this.kind, message, kept, health.why);
       return { place, effect: received(this.kind.behaviour, place.base.state, place.base, message, (kept?.seq ?? 0) + 1) };
     });

@@ -1,13 +1,12 @@
-import { watch } from "node:fs";
 import { dirname } from "node:path";
 import { systemClock } from "../contract/index.ts";
 import { twice } from "../testing/index.ts";
 import { describeFailure } from "./exit-code.ts";
 import { load, type Loaded } from "./load.ts";
-import { isModuleFile } from "./module-file.ts";
 import type { ServeOptions } from "./options.ts";
 import { reloadRounds } from "./reload-hook.ts";
 import { begin, serviceFault } from "./serve.ts";
+import { WatchedFolders } from "./watched-folders.ts";
 
 export const dev = async (modules: readonly string[], options: ServeOptions, version: string): Promise<void> => {
   const rounds = reloadRounds();
@@ -36,16 +35,27 @@ export const dev = async (modules: readonly string[], options: ServeOptions, ver
     } catch (error) {
       failed(error);
     }
+    look();
   };
   let cancel: (() => void) | undefined;
-  const watchers = [...new Set(loaded.files.map((file) => dirname(file)))].map((folder) =>
-    watch(folder, { recursive: true }, (_event, file) => {
-      if (file !== null && !isModuleFile(file)) return;
+  let looksSoon = false;
+  using folders = new WatchedFolders({
+    changed() {
       cancel?.();
       // An editor writes a file in several steps.
       cancel = systemClock.after(100, () => void reload());
-    }),
-  );
+    },
+    moved() {
+      if (!looksSoon) systemClock.after(100, look);
+      looksSoon = true;
+    },
+    failed: (folder, error) => log("warn", "not-watched", { folder, why: describeFailure(error).message }),
+  });
+  const roots = loaded.files.map((file) => dirname(file));
+  const look = (): void => {
+    looksSoon = false;
+    folders.look(roots, rounds.folders());
+  };
+  look();
   await stopped;
-  for (const watcher of watchers) watcher.close();
 };

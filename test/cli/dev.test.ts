@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -10,6 +10,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { INFO } from "../clients.ts";
 import { root } from "../serve-child.ts";
+import { running } from "./run.ts";
 
 const lamp = (word: string, more = ""): string => `
 import { actor } from "troupe";
@@ -126,4 +127,36 @@ void test("troupe dev keeps the client on standard input and output over a reloa
     await client.close();
     rmSync(folder, { recursive: true, force: true });
   }
+});
+
+void test("troupe dev hears of every save by rename, in what a module imports from elsewhere too", { timeout: 60_000 }, async () => {
+  const folder = mkdtempSync(join(tmpdir(), "troupe-dev-"));
+  mkdirSync(join(folder, "app"));
+  mkdirSync(join(folder, "words"));
+  const save = (file: string, text: string): void => {
+    writeFileSync(join(folder, `${file}.new`), text);
+    renameSync(join(folder, `${file}.new`), join(folder, file));
+  };
+  const app = (word: string): string => lamp(word).replace("./word.ts", "../words/word.ts");
+  save("words/word.ts", 'export const word = "lit";');
+  save("app/index.ts", app("Light it"));
+  await using dev = running("dev", join(folder, "app"), "--http", "127.0.0.1:0", "--data", join(folder, ".troupe"), "--json");
+  await dev.said(/"ready":true/);
+  const reloads = (times: number): Promise<void> => dev.said(new RegExp(`(?:"event":"reloaded"[^]*){${times}}`));
+  for (const times of [1, 2, 3]) {
+    save("app/index.ts", app(`Light it ${times}`));
+    await reloads(times);
+  }
+  for (const times of [4, 5]) {
+    save("words/word.ts", `export const word = "lit ${times}";`);
+    await reloads(times);
+  }
+  // A folder made while it runs, whose file is part of what is served only later.
+  mkdirSync(join(folder, "app/more"));
+  save("app/more/word.ts", 'export const word = "more";');
+  save("app/index.ts", lamp("Light it").replace("./word.ts", "./more/word.ts"));
+  await reloads(6);
+  save("app/more/word.ts", 'export const word = "even more";');
+  await reloads(7);
+  rmSync(folder, { recursive: true, force: true });
 });

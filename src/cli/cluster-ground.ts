@@ -16,6 +16,7 @@ export class ClusterGround implements Ground {
   readonly sessions: SessionStore;
   readonly streams: StreamStore;
   readonly key: Uint8Array;
+  readonly fault = undefined;
   readonly peers: Cluster;
   readonly node: NodeAddress;
   readonly #engine: RestateEngine;

@@ -15,6 +15,8 @@ export interface Ground extends AsyncDisposable {
   /** Where a Restate server reaches this node, and others do. */
   readonly node: NodeAddress | undefined;
   readonly peers: Peers | undefined;
+  /** Why nothing is kept any more until a restart. */
+  readonly fault: Error | undefined;
   /** Where these modules' actors run. The engine before it has ended. */
   start(loaded: Loaded): Promise<Engine>;
   /** They are served now: returns the kinds that have actors and are not. */

@@ -53,6 +53,10 @@ export class LocalGround implements Ground {
     return this.#disk?.directory.path;
   }
 
+  get fault(): Error | undefined {
+    return this.#disk?.store.fault;
+  }
+
   async start({ parts }: Loaded): Promise<Engine> {
     const { dev, log, inFull } = this.#how;
     const store = this.#disk?.store;

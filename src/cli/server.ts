@@ -210,7 +210,7 @@ export const startServer = async (
         ...common,
         ...wantsHttp,
         sse: options.sse ?? false,
-        ready: () => !stopping,
+        ready: () => !stopping && (ground.fault?.message ?? true),
         ...(options.allowHost === undefined ? {} : { allowedHosts: options.allowHost }),
         ...(options.allowOrigin === undefined ? {} : { allowedOrigins: options.allowOrigin }),
         doors: [...(packetDoor === undefined ? [] : [packetDoor.http]), ...(theaterMount === undefined ? [] : [theaterMount])],

@@ -96,6 +96,8 @@ export type Damaged = (error: StoreError, actor?: ActorId) => void;
 
 /** Where actors sleep. Throws `StoreError` only. */
 export interface Store extends AsyncDisposable {
+  /** Why it takes nothing more until it is opened again. Undefined: it does. */
+  readonly fault?: StoreError | undefined;
   load(id: ActorId): Promise<Stored | undefined>;
   /** All or nothing, grouped; the next may be handed over before this settles. Settles when durable. */
   commit(id: ActorId, entry: Entry): Promise<void>;

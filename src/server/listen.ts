@@ -31,7 +31,12 @@ export type Listening<L extends ListenOptions> = { readonly [K in keyof L & keyo
 type Common = Pick<ServerOptions, "path" | "auth" | "allowedHosts" | "allowedOrigins" | "sse" | "clock" | "entropy" | "log">;
 
 /** All of them, or none: where one cannot be opened, those before it are closed. */
-export async function openDoors(wanted: ListenOptions, gateway: Gateway, server: Common, ready: () => boolean): Promise<Partial<Doors>> {
+export async function openDoors(
+  wanted: ListenOptions,
+  gateway: Gateway,
+  server: Common,
+  ready: () => boolean | string,
+): Promise<Partial<Doors>> {
   const { path, auth, allowedHosts, allowedOrigins, sse, clock, entropy, log } = server;
   const every = { gateway, ...(clock === undefined ? {} : { clock }), ...(log === undefined ? {} : { log }) };
   const guarded = { ...every, ...(auth === undefined ? {} : { auth }) };

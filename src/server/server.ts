@@ -122,7 +122,7 @@ class Server implements AsyncDisposable {
   /** Opens doors of its own, all or none. `path`, `auth`, hosts and origins are the server's unless given. Throws `DOOR_…`. */
   listen<const L extends ListenOptions>(options: L): Promise<Listening<L>>;
   async listen(options: ListenOptions): Promise<Partial<Doors>> {
-    const ready = (): boolean => this.#closed === undefined && (this.#options.ready?.() ?? true);
+    const ready = (): boolean | string => this.#closed === undefined && (this.#options.ready?.() ?? true);
     const doors = await openDoors(options, this.gateway, this.#options, ready);
     this.#doors.push(doors);
     return doors;

@@ -61,6 +61,7 @@ type Reads = Omit<
   | "letter"
   | "event"
   | "caused"
+  | "fault"
   | "remembered"
   | "claimants"
   | "due"
@@ -128,6 +129,9 @@ function writable(
   const write = <T>(run: () => T): Promise<T> => (open ? commits.add(run) : Promise.reject(closed()));
   return {
     ...reads(database, cells, history, outbox, directory, read),
+    get fault() {
+      return wal.fault;
+    },
     commit: promising((id, entry, ends) => {
       if (open) commits.push(new WaitingTurn(turns, id, entry, ends));
       else queueMicrotask(() => ends.lost(closed()));

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
@@ -127,6 +127,21 @@ void test("C2 where the disk does not say whether it kept a turn, its caller is 
   while (next.state === "waits") await turn();
   assert.equal(next.state, "failed");
   await assert.rejects(store.enqueue(messageTo("door/x", "m")), { code: "STORE_IO", message: /restart the server/u });
+  assert.equal(store.fault?.code, "STORE_IO");
   await engine[Symbol.asyncDispose]();
+  await store[Symbol.asyncDispose]();
+});
+
+void test("C2 an open store needs no further file to keep a turn", async () => {
+  using directory = temporary();
+  const wal = join(directory.path, "troupe.db-wal");
+  // Made once before: what is opened then has nothing to write at its start.
+  await sqliteStore({ directory: directory.path })[Symbol.asyncDispose]();
+  const store = sqliteStore({ directory: directory.path });
+  // As where the process has no file handle left: what would be opened now cannot be.
+  renameSync(wal, `${wal}.away`);
+  await store.enqueue(messageTo("door/x", "m"));
+  assert.equal(store.fault, undefined);
+  renameSync(`${wal}.away`, wal);
   await store[Symbol.asyncDispose]();
 });

@@ -95,22 +95,15 @@ export class WalSync {
   }
 }
 
-/** The WAL of the database at `path`, which is there from the first write on. */
+/**
+ * The WAL of the database at `path`, which is there as long as that is open. Opened at once: where a process has no file
+ * handle left, its store does not open, and one that is open needs none.
+ */
 export function walFile(path: string): Disk {
-  let file: number | undefined;
-  const open = (): number => (file ??= openSync(`${path}-wal`, "r+"));
+  const file = openSync(`${path}-wal`, "r+");
   return {
-    syncNow: () => fdatasyncSync(open()),
-    sync(done) {
-      try {
-        fdatasync(open(), done);
-      } catch (error) {
-        done(error instanceof Error ? error : new Error("The WAL cannot be opened.", { cause: error }));
-      }
-    },
-    close() {
-      if (file !== undefined) closeSync(file);
-      file = undefined;
-    },
+    syncNow: () => fdatasyncSync(file),
+    sync: (done) => fdatasync(file, done),
+    close: () => closeSync(file),
   };
 }

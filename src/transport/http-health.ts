@@ -1,11 +1,18 @@
 import type { Answer } from "../contract/index.ts";
 
-const state = (ok: boolean, word: string): Answer =>
-  ok ? { status: 200, body: '{"status":"ok"}' } : { status: 503, body: `{"status":"${word}"}` };
+/** Whether work is taken; a text: it is not, and why, for whoever asks. */
+export type Readiness = boolean | string;
+
+const OK: Answer = { status: 200, body: '{"status":"ok"}' };
+const unable = (status: string, why?: string): Answer => ({ status: 503, body: JSON.stringify({ status, why }) });
 
 /** Of `/healthz`: it runs. */
-export const healthAnswer = (closing: boolean): Answer => state(!closing, "closing");
+export const healthAnswer = (closing: boolean): Answer => (closing ? unable("closing") : OK);
 
 /** Of `/readyz`: it takes work. */
-export const readyAnswer = (closing: boolean, ready: () => boolean): Answer =>
-  state(!closing && ready(), closing ? "closing" : "not ready");
+export const readyAnswer = (closing: boolean, ready: () => Readiness): Answer => {
+  if (closing) return unable("closing");
+  const takes = ready();
+  if (takes === true) return OK;
+  return unable("not ready", takes === false ? undefined : takes);
+};

@@ -64,8 +64,8 @@ export interface HttpOptions {
   readonly insecure?: boolean;
   /** The deprecated HTTP+SSE transport of 2024-11-05 too, at `/sse` and below the endpoint's path. Default false. */
   readonly sse?: boolean;
-  /** False: `/readyz` answers 503. Default: true until closed. */
-  readonly ready?: () => boolean;
+  /** False, or a text that says why: `/readyz` answers 503. Default: true until closed. */
+  readonly ready?: () => boolean | string;
   readonly limits?: Partial<HttpLimits>;
   readonly doors?: readonly HttpMount[];
   /** WebSockets, by the same rules and within the same limits. */

@@ -1,7 +1,7 @@
 import { TroupeError, type Answer, type Gateway, type HttpMount } from "../contract/index.ts";
 import type { Authenticator } from "./auth/index.ts";
 import { type Endpoint, endpoints, metadataPage } from "./http-endpoints.ts";
-import { healthAnswer, readyAnswer } from "./http-health.ts";
+import { healthAnswer, type Readiness, readyAnswer } from "./http-health.ts";
 import type { HttpExchange } from "./http-exchange.ts";
 import type { HttpSse } from "./http-sse.ts";
 
@@ -28,7 +28,7 @@ export interface RouteOptions {
   readonly resource: string;
   readonly closing: () => boolean;
   /** Work is taken; asked until closing. */
-  readonly ready: () => boolean;
+  readonly ready: () => Readiness;
   readonly sse: HttpSse | undefined;
 }
 

@@ -251,7 +251,7 @@ describe("a door inside an application", () => {
   });
 
   it("is alive and ready until it is closed; what runs is answered, streams end, and nothing else comes in", async () => {
-    let ready = false;
+    let ready: boolean | string = false;
     const go = Promise.withResolvers<void>();
     const door = doorOf(
       async (exchange) => {
@@ -263,6 +263,9 @@ describe("a door inside an application", () => {
     );
     const at = async (path: string): Promise<number> => (await door.fetch(new Request(`http://localhost${path}`))).status;
     assert.deepEqual([await at("/healthz"), await at("/readyz")], [200, 503]);
+    ready = "The disk failed.";
+    const told = await door.fetch(new Request("http://localhost/readyz"));
+    assert.deepEqual([told.status, await told.json()], [503, { status: "not ready", why: "The disk failed." }]);
     ready = true;
     assert.equal(await at("/readyz"), 200);
     const stream = readerOf(await door.fetch(new Request("http://localhost/mcp", { headers: { accept: ACCEPT } })));

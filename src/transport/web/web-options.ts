@@ -21,8 +21,8 @@ export interface WebOptions {
   readonly allowedOrigins?: readonly string[];
   /** The deprecated HTTP+SSE transport of 2024-11-05 too, at `/sse` and below the endpoint's path. Default false. */
   readonly sse?: boolean;
-  /** False: `/readyz` answers 503. Default: true until closed. */
-  readonly ready?: () => boolean;
+  /** False, or a text that says why: `/readyz` answers 503. Default: true until closed. */
+  readonly ready?: () => boolean | string;
   readonly limits?: Partial<WebLimits>;
   readonly clock?: Clock;
   /** Of the ids in addresses that `sse` gives. */

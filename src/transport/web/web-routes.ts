@@ -1,7 +1,7 @@
 import type { Answer, Gateway } from "../../contract/index.ts";
 import type { Authenticator } from "../auth/index.ts";
 import { type Endpoint, endpoints, metadataPage } from "../http-endpoints.ts";
-import { healthAnswer, readyAnswer } from "../http-health.ts";
+import { healthAnswer, type Readiness, readyAnswer } from "../http-health.ts";
 import type { HttpSse } from "../http-sse.ts";
 import type { WebExchange } from "./web-exchange.ts";
 
@@ -15,7 +15,7 @@ export interface WebRouteOptions {
   readonly path: string;
   readonly auth: Authenticator | undefined;
   /** Takes no work: closing, or the application says so. */
-  readonly ready: () => boolean;
+  readonly ready: () => Readiness;
   readonly closing: () => boolean;
 }
 

@@ -42,8 +42,10 @@ export interface SessionChange {
   readonly listener?: string;
 }
 
-/** The row as a change leaves it. */
-export function changedSession(row: SessionRow, { subscribe, unsubscribe, logLevel, listener }: SessionChange): SessionRow {
+/** The row as a change leaves it: the same object where it leaves it as it was, which needs no writing. */
+export function changedSession(row: SessionRow, change: SessionChange): SessionRow {
+  const { subscribe, unsubscribe, logLevel, listener } = change;
+  if (isSo(row, change)) return row;
   const kept = row.subscriptions.filter((uri) => uri !== subscribe && uri !== unsubscribe);
   return {
     ...row,
@@ -51,6 +53,15 @@ export function changedSession(row: SessionRow, { subscribe, unsubscribe, logLev
     ...(logLevel === undefined ? undefined : { logLevel }),
     ...(listener === undefined ? undefined : { listener }),
   };
+}
+
+function isSo({ subscriptions, ...row }: SessionRow, { subscribe, unsubscribe, logLevel, listener }: SessionChange): boolean {
+  return (
+    (subscribe === undefined || subscriptions.includes(subscribe)) &&
+    (unsubscribe === undefined || !subscriptions.includes(unsubscribe)) &&
+    (logLevel === undefined || row.logLevel === logLevel) &&
+    (listener === undefined || row.listener === listener)
+  );
 }
 
 /** Rows that processes may share. `touch` is called at most every ttl/10: `seenAt` may be that much older than what is true. */

@@ -72,6 +72,7 @@ export class DynamoSessions implements SessionStore {
         if (found === undefined) return undefined;
         const { row, rev } = found;
         const changed = changedSession(row, change);
+        if (changed === row) return row;
         const written = await this.#update(id, {
           // Not when it was seen: a touch may have moved that since.
           UpdateExpression: "SET #data = :data, rev = :next",

@@ -558,3 +558,32 @@ test("a session that its client has ended is not written once more by what still
   await subscribed;
   assert.equal(sessions.rows.size, 0);
 });
+
+test("a session subscribes to a bounded number of resources of a bounded length in all, and its row is written when it changes", async () => {
+  const rows = sessionsDouble();
+  let puts = 0;
+  const sessions: typeof rows = {
+    ...rows,
+    put(row) {
+      puts += 1;
+      return rows.put(row);
+    },
+  };
+  await using gateway = gatewayOf(world().source, { sessions, limits: { subscriptions: 2, subscriptionLength: 34 } });
+  const session = await open(gateway);
+  const ask = async (method: string, params: Bag): Promise<Bag> => bodyOf(await session.post({ jsonrpc: "2.0", id: 1, method, params }));
+  const subscribe = (uri: string): Promise<Bag> => ask("resources/subscribe", { uri });
+  const written = async (run: () => Promise<Bag>): Promise<readonly [boolean, number]> => {
+    const before = puts;
+    return ["result" in (await run()), puts - before];
+  };
+  assert.deepEqual(await written(() => subscribe("door://state")), [true, 1]);
+  assert.deepEqual(await written(() => subscribe("door://state")), [true, 0]);
+  assert.match(JSON.stringify(await subscribe("door://part/hinge")), /"result"/);
+  assert.match(JSON.stringify(await subscribe("door://part/lock")), /may subscribe to 2 resources/);
+  await ask("resources/unsubscribe", { uri: "door://part/hinge" });
+  assert.deepEqual(await written(() => ask("resources/unsubscribe", { uri: "door://part/hinge" })), [true, 0]);
+  assert.match(JSON.stringify(await subscribe(`door://part/${"x".repeat(40)}`)), /may have 34 characters in all/);
+  assert.deepEqual(await written(() => ask("logging/setLevel", { level: "error" })), [true, 1]);
+  assert.deepEqual(await written(() => ask("logging/setLevel", { level: "error" })), [true, 0]);
+});

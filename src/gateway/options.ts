@@ -49,6 +49,8 @@ export interface Limits {
   readonly inFlight: number;
   /** Subscribed URIs of one session or listen request. Default 1000. */
   readonly subscriptions: number;
+  /** Characters of the URIs that one session subscribes to, in all. Default 64 Ki. */
+  readonly subscriptionLength: number;
   /** Open `subscriptions/listen` requests of one connection. Default 64. */
   readonly listensPerConnection: number;
   /** Open `subscriptions/listen` requests in all. Default 100,000. */
@@ -150,6 +152,7 @@ const DEFAULT_LIMITS: Limits = {
   batch: 64,
   inFlight: 1_000,
   subscriptions: 1_000,
+  subscriptionLength: 65_536,
   listensPerConnection: 64,
   listens: 100_000,
   liveSessions: 100_000,

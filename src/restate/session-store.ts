@@ -37,6 +37,7 @@ export function restateSessionStore({ maps, name = "sessions" }: SessionStoreOpt
           const row = rowOf(before);
           if (before === undefined || row === undefined) return undefined;
           const changed = changedSession(row, change);
+          if (changed === row) return row;
           if (await rows.replace(id, before, bagOf(changed))) return changed;
         }
         if (!canBe(id)) return undefined;

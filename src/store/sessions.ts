@@ -125,7 +125,7 @@ function sessionStore(database: DatabaseSync, read: Run, write: Run): Omit<Sessi
         const row = rowOf(id);
         if (row === undefined) return undefined;
         const changed = changedSession(row, change);
-        put.run(id, changed.seenAt, JSON.stringify(changed));
+        if (changed !== row) put.run(id, changed.seenAt, JSON.stringify(changed));
         return changed;
       }),
     touch: (id, seenAt) => write(() => void touch.run(seenAt, id, seenAt)),

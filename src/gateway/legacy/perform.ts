@@ -241,9 +241,7 @@ const OWN_METHODS: ReadonlyMap<string, OwnMethod> = new Map(
       const target = await subscribable(source, viewer, await source.surface(viewer), uri);
       if (target === undefined) throw new Fault("RESOURCE_NOT_FOUND", "Resource not found", { data: { uri } });
       if (known(session, uri) === true) return NOTHING;
-      const { subscriptions: most } = core.settings.limits;
-      if (session.row.subscriptions.length >= most)
-        throw new Fault("BUSY", `A session may subscribe to ${most} resources; unsubscribe from some first.`);
+      checkSubscriptions(core, [...session.row.subscriptions, uri]);
       session.audience(caller).subscribe(uri, target);
       await keep(core, session, { subscribe: uri });
       return NOTHING;
@@ -257,6 +255,14 @@ const OWN_METHODS: ReadonlyMap<string, OwnMethod> = new Map(
   }),
 );
 
+// A session's row is written whole with each of them, so their length counts, too.
+function checkSubscriptions({ settings }: Core, uris: readonly string[]): void {
+  const { subscriptions: most, subscriptionLength: longest } = settings.limits;
+  if (uris.length > most) throw new Fault("BUSY", `A session may subscribe to ${most} resources; unsubscribe from some first.`);
+  if (uris.reduce((sum, { length }) => sum + length, 0) > longest)
+    throw new Fault("BUSY", `The URIs a session subscribes to may have ${longest} characters in all; unsubscribe from some first.`);
+}
+
 // Undefined where another node may have changed that a moment ago.
 function known({ nodes, row }: Session, uri: string): boolean | undefined {
   return nodes === undefined ? row.subscriptions.includes(uri) : undefined;
@@ -265,7 +271,9 @@ function known({ nodes, row }: Session, uri: string): boolean | undefined {
 // A connection's session ends with it; only one that a client can come back to is kept.
 async function keep(core: Core, session: Session, change: SessionChange): Promise<void> {
   if (session.nodes !== undefined) return session.nodes.rows.change(session, change);
-  session.row = changedSession(session.row, change);
+  const changed = changedSession(session.row, change);
+  if (changed === session.row) return;
+  session.row = changed;
   // Written once more, a session that its client has ended would be there again.
   if (session.kept && !session.closed) await core.settings.sessions.put(session.row);
 }

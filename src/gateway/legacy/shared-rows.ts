@@ -84,7 +84,7 @@ export class SharedRows {
     const row = await sessions.get(id);
     if (row === undefined) return undefined;
     const changed = changedSession(row, change);
-    await sessions.put(changed);
+    if (changed !== row) await sessions.put(changed);
     return changed;
   }
 

@@ -2,6 +2,7 @@ import { createHmac } from "node:crypto";
 import { type Behaviour, type Engine, isBag, type Log, type Source, systemClock } from "../contract/index.ts";
 import { createGateway } from "../gateway/index.ts";
 import { cast, dotted, merge, prefix, strict } from "../source/index.ts";
+import { checkNames } from "../source/merge.ts";
 import type { Authenticator, HttpDoor, StdioDoor, TcpDoor, TcpOptions } from "../transport/index.ts";
 import type { EngineAddress } from "./cluster/engine-address.ts";
 import { faultFields } from "./fault-fields.ts";
@@ -84,7 +85,10 @@ const assemble = (
   // Under no prefix: a capability has the same name to packets.
   const all = capabilities === undefined ? sources : [...sources, capabilities];
   const [only] = all;
-  return only !== undefined && all.length === 1 ? only : merge(...all);
+  if (only !== undefined && all.length === 1) return only;
+  // Else every request would fail, and the first to hear of it would be a client.
+  checkNames(...all);
+  return merge(...all);
 };
 
 export const logUnserved = (log: ServerLog, unserved: readonly KindCount[]): void =>

@@ -161,8 +161,13 @@ export function faultOf(error: unknown): Fault {
   if (error.code === "CANCELLED") return new Fault("CANCELLED", "The request was cancelled.");
   if (error.code.startsWith("STORE_"))
     return new Fault("INTERNAL", "What the server keeps could not be read or written; nothing was applied.", { data: failureData(error) });
+  if (OF_DEFINITIONS.has(error.code))
+    return new Fault("INTERNAL", "The server is misconfigured; its log says how.", { data: failureData(error) });
   return new Fault("FAILED", error.message, { data: failureData(error) });
 }
+
+/** What is written for whoever wrote or serves the definitions: it names kinds and sources that no client knows of. */
+const OF_DEFINITIONS: ReadonlySet<string> = new Set(["NAME_COLLISION", "BAD_NAME", "BAD_DEFINITION"]);
 
 /** What an author's code did that cannot work, in a sentence for the log; it quotes no arguments. Its caller reads that something failed. */
 export class Mistake extends Error {}

@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { EngineError, type OfferRef, type Source, type Viewer } from "../contract/index.ts";
-import { merge } from "./merge.ts";
+import { type Catalogue, EngineError, type OfferRef, type Source, type Viewer } from "../contract/index.ts";
+import { checkNames, merge } from "./merge.ts";
 import { strict } from "./names.ts";
 import { prefix } from "./prefix.ts";
 import { registry } from "./registry.ts";
 
 const viewer: Viewer = { scopes: [] };
+
+const NONE: Catalogue = { tools: [], resources: [], prompts: [] };
 
 const own = () => registry({ name: "own", tools: { native: { run: () => "native" } } });
 
@@ -105,6 +107,38 @@ describe("a source of several that fails", () => {
   it("still refuses two of one name", async () => {
     const source = merge(own(), merge(own(), registry({ tools: { native: { run: () => 1 } } })), fragile("frail").source);
     await assert.rejects(async () => source.surface(viewer), { code: "NAME_COLLISION" });
+  });
+});
+
+describe("names that are known ahead", () => {
+  const late = (): Source => {
+    const { surface, act, watch } = own();
+    return { surface, act, watch };
+  };
+
+  it("meet before anybody asks", () => {
+    assert.throws(() => checkNames(own(), late(), own()), {
+      code: "NAME_COLLISION",
+      message: /tools\/native is offered by the registry "own" and by/,
+    });
+  });
+
+  it("are those of viewers with a principal, too", () => {
+    const ofKnown: Source = {
+      ...late(),
+      catalogue: ({ principal }) => (principal === undefined ? NONE : own().catalogue?.({ scopes: [] })),
+    };
+    assert.throws(() => checkNames(own(), ofKnown), { code: "NAME_COLLISION" });
+  });
+
+  it("are no others: what a source says to its viewers alone, or fails to say, is found there", () => {
+    const failing: Source = {
+      ...late(),
+      catalogue() {
+        throw new Error("down");
+      },
+    };
+    checkNames(own(), late(), failing);
   });
 });
 

@@ -35,6 +35,15 @@ export function merge(...sources: readonly Source[]): Source {
   return source;
 }
 
+/** Viewers of all kinds that a catalogue known ahead may tell apart. */
+const ANYBODY: readonly Viewer[] = [{ scopes: [] }, { principal: "anybody", scopes: [] }];
+
+/** Throws the `NAME_COLLISION` that a merge of these would throw at its first viewer, as far as their catalogues are known ahead. */
+export function checkNames(...sources: readonly Source[]): void {
+  const merged = new Merged(sources);
+  for (const viewer of ANYBODY) merged.join(viewer);
+}
+
 interface Joined {
   /** In the order of the sources; undefined: of one that cannot say. */
   readonly parts: readonly (Catalogue | undefined)[];
@@ -89,6 +98,14 @@ class Merged implements Source {
       if (fault !== undefined) faults.push(fault);
     }
     return this.#joinCatalogues(parts, faults);
+  }
+
+  /** What is known now of each, joined. Throws `NAME_COLLISION` only. */
+  join(viewer: Viewer): Catalogue {
+    return this.#joinCatalogues(
+      this.#sources.map((source) => knownOf(source, viewer)),
+      [],
+    );
   }
 
   async act(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Promise<Reply> {
@@ -257,6 +274,15 @@ class Merged implements Source {
 
 /** A fault takes nothing else with it, but two names that meet. */
 type Said = Surface | TroupeError;
+
+/** A source that cannot say ahead says it, or its fault, to whoever asks. */
+function knownOf(source: Source, viewer: Viewer): Catalogue | undefined {
+  try {
+    return source.catalogue?.(viewer);
+  } catch {
+    return undefined;
+  }
+}
 
 const isHere = (answer: Said | Promise<Said>): answer is Said => !(answer instanceof Promise);
 const isClash = (error: unknown): error is TroupeError => error instanceof TroupeError && error.code === "NAME_COLLISION";

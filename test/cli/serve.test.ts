@@ -65,6 +65,7 @@ describe("troupe serve", () => {
       [["serve", "examples/counter", "--htp", "3000"], /--http/],
       [["serve", "test/architecture.test.ts".replace("architecture.test.ts", "cli/run.ts")], /exports nothing to serve/],
       [["serve"], /missing required argument/],
+      [["serve", "examples/door", "examples/mud"], /tools\/look is offered by the cast of door and by the cast of player.*prefix/],
     ] as const) {
       const ran = await troupe(...args);
       assert.equal(ran.code, 2, `${args.join(" ")}: ${ran.stderr}`);

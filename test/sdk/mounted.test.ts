@@ -166,10 +166,13 @@ for (const [sdk, everything] of [
   });
 }
 
-it("one name at two sources is an error that says what to do", async () => {
+it("one name at two sources is an error whose sentence says to the log what to do", async () => {
   const [one, two] = [fromMcpServer(everythingV1().server), fromMcpServer(everythingV2().server)];
-  await using house = await testServer((wires) => createServer("ours", "1.0.0", { ...wires, sources: [one, two] }));
-  await assert.rejects(house.client().listTools(), { message: /a mounted MCP server and by a mounted MCP server.*prefix\(\)/ });
+  const said: unknown[] = [];
+  const log = (_level: string, data: unknown): void => void said.push(data);
+  await using house = await testServer((wires) => createServer("ours", "1.0.0", { ...wires, log, sources: [one, two] }));
+  await assert.rejects(house.client().listTools(), { message: /misconfigured/ });
+  assert.match(JSON.stringify(said), /a mounted MCP server and by a mounted MCP server.*prefix\(\)/);
   await one[Symbol.asyncDispose]();
   await two[Symbol.asyncDispose]();
 });

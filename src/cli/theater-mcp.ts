@@ -42,9 +42,9 @@ export async function theaterMcp({ theater, codec, http, tcp, stdio, insecure = 
     posture: { modern: "dynamic" },
     limits: { messageBytes: longest },
   });
-  const common = { gateway, log: forLog(log), insecure };
-  const httpDoor = http === undefined ? undefined : await serveHttp({ ...common, ...http, limits: { bodyBytes: longest } });
-  const tcpDoor = tcp === undefined ? undefined : await serveTcp({ ...common, ...tcp, limits: { lineBytes: longest } });
+  const common = { gateway, log: forLog(log) };
+  const httpDoor = http === undefined ? undefined : await serveHttp({ ...common, insecure, ...http, limits: { bodyBytes: longest } });
+  const tcpDoor = tcp === undefined ? undefined : await serveTcp({ ...common, insecure, ...tcp, limits: { lineBytes: longest } });
   const addresses = {
     ...(httpDoor === undefined ? {} : { http: httpDoor.url }),
     ...(tcpDoor === undefined ? {} : { tcp: tcpDoor.url }),

@@ -8,6 +8,8 @@ export { growthBy, SHORT_BYTES, textBytes } from "./growth.ts";
 export { LATE, type MayBeLate, whenLate } from "./late.ts";
 export { Listeners } from "./listeners.ts";
 export { ANNOTATIONS, ARGUMENT, HINTS, ICONS, misfit, OBJECT, SIZE, TEXT, wrongInBlock } from "./mcp-shapes.ts";
+export { nearest } from "./nearest.ts";
+export { checkNeeded, onlyOptions } from "./option-checks.ts";
 export { remembering } from "./remembering.ts";
 export { checkScopes, isScope, lacking, lacksScopes, needsScopes, SCOPES, scopesOf } from "./scopes.ts";
 export { tellOf, told } from "./told.ts";

@@ -1,5 +1,6 @@
 import { TroupeError } from "./errors.ts";
 import { isBag } from "./json.ts";
+import { nearest } from "./nearest.ts";
 
 /** What an option has to be, in words that follow "has to be", and whether a value is. */
 export type OptionRule = readonly [words: string, fits: (value: unknown) => boolean];
@@ -33,6 +34,29 @@ export function boundsOf(known: object): OptionRule {
 export function checkOptions(options: object, rules: Readonly<Record<string, OptionRule>>): void {
   for (const [name, value] of Object.entries(options)) {
     const rule = value !== undefined && Object.hasOwn(rules, name) ? rules[name] : undefined;
-    if (rule?.[1](value) === false) throw new TroupeError("DOOR_OPTION", `${name} has to be ${rule[0]}.`);
+    if (rule?.[1](value) === false) throw wrong(name, rule);
   }
+}
+
+/** The same of one that has to be there. */
+export function checkNeeded(name: string, value: unknown, rule: OptionRule): void {
+  if (!rule[1](value)) throw wrong(name, rule);
+}
+
+const wrong = (name: string, [words]: OptionRule): TroupeError => new TroupeError("DOOR_OPTION", `${name} has to be ${words}.`);
+
+/**
+ * What is misspelt would be read by nobody, and a door without its `auth` is open. Throws `DOOR_OPTION`, naming the first name
+ * that `of` does not know and the one most likely meant.
+ */
+export function onlyOptions(of: string, options: object, known: object): void {
+  const names = Object.keys(known);
+  const unknown = Object.keys(options).find((name) => !names.includes(name));
+  if (unknown === undefined) return;
+  const meant = nearest(unknown, names);
+  const instead = meant === undefined ? "" : `, do you mean ${JSON.stringify(meant)}?`;
+  throw new TroupeError(
+    "DOOR_OPTION",
+    `${of} has no option ${JSON.stringify(unknown)}${instead}${meant === undefined ? "." : ""} There are ${names.join(", ")}.`,
+  );
 }

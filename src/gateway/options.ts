@@ -21,6 +21,7 @@ import {
   systemEntropy,
   TroupeError,
 } from "../contract/index.ts";
+import { checkNeeded, onlyOptions } from "../contract/internal.ts";
 import type { CacheHint, Kept } from "./cache-hints.ts";
 import { unreachedPeers } from "./legacy/unreached.ts";
 import { noSessions, noStreams } from "./no-sessions.ts";
@@ -164,6 +165,37 @@ const DEFAULT_LIMITS: Limits = {
 
 const POSTURE = oneOf("dynamic", "gated");
 
+const KNOWN: Readonly<Record<keyof GatewayOptions, true>> = {
+  source: true,
+  info: true,
+  instructions: true,
+  sessions: true,
+  streams: true,
+  peers: true,
+  sharedSessions: true,
+  profile: true,
+  unknownSession: true,
+  extensions: true,
+  cacheHints: true,
+  clock: true,
+  entropy: true,
+  posture: true,
+  pageSize: true,
+  rateLimit: true,
+  requestStateKey: true,
+  sessionTtlMs: true,
+  receipts: true,
+  log: true,
+  limits: true,
+};
+
+const isText = (value: unknown): boolean => typeof value === "string" && value !== "";
+
+const INFO: OptionRule = [
+  "{ name, version }, both texts that are not empty",
+  (value) => isBag(value) && isText(value["name"]) && isText(value["version"]),
+];
+
 const RULES: Readonly<Record<string, OptionRule>> = {
   profile: oneOf(...Object.keys(PROFILES)),
   unknownSession: oneOf("reject", "reissue", "adopt"),
@@ -181,6 +213,8 @@ const RULES: Readonly<Record<string, OptionRule>> = {
 
 /** Throws `DOOR_OPTION`. */
 export function settle(options: GatewayOptions): Settings {
+  onlyOptions("createGateway", options, KNOWN);
+  checkNeeded("info", options.info, INFO);
   checkOptions(options, RULES);
   const entropy = options.entropy ?? systemEntropy;
   const key = options.requestStateKey ?? fromHex(entropy.hex(32));

@@ -1,5 +1,5 @@
 import { TroupeError } from "../contract/index.ts";
-import { nearest } from "./nearest.ts";
+import { nearest } from "../contract/internal.ts";
 
 /** What is wrong with a configuration, and where. */
 export interface ConfigIssue {

@@ -1,5 +1,5 @@
 import { isBag, TroupeError } from "../contract/index.ts";
-import { nearest } from "./nearest.ts";
+import { nearest } from "../contract/internal.ts";
 import { PERSISTENCES } from "./packet-fields.ts";
 
 // Types are gone when a module is served: a misspelled `persistence` would lose what was to be kept, and say nothing.

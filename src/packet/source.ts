@@ -18,7 +18,7 @@ import { describeSource } from "../source/index.ts";
 import { ActorWatch, type WatchedKind } from "./actor-watch.ts";
 import type { Actors } from "./actors.ts";
 import type { Capability } from "./capability.ts";
-import { nearest } from "./nearest.ts";
+import { nearest } from "../contract/internal.ts";
 import { PacketError } from "./packet-error.ts";
 import { actorUri, type Expose, makeToolBook, type ToolBook } from "./tool-book.ts";
 import { type Calling, callTool } from "./tool-call.ts";

@@ -9,6 +9,7 @@ import {
   type TcpDoor,
   type TcpOptions,
 } from "../transport/index.ts";
+import { onlyOptions } from "../contract/internal.ts";
 import type { Gateway } from "../contract/index.ts";
 import type { ServerOptions } from "./options.ts";
 
@@ -18,6 +19,8 @@ export interface ListenOptions {
   readonly tcp?: true | Omit<TcpOptions, "gateway" | "refusal" | "tokenPlace">;
   readonly stdio?: true | Omit<StdioOptions, "gateway">;
 }
+
+const KNOWN: Readonly<Record<keyof ListenOptions, true>> = { http: true, tcp: true, stdio: true };
 
 export interface Doors {
   readonly http: HttpDoor;
@@ -37,6 +40,7 @@ export async function openDoors(
   server: Common,
   ready: () => boolean | string,
 ): Promise<Partial<Doors>> {
+  onlyOptions("listen", wanted, KNOWN);
   const { path, auth, allowedHosts, allowedOrigins, sse, clock, entropy, log } = server;
   const every = { gateway, ...(clock === undefined ? {} : { clock }), ...(log === undefined ? {} : { log }) };
   const guarded = { ...every, ...(auth === undefined ? {} : { auth }) };

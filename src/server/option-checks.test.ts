@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { createServer as httpServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
-import { authenticator, hashApiKey, serveHttp, serveTcp } from "../transport/index.ts";
+import { createGateway } from "../gateway/index.ts";
+import { registry } from "../source/index.ts";
+import { authenticator, hashApiKey, serveHttp, serveStdio, serveTcp, webDoor } from "../transport/index.ts";
 import { createServer } from "./index.ts";
 
 /** As plain JavaScript would: no compiler has looked at it. */
@@ -52,6 +54,35 @@ test("an option that cannot work is refused at once, by its name and with what i
   assert.throws(() => createServer("", "1"), refusedFor("name"));
   assert.throws(() => unseen(), refusedFor("name"));
   assert.throws(() => unseen("s"), refusedFor("version"));
+  for (const info of [undefined, { name: "named" }])
+    assert.throws(() => Reflect.apply(createGateway, undefined, [{ source: registry({}), info }]), refusedFor("info"));
+});
+
+test("an option that nobody knows is refused with the one that was meant: a door without its auth is open", async () => {
+  const unknown = (of: string, option: string, meant: string) => ({
+    code: "DOOR_OPTION",
+    message: new RegExp(`^${of} has no option "${option}", do you mean "${meant}"\\? There are .*\\b${meant}\\b`),
+  });
+  assert.throws(() => made({ Auth: "x" }), unknown("createServer", "Auth", "auth"));
+  assert.throws(() => made({ allowedHost: [] }), unknown("createServer", "allowedHost", "allowedHosts"));
+  await using server = createServer("known", "1");
+  const { gateway } = server;
+  const guessed = (options: object) => Object(options);
+  await assert.rejects(server.listen(guessed({ https: true })), unknown("listen", "https", "http"));
+  await assert.rejects(server.listen({ http: guessed({ allowedHost: [] }) }), unknown("serveHttp", "allowedHost", "allowedHosts"));
+  await assert.rejects(serveHttp(guessed({ gateway, Auth: "x" })), unknown("serveHttp", "Auth", "auth"));
+  await assert.rejects(serveTcp(guessed({ gateway, aut: "x" })), unknown("serveTcp", "aut", "auth"));
+  assert.throws(() => serveStdio(guessed({ gateway, As: "x" })), unknown("serveStdio", "As", "as"));
+  assert.throws(() => webDoor(guessed({ gateway, autth: "x" })), unknown("webDoor", "autth", "auth"));
+  const info = { name: "known", version: "1" };
+  assert.throws(
+    () => createGateway(guessed({ source: server.source, info, rateLimits: false })),
+    unknown("createGateway", "rateLimits", "rateLimit"),
+  );
+  assert.throws(() => createGateway(guessed({ source: server.source, info, nonsense: 1 })), {
+    code: "DOOR_OPTION",
+    message: /^createGateway has no option "nonsense"\. There are source, /,
+  });
 });
 
 test("rateLimit: { perSecond, burst } or false, which the sentence says", async () => {

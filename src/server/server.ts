@@ -56,6 +56,7 @@ class Server implements AsyncDisposable {
       onError,
       middleware = [],
       webLimits,
+      env: _env,
       ...rest
     } = options;
     const { clock, log, entropy = systemEntropy } = options;

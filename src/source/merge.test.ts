@@ -112,8 +112,12 @@ describe("a source of several that fails", () => {
 
 describe("names that are known ahead", () => {
   const late = (): Source => {
-    const { surface, act, watch } = own();
-    return { surface, act, watch };
+    const inner = own();
+    return {
+      surface: (whose) => inner.surface(whose),
+      act: (...call) => inner.act(...call),
+      watch: (...watch) => inner.watch(...watch),
+    };
   };
 
   it("meet before anybody asks", () => {

@@ -1,4 +1,5 @@
 import { boundsOf, checkOptions, FUNCTION, isBag, type OptionRule, TEXTS, TroupeError } from "../contract/index.ts";
+import { onlyOptions } from "../contract/internal.ts";
 import type { Authenticator } from "./auth/index.ts";
 
 const AUTH: OptionRule = ["what authenticator(…) resolves to: `auth: await authenticator(…)`", isAuthenticator];
@@ -16,8 +17,12 @@ interface DoorOptions {
   readonly limits?: object;
 }
 
-/** What doors check alike before they open. Throws `DOOR_OPTION`. */
-export function checkDoor(options: DoorOptions, limits: object): void {
+/** The names of a door's options: each of them, and no other. */
+export type OptionNames<O> = Readonly<Record<keyof O, true>>;
+
+/** What doors check alike before they open: `door` is what has these options, all of which are `known`. Throws `DOOR_OPTION`. */
+export function checkDoor(door: string, options: DoorOptions, known: object, limits: object): void {
+  onlyOptions(door, options, known);
   checkOptions(options, {
     auth: AUTH,
     allowedHosts: TEXTS,

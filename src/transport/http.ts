@@ -4,7 +4,7 @@ import { type Clock, systemClock, systemEntropy } from "../contract/index.ts";
 import { type FaultKind, refusal } from "../gateway/index.ts";
 import { authority, isLoopback } from "./address.ts";
 import { type ChallengeContext, metadataUrlOf } from "./auth/index.ts";
-import { checkDoor } from "./door-options.ts";
+import { checkDoor, type OptionNames } from "./door-options.ts";
 import { lastAnswer } from "./http-answer.ts";
 import { BodyRequest } from "./http-body.ts";
 import { HttpFace } from "./http-face.ts";
@@ -17,6 +17,25 @@ import { createServer } from "./node-http.ts";
 import { OpenStreams } from "./open-streams.ts";
 import { Peers } from "./peers.ts";
 import type { WebSocketDoor } from "./websocket.ts";
+
+const KNOWN: OptionNames<HttpOptions> = {
+  gateway: true,
+  host: true,
+  port: true,
+  path: true,
+  auth: true,
+  allowedHosts: true,
+  allowedOrigins: true,
+  insecure: true,
+  sse: true,
+  ready: true,
+  limits: true,
+  doors: true,
+  upgrades: true,
+  clock: true,
+  entropy: true,
+  log: true,
+};
 
 const CHECK_MS = 1_000;
 const LAST_WORDS_MS = 1_000;
@@ -43,7 +62,7 @@ function unreadable(code: string | undefined): string {
  */
 export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
   const { gateway, host = "127.0.0.1", port = 0, path = "/mcp", auth, doors = [], upgrades = [], clock = systemClock, log } = options;
-  checkDoor(options, HTTP_LIMITS);
+  checkDoor("serveHttp", options, KNOWN, HTTP_LIMITS);
   const sse = options.sse === true ? new HttpSse(gateway, options.entropy ?? systemEntropy) : undefined;
   const limits = { ...HTTP_LIMITS, ...options.limits };
   refuseOpenDoor("HTTP", host, auth !== undefined, options.insecure ?? false);

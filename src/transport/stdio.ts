@@ -1,6 +1,8 @@
 import type { Readable, Writable } from "node:stream";
 import { type Clock, type Gateway, type Log, systemClock } from "../contract/index.ts";
+import { onlyOptions } from "../contract/internal.ts";
 import { refusalText } from "../gateway/index.ts";
+import type { OptionNames } from "./door-options.ts";
 import { LineChannel } from "./line-channel.ts";
 import { readLines } from "./line-reader.ts";
 import { SinkOutlet } from "./outlet.ts";
@@ -31,8 +33,21 @@ export interface StdioDoor extends AsyncDisposable {
   close(options?: { readonly graceMs?: number }): Promise<void>;
 }
 
-/** MCP over newline-delimited JSON on two streams, one client. Ends promptly at the end of input. */
+const KNOWN: OptionNames<StdioOptions> = {
+  gateway: true,
+  input: true,
+  output: true,
+  as: true,
+  lineBytes: true,
+  queuedBytes: true,
+  graceMs: true,
+  clock: true,
+  log: true,
+};
+
+/** MCP over newline-delimited JSON on two streams, one client. Ends promptly at the end of input. Throws `DOOR_OPTION`. */
 export function serveStdio(options: StdioOptions): StdioDoor {
+  onlyOptions("serveStdio", options, KNOWN);
   const { gateway, as = "local", lineBytes = 4_194_304, queuedBytes = 67_108_864, graceMs = 5_000, clock = systemClock, log } = options;
   const input = options.input ?? process.stdin;
   const guard = options.output === undefined ? guardStandardOutput() : undefined;

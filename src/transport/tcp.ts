@@ -1,7 +1,7 @@
 import { createServer } from "node:net";
 import { type Caller, systemClock, TroupeError } from "../contract/index.ts";
 import { authority, isLoopback } from "./address.ts";
-import { checkDoor } from "./door-options.ts";
+import { checkDoor, type OptionNames } from "./door-options.ts";
 import type { LineChannel } from "./line-channel.ts";
 import { listenAt, refuseOpenDoor } from "./listen.ts";
 import { Peers } from "./peers.ts";
@@ -10,6 +10,21 @@ import { TCP_LIMITS, type TcpDoor, type TcpOptions } from "./tcp-options.ts";
 import { listenAtPath } from "./unix-socket.ts";
 import { RoundBatch } from "./round-batch.ts";
 
+const KNOWN: OptionNames<TcpOptions> = {
+  gateway: true,
+  refusal: true,
+  tokenPlace: true,
+  host: true,
+  port: true,
+  path: true,
+  as: true,
+  auth: true,
+  insecure: true,
+  limits: true,
+  clock: true,
+  log: true,
+};
+
 /**
  * MCP over TCP or a Unix socket, framed as on stdio: one JSON text a line, one
  * connection one client (the specification's advice for custom transports). Other
@@ -17,7 +32,7 @@ import { RoundBatch } from "./round-batch.ts";
  */
 export async function serveTcp(options: TcpOptions): Promise<TcpDoor> {
   const { gateway, refusal, tokenPlace, host = "127.0.0.1", port = 0, path, as = "local", clock = systemClock, log } = options;
-  checkDoor(options, TCP_LIMITS);
+  checkDoor("serveTcp", options, KNOWN, TCP_LIMITS);
   const limits = { ...TCP_LIMITS, ...options.limits };
   // Whoever may open the file is its owner: the mode has asked already.
   const auth = path === undefined ? options.auth : undefined;

@@ -1,5 +1,5 @@
 import { systemClock, systemEntropy } from "../../contract/index.ts";
-import { checkDoor } from "../door-options.ts";
+import { checkDoor, type OptionNames } from "../door-options.ts";
 import { httpGuard } from "../http-guard.ts";
 import { HTTP_LIMITS } from "../http-options.ts";
 import { HttpSse } from "../http-sse.ts";
@@ -13,6 +13,20 @@ import { WebFace } from "./web-face.ts";
 import type { WebDoor, WebOptions } from "./web-options.ts";
 import { webRoutes } from "./web-routes.ts";
 
+const KNOWN: OptionNames<WebOptions> = {
+  gateway: true,
+  path: true,
+  auth: true,
+  allowedHosts: true,
+  allowedOrigins: true,
+  sse: true,
+  ready: true,
+  limits: true,
+  clock: true,
+  entropy: true,
+  log: true,
+};
+
 const FLUSH_MS = 1_000;
 
 /**
@@ -21,7 +35,7 @@ const FLUSH_MS = 1_000;
  */
 export function webDoor(options: WebOptions): WebDoor {
   const { gateway, path = "/mcp", auth, allowedHosts = [], allowedOrigins = [], ready = () => true, clock = systemClock, log } = options;
-  checkDoor(options, HTTP_LIMITS);
+  checkDoor("webDoor", options, KNOWN, HTTP_LIMITS);
   checkPath(path, "the endpoint's path");
   const limits = { ...HTTP_LIMITS, ...options.limits };
   const streams = new OpenStreams(limits, clock);

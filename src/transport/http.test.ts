@@ -282,7 +282,7 @@ describe("HTTP", () => {
   it("refuses to open beyond this machine without authentication, with what to do", async () => {
     await assert.rejects(serveHttp({ gateway: fakeGateway(), host: "0.0.0.0" }), {
       code: "DOOR_UNSAFE",
-      message: /give it authentication .*listen on 127\.0\.0\.1, or say `insecure: true`/,
+      message: /give it authentication .*`auth`, or --api-keys, .*listen on 127\.0\.0\.1, or say `insecure: true` \(--insecure /,
     });
     const door = await serveHttp({ gateway: fakeGateway(), host: "0.0.0.0", insecure: true });
     // An address cannot be rebound, a name can.

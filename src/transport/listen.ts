@@ -33,7 +33,8 @@ export function refuseOpenDoor(door: string, host: string, authenticated: boolea
   if (authenticated || insecure || isLoopback(host)) return;
   throw new TroupeError(
     "DOOR_UNSAFE",
-    `${door} on ${host} would be open to everybody who reaches this machine: give it authentication (API keys or an issuer), ` +
-      "listen on 127.0.0.1, or say `insecure: true`, in code, when something in front of it authenticates.",
+    `${door} on ${host} would be open to everybody who reaches this machine: give it authentication ` +
+      "(API keys or an issuer: `auth`, or --api-keys, or --jwks and --issuer on the command line), listen on 127.0.0.1, or say `insecure: true` " +
+      "(--insecure on the command line) when something in front of it authenticates.",
   );
 }

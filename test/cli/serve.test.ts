@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempDisposableSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempDisposableSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -157,8 +158,10 @@ describe("troupe serve", () => {
   test("API keys let their holders in, and nobody else", async () => {
     using folder = mkdtempDisposableSync(join(tmpdir(), "troupe-cli-"));
     const keys = join(folder.path, "keys.json");
-    // printf %s secret | sha256sum
-    writeFileSync(keys, JSON.stringify({ ann: "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b" }));
+    // As the guide makes it.
+    const [, script = ""] = /```sh\n(KEY=[^`]*> keys\.json)\n```/.exec(readFileSync(join(root, "docs/guide/cli.md"), "utf8")) ?? [];
+    const made = `node() { "$0" "$@"; }; ${script}; printf %s "$KEY"`;
+    const key = execFileSync("sh", ["-euc", made, process.execPath], { cwd: folder.path, encoding: "utf8" });
     await using served = await serveChild(["examples/counter", "--api-keys", keys]);
     const request = (headers: Readonly<Record<string, string>>): Promise<Response> =>
       fetch(String(served.ready.http), {
@@ -180,7 +183,7 @@ describe("troupe serve", () => {
     const refused = await request({});
     assert.equal(refused.status, 401);
     assert.match(String(refused.headers.get("www-authenticate")), /^Bearer/);
-    assert.equal((await request({ authorization: "Bearer secret" })).status, 200);
+    assert.equal((await request({ authorization: `Bearer ${key}` })).status, 200);
   });
 });
 

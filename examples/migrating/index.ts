@@ -1,3 +1,4 @@
+import { elicit } from "troupe";
 import { fromMcpServer, type McpServerSource } from "troupe/sdk";
 import { createServer, type Server } from "troupe/server";
 import { prefix } from "troupe/source";
@@ -41,17 +42,13 @@ export function moved(): Moving {
   );
 
   server.tools.register({ name: "build", input: z.object({ house: z.string() }) }, ({ house }, { ask }) => {
-    const { sure } = ask({
-      sure: { method: "elicitation/create", params: { message: `Build ${house}?`, requestedSchema: { type: "object", properties: {} } } },
-    });
-    return accepted(sure) ? `${house} is built.` : `There is no ${house}.`;
+    const question = elicit(`Build ${house}?`, z.object({}));
+    const { sure = null } = ask({ sure: question.request });
+    return question.read(sure).action === "accept" ? `${house} is built.` : `There is no ${house}.`;
   });
 
   return { server, source };
 }
-
-const Accepted = z.object({ action: z.literal("accept") });
-const accepted = (answer: unknown): boolean => Accepted.safeParse(answer).success;
 
 /** What opened it, closes it: sources stay their owners'. */
 export async function closed({ server, source }: Moving): Promise<void> {

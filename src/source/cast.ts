@@ -45,7 +45,7 @@ export interface CastOptions {
   readonly names?: Names;
   readonly clock?: Clock;
   readonly entropy?: Entropy;
-  /** `expireMs` (default 24 hours): how long a handle, and what a session without a name began, is kept without a call, where the kind's policy does not say. `secret`: share it between processes that serve one set of actors. */
+  /** `expireMs` (default 24 hours): how long a handle, and what a session without a name began, is kept without a call, where the kind's policy does not say. `secret`: share it between processes that serve one set of actors, and keep it over restarts (default: random, so that a handle not used yet ends with the process). */
   readonly handles?: { readonly expireMs?: number; readonly secret?: Uint8Array };
   readonly instructions?: string;
   /** A behaviour that threw in `surface` or `initial`, a name that could not join. Default: nobody is told. */

@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { mkdtempDisposableSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import * as z from "zod";
+import { jobsIn } from "./actors.ts";
+
+const Started = z.object({ result: z.object({ structuredContent: z.object({ handle: z.string() }) }) });
+const Said = z.object({ result: z.object({ content: z.array(z.object({ text: z.string() })) }) });
+
+test("actors in a server of one's own keep their handles over a restart, and what fails in one is in the log", async () => {
+  using folder = mkdtempDisposableSync(join(tmpdir(), "troupe-own-"));
+  const logged: unknown[] = [];
+  const serve = () => jobsIn(folder.path, (_level, data) => void logged.push(data));
+  const callAt =
+    ({ server }: Awaited<ReturnType<typeof serve>>) =>
+    async (name: string, args: object): Promise<unknown> => {
+      const headers = { "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": name };
+      const _meta = { "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {} };
+      const answer = await server.fetch(
+        new Request("http://localhost/mcp", {
+          method: "POST",
+          headers: { "content-type": "application/json", accept: "application/json, text/event-stream", ...headers },
+          body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name, arguments: args, _meta } }),
+        }),
+      );
+      return answer.json();
+    };
+  const start = async (call: ReturnType<typeof callAt>): Promise<string> =>
+    Started.parse(await call("start_job", {})).result.structuredContent.handle;
+  const step = async (call: ReturnType<typeof callAt>, handle: string): Promise<string | undefined> =>
+    Said.parse(await call("step", { handle })).result.content[0]?.text;
+
+  const handles: string[] = [];
+  {
+    await using jobs = await serve();
+    const call = callAt(jobs);
+    handles.push(await start(call), await start(call));
+    assert.equal(await step(call, handles[0] ?? ""), "Step 1 is done.");
+    assert.doesNotMatch(JSON.stringify(await call("spill", { handle: handles[0] ?? "" })), /full/);
+  }
+  assert.match(JSON.stringify(logged), /"event":"fault".*tools\/spill.*TypeError: It was full\./);
+  {
+    await using jobs = await serve();
+    const said = await Promise.all(handles.map((handle) => step(callAt(jobs), handle)));
+    assert.deepEqual(said, ["Step 2 is done.", "Step 1 is done."]);
+  }
+});

@@ -42,9 +42,8 @@ export function moved(): Moving {
   );
 
   server.tools.register({ name: "build", input: z.object({ house: z.string() }) }, ({ house }, { ask }) => {
-    const question = elicit(`Build ${house}?`, z.object({}));
-    const { sure = null } = ask({ sure: question.request });
-    return question.read(sure).action === "accept" ? `${house} is built.` : `There is no ${house}.`;
+    const { sure } = ask({ sure: elicit(`Build ${house}?`, z.object({})) });
+    return sure.action === "accept" ? `${house} is built.` : `There is no ${house}.`;
   });
 
   return { server, source };

@@ -13,10 +13,10 @@ export interface HandlerContext {
   /** Whether the client can be asked: `elicitation`, `sampling`, `roots`. */
   readonly can: (name: string) => boolean;
   /**
-   * The client's answers to these requests (`{ method, params }` by key). While some are missing, this run ends here and
-   * begins again from the top with them: do nothing outside before it.
+   * The client's answers to these questions (of `elicit`, `sample`, `roots`; `{ method, params }` has its answer as it came).
+   * While some are missing, this run ends here and begins again from the top with them: do nothing outside before it.
    */
-  readonly ask: (requests: Readonly<Record<string, Asked>>) => Bag;
+  readonly ask: <Q extends Questions>(questions: Q) => Answers<Q>;
   /** The caller's key, where it gave one. A registry remembers nothing: it is the handler's to honour. */
   readonly key?: string;
   readonly trace?: Bag;
@@ -27,6 +27,15 @@ export interface Asked {
   readonly method: string;
   readonly params: Bag;
 }
+
+/** A request, and how its answer is read. */
+interface Readable<T> {
+  readonly request: Asked;
+  read(answer: Json): T;
+}
+
+type Questions = Readonly<Record<string, Asked | Readable<unknown>>>;
+type Answers<Q extends Questions> = { readonly [K in keyof Q]: Q[K] extends Readable<infer T> ? T : Json };
 
 const NEEDS = Symbol("needs");
 
@@ -53,12 +62,29 @@ export function contextFor(viewer: Viewer, signal: AbortSignal, options: CallOpt
     progress: (done, total, text, emitted) => options.onProgress?.(done, total, text, emitted),
     log: (level, data, logger) => options.onLog?.(level, data, logger),
     can: (name) => options.can?.includes(name) === true,
-    ask(requests) {
-      const missing = Object.entries(requests).filter(([key]) => !Object.hasOwn(answers, key));
-      if (missing.length === 0) return answers;
-      throw new Needs(Object.fromEntries(missing.map(([key, { method, params }]): [string, Json] => [key, { method, params }])));
-    },
+    ask: askFrom(answers),
     ...(options.key === undefined ? {} : { key: options.key }),
     ...(options.trace === undefined ? {} : { trace: options.trace }),
   };
+}
+
+function askFrom(answers: Bag): HandlerContext["ask"] {
+  function ask<Q extends Questions>(questions: Q): Answers<Q>;
+  function ask(questions: Questions): object {
+    const asked = Object.entries(questions);
+    const missing = asked.filter(([key]) => !Object.hasOwn(answers, key));
+    if (missing.length > 0) throw new Needs(Object.fromEntries(missing.map(([key, question]) => [key, requestOf(question)])));
+    return Object.fromEntries(
+      asked.map(([key, question]) => {
+        const answer = answers[key] ?? null;
+        return [key, "read" in question ? question.read(answer) : answer];
+      }),
+    );
+  }
+  return ask;
+}
+
+function requestOf(question: Asked | Readable<unknown>): Json {
+  const { method, params } = "request" in question ? question.request : question;
+  return { method, params };
 }

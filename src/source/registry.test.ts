@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import * as z from "zod";
-import { refuse } from "../actor/index.ts";
+import { elicit, refuse } from "../actor/index.ts";
 import type { CallOptions, Clock, Json, OfferRef, Reply, Source, Viewer } from "../contract/index.ts";
 import { listed, merge, meta, prefix, registry, strict, tool } from "./index.ts";
 
@@ -401,5 +401,39 @@ describe("C8 who watches a registry", () => {
     undo = source.watch(viewer, again);
     source.relist();
     assert.equal(told, 1);
+  });
+});
+
+describe("a handler that asks", () => {
+  const source = registry({
+    tools: {
+      build: {
+        describe: "Builds.",
+        run(_args, { ask }) {
+          const { sure, raw } = ask({
+            sure: elicit("How high?", z.object({ floors: z.int() })),
+            raw: { method: "roots/list", params: {} },
+          });
+          return { floors: sure.action === "accept" ? sure.content.floors : 0, raw };
+        },
+      },
+    },
+  });
+  const build = (answers?: CallOptions["answers"]): Promise<Reply> =>
+    source.act(viewer, "tools/build", {}, answers === undefined ? {} : { answers });
+
+  it("asks what a turn asks, and requests as MCP writes them", async () => {
+    const reply = await build({ raw: { roots: [] } });
+    assert.ok("needs" in reply);
+    assert.deepEqual(Object.keys(reply.needs), ["sure"]);
+    assert.match(JSON.stringify(reply.needs), /"method":"elicitation\/create".*"message":"How high\?".*"floors"/);
+  });
+
+  it("has the answers it asked for: those of a question read, and refused where they do not fit", async () => {
+    const raw = { roots: [] };
+    assert.deepEqual(await build({ raw, sure: { action: "accept", content: { floors: 2 } }, other: 1 }), { ok: { floors: 2, raw } });
+    assert.deepEqual(await build({ raw, sure: { action: "decline" } }), { ok: { floors: 0, raw } });
+    const refused = await build({ raw, sure: { action: "accept", content: { floors: "two" } } });
+    assert.equal("refused" in refused && refused.refused.code, "INVALID");
   });
 });

@@ -47,11 +47,11 @@ const wrong = (name: string, [words]: OptionRule): TroupeError => new TroupeErro
 
 /**
  * What is misspelt would be read by nobody, and a door without its `auth` is open. Throws `DOOR_OPTION`, naming the first name
- * that `of` does not know and the one most likely meant.
+ * that `of` does not know and the one most likely meant. `ignored`: may be there, and nothing is made of it.
  */
-export function onlyOptions(of: string, options: object, known: object): void {
+export function onlyOptions(of: string, options: object, known: object, ignored: readonly string[] = []): void {
   const names = Object.keys(known);
-  const unknown = Object.keys(options).find((name) => !names.includes(name));
+  const unknown = Object.keys(options).find((name) => !names.includes(name) && !ignored.includes(name));
   if (unknown === undefined) return;
   const meant = nearest(unknown, names);
   const instead = meant === undefined ? "" : `, do you mean ${JSON.stringify(meant)}?`;

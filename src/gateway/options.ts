@@ -189,6 +189,9 @@ const KNOWN: Readonly<Record<keyof GatewayOptions, true>> = {
   limits: true,
 };
 
+/** A test server's wires carry it for whoever makes a server of registries; a gateway has no handlers of its own. */
+const OF_SERVERS: readonly string[] = ["onError"];
+
 const isText = (value: unknown): boolean => typeof value === "string" && value !== "";
 
 const INFO: OptionRule = [
@@ -213,7 +216,7 @@ const RULES: Readonly<Record<string, OptionRule>> = {
 
 /** Throws `DOOR_OPTION`. */
 export function settle(options: GatewayOptions): Settings {
-  onlyOptions("createGateway", options, KNOWN);
+  onlyOptions("createGateway", options, KNOWN, OF_SERVERS);
   checkNeeded("info", options.info, INFO);
   checkOptions(options, RULES);
   const entropy = options.entropy ?? systemEntropy;

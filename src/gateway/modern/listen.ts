@@ -18,9 +18,6 @@ const FILTERS = [
   ["resourcesListChanged", "resources"],
 ] as const;
 
-// Of the URIs that one request listens to, all together: what is held for it is bounded by them.
-const MOST_CHARACTERS = 65_536;
-
 const changed = (list: ListName, id: RequestId): string =>
   notificationText(`notifications/${list}/list_changed`, { _meta: { [SUBSCRIPTION_META]: id } });
 
@@ -158,12 +155,12 @@ async function honoured(core: Core, filter: Bag, caller: Caller, source: Source)
   const asked: Json | undefined = filter["resourceSubscriptions"];
   const found = new Map<string, Target>();
   if (asked === undefined) return found;
-  const { subscriptions: most } = core.settings.limits;
+  const { subscriptions: most, subscriptionLength: longest } = core.settings.limits;
   if (!isArray(asked) || asked.length > most) throw new Fault("PARAMS", `resourceSubscriptions is a list of at most ${most} URIs.`);
   const uris = new Set(asked.filter((uri) => typeof uri === "string"));
   if (uris.size === 0) return found;
-  if ([...uris].reduce((length, uri) => length + uri.length, 0) > MOST_CHARACTERS)
-    throw new Fault("PARAMS", `resourceSubscriptions may have ${MOST_CHARACTERS} characters together: listen to fewer at once.`);
+  if ([...uris].reduce((length, uri) => length + uri.length, 0) > longest)
+    throw new Fault("PARAMS", `resourceSubscriptions may have ${longest} characters in all: listen to fewer at once.`);
   // Each is looked for as a read of its own would be.
   for (const _uri of uris) core.limit(caller);
   const viewer = viewerOf(caller, undefined);

@@ -51,7 +51,6 @@ const untilStopped = async (
 /** A server that has said it is ready. */
 export interface Serving {
   readonly server: Server;
-  readonly loaded: Loaded;
   readonly log: ServerLog;
   /** Settles when it was told to stop and has. */
   readonly stopped: Promise<void>;
@@ -63,28 +62,32 @@ export const serviceFault =
   (error: unknown): void =>
     log("error", "service-fault", { ...faultFields(error, inFull) });
 
-/** Loads the modules and serves them, each kind as `dev` makes it in development. */
-export const begin = async (
-  modules: readonly string[],
-  options: ServeOptions,
-  version: string,
-  dev?: (kind: Behaviour) => Behaviour,
-): Promise<Serving> => {
+/** What `troupe dev` has otherwise. */
+export interface Development {
+  /** Each kind as it is served. */
+  kind(kind: Behaviour): Behaviour;
+  /** Before anybody hears that it is ready. */
+  loaded(loaded: Loaded, log: ServerLog): void;
+}
+
+/** Loads the modules and serves them. */
+export const begin = async (modules: readonly string[], options: ServeOptions, version: string, dev?: Development): Promise<Serving> => {
   bearGoneReaders(process.stdout);
   const held = holdFor(options);
   const log = serverLog(options.log, options.json === true, () => systemClock.now());
   const loaded = await load(modules, 0, serviceFault(log, dev !== undefined || options.log === "debug"));
+  dev?.loaded(loaded, log);
   const server = await startServer(loaded, options, {
     version,
     log,
     beforeStdio: () => held?.release(),
-    ...(dev === undefined ? {} : { dev }),
+    ...(dev === undefined ? {} : { dev: (kind: Behaviour) => dev.kind(kind) }),
   });
   const stops = { signalled: stopSignal(), stray: strayError(log, dev !== undefined || options.log === "debug") };
   announce(server, options, loaded, log, held);
   // Not before the first answer, which would wait for it.
   setImmediate(setV8Flags);
-  return { server, loaded, log, stopped: untilStopped(server, stops, options, log) };
+  return { server, log, stopped: untilStopped(server, stops, options, log) };
 };
 
 export const serve = async (modules: readonly string[], options: ServeOptions, version: string): Promise<void> => {

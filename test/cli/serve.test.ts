@@ -66,12 +66,18 @@ describe("troupe serve", () => {
       [["serve", "examples/counter", "--htp", "3000"], /--http/],
       [["serve", "test/architecture.test.ts".replace("architecture.test.ts", "cli/run.ts")], /exports nothing to serve/],
       [["serve"], /missing required argument/],
-      [["serve", "examples/door", "examples/mud"], /tools\/look is offered by the cast of door and by the cast of player.*prefix/],
     ] as const) {
       const ran = await troupe(...args);
       assert.equal(ran.code, 2, `${args.join(" ")}: ${ran.stderr}`);
       assert.match(ran.stderr, sentence);
     }
+  });
+
+  test("refuses two modules of which the names meet, before it listens", async () => {
+    using folder = mkdtempDisposableSync(join(tmpdir(), "troupe-cli-"));
+    const ran = await troupe("serve", "examples/door", "examples/mud", "--data", folder.path);
+    assert.equal(ran.code, 2, ran.stderr);
+    assert.match(ran.stderr, /tools\/look is offered by the cast of door and by the cast of player.*prefix/);
   });
 
   test("says where a module cannot be loaded", async () => {

@@ -35,6 +35,8 @@ export interface Running extends AsyncDisposable {
 export const runningIn = (env: Readonly<Record<string, string>>, ...args: readonly string[]): Running =>
   runningScript({ env, args: [join(root, "bin/troupe.js"), ...args] });
 
+const SAID_MS = 50_000;
+
 /** A script that goes on until it is told to end; `args` are Node's. `env` is added to this process's own. */
 export const runningScript = ({
   args,
@@ -68,13 +70,20 @@ export const runningScript = ({
     err: () => err,
     said: (pattern) =>
       new Promise((done, failed) => {
+        const without = (how: string): void => failed(new Error(`It ${how} without saying ${String(pattern)}: ${out}\n${err}`));
+        // Before a test's own time is over: then nobody would end the process.
+        const late = setTimeout(() => without(`ran for ${SAID_MS} ms`), SAID_MS);
         const run = (): void => {
           if (!pattern.test(`${out}\n${err}`)) return;
+          clearTimeout(late);
           waiting.delete(run);
           done();
         };
         waiting.add(run);
-        void ended.then(() => failed(new Error(`It ended without saying ${String(pattern)}: ${out}\n${err}`)));
+        void ended.then(() => {
+          clearTimeout(late);
+          without("ended");
+        });
         run();
       }),
     async [Symbol.asyncDispose]() {

@@ -73,6 +73,10 @@ export const runningScript = ({
         const without = (how: string): void => failed(new Error(`It ${how} without saying ${String(pattern)}: ${out}\n${err}`));
         // Before a test's own time is over: then nobody would end the process.
         const late = setTimeout(() => without(`ran for ${SAID_MS} ms`), SAID_MS);
+        const over = (): void => {
+          clearTimeout(late);
+          without("ended");
+        };
         const run = (): void => {
           if (!pattern.test(`${out}\n${err}`)) return;
           clearTimeout(late);
@@ -80,10 +84,7 @@ export const runningScript = ({
           done();
         };
         waiting.add(run);
-        void ended.then(() => {
-          clearTimeout(late);
-          without("ended");
-        });
+        void ended.then(() => over());
         run();
       }),
     async [Symbol.asyncDispose]() {

@@ -24,7 +24,7 @@ export function checkMembers(list: ListName, name: string, definition: { readonl
 }
 
 /** Names are there once, and what is completed is one of them. Throws `BAD_DEFINITION`. */
-export function checkNames(list: ListName, name: string, names: readonly string[], complete: object = {}): void {
+export function checkVariables(list: ListName, name: string, names: readonly string[], complete: object = {}): void {
   const what = list === "prompts" ? "argument" : "variable of its URI";
   const twice = names.find((one, at) => names.indexOf(one) !== at);
   if (twice !== undefined) throw bad(list, name, `${quoted(twice)} is there twice: give each ${what} a name of its own`);

@@ -4,7 +4,7 @@ import { checkName, type Names } from "./names.ts";
 import { refOf } from "./refs.ts";
 import type { HandlerContext } from "./registry-context.ts";
 import type { Complete, Definitions, Described, RegistryPrompt, RegistryResource, RegistryTool, Texts } from "./registry-definitions.ts";
-import { checkMembers, checkNames } from "./registry-check.ts";
+import { checkMembers, checkVariables } from "./registry-check.ts";
 import { Gate } from "./registry-gate.ts";
 import { type Schema, toJsonSchema } from "./schema.ts";
 import { checkUri } from "./template-check.ts";
@@ -95,7 +95,7 @@ function ofObject(schema: Bag, name: string): Bag {
 
 function resourceDefinition({ uri, mimeType, annotations, size, complete }: RegistryResource, name: string): Bag {
   checkUri(uri, `resources/${JSON.stringify(name)}`);
-  checkNames("resources", name, variablesOf(uri), complete);
+  checkVariables("resources", name, variablesOf(uri), complete);
   return {
     [uri.includes("{") ? "uriTemplate" : "uri"]: uri,
     ...(mimeType === undefined ? {} : { mimeType }),
@@ -105,7 +105,7 @@ function resourceDefinition({ uri, mimeType, annotations, size, complete }: Regi
 }
 
 function promptDefinition({ arguments: known, complete }: RegistryPrompt, name: string): Bag {
-  checkNames(
+  checkVariables(
     "prompts",
     name,
     (known ?? []).map((argument) => argument.name),

@@ -1,4 +1,4 @@
-import { isBag } from "../contract/index.ts";
+import { isBag, untilAborted } from "../contract/index.ts";
 import type { Carrier, Outbound } from "./client-carrier.ts";
 import { codeOf, givenUp, PacketClientError, reasonFor } from "./client-error.ts";
 import { BadLine, ClientLines } from "./client-lines.ts";
@@ -27,11 +27,11 @@ export class HttpCarrier implements Carrier {
 
   async carry({ text, signal, progressed }: Outbound): Promise<ReplyPacket> {
     const { url, token: ask } = this.#options;
-    const token = await ask();
-    if (this.#closing.signal.aborted) throw closed(false);
-    if (signal.aborted) throw givenUp(signal, false);
     const both = AbortSignal.any([signal, this.#closing.signal]);
+    let applied: false | "unknown" = false;
     try {
+      const token = await untilAborted(both, ask);
+      applied = "unknown";
       const response = await fetch(url, {
         method: "POST",
         headers: {
@@ -46,9 +46,10 @@ export class HttpCarrier implements Carrier {
       });
       return await this.#reply(response, signal, progressed);
     } catch (error) {
-      if (this.#closing.signal.aborted) throw closed("unknown");
-      if (signal.aborted) throw givenUp(signal, "unknown");
-      throw error instanceof PacketClientError || error instanceof PacketError ? error : broken(url, error);
+      if (this.#closing.signal.aborted) throw new PacketClientError("CLOSED", "The client is closed.", { applied });
+      if (signal.aborted) throw givenUp(signal, applied);
+      if (error instanceof PacketClientError || error instanceof PacketError) throw error;
+      throw applied === false ? unreachable(url, error) : broken(url, error);
     }
   }
 
@@ -115,9 +116,12 @@ function saidIn(line: string): string {
 function broken(url: URL, error: unknown): PacketClientError {
   if (error instanceof BadLine) return new PacketClientError("BAD_REPLY", error.message, { applied: "unknown", cause: error });
   const code = codeOf(error) ?? (error instanceof Error ? codeOf(error.cause) : undefined);
-  if (code !== undefined && NEVER_SENT.has(code))
-    return new PacketClientError("UNREACHABLE", `${url.origin} cannot be reached: ${code}.`, { applied: false, cause: error });
+  if (code !== undefined && NEVER_SENT.has(code)) return unreachable(url, error);
   return new PacketClientError("LOST", `The request to ${url.origin} broke: ${reasonFor(error)}.`, { applied: "unknown", cause: error });
 }
 
-const closed = (applied: false | "unknown"): PacketClientError => new PacketClientError("CLOSED", "The client is closed.", { applied });
+const unreachable = ({ origin }: URL, error: unknown): PacketClientError =>
+  new PacketClientError("UNREACHABLE", `${origin} cannot be reached: ${reasonFor(error).replace(/\.$/, "")}.`, {
+    applied: false,
+    cause: error,
+  });

@@ -139,6 +139,25 @@ for (const [name, open] of Object.entries(DOORS)) {
       }
     });
 
+    test("gives a token no longer than a reply, and says where none comes that nothing was sent", async () => {
+      await using server = await open(echo);
+      const clock = new SimulatedClock();
+      using client = packetClient(server.url, { clock, timeoutMs: 5_000, token: () => new Promise<string>(() => undefined) });
+      const late = assert.rejects(client.heartbeat(), fails("TIMEOUT", false));
+      await clock.advance(5_000);
+      await late;
+      const closed = assert.rejects(client.heartbeat(), fails("CLOSED", false));
+      client.close();
+      await closed;
+      const none = new Error("No token today.");
+      using without = packetClient(server.url, { patienceMs: 0, token: () => Promise.reject(none) });
+      await assert.rejects(
+        without.heartbeat(),
+        (error: unknown) => fails("UNREACHABLE", false)(error) && error instanceof Error && error.cause === none,
+      );
+      assert.deepEqual(server.heard, []);
+    });
+
     test("says of a packet under way when the connection breaks that it may have been applied, and goes on", async () => {
       await using server = await open(echo);
       using client = packetClient(server.url);

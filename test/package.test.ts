@@ -1,7 +1,7 @@
 // What a user installs: the tarball in an empty project, the README's example, `npx troupe serve`.
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
@@ -21,7 +21,9 @@ export const readmeExample = (): string => {
 
 /** Serves a module through `npx` and lists its tools by a plain request. */
 const serveAndList = async (project: string, module: string): Promise<string> => {
-  const child = spawn("npx", ["--no", "troupe", "serve", module, "--http", "127.0.0.1:0", "--data", join(project, "data"), "--json"], {
+  // Of its own: the server before may be draining yet.
+  const data = mkdtempSync(join(project, "data-"));
+  const child = spawn("npx", ["--no", "troupe", "serve", module, "--http", "127.0.0.1:0", "--data", data, "--json"], {
     cwd: project,
     stdio: ["ignore", "pipe", "inherit"],
     // A group of its own: npx passes no signal on to what it starts.
@@ -60,7 +62,12 @@ const serveAndList = async (project: string, module: string): Promise<string> =>
 
 describe("the package", () => {
   const folder = mkdtempSync(join(tmpdir(), "troupe-pack-"));
+  // One project, to which a test adds what it needs beside the package: to install that anew for each was most of their time.
+  const project = join(folder, "project");
   let tarball = "";
+
+  const install = (...packages: readonly string[]): Promise<unknown> =>
+    run("npm", ["install", "--no-audit", "--no-fund", "--prefer-offline", "--ignore-scripts", ...packages], { cwd: project });
 
   before(async () => {
     await run(process.execPath, ["scripts/build.ts"], { cwd: root });
@@ -69,51 +76,18 @@ describe("the package", () => {
     const [first]: unknown[] = Array.isArray(packed) ? packed : typeof packed === "object" && packed !== null ? Object.values(packed) : [];
     assert.ok(typeof first === "object" && first !== null && "filename" in first);
     tarball = join(folder, String(first.filename));
+    mkdirSync(project);
+    writeFileSync(join(project, "package.json"), JSON.stringify({ name: "project", private: true, type: "module" }));
+    await install(tarball);
   });
 
   after(() => rmSync(folder, { recursive: true, force: true }));
-
-  const install = async (name: string, manifest: object, ...more: string[]): Promise<string> => {
-    const project = mkdtempSync(join(folder, `${name}-`));
-    writeFileSync(join(project, "package.json"), JSON.stringify({ name, private: true, ...manifest }));
-    await run("npm", ["install", "--no-audit", "--no-fund", "--prefer-offline", "--ignore-scripts", tarball, ...more], { cwd: project });
-    return project;
-  };
 
   test("names only what it holds", async () => {
     await run(process.execPath, [join(root, "node_modules/publint/src/cli.js"), tarball, "--level", "error"], { cwd: root });
   });
 
-  test("an empty TypeScript project compiles and serves the README's example", async () => {
-    const project = await install("typescript", { type: "module" }, `typescript@${version("typescript")}`, `zod@${version("zod")}`);
-    writeFileSync(join(project, "door.ts"), readmeExample());
-    await run(
-      process.execPath,
-      [
-        join(project, "node_modules/typescript/bin/tsc"),
-        "--strict",
-        "--noEmit",
-        "--module",
-        "nodenext",
-        "--target",
-        "es2024",
-        "--skipLibCheck",
-        "door.ts",
-      ],
-      { cwd: project },
-    );
-    assert.match(await serveAndList(project, "door.ts"), /"unlock"/);
-  });
-
-  test("an empty JavaScript project serves an actor", async () => {
-    const project = await install("javascript", { type: "module" }, `zod@${version("zod")}`);
-    // The example has no type annotation, so that it is JavaScript as well.
-    writeFileSync(join(project, "door.js"), readmeExample());
-    assert.match(await serveAndList(project, "./door.js"), /"unlock"/);
-  });
-
   test("whatever a served module imports of the package is the Troupe that serves it", async () => {
-    const project = await install("whole", { type: "module" });
     writeFileSync(
       join(project, "whole.js"),
       `import * as troupe from "troupe";
@@ -135,9 +109,24 @@ describe("the package", () => {
   });
 
   test("a world is served from the package", async () => {
-    const project = await install("world", {});
     writeFileSync(join(project, "my-world.yaml"), readFileSync(join(root, "examples/mud/worlds/saltmarsh.yaml")));
     assert.match(await serveAndList(project, "my-world.yaml"), /"look"/);
+  });
+
+  test("an empty JavaScript project serves an actor", async () => {
+    await install(`zod@${version("zod")}`);
+    // The example has no type annotation, so that it is JavaScript as well.
+    writeFileSync(join(project, "door.js"), readmeExample());
+    assert.match(await serveAndList(project, "./door.js"), /"unlock"/);
+  });
+
+  test("an empty TypeScript project compiles and serves the README's example", async () => {
+    await install(`typescript@${version("typescript")}`, `zod@${version("zod")}`);
+    writeFileSync(join(project, "door.ts"), readmeExample());
+    const compiler = join(project, "node_modules/typescript/bin/tsc");
+    const flags = ["--strict", "--noEmit", "--module", "nodenext", "--target", "es2024", "--skipLibCheck"];
+    await run(process.execPath, [compiler, ...flags, "door.ts"], { cwd: project });
+    assert.match(await serveAndList(project, "door.ts"), /"unlock"/);
   });
 });
 

@@ -34,7 +34,20 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 
 /** Ways into a folder beside its index.ts, and who may take them: what no public subpath shall lead to. */
 const sideDoors: Readonly<Record<string, readonly string[]>> = {
-  "contract/internal.ts": ["actor", "chain", "engine", "store", "source", "gateway", "transport", "server", "packet", "restate"],
+  "contract/internal.ts": [
+    "actor",
+    "agentic",
+    "chain",
+    "engine",
+    "gateway",
+    "packet",
+    "restate",
+    "server",
+    "source",
+    "store",
+    "theater",
+    "transport",
+  ],
   "chain/internal.ts": ["engine", "restate", "testing"],
   "transport/address.ts": ["theater"],
   "transport/listen.ts": ["theater"],

@@ -11,6 +11,7 @@ import {
   type Surface,
   type Viewer,
 } from "../contract/index.ts";
+import { kindOf } from "../contract/internal.ts";
 import { listed, sameJson } from "../source/index.ts";
 import { fromBase64 } from "./base64.ts";
 import type { Observe } from "./agentic-service.ts";
@@ -178,8 +179,6 @@ export class ActorFeed {
     return engine.call({ to: id, action, args, viewer, ...(start === undefined ? {} : { start }) });
   }
 }
-
-const kindOf = (id: ActorId): string => id.slice(0, id.indexOf("/"));
 
 function isThere(snapshot: Snapshot | undefined, { principal }: Viewer): snapshot is Snapshot {
   return snapshot !== undefined && snapshot.status !== "stopped" && (snapshot.owner === undefined || snapshot.owner === principal);

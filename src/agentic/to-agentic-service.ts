@@ -1,4 +1,5 @@
 import type { ActorId, Behaviour, Engine, Json, Viewer } from "../contract/index.ts";
+import { kindOf } from "../contract/internal.ts";
 import { ActorFeed } from "./actor-feed.ts";
 import type { Observe } from "./agentic-service.ts";
 
@@ -88,7 +89,7 @@ class Cast {
   #make(id: ActorId): ShownActor {
     const feed = new ActorFeed({ ...this.#ref, id, viewer: this.#viewer, show: (link) => this.show(link) });
     return {
-      serviceName: id.slice(0, id.indexOf("/")),
+      serviceName: kindOf(id),
       states: feed.observe("states"),
       actions: feed.observe("actions"),
       links: feed.observe("links"),

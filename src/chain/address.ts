@@ -9,8 +9,6 @@ const LONGEST_KEY_BYTES = 256;
 /** Anything between a kind and an end: a message may be on its way to nobody. */
 export const isId = (value: unknown): value is ActorId => typeof value === "string" && /^[a-z][a-z0-9-]{0,63}\/.+$/u.test(value);
 
-export const kindOf = (id: ActorId): string => id.slice(0, id.indexOf("/"));
-
 /** Before 0: `one` is listed first. By kind, then by key: as text, `a-b/c` would come before `a/c`. */
 export function compareIds(one: ActorId, other: ActorId): number {
   const [left, right] = [one.replace("/", "\0"), other.replace("/", "\0")];

@@ -1,5 +1,6 @@
 import { StoreError, type ActorId, type Exporter, type Leaving } from "../contract/index.ts";
-import { compareIds, kindOf } from "./address.ts";
+import { kindOf } from "../contract/internal.ts";
+import { compareIds } from "./address.ts";
 import { TravellingCheck } from "./dump-actor.ts";
 import { ofActor } from "./dump-arriving.ts";
 import { type DumpCounts, type DumpLine, dumpText, NONE_YET, readDumpText } from "./dump-format.ts";

@@ -1,5 +1,6 @@
 /** The pure half of a turn, for engines only: message and state in, entry out. No public subpath leads here. */
-export { compareIds, isId, keyOf, kindOf } from "./address.ts";
+export { kindOf } from "../contract/internal.ts";
+export { compareIds, isId, keyOf } from "./address.ts";
 export { answerMessage, askerOf } from "./answer.ts";
 export { callHash, innerKey, scopedKey } from "./call-hash.ts";
 export { afterCrash } from "./crash.ts";

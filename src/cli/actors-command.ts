@@ -1,12 +1,12 @@
 import { type Command, Option } from "commander";
 import type { ActorId, Change } from "../contract/index.ts";
+import { kindOf } from "../contract/internal.ts";
 import type { DataDirectory } from "./data-directory.ts";
 import { actorId } from "./actor-id.ts";
 import { type Place, placed } from "./cluster-place.ts";
 import { wholeNumber } from "./options.ts";
 import { type Output, output, table } from "./output.ts";
 import { actorsOf, eventsOf, openToRead, type Reader } from "./reading.ts";
-import { kindOf } from "./unserved.ts";
 
 /** A table is held in memory until its columns are known. */
 const TABLE_ROWS = 10_000;

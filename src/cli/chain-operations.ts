@@ -1,8 +1,9 @@
 import { createPublicKey, type KeyObject } from "node:crypto";
 import { checkpointEntry, forkEntry } from "../chain/index.ts";
 import { type ActorId, type Json, type Store, systemClock, systemEntropy } from "../contract/index.ts";
+import { kindOf } from "../contract/internal.ts";
 import type { LocalEngine } from "../engine/index.ts";
-import { CommandError, EXIT, notFound } from "./exit-code.ts";
+import { notFound, usage } from "./exit-code.ts";
 import { chainOf } from "./reading.ts";
 
 const stamped = (): { readonly messageId: string; readonly at: number; readonly seed: string } => ({
@@ -13,10 +14,8 @@ const stamped = (): { readonly messageId: string; readonly at: number; readonly 
 
 /** A muted copy of `from` as it was at event `at` (default: its last), under another key. */
 export const fork = async (store: Store, from: ActorId, to: ActorId, at: number | undefined): Promise<Json> => {
-  if (from.split("/")[0] !== to.split("/")[0])
-    throw new CommandError(EXIT.usage, "USAGE", `A fork is of the same kind as its origin: name it ${from.split("/")[0]}/….`);
-  if ((await store.load(to)) !== undefined)
-    throw new CommandError(EXIT.usage, "USAGE", `There is an actor ${to} already: choose another key.`);
+  if (kindOf(from) !== kindOf(to)) throw usage(`A fork is of the same kind as its origin: name it ${kindOf(from)}/….`);
+  if ((await store.load(to)) !== undefined) throw usage(`There is an actor ${to} already: choose another key.`);
   const events = await chainOf(store, from, at);
   if (at !== undefined && events.length < at) throw notFound(`${from} has ${events.length} events, not ${at}.`);
   const entry = forkEntry(events, { to, life: systemEntropy.uuid(), ...stamped() });

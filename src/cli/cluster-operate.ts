@@ -1,4 +1,5 @@
 import { type Bag, type Json, StoreError } from "../contract/index.ts";
+import { kindOf } from "../contract/internal.ts";
 import type { RestateOperator, TransferOptions } from "../restate/index.ts";
 import { actorId } from "./actor-id.ts";
 import { textOr } from "./text-or.ts";
@@ -6,7 +7,6 @@ import { NAME_SECRET } from "./cluster-place.ts";
 import { openOperator } from "./cluster-reader.ts";
 import { inCommandWords } from "./command-words.ts";
 import { notFound, usage } from "./exit-code.ts";
-import { kindOf } from "./unserved.ts";
 
 /** One operation that writes, by the nodes of a cluster. */
 export const operateCluster = async (place: TransferOptions, operation: string, args: Bag): Promise<Json> => {

@@ -1,12 +1,12 @@
 import { diffStates, reexecute, stateAt } from "../chain/index.ts";
 import type { ActorId, Behaviour } from "../contract/index.ts";
+import { kindOf } from "../contract/internal.ts";
 import { actorId } from "./actor-id.ts";
 import { CommandError, EXIT, notFound, usage } from "./exit-code.ts";
 import type { Loaded } from "./load.ts";
 import type { Place } from "./cluster-place.ts";
 import { output, short, table, visible } from "./output.ts";
 import { chainOf, openToRead } from "./reading.ts";
-import { kindOf } from "./unserved.ts";
 import { withModules } from "./with-modules.ts";
 
 const behaviourIn = (loaded: Loaded, id: ActorId, modules: readonly string[]): Behaviour => {

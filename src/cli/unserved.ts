@@ -1,4 +1,5 @@
 import type { ActorId, Store } from "../contract/index.ts";
+import { kindOf } from "../contract/internal.ts";
 
 /** A kind of which there are actors, and how many have not ended. */
 export interface KindCount {
@@ -26,8 +27,6 @@ export const unservedKinds = async (store: Store, served: ReadonlySet<string>): 
     if (actors > 0) found.push({ kind, actors });
   }
 };
-
-export const kindOf = (id: ActorId): string => id.slice(0, id.indexOf("/"));
 
 /** What to do about them, in one sentence. */
 export const SERVE_THEM_TOO =

@@ -1,4 +1,5 @@
 import type { ActorId, Engine } from "../contract/index.ts";
+import { kindOf } from "../contract/internal.ts";
 import { PacketError } from "./packet-error.ts";
 
 const PAGE = 100;
@@ -45,7 +46,7 @@ export class Quota {
     let used = 0;
     for (let after: ActorId | undefined; used < this.#limit;) {
       const page = await this.#engine.list({ owner, live: true, limit: PAGE, ...(after === undefined ? {} : { after }) });
-      used += page.filter(({ id }) => kinds.has(id.slice(0, id.indexOf("/")))).length;
+      used += page.filter(({ id }) => kinds.has(kindOf(id))).length;
       if (page.length < PAGE) break;
       after = page.at(-1)?.id;
     }

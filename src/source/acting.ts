@@ -1,7 +1,6 @@
 import type { ActorId, CallOptions, Json, OfferRef, Reply, Source, Viewer } from "../contract/index.ts";
-import { lacksScopes } from "../contract/internal.ts";
+import { kindOf, lacksScopes } from "../contract/internal.ts";
 import { cast, type CastOptions } from "./cast.ts";
-import { kindOf } from "./identity.ts";
 import { offersOf } from "./refs.ts";
 import { unknownOffer } from "./refused.ts";
 

@@ -14,10 +14,10 @@ import type {
   Viewer,
 } from "../contract/index.ts";
 import { EngineError, isBag } from "../contract/index.ts";
-import { isActorId } from "../contract/internal.ts";
+import { isActorId, kindOf } from "../contract/internal.ts";
 import { linkOff, offNow } from "./closure.ts";
 import type { Handles } from "./handles.ts";
-import { isPassing, kindOf, rootActor } from "./identity.ts";
+import { isPassing, rootActor } from "./identity.ts";
 import { Lru } from "./lru.ts";
 import { type Place, type Planned, rootOf, type Way, wayTo } from "./plan.ts";
 import { refused, unknownOffer } from "./refused.ts";

@@ -1,5 +1,6 @@
 import type { ActorId, Behaviour, Catalogue, OfferRef, Surface, Viewer } from "../contract/index.ts";
-import { kindOf, rootActor } from "./identity.ts";
+import { kindOf } from "../contract/internal.ts";
+import { rootActor } from "./identity.ts";
 import { Lru } from "./lru.ts";
 import type { Names } from "./names.ts";
 import { addPlanned, isOpen, MAX_DEPTH, Offers, type Place, placeBelow, type Plan, type Planned, rootOf, type Way } from "./plan.ts";

@@ -20,7 +20,3 @@ export function rootActor(behaviour: Behaviour, viewer: Viewer): ActorId | undef
 export function isPassing({ principal }: Viewer): boolean {
   return principal?.startsWith("session|") === true;
 }
-
-export function kindOf(id: ActorId): string {
-  return id.slice(0, id.indexOf("/"));
-}

@@ -16,6 +16,7 @@ import {
   type Store,
   type Undelivered,
 } from "../contract/index.ts";
+import { kindOf } from "../contract/internal.ts";
 
 interface Held extends Omit<Remembered, "reply"> {
   readonly reply: Reply | undefined;
@@ -41,7 +42,6 @@ interface Handed {
 
 const MOST_EFFECTS = 1_000;
 const CAUSE = /"cause":"([^"\\]*)"/u;
-const kindOf = (id: ActorId): string => id.slice(0, id.indexOf("/"));
 
 /**
  * A store in this process: all the promises of one on disk but outliving the

@@ -1,5 +1,6 @@
 import { readBody, readHeader } from "../../chain/index.ts";
 import { type Body, type ChainEvent, type ContentStore, type Header, isBag, type Json } from "../../contract/index.ts";
+import { kindOf } from "../../contract/internal.ts";
 import { GUEST } from "../../wasm/index.ts";
 import type { TheaterEvent } from "../theater-stage.ts";
 import { guestEvents } from "./guest-events.ts";
@@ -77,7 +78,7 @@ export class Projector {
   }
 
   async #tell(header: Header, body: Body | undefined, state: Json | undefined): Promise<readonly Unlinked[]> {
-    const kind = header.actor.slice(0, header.actor.indexOf("/"));
+    const kind = kindOf(header.actor);
     const began = this.#life === header.life ? [] : loaded(header.actor, manifestOf(kind, state));
     if (body === undefined) return [...began, noted(`${header.type} (what it held was erased)`)];
     if (header.type === "checkpoint") return [...began, noted("checkpoint")];

@@ -1,4 +1,5 @@
 import { type ActorId, type ContentStore, type Engine, type Snapshot } from "../../contract/index.ts";
+import { kindOf } from "../../contract/internal.ts";
 import type { GuestState } from "../../wasm/index.ts";
 import { guestIn } from "./guest-in.ts";
 import { UUID } from "./addresses.ts";
@@ -55,7 +56,7 @@ export async function detailsOf(
   const halted = await haltOf(engine, snapshot);
   return {
     ...actorOf(snapshot),
-    manifest: guest === undefined ? `kind:${id.slice(0, id.indexOf("/"))}` : (guest.origin ?? `store:${guest.manifest}`),
+    manifest: guest === undefined ? `kind:${kindOf(id)}` : (guest.origin ?? `store:${guest.manifest}`),
     ...(text === undefined ? {} : { manifestContent: utf8.decode(text) }),
     createdAt,
     metrics: {

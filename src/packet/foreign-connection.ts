@@ -1,7 +1,8 @@
+import { untilAborted } from "../contract/index.ts";
 import type { HttpServer, LinkOptions, StdioServer } from "./foreign-options.ts";
 import { type Wire, wireTo } from "./foreign-wire.ts";
 import type { McpClient, McpLibrary } from "./mcp-client.ts";
-import { pause, race } from "./race.ts";
+import { pause } from "./pause.ts";
 import { reasonOf } from "./reason-of.ts";
 
 /** Messages within a second, beyond which they are a flood. */
@@ -42,9 +43,8 @@ export class ForeignConnection {
   async open(isLegacy: boolean): Promise<void> {
     const undo = this.#options.clock.after(this.#options.timeoutMs, () => this.#lost("it did not answer in time"));
     try {
-      await race(
+      await untilAborted(this.signal, () =>
         this.client.connect(this.#wire.transport, { timeout: NEVER_MS, ...(isLegacy && { prior: { kind: "legacy" } }) }),
-        this.signal,
       );
     } catch (error) {
       this.#lost(reasonOf(error));

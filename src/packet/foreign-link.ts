@@ -1,10 +1,10 @@
-import type { Json } from "../contract/index.ts";
+import { type Json, untilAborted } from "../contract/index.ts";
 import { boundedJson } from "./bounded-json.ts";
 import { ForeignConnection, NEVER_MS } from "./foreign-connection.ts";
 import type { ForeignCaller, HttpServer, LinkOptions, StdioServer } from "./foreign-options.ts";
 import { type AskOptions, type McpClient, mcpLibrary } from "./mcp-client.ts";
 import { PacketError } from "./packet-error.ts";
-import { pause, race } from "./race.ts";
+import { pause } from "./pause.ts";
 import { reasonOf, shortened } from "./reason-of.ts";
 
 const FIRST_PAUSE_MS = 250;
@@ -52,9 +52,11 @@ export class ForeignLink {
     this.#calls += 1;
     let connection: ForeignConnection | undefined;
     try {
-      connection = await race(this.#connected(), stop.signal);
-      const asked = request(connection.client, { timeout: NEVER_MS, signal: stop.signal, ...progressOf(caller) });
-      const found = boundedJson(await race(race(asked, stop.signal), connection.signal), this.#options);
+      connection = await untilAborted(stop.signal, () => this.#connected());
+      const { client, signal: ended } = connection;
+      const options = { timeout: NEVER_MS, signal: stop.signal, ...progressOf(caller) };
+      const answer = await untilAborted(ended, () => untilAborted(stop.signal, () => request(client, options)));
+      const found = boundedJson(answer, this.#options);
       if ("tooMuch" in found) throw new Error(`what it answered ${found.tooMuch}`);
       return found.json;
     } catch (thrown) {
@@ -129,7 +131,7 @@ export class ForeignLink {
     const wait = this.#notBefore - clock.now();
     if (wait <= 0) return;
     const { over, undo } = pause(clock, Math.min(wait, LONGEST_PAUSE_MS));
-    await race(over, this.#closing.signal).finally(undo);
+    await untilAborted(this.#closing.signal, () => over).finally(undo);
   }
 }
 

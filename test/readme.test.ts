@@ -1,7 +1,7 @@
 // README is the truth: its client configurations start servers that answer, its example behaves as it says.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
@@ -93,4 +93,13 @@ void test("README's HTTP configuration reaches what `npm start` serves", async (
 void test("README names only documents and scripts that exist", () => {
   for (const match of readme.matchAll(/\]\(((?!https?:)[^)#]+)\)/g))
     assert.ok(readFileSync(join(root, match[1] ?? "")).length > 0, match[1]);
+});
+
+void test("README leads to every page", () => {
+  const pages = globSync("docs/**/*.md", { cwd: root });
+  assert.ok(pages.length > 20);
+  assert.deepEqual(
+    pages.filter((file) => !readme.includes(`](${file})`)),
+    [],
+  );
 });

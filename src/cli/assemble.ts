@@ -1,0 +1,48 @@
+import { createHmac } from "node:crypto";
+import type { Engine, Source } from "../contract/index.ts";
+import { cast, dotted, merge, prefix, strict } from "../source/index.ts";
+import { checkNames } from "../source/merge.ts";
+import { faultFields } from "./fault-fields.ts";
+import type { Loaded } from "./load.ts";
+import type { ServerLog } from "./log.ts";
+
+export interface Assembling {
+  readonly engine: Engine;
+  readonly toolNames: "dot" | "strict";
+  readonly log: ServerLog;
+  /** Faults are told with all they say. */
+  readonly inFull: boolean;
+  /** Signs handles. Absent: they end with this process. */
+  readonly key: Uint8Array | undefined;
+  /** As MCP has them. */
+  readonly capabilities: Source | undefined;
+}
+
+/** What signs handles: another key than the one that signs request states, and like it the same after a restart. */
+const handleSecret = (key: Uint8Array): Uint8Array => createHmac("sha256", key).update("handles").digest();
+
+/** All that modules export, as one source. Throws `NAME_COLLISION` where names are known to meet. */
+export const assemble = ({ parts }: Loaded, { engine, toolNames, log, inFull, key, capabilities }: Assembling): Source => {
+  const names = toolNames === "strict" ? strict : dotted;
+  const sources = parts.flatMap((part) => {
+    const ofActors =
+      part.cast.length === 0
+        ? []
+        : [
+            cast({
+              engine,
+              kinds: part.cast,
+              names,
+              ...(key === undefined ? {} : { handles: { secret: handleSecret(key) } }),
+              onFault: (error, actor) => log("error", "surface-fault", { actor, ...faultFields(error, inFull) }),
+            }),
+          ];
+    const all = [...ofActors, ...part.sources];
+    return part.prefix === undefined ? all : all.map((source) => prefix(part.prefix ?? "", source, names));
+  });
+  // Under no prefix: a capability has the same name to packets.
+  const all = capabilities === undefined ? sources : [...sources, capabilities];
+  // Else every request would fail, and the first to hear of it would be a client.
+  if (all.length > 1) checkNames(...all);
+  return merge(...all);
+};

@@ -1,0 +1,153 @@
+import type { Behaviour, Gateway, Log, Source } from "../contract/index.ts";
+import { createGateway } from "../gateway/index.ts";
+import { assemble } from "./assemble.ts";
+import type { EngineAddress } from "./cluster/engine-address.ts";
+import { usage } from "./exit-code.ts";
+import type { Ground, GroundOptions } from "./ground.ts";
+import { type Loaded, release } from "./load.ts";
+import { forLog, type ServerLog } from "./log.ts";
+import type { Packets } from "./packets.ts";
+import type { ServeOptions } from "./options.ts";
+import { switchSource } from "./switch-source.ts";
+import type { Theater } from "./theater.ts";
+import { type KindCount, SERVE_THEM_TOO } from "./unserved.ts";
+
+export interface ServedOptions {
+  readonly options: ServeOptions;
+  readonly version: string;
+  readonly log: ServerLog;
+  /** Each kind as `dev` makes it in development. */
+  readonly dev: ((kind: Behaviour) => Behaviour) | undefined;
+  /** Callers prove who they are. */
+  readonly known: boolean;
+}
+
+/** Modules on their ground, behind one gateway, and no way in yet. */
+export interface Served extends AsyncDisposable {
+  readonly gateway: Gateway;
+  readonly ground: Ground;
+  readonly packets: Packets | undefined;
+  readonly theater: Theater | undefined;
+  /** The ways in are open: commands are taken, too. Returns the kinds with actors that these modules do not define. */
+  opened(): Promise<readonly KindCount[]>;
+  /** Serves other modules from now on, or, where it throws, those from before; who is connected stays so. */
+  reload(loaded: Loaded): Promise<void>;
+}
+
+export const logUnserved = (log: ServerLog, unserved: readonly KindCount[]): void =>
+  log("warn", "kinds-not-served", {
+    kinds: Object.fromEntries(unserved.map(({ kind, actors }) => [kind, actors])),
+    what: SERVE_THEM_TOO,
+  });
+
+/** Loaded only where there is something for it: capabilities, or a door for packets. */
+const packetsOf = async (loaded: Loaded, options: ServeOptions, known: boolean, log: Log): Promise<Packets | undefined> => {
+  if (options.packets === undefined && loaded.parts.every(({ capabilities }) => capabilities.length === 0)) {
+    if (options.config !== undefined)
+      throw usage("--config is of capabilities, and these modules have none: give --packets, or leave it away.");
+    return undefined;
+  }
+  return (await import("./packets.ts")).openPackets(options, known, log);
+};
+
+/** Likewise: where an operator asked for guests. */
+const theaterOf = async (options: ServeOptions, known: boolean, log: Log): Promise<Theater | undefined> =>
+  options.theater === true || options.theaterTcp !== undefined || options.manifests !== undefined
+    ? (await import("./theater.ts")).openTheater(options, known, log)
+    : undefined;
+
+// Each loaded only where it is stood on: what it needs is much.
+const onLocalGround = async (loaded: Loaded, how: GroundOptions): Promise<Ground> =>
+  (await import("./local-ground.ts")).LocalGround.open(loaded, how);
+
+const onClusterGround = async (loaded: Loaded, address: EngineAddress, how: GroundOptions): Promise<Ground> =>
+  (await import("./cluster-ground.ts")).ClusterGround.join(loaded, address, how);
+
+/** Opens the stores and starts the engine. Whatever was opened before a failure is closed again. */
+export const serveModules = async (loaded: Loaded, { options, version, log, dev, known }: ServedOptions): Promise<Served> => {
+  const inFull = dev !== undefined || options.log === "debug";
+  await using opened = new AsyncDisposableStack();
+  const packets = opened.use(await packetsOf(loaded, options, known, forLog(log)));
+  // Before the ground, so that it closes after it: guests run until the engine has ended.
+  const theater = opened.use(await theaterOf(options, known, forLog(log)));
+  const prepared = (of: Loaded): Loaded => {
+    const configured = packets?.prepared(of) ?? of;
+    return theater?.prepared(configured) ?? configured;
+  };
+  const first = prepared(loaded);
+  const standing: GroundOptions = { options, log, dev, inFull };
+  const ground = opened.use(
+    options.engine === undefined ? await onLocalGround(first, standing) : await onClusterGround(first, options.engine, standing),
+  );
+  const { key } = ground;
+  let engine = await ground.start(first);
+  const made = async (of: Loaded): Promise<Source> => {
+    const place = { engine, data: ground.data };
+    await theater?.start(of, place);
+    const capabilities = await packets?.start(of, place);
+    return assemble(of, { engine, toolNames: options.toolNames, log, inFull, key, capabilities });
+  };
+  const switched = switchSource(await made(first));
+  let current = loaded;
+  opened.defer(() => release(current));
+  const gateway = opened.use(
+    createGateway({
+      source: switched.source,
+      info: packets?.info ?? { name: loaded.name, version },
+      ...(loaded.instructions === undefined ? {} : { instructions: loaded.instructions }),
+      sessions: ground.sessions,
+      streams: ground.streams,
+      ...(ground.peers === undefined ? {} : { peers: ground.peers }),
+      posture: { modern: options.lists },
+      ...(options.rate === undefined
+        ? {}
+        : { rateLimit: options.rate === 0 ? false : { perSecond: options.rate, burst: options.rate * 2 } }),
+      ...(key === undefined ? {} : { requestStateKey: key }),
+      receipts: options.receipts ?? false,
+      log: forLog(log),
+    }),
+  );
+  packets?.tunnelTo(gateway);
+
+  const leave = async (): Promise<void> => {
+    await theater?.endChannels();
+    await engine[Symbol.asyncDispose]();
+    theater?.leave();
+  };
+  const serve = async (next: Loaded): Promise<void> => {
+    engine = await ground.start(next);
+    switched.replace(await made(next));
+    packets?.tunnelTo(gateway);
+  };
+  let unserved: readonly KindCount[] = [];
+  const own = opened.move();
+  return {
+    gateway,
+    ground,
+    packets,
+    theater,
+    async opened() {
+      unserved = await ground.served(first);
+      await ground.open(theater === undefined ? undefined : (operation, args) => theater.operate(operation, args));
+      return unserved;
+    },
+    async reload(next) {
+      await leave();
+      try {
+        const ready = prepared(next);
+        await serve(ready);
+        release(current, next);
+        current = next;
+        const before = JSON.stringify(unserved);
+        unserved = await ground.served(ready);
+        if (unserved.length > 0 && JSON.stringify(unserved) !== before) logUnserved(log, unserved);
+      } catch (error) {
+        await leave();
+        await serve(prepared(current));
+        release(next, current);
+        throw error;
+      }
+    },
+    [Symbol.asyncDispose]: () => own.disposeAsync(),
+  };
+};

@@ -63,6 +63,15 @@ export class DataDirectory {
     return join(this.path, "troupe.db");
   }
 
+  /** What guests hold. */
+  get contents(): string {
+    return join(this.path, "content.db");
+  }
+
+  holdsContents(): boolean {
+    return existsSync(this.contents);
+  }
+
   get sessions(): string {
     return join(this.path, "sessions.db");
   }

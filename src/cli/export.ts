@@ -12,6 +12,7 @@ import { DataDirectory } from "./data-directory.ts";
 import { CommandError, EXIT, usage } from "./exit-code.ts";
 import type { ExportOptions } from "./export-commands.ts";
 import { countsText, ProgressLine, showResult } from "./export-counts.ts";
+import { besideExport, besideText } from "./guest-contents.ts";
 import { transferOf } from "./transfer-options.ts";
 import { systemCode, whyUnreadable } from "./text-file.ts";
 
@@ -34,7 +35,9 @@ export const exportAll = async (file: string, options: ExportOptions): Promise<v
   }
   if (counts === undefined) throw new StoreError("STORE_IO", "The export did not come to its end: try again.");
   const exported = counts;
-  showResult({ exported, file }, `Exported ${countsText(exported)}.`, json, file === STANDARD);
+  const beside = options.engine === undefined ? await besideExport(new DataDirectory(options.data), kind) : [];
+  const value = { exported, file, ...(beside.length === 0 ? {} : { beside }) };
+  showResult(value, `Exported ${countsText(exported)}.${besideText(beside)}`, json, file === STANDARD);
 };
 
 const exporterOf = (options: ExportOptions): (() => Exporter) => {

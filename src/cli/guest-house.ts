@@ -4,6 +4,7 @@ import { memoryContents, sqliteContents } from "../store/index.ts";
 import { createGuests, type Guests } from "../wasm/index.ts";
 import { ChainTails } from "../theater/index.ts";
 import { actorId } from "./actor-id.ts";
+import { DataDirectory } from "./data-directory.ts";
 import { notFound, usage } from "./exit-code.ts";
 import { LateContents } from "./late-contents.ts";
 
@@ -28,7 +29,7 @@ export class GuestHouse implements AsyncDisposable {
 
   /** The directory is this process's now; absent: nothing is kept. Another engine may come in the place of the one before. */
   open(engine: Engine, data: string | undefined): void {
-    if (!this.contents.isOpen) this.contents.open(data === undefined ? memoryContents() : sqliteContents(join(data, "content.db")));
+    if (!this.contents.isOpen) this.contents.open(data === undefined ? memoryContents() : sqliteContents(new DataDirectory(data).contents));
     this.leave();
     this.#detach = this.guests.attach(engine);
     this.#engine = engine;

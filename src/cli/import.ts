@@ -9,6 +9,7 @@ import { DataDirectory } from "./data-directory.ts";
 import { CommandError, describeFailure, usage } from "./exit-code.ts";
 import type { ImportOptions } from "./export-commands.ts";
 import { countsText, ProgressLine, showResult } from "./export-counts.ts";
+import { besideExport, besideText } from "./guest-contents.ts";
 import { transferOf } from "./transfer-options.ts";
 import { systemCode, whyUnreadable } from "./text-file.ts";
 
@@ -38,8 +39,10 @@ export const importAll = async (file: string, options: ImportOptions): Promise<v
     line.end();
   }
   const { kept: imported, there, read } = progress;
-  if (dryRun) showResult({ verified: read }, `Sound: ${countsText(read)}. Nothing was written.`, json, false);
-  else showResult({ imported, there }, `Imported ${countsText(imported)}${thereText(there)}.`, json, false);
+  if (dryRun) return showResult({ verified: read }, `Sound: ${countsText(read)}. Nothing was written.`, json, false);
+  const beside = engine === undefined && directory.holdsActors() && !directory.holdsContents() ? await besideExport(directory) : [];
+  const value = { imported, there, ...(beside.length === 0 ? {} : { beside }) };
+  showResult(value, `Imported ${countsText(imported)}${thereText(there)}.${besideText(beside)}`, json, false);
 };
 
 const thereText = (there: DumpProgress["there"]): string =>

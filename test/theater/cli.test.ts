@@ -1,8 +1,8 @@
 // Theater's doors on the command line: processes of their own, as operators start them.
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
+import { execFile, execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
@@ -41,6 +41,41 @@ describe("troupe theater", { concurrency: 3 }, () => {
     assert.equal(textOf(await client.state(id)), '{"count":42}');
     await client.send(id, bytes("add"));
     assert.equal(textOf(await client.request(id, bytes(""), never)), "43");
+  });
+
+  test("an export says what it leaves out of guests, and with that copied as the guide does it they go on in the other place", async () => {
+    using place = folder();
+    const [mine, copy, bare] = [place.data, join(place.path, "copy"), join(place.path, "bare")] as const;
+    const file = join(place.path, "all.jsonl");
+    const beside = ["content.db", "guests"];
+    const guide = readFileSync(join(root, "docs/guide/cli.md"), "utf8");
+    const [, script = ""] = /```sh\n(.*content\.db[^`]*)```/s.exec(guide.slice(guide.indexOf("**What [guests]"))) ?? [];
+    const told = async (...args: readonly string[]): Promise<unknown> => {
+      const ran = await troupe(...args, "--json");
+      assert.equal(ran.code, 0, ran.stderr);
+      return at(JSON.parse(ran.stdout), "beside");
+    };
+    let id: string;
+    {
+      await using server = await theater(mine);
+      await using client = clientOf(server);
+      assert.equal(await told("export", file, "--data", mine), undefined);
+      ({ id } = await client.start({ manifest: COUNTER, initialState: bytes('{"count":40}') }));
+      await client.send(id, bytes("2"));
+      assert.equal(textOf(await client.request(id, bytes(""), never)), "42");
+      assert.deepEqual(await told("export", file, "--data", mine), beside);
+      assert.equal(await told("export", file, "--data", mine, "--kind", "counter"), undefined);
+      assert.match((await troupe("export", file, "--data", mine)).stdout, /^Exported 1 actor, .*: copy content\.db and guests too/);
+      const placed = script.replaceAll("data/mine", mine).replaceAll("data/copy", copy);
+      execFileSync("sh", ["-euc", `node() { "$0" "$@"; }; ${placed}`, process.execPath], { cwd: root });
+    }
+    assert.deepEqual(await told("import", file, "--data", bare), beside);
+    assert.equal(await told("import", file, "--data", copy), undefined);
+    await using server = await theater(copy);
+    await using client = clientOf(server);
+    await client.send(id, bytes("add"));
+    assert.equal(textOf(await client.request(id, bytes(""), never)), "43");
+    assert.equal(statSync(join(copy, "content.db")).mode & 0o077, 0);
   });
 
   test("C1 killed in the middle of sends, it has lost nothing that was acknowledged, and applied nothing twice", async () => {

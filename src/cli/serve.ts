@@ -3,6 +3,7 @@ import { banner } from "./banner.ts";
 import { CommandError, EXIT } from "./exit-code.ts";
 import { faultFields } from "./fault-fields.ts";
 import { type HeldOutput, holdOutput } from "./hold-output.ts";
+import { refuseIdle } from "./idle-options.ts";
 import { load, type Loaded } from "./load.ts";
 import { serverLog, type ServerLog } from "./log.ts";
 import type { ServeOptions } from "./options.ts";
@@ -73,6 +74,7 @@ export interface Development {
 
 /** Loads the modules and serves them. */
 export const begin = async (modules: readonly string[], options: ServeOptions, version: string, dev?: Development): Promise<Serving> => {
+  refuseIdle(options);
   bearGoneReaders(process.stdout);
   const held = holdFor(options);
   const log = serverLog(options.log, options.json === true, () => systemClock.now());

@@ -73,6 +73,32 @@ describe("troupe serve", () => {
     }
   });
 
+  test("refuses an option that stands without what it is for, before a module is loaded", async () => {
+    using folder = mkdtempDisposableSync(join(tmpdir(), "troupe-cli-"));
+    const keys = join(folder.path, "keys.json");
+    writeFileSync(keys, JSON.stringify({ ann: "0".repeat(64) }));
+    const broken = join(folder.path, "broken.ts");
+    writeFileSync(broken, "throw new Error('loaded');\n");
+    for (const [option, args, sentence] of [
+      ["--require-scope", ["orders"], /give --api-keys or --jwks/],
+      ["--resource", ["https://troupe.example/mcp"], /give --api-keys or --jwks/],
+      ["--audience", ["troupe"], /give --jwks and --issuer/],
+      ["--audience", ["troupe", "--api-keys", keys], /give --jwks and --issuer/],
+      ["--no-auth", [], /give --packets or --theater/],
+      ["--insecure-no-auth", [], /give --theater-tcp/],
+      ["--as", ["ann"], /give --stdio or --tcp with a path/],
+      ["--node", ["9080"], /give --engine/],
+      ["--advertise", ["http://10.0.0.1:9080"], /give --engine/],
+      ["--secret-file", [keys], /give --engine/],
+      ["--identity-key", ["publickeyv1_x"], /give --engine/],
+    ] as const) {
+      const ran = await troupe("serve", broken, "--http", "127.0.0.1:0", option, ...args);
+      assert.equal(ran.code, 2, `${option}: ${ran.stderr}`);
+      assert.ok(ran.stderr.startsWith(`troupe: ${option} is for `), ran.stderr);
+      assert.match(ran.stderr, sentence);
+    }
+  });
+
   test("refuses two modules of which the names meet, before it listens", async () => {
     using folder = mkdtempDisposableSync(join(tmpdir(), "troupe-cli-"));
     const ran = await troupe("serve", "examples/door", "examples/mud", "--data", folder.path);

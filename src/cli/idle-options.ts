@@ -1,0 +1,54 @@
+import { usage } from "./exit-code.ts";
+import type { ServeOptions } from "./options.ts";
+
+interface Idle {
+  readonly option: string;
+  readonly given: boolean;
+  readonly of: string;
+  readonly there: boolean;
+}
+
+/**
+ * Throws a `CommandError` where an option stands without what it is for: a scope that nobody is asked for, taken in silence, is a
+ * server that its operator believes to be closed.
+ */
+export const refuseIdle = (options: ServeOptions): void => {
+  const { packets, theater, theaterTcp, engine, jwks, apiKeys, stdio, tcp } = options;
+  const asks = jwks !== undefined || apiKeys !== undefined || options.issuer !== undefined;
+  const tokens = "those who send tokens: give --api-keys or --jwks";
+  const nodes = "nodes of a cluster: give --engine";
+  const idle: readonly Idle[] = [
+    { option: "--require-scope", given: options.requireScope !== undefined, of: tokens, there: asks },
+    { option: "--resource", given: options.resource !== undefined, of: tokens, there: asks },
+    {
+      option: "--audience",
+      given: options.audience !== undefined,
+      of: "tokens of an issuer: give --jwks and --issuer",
+      there: jwks !== undefined,
+    },
+    {
+      option: "--no-auth",
+      given: !options.auth,
+      of: "packets and Theater's tools: give --packets or --theater",
+      there: packets !== undefined || theater === true,
+    },
+    {
+      option: "--insecure-no-auth",
+      given: options.insecureNoAuth === true,
+      of: "Theater's management protocol: give --theater-tcp",
+      there: theaterTcp !== undefined,
+    },
+    {
+      option: "--as",
+      given: options.as !== undefined,
+      of: "the client on stdio or a Unix socket: give --stdio or --tcp with a path",
+      there: stdio === true || (tcp !== undefined && "path" in tcp),
+    },
+    { option: "--node", given: options.node !== undefined, of: nodes, there: engine !== undefined },
+    { option: "--advertise", given: options.advertise !== undefined, of: nodes, there: engine !== undefined },
+    { option: "--secret-file", given: options.secretFile !== undefined, of: nodes, there: engine !== undefined },
+    { option: "--identity-key", given: options.identityKey !== undefined, of: nodes, there: engine !== undefined },
+  ];
+  const first = idle.find(({ given, there }) => given && !there);
+  if (first !== undefined) throw usage(`${first.option} is for ${first.of}, or leave it away.`);
+};

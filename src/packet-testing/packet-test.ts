@@ -79,7 +79,7 @@ export async function packetTest(options: PacketTestOptions): Promise<PacketTest
   const entropy = new SimulatedEntropy();
   const effects: Emitted[] = [];
   const faults: unknown[] = [];
-  const capabilities = new Capabilities(options.capabilities.map(asCapability), servers && { servers });
+  const capabilities = new Capabilities(options.capabilities.map(asCapability), { clock, ...(servers && { servers }) });
   await using building = new AsyncDisposableStack();
   const kinds = capabilities.kinds.map(inProcess);
   const engine = building.use(

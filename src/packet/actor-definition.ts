@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { Frozen, RunContext, Value, WorkContext } from "../actor/index.ts";
-import type { Json, Policy } from "../contract/index.ts";
+import type { Bag, Json, Policy } from "../contract/index.ts";
 import type { ForeignServer } from "./capability.ts";
 import type { Described } from "./define-capability.ts";
 import type { PayloadOf } from "./match.ts";
@@ -19,6 +19,8 @@ export interface ActorRun<S, P> extends Omit<RunContext<S, P>, "args"> {
 export interface ActorWork<S, P> extends ActorRun<S, P>, Pick<WorkContext<S, P>, "signal" | "progress" | "log" | "call"> {
   /** A tool server by its name in the configuration; what is called there is recorded in the actor's chain. */
   readonly mcp: (server: string) => ForeignServer;
+  /** Another capability, as a packet of the actor's own user would; what it was asked is recorded in the actor's chain. Throws `PacketError`. */
+  readonly request: (capabilityId: string, payload: Bag, options?: { readonly actor_id?: string }) => Promise<Json>;
 }
 
 /** What a read is given: the last durable state, and nothing to change it by. */

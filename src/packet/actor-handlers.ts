@@ -1,7 +1,9 @@
 import { refuse, type RunContext, type Value, type WorkContext } from "../actor/index.ts";
 import { DEFAULT_POLICY, TroupeError, type Bag, type Clock, type Json } from "../contract/index.ts";
+import type { Asks } from "./asks.ts";
 import type { Routed } from "./capability.ts";
 import { everyOf, expiryIn, TIMEOUT, Timers } from "./actor-timers.ts";
+import { outward } from "./inner-error.ts";
 import type { KeptDraft } from "./kept-state.ts";
 import { matcher, type Matcher } from "./match.ts";
 import { PacketError } from "./packet-error.ts";
@@ -34,6 +36,7 @@ export interface HandlersOptions {
   readonly messages: Readonly<Record<string, AnyHandler>>;
   readonly periodic: Readonly<Record<string, AnyPeriodic>>;
   readonly servers: Servers;
+  readonly asks: Asks;
   /** For how long calls of other servers took. */
   readonly clock: Clock;
 }
@@ -121,7 +124,7 @@ export class Handlers {
   }
 
   #message(name: string, handler: AnyHandler, match: Matcher): Message | undefined {
-    const { servers, clock } = this.#options;
+    const { id, servers, clock, asks } = this.#options;
     if (handler.run !== undefined)
       return {
         run: (turn) => {
@@ -140,9 +143,9 @@ export class Handlers {
         const { record, signal, progress } = turn;
         const mcp = recordedServers(servers, clock, { record, signal, progress });
         try {
-          return this.#leave(turn, await handler.work?.(new PacketWork(turn, payload, context, metadata, mcp)));
+          return this.#leave(turn, await handler.work?.(new PacketWork(turn, payload, context, metadata, mcp, asks)));
         } catch (error) {
-          throw asRefusal(error);
+          throw asRefusal(error instanceof PacketError ? outward(id, error) : error);
         }
       },
     };

@@ -62,6 +62,8 @@ export interface Sending {
   /** What the client answered, and could be asked (`CallOptions`). */
   readonly answers?: Bag;
   readonly can?: readonly string[];
+  /** How the actor is called, where another's work asks. Default: from outside. */
+  readonly through?: (message: Outgoing) => Promise<Reply>;
 }
 
 /** What an actor replied, and how many messages it has applied. */
@@ -267,7 +269,7 @@ export class Actors {
   /** The common call finds its actor there, and nothing is asked before it. */
   async #called(does: Acts, actor_id: string, message: Outgoing, sending: Sending): Promise<Replied> {
     const { engine } = this.#options;
-    const { signal, key, onProgress, onLog, answers, can } = sending;
+    const { signal, key, onProgress, onLog, answers, can, through } = sending;
     // As it was after this very message: a moment later it may have ended, or applied others.
     let after: Promise<Snapshot | undefined> | undefined;
     const read = (): Promise<Snapshot | undefined> => engine.read(message.to).catch(() => undefined);
@@ -280,7 +282,7 @@ export class Actors {
       ...(can && { can }),
       onReceipt: () => void (after = read()),
     };
-    const call = (): Promise<Reply> => engine.call(message, how);
+    const call = (): Promise<Reply> => (through === undefined ? engine.call(message, how) : through(message));
     const result = resultOf(await this.#reply(does, actor_id, message.to, sending, call));
     const snapshot = await (after ?? read());
     return { result, message_count: snapshot === undefined ? 0 : does.known(snapshot).metadata.message_count };
@@ -288,6 +290,8 @@ export class Actors {
 
   async #reply(does: Acts, actor_id: string, id: ActorId, sending: Sending, call: () => Promise<Reply>): Promise<Reply> {
     const mayBegin = sending.options?.create_if_missing !== false;
+    // C4: work that runs again finds what it was answered by how many calls it had made, so it makes one for each request.
+    if (mayBegin && sending.through !== undefined) await this.#births.begin({ does, id, actor_id, sending });
     for (let lives = 0; ; lives += 1)
       try {
         // What comes while it begins waits behind what came before.

@@ -1,5 +1,6 @@
 import { TroupeError, type Behaviour, type Engine } from "../contract/index.ts";
 import type { Capability, Given } from "./capability.ts";
+import type { Running } from "./running.ts";
 
 /** What a capability must be like: all that is given must hold. */
 export interface Criteria {
@@ -12,6 +13,16 @@ export interface Criteria {
 }
 
 type Knows = Pick<Engine, "knows">;
+
+/** What runs capabilities, and where their actors are. */
+interface Flow {
+  readonly engine: Knows;
+  readonly run: Running["run"];
+}
+
+function bind(does: Capability["does"], { run }: Flow): void {
+  if (does.how === "actor") does.asks?.bind(run);
+}
 
 function checkKnown(id: string, kind: string, engine: Knows): void {
   if (engine.knows?.(kind) === false)
@@ -26,10 +37,11 @@ export class Capabilities {
   readonly #byId = new Map<string, Capability>();
   readonly #kinds = new Map<string, string>();
   readonly #listeners = new Set<() => void>();
-  readonly #engines = new Set<Knows>();
-  readonly #given: Given | undefined;
+  readonly #flows = new Set<Flow>();
+  readonly #given: Given;
 
-  constructor(capabilities: readonly Capability[] = [], given?: Given) {
+  /** Of actors that no configuration was told to yet, it has its own: what runs them is another flow's elsewhere. */
+  constructor(capabilities: readonly Capability[] = [], given: Given = {}) {
     this.#given = given;
     this.register(...capabilities);
   }
@@ -98,18 +110,21 @@ export class Capabilities {
     return () => void this.#listeners.delete(own);
   }
 
-  /** Those that come from now on must be of kinds it knows. Throws as `register` where one that is there is not. Returns its undo. */
-  runOn(engine: Knows): () => void {
+  /**
+   * Those that come from now on must be of kinds the engine knows; their handlers ask others by `run`. Throws as `register` where one that
+   * is there is not. Returns its undo.
+   */
+  runOn(engine: Knows, run: Running["run"]): () => void {
     for (const { does, id } of this.list()) if (does.how === "actor") checkKnown(id, does.behaviour.kind, engine);
-    const own: Knows = { knows: (kind) => engine.knows?.(kind) ?? true };
-    this.#engines.add(own);
-    return () => void this.#engines.delete(own);
+    const flow: Flow = { engine, run };
+    this.#flows.add(flow);
+    for (const { does } of this.list()) bind(does, flow);
+    return () => void this.#flows.delete(flow);
   }
 
   #configured(capability: Capability): Capability {
     const { does } = capability;
-    if (this.#given === undefined || does.how !== "actor") return capability;
-    return does.configured?.(this.#given) ?? capability;
+    return does.how === "actor" ? (does.configured?.(this.#given) ?? capability) : capability;
   }
 
   #add(capability: Capability): void {
@@ -127,10 +142,11 @@ export class Capabilities {
           "NAME_COLLISION",
           `The capabilities ${other} and ${id} are both the kind of actor ${kind}: name one otherwise.`,
         );
-      for (const engine of this.#engines) checkKnown(id, kind, engine);
+      for (const { engine } of this.#flows) checkKnown(id, kind, engine);
       this.#kinds.set(kind, id);
     }
     this.#byId.set(id, capability);
+    for (const flow of this.#flows) bind(does, flow);
   }
 
   #remove(id: string): boolean {

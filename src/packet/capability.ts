@@ -1,4 +1,5 @@
 import type { ActorId, Bag, Behaviour, Clock, Json, Log, OfferRef, Policy, Progress, Snapshot, Viewer } from "../contract/index.ts";
+import type { Asks } from "./asks.ts";
 import type { Effect } from "./effect.ts";
 import type { Kept } from "./kept-state.ts";
 import type { PacketContext, Persistence } from "./packet.ts";
@@ -51,8 +52,10 @@ export interface Acts {
   policyFor(options: { readonly state_timeout?: number; readonly persistence?: Persistence }): Partial<Policy>;
   /** Which actor is meant where a packet or a tool call names none. Absent: one for each principal or session. */
   readonly defaultKey?: (viewer: Viewer) => string | undefined;
-  /** The same, with what only a configuration knows. */
+  /** The same, with what only a configuration knows. Absent: it was told already, or needs nothing of it. */
   readonly configured?: (given: Given) => Capability;
+  /** By which its handlers ask other capabilities. Absent: they ask none. */
+  readonly asks?: Pick<Asks, "bind">;
 }
 
 /** What a configuration tells capabilities that are actors. */

@@ -32,7 +32,7 @@ export async function world(given: readonly Capability[], { disk = false, kinds 
 
   const onFault = (error: unknown): void => void faults.push(error);
   const open = async (of: readonly Capability[]) => {
-    const capabilities = new Capabilities(of);
+    const capabilities = new Capabilities(of, { clock });
     const store = directory === undefined ? undefined : sqliteStore({ directory, clock });
     const all = new Map([...capabilities.kinds, ...kinds].map((kind) => [kind.kind, kind]));
     const engine = await LocalEngine.start({ kinds: [...all.values()], clock, entropy, onFault, ...(store && { store }) });

@@ -5,6 +5,7 @@ import { type Beginning, firstState, idlePolicy, migratedState, policyFor, polic
 import type { ActorCapabilityDefinition } from "./actor-definition.ts";
 import { Handlers, type AnyHandler, type AnyPeriodic } from "./actor-handlers.ts";
 import { withoutStrays } from "./actor-timers.ts";
+import { Asks } from "./asks.ts";
 import type { Acts, Capability, Given } from "./capability.ts";
 import { checkCompilable, described, type Described } from "./define-capability.ts";
 import { checkActorWords } from "./known-words.ts";
@@ -41,20 +42,23 @@ interface AnyDefinition extends Described {
  */
 export function actorCapability<S extends object, const M>(id: string, definition: ActorCapabilityDefinition<S, M>): ActorCapability<S>;
 export function actorCapability(id: string, definition: AnyDefinition): object {
-  return built(id, definition, {});
+  return built(id, definition);
 }
 
-function built(id: string, definition: AnyDefinition, given: Given): Capability {
+/** `given`: as a configuration has it. */
+function built(id: string, definition: AnyDefinition, given?: Given): Capability {
   checkActorWords(id, definition);
-  const { servers = noServers, clock = systemClock } = given;
+  const { servers = noServers, clock = systemClock } = given ?? {};
+  const asks = new Asks(id, clock);
   const about = described(id, definition);
   checkCompilable(id, about.parameters);
-  const { persistence = given.persistence ?? "memory", shared = false, timeout, periodic = {}, version = 1 } = definition;
+  const { persistence = given?.persistence ?? "memory", shared = false, timeout, periodic = {}, version = 1 } = definition;
   // Of its kind too, for actors that other actors begin: those that packets begin get what the configuration says.
-  const ends = timeout ?? idle(given.idleMs ?? IDLE_MS);
+  const ends = timeout ?? idle(given?.idleMs ?? IDLE_MS);
   const policy = policyFor(persistence, ends);
   const { messages } = definition;
-  const handlers = new Handlers({ id, provides: about.provides, timeout, expireMs: policy.expireMs, messages, periodic, servers, clock });
+  const { provides } = about;
+  const handlers = new Handlers({ id, provides, timeout, expireMs: policy.expireMs, messages, periodic, servers, asks, clock });
   const beginning: Beginning = { ...definition, id, version, timed: handlers.timed, shared };
   const handled = handlers.messages();
   const plainKind = actor(kindOf(id), {
@@ -87,7 +91,8 @@ function built(id: string, definition: AnyDefinition, given: Given): Capability 
       ...policyOver(persistence, chosen, ends),
       ...(state_timeout === undefined ? {} : idlePolicy(chosen, state_timeout)),
     }),
-    configured: (more) => built(id, definition, { ...given, ...more }),
+    asks,
+    ...(given === undefined && { configured: (now: Given) => built(id, definition, now) }),
   };
   return Object.freeze({ ...about, does, kind });
 }

@@ -82,7 +82,6 @@ export class PacketFlow implements AsyncDisposable {
     this.#clock = clock;
     this.#entropy = entropy;
     this.capabilities = capabilities;
-    this.#leave = capabilities.runOn(engine);
     this.actors = new Actors({
       engine,
       capabilities,
@@ -102,6 +101,7 @@ export class PacketFlow implements AsyncDisposable {
       emitted: (emitted) => this.#emitted(emitted),
       fault: (error, about) => options.onFault?.(error, { type: "capability", ...about }),
     });
+    this.#leave = capabilities.runOn(engine, (...asked) => this.running.run(...asked));
   }
 
   /** As MCP has them: for a gateway, beside other sources. Dispose of it before the flow. */

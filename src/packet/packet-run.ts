@@ -1,5 +1,6 @@
 import type { RunContext, WorkContext } from "../actor/index.ts";
 import { type ActorId, type Bag, isBag, type Log, type Message, type Progress, type Viewer } from "../contract/index.ts";
+import type { Asks, Request } from "./asks.ts";
 import { begunFor } from "./begun-for.ts";
 import type { ForeignServer } from "./capability.ts";
 import type { KeptDraft } from "./kept-state.ts";
@@ -98,6 +99,7 @@ export class PacketRun {
 export class PacketWork extends PacketRun {
   readonly #work: WorkContext<KeptDraft, unknown>;
   readonly mcp: (server: string) => ForeignServer;
+  readonly #asks: Asks;
 
   constructor(
     work: WorkContext<KeptDraft, unknown>,
@@ -105,10 +107,12 @@ export class PacketWork extends PacketRun {
     context: PacketContext,
     metadata: ActorTimes,
     mcp: (server: string) => ForeignServer,
+    asks: Asks,
   ) {
     super(work, payload, context, metadata);
     this.#work = work;
     this.mcp = mcp;
+    this.#asks = asks;
   }
 
   get signal(): AbortSignal {
@@ -122,6 +126,12 @@ export class PacketWork extends PacketRun {
   }
   get call(): WorkContext<KeptDraft, unknown>["call"] {
     return begunFor(this.#work.call, () => this.owner);
+  }
+  /** As its user: with what whoever sent the message may do, where that is who did. */
+  get request(): Request {
+    const { viewer, owner, context, signal, record } = this;
+    const whose: Viewer = viewer.principal === owner ? viewer : { scopes: [], ...(owner !== undefined && { principal: owner }) };
+    return this.#asks.of({ viewer: whose, context, signal, record, call: (message) => this.#work.call(message) });
   }
 }
 

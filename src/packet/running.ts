@@ -8,7 +8,9 @@ import {
   isBag,
   type Json,
   type Log,
+  type Outgoing,
   type Progress,
+  type Reply,
   untilAborted,
   type Viewer,
 } from "../contract/index.ts";
@@ -18,6 +20,7 @@ import { jsonCopy } from "./packet-json.ts";
 import type { Capabilities } from "./capabilities.ts";
 import type { Capability, ExecutionContext } from "./capability.ts";
 import type { Emitted } from "./effect.ts";
+import { fromInner, outward } from "./inner-error.ts";
 import { ownName } from "./own-name.ts";
 import { PacketError, type PacketErrorType } from "./packet-error.ts";
 import type { ActorOptions, PacketContext } from "./packet.ts";
@@ -42,6 +45,8 @@ export interface RunOptions {
   readonly can?: readonly string[];
   /** Never longer than the configuration's own. */
   readonly timeoutMs?: number;
+  /** How actors are called where an actor's work asks: the engine's own way, by which it knows who waits for whom. */
+  readonly through?: (message: Outgoing) => Promise<Reply>;
 }
 
 export interface Ran {
@@ -75,19 +80,8 @@ const MOST_NESTED = 16;
 /** Runs capabilities: what one requires is looked at first, then it runs, then what it promises is looked at, and it is told of. */
 export class Running {
   readonly #host: RunningHost;
-  /** Errors on their way out of a nested call, and whose they were. */
-  readonly #inner = new WeakMap<PacketError, string>();
-
   constructor(host: RunningHost) {
     this.#host = host;
-  }
-
-  /** What came of a capability that another called: to that one's caller it is no fault of the request. */
-  #own({ id }: Capability, error: PacketError): PacketError {
-    const inner = this.#inner.get(error);
-    if (inner === undefined || error.type === "cancelled") return error;
-    const details = { capability_id: inner, type: error.type, details: error.details };
-    return new PacketError("execution_failed", `${id} failed, since ${inner} did: ${error.message}`, details, { cause: error });
   }
 
   /** Throws `PacketError`. */
@@ -129,7 +123,7 @@ export class Running {
       this.#tell(capability, options, { trace_id, took });
       return { result, execution_time_ms: took, trace_id };
     } catch (error) {
-      const said = error instanceof PacketError ? this.#own(capability, error) : refusalOf(error);
+      const said = error instanceof PacketError ? outward(capability.id, error) : refusalOf(error);
       if (said === undefined || OURS.has(said.type)) this.#host.fault(error, { capability_id: capability.id, trace_id });
       else if (failedReading(capability, said)) this.#host.fault(said.cause, { capability_id: capability.id, trace_id });
       const failure = said ?? new PacketError("execution_failed", `${capability.id} failed.`, {}, { cause: error });
@@ -167,21 +161,24 @@ export class Running {
         if (over) throw new PacketError("cancelled", `${id} is over: await what it calls.`);
         if (depth + 1 >= MOST_NESTED)
           throw new PacketError("execution_failed", `Capabilities call one another ${MOST_NESTED} deep: ${id} does not call on.`);
-        try {
+        return await fromInner(capabilityId, async () => {
           const capability = this.#host.capabilities.get(capabilityId);
           if (capability === undefined)
             throw new PacketError("capability_not_found", `There is no capability ${JSON.stringify(capabilityId)}: list them first.`);
           const ran = await this.#run(
             capability,
             bagOf(inner),
-            { viewer: options.viewer, context, signal, ...(actor_id === undefined ? {} : { actor_id }) },
+            {
+              viewer: options.viewer,
+              context,
+              signal,
+              ...(options.through !== undefined && { through: options.through }),
+              ...(actor_id === undefined ? {} : { actor_id }),
+            },
             depth + 1,
           );
           return ran.result;
-        } catch (error) {
-          if (error instanceof PacketError) this.#inner.set(error, capabilityId);
-          throw error;
-        }
+        });
       },
       mcp: (name) => servers.get(name, { signal, ...(options.onProgress && { progress: options.onProgress }) }),
     };

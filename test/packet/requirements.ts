@@ -392,7 +392,11 @@ const lines: readonly Requirement[] = [
   {
     id: "packet.isolation.registry",
     says: "Actors reach each other through the registry alone",
-    tests: ["a capability gets a copy of what another calls it with, and gives one", mine],
+    tests: [
+      "a capability gets a copy of what another calls it with, and gives one",
+      "an actor's work asks a capability as a packet does: its user's own actor, in the same trace, told of and kept in its chain",
+      mine,
+    ],
   },
   {
     id: "packet.isolation.limits",

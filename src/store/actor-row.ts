@@ -27,7 +27,11 @@ export const AT = {
   rest: 16,
 } as const;
 
-export const COLUMNS = Object.keys(AT).join(", ");
+// A time as SQLite counts it may be past what a number counts exactly (an expiry of `Number.MAX_SAFE_INTEGER`, say), and whole numbers
+// as large as that cannot be read: as a fraction all can.
+export const COLUMNS = Object.keys(AT)
+  .map((name) => (name === "due" ? "due + 0.0" : name))
+  .join(", ");
 
 /** What a turn changes only now and then, as one text; the rest are columns of their own. */
 export function restText(row: Row): string {

@@ -72,7 +72,7 @@ class SqliteExporter implements Exporter {
        SELECT pos FROM walk`,
     );
     this.#event = database.prepare("SELECT actor, seq, id, header, body FROM event WHERE pos = ?");
-    this.#call = database.prepare("SELECT key, call, until, reply, sum FROM remembered WHERE key = ? AND actor = ?");
+    this.#call = database.prepare("SELECT key, call, until + 0.0 AS until, reply, sum FROM remembered WHERE key = ? AND actor = ?");
   }
 
   async *actors(kind?: string): AsyncGenerator<Leaving> {

@@ -392,6 +392,21 @@ export function storeSuite(name: string, options: StoreSuiteOptions): void {
       },
     );
 
+    survives(
+      "a time past what a number counts exactly shuts no actor",
+      async (store) => {
+        const far = new ChainWriter("door/far");
+        const never = new ChainWriter("door/never");
+        await store.commit(far.id, far.next({ row: { wakes: { nanoseconds: { at: 1.7e18, action: "x" } } } }));
+        await store.commit(never.id, never.next({ row: { policy: { expireMs: Number.MAX_SAFE_INTEGER } } }));
+      },
+      async (store) => {
+        assert.deepEqual((await store.load("door/far"))?.row.wakes, { nanoseconds: { at: 1.7e18, action: "x" } });
+        assert.deepEqual((await store.load("door/never"))?.row.policy, { expireMs: Number.MAX_SAFE_INTEGER });
+        assert.deepEqual(await store.due(Number.MAX_SAFE_INTEGER, 10), []);
+      },
+    );
+
     it("an expiry moves with every message", async (store) => {
       const a = new ChainWriter("door/a");
       const b = new ChainWriter("door/b");

@@ -109,7 +109,7 @@ export function transferSuite(name: string, place: () => TransferPlace | Promise
       const calls: KeyedCall[] = [
         { key: "ann\nk1", call: "c1", until, reply: { ok: { a: [1, null] } } },
         { key: "ann\nk2", call: "", until, reply: { refused: { code: "NO", message: "No." } } },
-        { key: "bob\n☃", call: "c3", until },
+        { key: "bob\n☃", call: "c3", until: 2 ** 60 },
       ];
       const rich: Partial<Row> = {
         owner: "iss|sub ☃",

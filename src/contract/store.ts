@@ -115,8 +115,8 @@ export interface Store extends AsyncDisposable {
   caused(eventId: string): Promise<readonly ChainEvent[]>;
   /** Bodies only, and none from the last full state on. Returns how many. */
   erase(id: ActorId, beforeSeq: number): Promise<number>;
-  /** Wakes and expiries that are due, soonest first. */
-  due(before: number, limit: number, damaged?: Damaged): Promise<readonly Due[]>;
+  /** Wakes and expiries that are due, soonest first; with `kinds`, only of actors of these kinds. */
+  due(before: number, limit: number, damaged?: Damaged, kinds?: readonly string[]): Promise<readonly Due[]>;
   /** In the order they were committed; fewer than `limit` only where there are no more. */
   undelivered(limit: number, damaged?: Damaged): Promise<readonly Undelivered[]>;
   letters(limit: number, damaged?: Damaged): Promise<readonly Letter[]>;

@@ -21,6 +21,8 @@ export interface AlarmHost extends Pick<Host, "fault"> {
   readonly entropy: Entropy;
   readonly store: Store | undefined;
   readonly retryMs: number;
+  /** Every kind that is known here: what is due of others waits until they are known again. */
+  readonly kinds: readonly string[];
   /** The actor's cell, loaded or loading; undefined where its kind is not known here. */
   cell(id: ActorId): Cell | undefined;
   /** Stops it, unless it is used just now; `ended` is told whether it must be tried again. */
@@ -140,15 +142,15 @@ export class Alarm {
   }
 
   async #round(): Promise<void> {
-    const { store, clock } = this.#host;
+    const { store, clock, kinds } = this.#host;
     if (store === undefined || this.#closed) return;
     if (this.#reading) return this.#arm(clock.now() + 1);
     this.#reading = true;
     try {
       const limit = PAGE + this.#busy.size;
-      const due = await store.due(clock.now() + this.#behindBy(), limit, this.#damaged);
+      const due = await store.due(clock.now() + this.#behindBy(), limit, this.#damaged, kinds);
       for (const { id, wake, at, rang } of due) this.#begin(id, wake, this.#comesAt({ at, ...(rang === undefined ? {} : { rang }) }));
-      const left = await store.due(FAR, 1 + this.#busy.size, this.#damaged);
+      const left = await store.due(FAR, 1 + this.#busy.size, this.#damaged, kinds);
       const next = left.find(({ id, wake }) => !this.#busy.has(keyOf(id, wake)));
       if (next) {
         this.#comesAt(next);
@@ -174,7 +176,7 @@ export class Alarm {
     // The store was asked for more than is due, since the clock was set back: it comes by itself.
     if (at > now()) return this.#later(key, at, ended);
     const cell = this.#host.cell(id);
-    // Of an unknown kind: stays busy, so that it is not met again and again.
+    // From a store that does not look at kinds: stays busy, so that it is not met again and again.
     if (cell === undefined) return;
     const begin = (): void => {
       if (cell.lost) return this.#later(key, now() + (faults.isPassing(cell.lost) ? this.#host.retryMs : PUT_OFF_MS), ended);

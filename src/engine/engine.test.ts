@@ -219,6 +219,35 @@ test("a failed actor is announced, and its wakes wait for its restart", async ()
   assert.deepEqual(statuses, ["failed", "live", "live"]);
 });
 
+test("what is due of a kind that is not served is not looked at, and comes once it is served again", async () => {
+  const clock = new SimulatedClock();
+  const store = memoryStore({ clock });
+  const gone = tallyKind("gone");
+  const set = { action: "wake", args: { name: "w", at: clock.now() + 1 }, start: null };
+  {
+    await using engine = await LocalEngine.start({ kinds: [gone], store, clock });
+    for (let key = 0; key < 200; key += 1) await engine.call({ to: `gone/${key}`, ...set });
+  }
+  await clock.advance(10);
+  const met: ActorId[] = [];
+  const due = store.due.bind(store);
+  store.due = async (...asked) => {
+    const answer = await due(...asked);
+    met.push(...answer.map(({ id }) => id));
+    return answer;
+  };
+  {
+    await using engine = await LocalEngine.start({ kinds: [tallyKind("tally")], store, clock });
+    await engine.call({ to: A, ...set });
+    await clock.advance(10);
+    assert.equal((await engine.read(A))?.seq, 2);
+    assert.deepEqual(new Set(met), new Set([A]));
+  }
+  await using engine = await LocalEngine.start({ kinds: [gone], store, clock });
+  await clock.advance(10);
+  assert.equal((await engine.read("gone/199"))?.seq, 2);
+});
+
 test("a ring of waits over three actors is refused while others go on", async () => {
   await using engine = await LocalEngine.start({ kinds: [tallyKind("tally", { ...DEFAULT_POLICY, persistence: "memory" })] });
 

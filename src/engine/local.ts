@@ -127,6 +127,7 @@ export class LocalEngine implements Engine {
       entropy,
       store,
       retryMs,
+      kinds: options.kinds.map(({ kind }) => kind),
       fault,
       cell: (id) => this.#cells.at(id),
       expire: (cell, ended) => this.#expire(cell, ended),

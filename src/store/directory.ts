@@ -33,6 +33,7 @@ export class Directory {
   readonly #children: StatementSync;
   readonly #find: StatementSync;
   readonly #due: StatementSync;
+  readonly #dueKinds: StatementSync;
   readonly #correct: StatementSync;
 
   constructor(database: DatabaseSync) {
@@ -50,6 +51,11 @@ export class Directory {
     this.#find = database.prepare("SELECT kind, key FROM actor WHERE uid = ?");
     this.#due = database.prepare(`SELECT ${COLUMNS} FROM actor WHERE due <= ? ORDER BY due LIMIT ?`);
     this.#due.setReturnArrays(true);
+    // `+kind`, or all of a kind would be read and sorted: what is due is few.
+    this.#dueKinds = database.prepare(
+      `SELECT ${COLUMNS} FROM actor WHERE due <= ? AND +kind IN (SELECT value FROM json_each(?)) ORDER BY due LIMIT ?`,
+    );
+    this.#dueKinds.setReturnArrays(true);
     this.#correct = database.prepare("UPDATE actor SET due = ? WHERE id = ? AND pos = ?");
   }
 
@@ -102,7 +108,12 @@ export class Directory {
    * is not written each time): `stale` are actors whose own is later than stored. Without
    * any, the answer is right.
    */
-  due(before: number, limit: number, lost?: Damaged): { readonly due: readonly Due[]; readonly stale: readonly Stale[] } {
+  due(
+    before: number,
+    limit: number,
+    lost?: Damaged,
+    kinds?: readonly string[],
+  ): { readonly due: readonly Due[]; readonly stale: readonly Stale[] } {
     const tell =
       lost &&
       ((error: StoreError, { [AT.kind]: kind, [AT.key]: key }: Columns) => {
@@ -112,7 +123,9 @@ export class Directory {
       });
     const due: Due[] = [];
     const stale: Stale[] = [];
-    for (const { id, row, pk, pos, stored } of wholeRows(limit, (most) => this.#due.all(before, most), foundIn, tell)) {
+    const select = (most: number) =>
+      kinds === undefined ? this.#due.all(before, most) : this.#dueKinds.all(before, JSON.stringify(kinds), most);
+    for (const { id, row, pk, pos, stored } of wholeRows(limit, select, foundIn, tell)) {
       const at = soonest(row);
       if (at !== stored) stale.push({ id, pk, pos, at });
       due.push(...dueOf(id, row, before));

@@ -5,6 +5,7 @@ import {
   type ChainEvent,
   type Change,
   type Clock,
+  type Damaged,
   type Due,
   type Entry,
   type Letter,
@@ -226,10 +227,11 @@ class MemoryStore implements Store {
     return count;
   }
 
-  async due(before: number, limit: number): ReturnType<Store["due"]> {
+  async due(before: number, limit: number, _damaged?: Damaged, kinds?: readonly string[]): ReturnType<Store["due"]> {
     this.#open();
     const due: Due[] = [];
     for (const id of this.#timed) {
+      if (kinds?.includes(kindOf(id)) === false) continue;
       const row = this.#actors.get(id)?.row;
       if (!row) continue;
       for (const [wake, { at, rang }] of Object.entries(row.wakes))

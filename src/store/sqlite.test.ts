@@ -541,6 +541,7 @@ test("every question is answered by an index, however many actors there are", as
     "SELECT kind, key FROM actor WHERE uid = 'u'",
     "SELECT kind, key FROM actor WHERE parent = 'p' AND status <> 'stopped' ORDER BY kind, key",
     "SELECT * FROM actor WHERE due <= 5 ORDER BY due LIMIT 5",
+    "SELECT * FROM actor WHERE due <= 5 AND +kind IN (SELECT value FROM json_each('[]')) ORDER BY due LIMIT 5",
     "SELECT count(*) AS n FROM actor WHERE owner = 'o' AND kind = 'k'",
     "SELECT count(*) AS n FROM actor WHERE status = 'stopped' AND kind = 'k'",
     "SELECT kind, key, seq, head, status FROM actor WHERE kind = 'a' AND (kind, key) > ('a', 'b') ORDER BY kind, key LIMIT 5",

@@ -146,10 +146,10 @@ function writable(
         if (answer !== undefined) outbox.add(answer);
       }),
     letter: (messageId, fate) => write(() => (fate === "replay" ? outbox.replay(messageId) : outbox.drop(messageId))),
-    due: (before, limit, damaged) =>
+    due: (before, limit, damaged, kinds) =>
       read(async () => {
         for (;;) {
-          const { due, stale } = directory.due(before, limit, damaged);
+          const { due, stale } = directory.due(before, limit, damaged, kinds);
           if (stale.length === 0) return due;
           await commits.add(() => {
             for (const one of stale) {
@@ -213,7 +213,7 @@ function readOnlyStore(path: string, clock: Clock): Store {
   return {
     // Another process writes: nothing may be kept from one question to the next.
     ...reads(database, { get: (id) => cells.read(id) }, history, outbox, directory, read),
-    due: (before, limit, damaged) => read(() => directory.due(before, limit, damaged).due),
+    due: (before, limit, damaged, kinds) => read(() => directory.due(before, limit, damaged, kinds).due),
     remembered: (id, key) =>
       read(() => {
         const cell = cells.read(id);

@@ -118,8 +118,8 @@ export class FaultyStore implements Store {
   undelivered(limit: number, damaged?: Damaged): ReturnType<Store["undelivered"]> {
     return this.#around("undelivered", () => this.#inner.undelivered(limit, damaged));
   }
-  due(before: number, limit: number, damaged?: Damaged): ReturnType<Store["due"]> {
-    return this.#around("due", () => this.#inner.due(before, limit, damaged));
+  due(...asked: Parameters<Store["due"]>): ReturnType<Store["due"]> {
+    return this.#around("due", () => this.#inner.due(...asked));
   }
   event(eventId: string): ReturnType<Store["event"]> {
     return this.#around("event", () => this.#inner.event(eventId));

@@ -392,6 +392,20 @@ export function storeSuite(name: string, options: StoreSuiteOptions): void {
       },
     );
 
+    it("of what is due, only that of the kinds asked for counts", async (store) => {
+      for (const [index, id] of (["old/a", "old/b", "door/c", "old/d", "gate/e", "door/f"] as const).entries()) {
+        const one = new ChainWriter(id);
+        await store.commit(one.id, one.next({ row: { wakes: { w: { at: 100 + index, action: "x" } } } }));
+      }
+      const woken = async (limit: number, kinds?: readonly string[]): Promise<readonly string[]> =>
+        (await store.due(900, limit, undefined, kinds)).map(({ id }) => id);
+      assert.deepEqual(await woken(2, ["door", "gate"]), ["door/c", "gate/e"]);
+      assert.deepEqual(await woken(9, ["door", "gate"]), ["door/c", "gate/e", "door/f"]);
+      assert.deepEqual(await woken(9, ["never"]), []);
+      assert.deepEqual(await woken(9, []), []);
+      assert.deepEqual(await woken(3), ["old/a", "old/b", "door/c"]);
+    });
+
     survives(
       "a time past what a number counts exactly shuts no actor",
       async (store) => {

@@ -55,7 +55,7 @@ export function mortal(store: Store, fates: readonly Fate[]): Mortal {
       event: (id) => reading(() => store.event(id)),
       caused: (id) => reading(() => store.caused(id)),
       erase: (id, before) => writing(() => store.erase(id, before)),
-      due: (before, limit, damaged) => reading(() => store.due(before, limit, damaged)),
+      due: (...asked) => reading(() => store.due(...asked)),
       undelivered: (limit, damaged) => reading(() => store.undelivered(limit, damaged)),
       letters: (limit, damaged) => reading(() => store.letters(limit, damaged)),
       letter: (id, fate) => writing(() => store.letter(id, fate)),

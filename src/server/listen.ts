@@ -63,7 +63,10 @@ export async function openDoors(
     if (wanted.stdio !== undefined) opened.stdio = serveStdio({ ...every, ...(wanted.stdio === true ? {} : wanted.stdio) });
     return opened;
   } catch (error) {
-    await Promise.all([opened.http?.close({ graceMs: 0 }), opened.tcp?.close({ graceMs: 0 })]);
+    await Promise.all(closeAll(opened, { graceMs: 0 }));
     throw error;
   }
 }
+
+export const closeAll = (doors: Partial<Doors>, within: { readonly graceMs: number }): readonly Promise<void>[] =>
+  [doors.http, doors.tcp, doors.stdio].flatMap((door) => door?.close(within) ?? []);

@@ -1,10 +1,10 @@
-import { type Gateway, type Source, systemEntropy } from "../contract/index.ts";
+import { type Gateway, type Source, systemEntropy, TroupeError } from "../contract/index.ts";
 import { createGateway } from "../gateway/index.ts";
 import { merge, registry } from "../source/index.ts";
 import { memorySessionStore, memoryStreamStore } from "../store/index.ts";
 import { type WebDoor, webDoor } from "../transport/index.ts";
 import { faultsTo } from "./faults-to.ts";
-import { type Doors, type Listening, type ListenOptions, openDoors } from "./listen.ts";
+import { closeAll, type Doors, type Listening, type ListenOptions, openDoors } from "./listen.ts";
 import type { ServerOptions } from "./options.ts";
 import { checkServer } from "./option-checks.ts";
 import { Prompts } from "./prompts.ts";
@@ -120,13 +120,21 @@ class Server implements AsyncDisposable {
     this.#relist();
   }
 
-  /** Opens doors of its own, all or none. `path`, `auth`, hosts and origins are the server's unless given. Throws `DOOR_…`. */
+  /**
+   * Opens doors of its own, all or none. `path`, `auth`, hosts and origins are the server's unless given. Throws `DOOR_…`, and
+   * `DRAINING` when the server was closed.
+   */
   listen<const L extends ListenOptions>(options: L): Promise<Listening<L>>;
   async listen(options: ListenOptions): Promise<Partial<Doors>> {
-    const ready = (): boolean | string => this.#closed === undefined && (this.#options.ready?.() ?? true);
-    const doors = await openDoors(options, this.gateway, this.#options, ready);
-    this.#doors.push(doors);
-    return doors;
+    const open = (): boolean => this.#closed === undefined;
+    if (!open()) throw hasClosed();
+    const doors = await openDoors(options, this.gateway, this.#options, () => open() && (this.#options.ready?.() ?? true));
+    if (open()) {
+      this.#doors.push(doors);
+      return doors;
+    }
+    await Promise.all(closeAll(doors, { graceMs: 0 }));
+    throw hasClosed();
   }
 
   /** Takes no work any more; what runs gets `graceMs` (default 5 s), then it is aborted and connections end. Sources stay their owners'. */
@@ -142,11 +150,12 @@ class Server implements AsyncDisposable {
     const drained = this.gateway.drain(graceMs).then(() => this.#abandon());
     // What is not done by then is answered by the gateway, which needs doors to answer through.
     const left = { graceMs: graceMs + LAST_REPLIES_MS };
-    const open = this.#doors.flatMap(({ http, tcp, stdio }) => [http?.close(left), tcp?.close(left), stdio?.close(left)]);
-    await Promise.all([drained, this.#web.close(left), ...open]);
+    await Promise.all([drained, this.#web.close(left), ...this.#doors.flatMap((doors) => closeAll(doors, left))]);
     await this.gateway[Symbol.asyncDispose]();
     await this.#own.disposeAsync();
   }
 }
+
+const hasClosed = (): TroupeError => new TroupeError("DRAINING", "The server was closed: create another one, which can listen.");
 
 export type { Server };

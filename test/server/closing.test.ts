@@ -5,6 +5,7 @@ import { createConnection } from "node:net";
 import { PassThrough } from "node:stream";
 import { describe, test } from "node:test";
 import { createServer, type Server } from "troupe/server";
+import { serveHttp } from "troupe/transport";
 import { withNode } from "../../examples/server/mounts.ts";
 import { SimulatedClock, until } from "../../src/testing/index.ts";
 
@@ -122,6 +123,21 @@ describe("a call that still runs when the grace is over", () => {
       socket.destroy();
     }
   });
+});
+
+test("a server that was closed, or is meanwhile, opens no door", async () => {
+  const server = createServer("s", "1");
+  const taken = await serveHttp({ gateway: server.gateway });
+  const port = Number(new URL(taken.url).port);
+  await taken.close();
+  const late = server.listen({ http: { port }, tcp: true });
+  const closing = server.close();
+  const refused = { code: "DRAINING", message: /create another one/ };
+  await assert.rejects(late, refused);
+  await closing;
+  await assert.rejects(server.listen({ http: { port } }), refused);
+  const socket = createConnection(port, "127.0.0.1");
+  await assert.rejects(once(socket, "connect"), { code: "ECONNREFUSED" });
 });
 
 test("a response whose client does not read ends with the server", async () => {

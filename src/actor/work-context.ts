@@ -14,15 +14,15 @@ export class WorkingContext extends TurnContext implements WorkContext<object, u
     return this.#engine.signal;
   }
   get progress(): Progress {
-    return (done, total, text) => {
+    return (...step) => {
       this.alive();
-      this.#engine.progress(done, total, text);
+      this.#engine.progress(...step);
     };
   }
   get log(): Log {
-    return (level, data, logger) => {
+    return (...line) => {
       this.alive();
-      this.#engine.log(level, data, logger);
+      this.#engine.log(...line);
     };
   }
   get call(): Send<Promise<Reply>> {

@@ -69,7 +69,7 @@ test("work writes to its draft across what it awaits, and ends in a turn", async
   const heard = listening();
   const turn = await run(async ({ state, args, call, progress, log, signal, send, record }) => {
     state.n = 1;
-    progress(1, 2, "half");
+    progress(1, 2, "half", { half: "done" });
     log("info", { url: args.url }, "net");
     const reply = await call("other/x", "ping", { n: state.n }, { deadline: 9 });
     await call({ to: "other/y", action: "pong", args: null });
@@ -85,7 +85,7 @@ test("work writes to its draft across what it awaits, and ends in a turn", async
     record: [{ aborted: false }],
   });
   assert.ok(Object.isFrozen(turn.state) && Object.isFrozen(turn.state?.list));
-  assert.deepEqual(heard.progress, [[1, 2, "half"]]);
+  assert.deepEqual(heard.progress, [[1, 2, "half", { half: "done" }]]);
   assert.deepEqual(heard.log, [["info", { url: "x:y" }, "net"]]);
   assert.deepEqual(heard.calls, [
     { to: "other/x", action: "ping", args: { n: 1 }, deadline: 9 },

@@ -1,6 +1,6 @@
 import { EngineError } from "../contract/index.ts";
 import { told } from "../contract/internal.ts";
-import type { ActorId, Context, Json, LogLevel, Outgoing, Reply, Turn, Work } from "../contract/index.ts";
+import type { ActorId, Context, Log, Outgoing, Progress, Reply, Turn, Work } from "../contract/index.ts";
 import { faults } from "../chain/internal.ts";
 import type { Host } from "./host.ts";
 import type { Job } from "./job.ts";
@@ -78,14 +78,14 @@ export class WorkRun implements Context {
     }
   };
 
-  readonly progress = (done: number, total?: number, text?: string): void => {
+  readonly progress: Progress = (...step) => {
     this.#fence();
-    this.#tell(() => this.job.options?.onProgress?.(done, total, text));
+    this.#tell(() => this.job.options?.onProgress?.(...step));
   };
 
-  readonly log = (level: LogLevel, data: Json, logger?: string): void => {
+  readonly log: Log = (...line) => {
     this.#fence();
-    this.#tell(() => this.job.options?.onLog?.(level, data, logger));
+    this.#tell(() => this.job.options?.onLog?.(...line));
   };
 
   // Who listens is the caller: work does not fail because of it.

@@ -38,3 +38,32 @@ for (const [how, bad] of [
     await Promise.resolve();
     assert.deepEqual(faults, [mine, mine, mine, mine]);
   });
+
+void test("what work says is heard at another node as at its own", async () => {
+  const sent: Json[] = [];
+  const heard: unknown[] = [];
+  let said: (said: Json) => unknown = () => assert.fail("nobody listens");
+  const hearing = new Hearing(
+    () => ({ onProgress: (...step) => void heard.push(step), onLog: (...line) => void heard.push(line) }),
+    () => assert.fail("nothing goes wrong"),
+  );
+  hearing.join({
+    self: "here",
+    on(_topic, run) {
+      said = (one) => run(one, "there");
+      return () => undefined;
+    },
+    async ask(_node, _topic, one) {
+      sent.push(one);
+      return null;
+    },
+  });
+  const { progress, log } = hearing.of("m1", "there");
+  progress(1, 2, "half", { half: "done" });
+  log("info", { at: "work" }, "mine");
+  for (const one of sent) said(one);
+  assert.deepEqual(heard, [
+    [1, 2, "half", { half: "done" }],
+    ["info", { at: "work" }, "mine"],
+  ]);
+});

@@ -39,7 +39,8 @@ export class Hearing {
     }
     const say = (said: Json): void => void peers.ask(node, TOPIC, said).catch(() => undefined);
     return {
-      progress: (done, total, text) => say({ of: messageId, progress: [done, total ?? null, text ?? null] }),
+      progress: (done, total, text, emitted) =>
+        say({ of: messageId, progress: [done, total ?? null, text ?? null, ...(emitted === undefined ? [] : [emitted])] }),
       log: (level, data, logger) => say({ of: messageId, log: [level, data, logger ?? null] }),
     };
   }
@@ -50,9 +51,9 @@ export class Hearing {
     if (caller === undefined) return;
     const { progress, log } = said;
     if (Array.isArray(progress)) {
-      const [done, total, text] = progress;
+      const [done, total, text, emitted] = progress;
       const [of, about] = [typeof total === "number" ? total : undefined, typeof text === "string" ? text : undefined];
-      if (typeof done === "number") told(() => caller.onProgress?.(done, of, about), this.#fault);
+      if (typeof done === "number") told(() => caller.onProgress?.(done, of, about, emitted), this.#fault);
     }
     if (isLine(log)) told(() => caller.onLog?.(log[0], log[1], typeof log[2] === "string" ? log[2] : undefined), this.#fault);
   }

@@ -144,7 +144,7 @@ function act(state: Tally, message: Message, hooks: Hooks): Turn<Tally> | Work<T
       return async ({ signal, progress, log }) => {
         hooks.saw?.("work", message);
         signal.addEventListener("abort", () => hooks.saw?.("abort", message));
-        progress(1, 2, "half");
+        progress(1, 2, "half", { half: "done" });
         log("info", { at: "work" });
         await hooks.gate?.();
         if (args["fail"] === true) throw new Error("work failed");

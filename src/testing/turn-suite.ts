@@ -289,7 +289,7 @@ export function turnSuite(
       assert.deepEqual(heard.at(-1), { actor: TALLY, seq: 1, head: event?.id });
       if (engine.traits.has("progress"))
         assert.deepEqual(heard.slice(0, 2), [
-          [1, 2, "half"],
+          [1, 2, "half", { half: "done" }],
           ["info", { at: "work" }],
         ]);
     });

@@ -27,7 +27,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   wasm: ["contract", "chain", "platform"],
   theater: ["contract", "chain", "platform", "source", "transport", "wasm"],
   agentic: ["contract", "source"],
-  embed: ["contract", "source", "gateway", "agentic"],
+  embed: ["contract", "gateway", "agentic"],
   testing: ["contract", "chain", "source", "gateway", "engine", "store", "agentic"],
   "packet-testing": ["contract", "packet", "engine", "gateway", "testing"],
 };
@@ -66,6 +66,7 @@ const sideDoors: Readonly<Record<string, readonly string[]>> = {
   "transport/stdio.ts": ["cli"],
   "transport/tcp.ts": ["cli"],
   "transport/unix-socket.ts": ["theater"],
+  "wasm/guest-state.ts": ["cli"],
 };
 
 /** The composition roots: they may import every folder, and nobody imports them. */
@@ -73,12 +74,25 @@ const roots = new Set(["cli", "index.ts"]);
 
 const files = globSync("**/*.ts", { cwd: src }).filter((file) => !/\.(test|fixture)\.ts$/.test(file));
 
-const imports = (file: string): readonly string[] => {
-  const text = readFileSync(join(src, file), "utf8");
-  return [...text.matchAll(/(?:^|\n)\s*(?:import|export)\b[^;]*?from\s+"(\.[^"]+)"|import\(\s*"(\.[^"]+)"\s*\)/g)].map((match) =>
-    relative(src, resolve(join(src, dirname(file)), match[1] ?? match[2] ?? "")),
-  );
-};
+const IMPORT =
+  /^\s*(?:import|export)\b(?<names>[^;"]*?)from\s+"(?<from>[^"]+)"|^\s*import\s+"(?<bare>[^"]+)"|\bimport\(\s*"(?<late>[^"]+)"/gm;
+
+interface Import {
+  readonly target: string;
+  /** Gone once compiled. */
+  readonly typesOnly: boolean;
+}
+
+/** Of files of this repository, by whatever name: a public subpath leads to a folder too. */
+const imports = (file: string): readonly Import[] =>
+  [...readFileSync(join(src, file), "utf8").matchAll(IMPORT)].flatMap(({ groups = {} }) => {
+    const { names, from, bare, late } = groups;
+    const specifier = from ?? bare ?? late ?? "";
+    const typesOnly = /^\s+type\b/.test(names ?? "");
+    if (specifier.startsWith(".")) return { target: relative(src, resolve(join(src, dirname(file)), specifier)), typesOnly };
+    const [self, folder] = specifier.split("/");
+    return self === "troupe" ? { target: join(folder ?? "", "index.ts"), typesOnly } : [];
+  });
 
 const folderOf = (file: string): string => file.split("/")[0] ?? file;
 
@@ -96,7 +110,7 @@ void test("every import follows the import table, and enters a folder through it
       wrong.push(`${file}: the folder ${from} is not in the import table`);
       continue;
     }
-    for (const target of imports(file)) {
+    for (const { target } of imports(file)) {
       const to = folderOf(target);
       if (to === from) continue;
       if (!allowed.includes(to)) wrong.push(`${file} → ${target}`);
@@ -107,13 +121,30 @@ void test("every import follows the import table, and enters a folder through it
   assert.deepEqual(wrong, []);
 });
 
-void test("every way into a folder beside its index.ts is taken by all who may", () => {
-  const taken = new Set(files.flatMap((file) => imports(file).map((target) => `${target} by ${folderOf(file)}`)));
-  const may = Object.entries(sideDoors).flatMap(([door, folders]) => folders.map((folder) => `${door} by ${folder}`));
-  assert.deepEqual(
-    may.filter((one) => !taken.has(one)),
-    [],
+void test("the import table allows nothing that nobody needs", () => {
+  const used = new Set(files.flatMap((file) => imports(file).map(({ target }) => `${folderOf(file)} ${folderOf(target)}`)));
+  const idle = Object.entries(mayImport).flatMap(([from, allowed]) =>
+    allowed.map((to) => `${from} ${to}`).filter((pair) => !used.has(pair)),
   );
+  const entered = new Set(files.flatMap((file) => imports(file).map(({ target }) => `${folderOf(file)} ${target}`)));
+  const shut = Object.entries(sideDoors).flatMap(([target, allowed]) =>
+    allowed.map((from) => `${from} ${target}`).filter((pair) => !entered.has(pair)),
+  );
+  assert.deepEqual([...idle, ...shut], []);
+});
+
+void test("no file needs one that needs it, itself or by others", () => {
+  const needs = new Map(files.map((file) => [file, imports(file).flatMap(({ target, typesOnly }) => (typesOnly ? [] : target))]));
+  const settled = new Set<string>();
+  const rings: string[] = [];
+  const follow = (file: string, way: readonly string[]): void => {
+    if (way.includes(file)) rings.push([...way.slice(way.indexOf(file)), file].join(" → "));
+    if (way.includes(file) || settled.has(file)) return;
+    for (const target of needs.get(file) ?? []) follow(target, [...way, file]);
+    settled.add(file);
+  };
+  for (const file of files) follow(file, []);
+  assert.deepEqual(rings, []);
 });
 
 void test("ARCHITECTURE.md carries the same table", () => {

@@ -1,5 +1,5 @@
 import { type ActorId, type Catalogue, type OfferRef, type Surface, TroupeError, type Viewer } from "../contract/index.ts";
-import { isActorId } from "../contract/internal.ts";
+import { isActorId, kindOf } from "../contract/internal.ts";
 import { availability, listOf } from "./decide.ts";
 import { broken, misgiven, outOfOrder } from "./out-of-order.ts";
 import type { Act, AnyDefinition } from "./plan.ts";
@@ -81,7 +81,7 @@ function targetOf(prefix: string, { kinds }: Links[string], given: unknown): Act
   if (given === undefined || isReason(given)) return given;
   const what = `The link ${JSON.stringify(prefix)}`;
   if (!isActorId(given)) throw misgiven(what, "to", given, "an id, as `kind.id(key)` makes it, { off: why } or undefined");
-  const kind = given.slice(0, given.indexOf("/"));
+  const kind = kindOf(given);
   if (kinds.includes(kind)) return given;
   // Names and definitions of what joins are planned from `kinds`: there is no place for another.
   throw new TroupeError(

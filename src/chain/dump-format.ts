@@ -1,6 +1,7 @@
 /** The lines of an export (docs/design/export.md), each way. Hashing is left to `dump-sum.ts`, events to `export.ts`. */
 import type { ActorId, Json, KeyedCall, Letter, Travelling, Undelivered } from "../contract/index.ts";
-import { isActorId, isCall, isCount, isMessage, isRow, rowOf } from "./dump-row.ts";
+import { isActorId } from "../contract/internal.ts";
+import { isCall, isCount, isMessage, isRow, rowOf } from "./dump-row.ts";
 import { isJsonObject } from "./json-check.ts";
 
 export const DUMP_VERSION = 1;

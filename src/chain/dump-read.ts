@@ -1,5 +1,5 @@
 import { StoreError, type ActorId, type Importer, type Travelling } from "../contract/index.ts";
-import { compareIds } from "./address.ts";
+import { compareIds } from "../contract/internal.ts";
 import { Arriving } from "./dump-arriving.ts";
 import { type DumpCounts, NONE_YET, sameCounts } from "./dump-format.ts";
 import { dumpLines, type ReadLine } from "./dump-line-reader.ts";

@@ -1,6 +1,6 @@
-import { isId, keyOf } from "./address.ts";
 import { isList, isObject } from "./json-check.ts";
-import type { ActorId, Bag, KeyedCall, Message, Policy, Reply, Row, SetWake, Status } from "../contract/index.ts";
+import type { Bag, KeyedCall, Message, Policy, Reply, Row, SetWake, Status } from "../contract/index.ts";
+import { isAddress } from "../contract/internal.ts";
 
 // What hostile JSON must be before it is taken for what its place says.
 
@@ -14,17 +14,6 @@ const isBag = (value: unknown): value is Bag => isObject(value);
 const isPolicy = (value: unknown): value is Partial<Policy> => isObject(value) && isMaybe(value["expireMs"], isNumber);
 
 export const isCount = (value: unknown): value is number => isNumber(value) && Number.isSafeInteger(value) && value >= 0;
-
-/** In the one way an actor's id is written. */
-export function isActorId(value: unknown): value is ActorId {
-  if (!isId(value)) return false;
-  try {
-    keyOf(value);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 const isWake = (value: unknown): value is SetWake =>
   isObject(value) &&
@@ -45,7 +34,7 @@ export const isRow = (value: unknown): value is Row =>
   isMaybe(value["policy"], isPolicy) &&
   isStatus(value["status"]) &&
   isMaybe(value["owner"], isText) &&
-  isMaybe(value["parent"], isId) &&
+  isMaybe(value["parent"], isAddress) &&
   isMaybe(value["muted"], isTrue) &&
   isObject(value["wakes"]) &&
   Object.values(value["wakes"]).every(isWake) &&
@@ -63,7 +52,7 @@ export const isCall = (value: unknown): value is KeyedCall =>
 export const isMessage = (value: unknown): value is Message =>
   isObject(value) &&
   isText(value["id"]) &&
-  isId(value["to"]) &&
+  isAddress(value["to"]) &&
   isText(value["action"]) &&
   value["args"] !== undefined &&
   isNumber(value["at"]) &&
@@ -71,7 +60,7 @@ export const isMessage = (value: unknown): value is Message =>
   isMaybe(value["viewer"], isViewer) &&
   isMaybe(value["policy"], isPolicy) &&
   isMaybe(value["replyAs"], isText) &&
-  isMaybe(value["from"], isId) &&
+  isMaybe(value["from"], isAddress) &&
   isMaybe(value["cause"], isText) &&
   isMaybe(value["deadline"], isNumber) &&
   isMaybe(value["trace"], isBag) &&
@@ -81,7 +70,7 @@ export const isMessage = (value: unknown): value is Message =>
 const isTexts = (value: unknown): value is readonly string[] => isList(value) && value.every(isText);
 
 const isViewer = (value: unknown): value is NonNullable<Message["viewer"]> =>
-  isObject(value) && isMaybe(value["principal"], isText) && isMaybe(value["self"], isId) && isTexts(value["scopes"]);
+  isObject(value) && isMaybe(value["principal"], isText) && isMaybe(value["self"], isAddress) && isTexts(value["scopes"]);
 
 const wakeOf = ({ at, everyMs, action, args, cause, rang }: SetWake): SetWake => ({
   at,

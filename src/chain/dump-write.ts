@@ -1,6 +1,5 @@
 import { StoreError, type ActorId, type Exporter, type Leaving } from "../contract/index.ts";
-import { kindOf } from "../contract/internal.ts";
-import { compareIds } from "./address.ts";
+import { compareIds, kindOf } from "../contract/internal.ts";
 import { TravellingCheck } from "./dump-actor.ts";
 import { ofActor } from "./dump-arriving.ts";
 import { type DumpCounts, type DumpLine, dumpText, NONE_YET, readDumpText } from "./dump-format.ts";

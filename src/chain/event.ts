@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { StoreError, type Body, type ChainEvent, type Header, type Json } from "../contract/index.ts";
-import { isId } from "./address.ts";
+import { isAddress } from "../contract/internal.ts";
 import { isJsonList, isJsonObject } from "./json-check.ts";
 
 /** SHA-256 of a text's UTF-8, as 64 lower-case hex digits. */
@@ -61,7 +61,7 @@ function parsed(text: string, what: string, id: string): Readonly<Record<string,
 export function readHeader(event: Pick<ChainEvent, "id" | "header">): Header {
   const { actor, life, seq, parent, at, type, cause, body } = parsed(event.header, "header", event.id);
   if (
-    !isId(actor) ||
+    !isAddress(actor) ||
     typeof life !== "string" ||
     typeof seq !== "number" ||
     !(parent === null || typeof parent === "string") ||

@@ -1,6 +1,4 @@
 /** The pure half of a turn, for engines only: message and state in, entry out. No public subpath leads here. */
-export { kindOf } from "../contract/internal.ts";
-export { compareIds, isId, keyOf } from "./address.ts";
 export { answerMessage, askerOf } from "./answer.ts";
 export { callHash, innerKey, scopedKey } from "./call-hash.ts";
 export { afterCrash } from "./crash.ts";
@@ -8,6 +6,7 @@ export { entryOf, eventOf, messagesOf, statusOf } from "./entry.ts";
 export { sealText } from "./event.ts";
 export * as faults from "./faults.ts";
 export { freezeNew } from "./freeze.ts";
+export { keyOf } from "./key-of.ts";
 export { extraOf, kindFrom, policyWith, type Extra, type Kind } from "./kind.ts";
 export { misunderstood } from "./misunderstood.ts";
 export { ownId } from "./own-id.ts";

@@ -22,9 +22,9 @@ import {
   type Wake,
   type Work,
 } from "../contract/index.ts";
-import { freezeDeep, vouchedFor, type Written } from "../contract/internal.ts";
+import { freezeDeep, vouchedFor, type Written, isAddress } from "../contract/internal.ts";
 import { sha256 } from "./event.ts";
-import { isId, keyOf } from "./address.ts";
+import { keyOf } from "./key-of.ts";
 import { mailboxFull, stateTooLarge } from "./faults.ts";
 import { overrideOf, policyWith, type Extra, type Kind } from "./kind.ts";
 import { atMostBytes, exactBytes } from "./size.ts";
@@ -407,7 +407,7 @@ export function keptFor(kept: Json | undefined): KeptFor {
   return {
     ...(typeof key === "string" ? { key } : {}),
     ...(typeof call === "string" ? { call } : {}),
-    ...(isId(from) ? { from } : {}),
+    ...(isAddress(from) ? { from } : {}),
     ...(typeof replyAs === "string" ? { replyAs } : {}),
   };
 }

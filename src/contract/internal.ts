@@ -1,7 +1,7 @@
 /** What passes between folders and is no public name: no subpath leads here. */
 import type { Behaviour } from "./actor.ts";
 
-export { isActorId, kindOf } from "./actor-id.ts";
+export { compareIds, isActorId, isAddress, keyIn, kindOf } from "./actor-id.ts";
 export { DEEPEST, freezeDeep } from "./freeze.ts";
 export { type CommitEnds, type HandOver, handOverTo, promising } from "./hand-over.ts";
 export { growthBy, SHORT_BYTES, textBytes } from "./growth.ts";

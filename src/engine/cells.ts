@@ -1,5 +1,6 @@
-import { faults, keyOf, type Kind, kindFrom, kindOf } from "../chain/internal.ts";
+import { faults, keyOf, type Kind, kindFrom } from "../chain/internal.ts";
 import { TroupeError, type ActorId, type Behaviour, type Json, type Message, type Store } from "../contract/index.ts";
+import { kindOf } from "../contract/internal.ts";
 import type { Cell } from "./cell.ts";
 import type { FaultContext } from "./host.ts";
 import type { Idle } from "./idle.ts";

@@ -5,8 +5,9 @@
  * that stands in the outbox (C5): whichever process comes next goes on with it. No child is born of a parent that
  * has stopped, or a send still on its way then would leave one behind.
  */
-import { OK_NULL, faults, kindOf, type Plan } from "../chain/internal.ts";
+import { OK_NULL, faults, type Plan } from "../chain/internal.ts";
 import type { ActorId, Message, Store } from "../contract/index.ts";
+import { kindOf } from "../contract/internal.ts";
 import type { FaultContext } from "./host.ts";
 import type { Job } from "./job.ts";
 import type { Registry } from "./registry.ts";

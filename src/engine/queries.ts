@@ -1,5 +1,6 @@
-import { compareIds, faults, keyOf, kindOf, scopedKey } from "../chain/internal.ts";
+import { faults, keyOf, scopedKey } from "../chain/internal.ts";
 import type { ActorId, Change, ChainEvent, ListQuery, Snapshot, Store, Viewer } from "../contract/index.ts";
+import { compareIds, kindOf } from "../contract/internal.ts";
 import type { Cell } from "./cell.ts";
 import type { Cells } from "./cells.ts";
 import type { Registry } from "./registry.ts";

@@ -1,5 +1,5 @@
-import { compareIds } from "../chain/internal.ts";
 import type { ActorId, Change, ListQuery } from "../contract/index.ts";
+import { compareIds } from "../contract/internal.ts";
 import type { Cell } from "./cell.ts";
 import { IdTable } from "./id-table.ts";
 

@@ -4,8 +4,8 @@
  * C2: what another node says, and what a turn of this one is about to leave, are hints only: the actor is asked before anybody is
  * told. A hint may be lost; then the actors that are watched are asked what they are now.
  */
-import { isId, kindOf } from "../chain/internal.ts";
 import { Watchers, type ActorId, type Change, type Clock, type Json, type Peers } from "../contract/index.ts";
+import { isAddress, kindOf } from "../contract/internal.ts";
 import { isObject } from "./is-object.ts";
 import { isTold, type Told } from "./outcome.ts";
 
@@ -237,7 +237,7 @@ export class Announcer {
 function hintIn(message: Json): { readonly change: Change; readonly of: string } | undefined {
   if (!isObject(message) || !isTold(message)) return undefined;
   const { id, of, emit, seq, head, status } = message;
-  if (!isId(id) || typeof of !== "string") return undefined;
+  if (!isAddress(id) || typeof of !== "string") return undefined;
   return { change: { id, seq, head, status, ...(isLines(emit) ? { emit } : {}) }, of };
 }
 

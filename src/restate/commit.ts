@@ -4,9 +4,10 @@
  * C5: what a turn sends is journalled after its state: the server delivers it in that order, once.
  * Law 2: an actor's stop is set first, then its children stop, then it is told of.
  */
-import { hasParent, isId, kindOf, type CallKey, faults, type Kind, type Plan } from "../chain/internal.ts";
+import { hasParent, type CallKey, faults, type Kind, type Plan } from "../chain/internal.ts";
 import { sha256 } from "../chain/index.ts";
 import { StoreError, type ActorId, type EngineError, type Message } from "../contract/index.ts";
+import { isAddress, kindOf } from "../contract/internal.ts";
 import { heldLines, roomIn, type Room } from "./blocks.ts";
 import { childrenOf, enter, objectOf, ofClaims, ofLetters } from "./directory.ts";
 import type { DurableContext } from "./durable-context.ts";
@@ -163,7 +164,7 @@ async function stopChildren(
     );
     const children = keysOf(listed);
     for (const child of children) {
-      if (isId(child) && !down.includes(child) && host.knows(kindOf(child))) await stopChild(context, host, child, down, message);
+      if (isAddress(child) && !down.includes(child) && host.knows(kindOf(child))) await stopChild(context, host, child, down, message);
       context.send(objectOf(host.names, index, child, "delete"), { key: child });
     }
     after = children.at(-1);

@@ -3,8 +3,8 @@
  * whoever lists asks each one whether it is there; one that is there is never missing.
  */
 import { sha256 } from "../chain/index.ts";
-import { kindOf } from "../chain/internal.ts";
 import type { ActorId } from "../contract/index.ts";
+import { kindOf } from "../contract/internal.ts";
 import type { DurableContext, Handler } from "./durable-context.ts";
 import type { Names } from "./names.ts";
 import { shardOf } from "./map-client.ts";

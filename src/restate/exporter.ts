@@ -1,5 +1,4 @@
 /** `Exporter` on a Restate server: each actor of one moment. What nodes do meanwhile is in it or not, actor by actor. */
-import { isId } from "../chain/internal.ts";
 import {
   StoreError,
   type ActorId,
@@ -9,6 +8,7 @@ import {
   type Letter,
   type Undelivered,
 } from "../contract/index.ts";
+import { isAddress } from "../contract/internal.ts";
 import { Admin } from "./admin.ts";
 import { ofKind, ofLetters } from "./directory.ts";
 import { readLetter } from "./letters.ts";
@@ -62,7 +62,7 @@ class RestateExporter implements Exporter {
       if (kind !== undefined && one !== kind) continue;
       const { name, shards } = ofKind(one);
       for await (const [id] of this.#entries(name, shards)) {
-        if (!isId(id)) continue;
+        if (!isAddress(id)) continue;
         const answer = await this.#ask(id, "whole", null);
         // It was entered, and never began.
         if (answer === null) continue;

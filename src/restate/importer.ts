@@ -2,7 +2,6 @@
  * `Importer` on a Restate server. Every step is durable when it is answered, and none shows an actor before the last one of its
  * own; what has come begins to act with `resumeImported` only.
  */
-import { isId, kindOf } from "../chain/internal.ts";
 import {
   EngineError,
   StoreError,
@@ -13,6 +12,7 @@ import {
   type Travelling,
   type Undelivered,
 } from "../contract/index.ts";
+import { isAddress, kindOf } from "../contract/internal.ts";
 import { ofUids } from "./directory.ts";
 import { isArrived } from "./transfer-actor.ts";
 import { conflict, strange, told, TransferClient, type TransferOptions } from "./transfer-client.ts";
@@ -84,7 +84,7 @@ class RestateImporter implements Importer {
   }
 
   async #isThere(id: string): Promise<boolean> {
-    if (!isId(id)) return false;
+    if (!isAddress(id)) return false;
     return (await this.#client.ask(this.#client.names.actor(id, "whole"), null)) !== null;
   }
 

@@ -1,5 +1,6 @@
-import { faults, keyOf, kindOf } from "../chain/internal.ts";
+import { faults, keyOf } from "../chain/internal.ts";
 import type { ActorId, Behaviour, Json, Message } from "../contract/index.ts";
+import { kindOf } from "../contract/internal.ts";
 import { sealer, unsealed, type Sealer } from "./sealed.ts";
 
 /** The kinds a node serves, and what of their messages is secret. */

@@ -1,6 +1,6 @@
 /** Sends that failed three times (C5), where people see them. */
-import { kindOf } from "../chain/internal.ts";
 import type { Entropy, Json, Letter, Message } from "../contract/index.ts";
+import { kindOf } from "../contract/internal.ts";
 import { ofLetters } from "./directory.ts";
 import type { Ingress } from "./ingress.ts";
 import { isMessage, type TurnInput } from "./inputs.ts";

@@ -1,5 +1,5 @@
 import type { ActorId } from "../contract/index.ts";
-import { kindOf } from "../chain/internal.ts";
+import { kindOf } from "../contract/internal.ts";
 import type { Handler } from "./durable-context.ts";
 
 /** What things are called on the server. */

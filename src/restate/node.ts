@@ -1,4 +1,4 @@
-import { innerKey, kindOf, stampFrom } from "../chain/internal.ts";
+import { innerKey, stampFrom } from "../chain/internal.ts";
 import {
   systemClock,
   systemEntropy,
@@ -9,7 +9,7 @@ import {
   type Peers,
   type Reply,
 } from "../contract/index.ts";
-import { told } from "../contract/internal.ts";
+import { told, kindOf } from "../contract/internal.ts";
 import { Announcer } from "./announcer.ts";
 import { Calls } from "./calls.ts";
 import type { InnerCall } from "./durable-work.ts";

@@ -1,5 +1,5 @@
 /** What an operator asks of a cluster: of any kind its nodes serve, without their code. */
-import { kindOf, ownId, stamp } from "../chain/internal.ts";
+import { ownId, stamp } from "../chain/internal.ts";
 import {
   StoreError,
   systemEntropy,
@@ -13,6 +13,7 @@ import {
   type Reply,
   type Snapshot,
 } from "../contract/index.ts";
+import { kindOf } from "../contract/internal.ts";
 import { Admin } from "./admin.ts";
 import { Calls } from "./calls.ts";
 import { ofLetters } from "./directory.ts";

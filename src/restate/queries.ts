@@ -1,5 +1,5 @@
 /** What actors are, were, and where they are found: nothing here writes. */
-import { isId, kindOf, scopedKey } from "../chain/internal.ts";
+import { scopedKey } from "../chain/internal.ts";
 import { readHeader } from "../chain/index.ts";
 import {
   EngineError,
@@ -11,6 +11,7 @@ import {
   type Snapshot,
   type Viewer,
 } from "../contract/index.ts";
+import { isAddress, kindOf } from "../contract/internal.ts";
 import { Admin } from "./admin.ts";
 import { claimKey } from "./commit.ts";
 import { ofClaims, ofKind, ofOwner, ofUids, type Index } from "./directory.ts";
@@ -86,7 +87,7 @@ export class Queries {
       const map = this.#map(owner === undefined ? ofKind(one) : ofOwner(owner));
       for (let last: string | undefined = from; found.length < limit;) {
         const entries = await map.list({ prefix: `${one}/`, limit: PAGE, ...(last === undefined ? {} : { after: last }) });
-        const ids = entries.map(([key]) => key).filter(isId);
+        const ids = entries.map(([key]) => key).filter(isAddress);
         const heads = await this.#heads(ids);
         for (const [n, head] of heads.entries()) {
           const id = ids[n];
@@ -104,7 +105,7 @@ export class Queries {
 
   async ids(kind: string): Promise<readonly ActorId[]> {
     const entries = await this.#map(ofKind(kind)).list({ limit: MOST_IDS });
-    return entries.map(([key]) => key).filter(isId);
+    return entries.map(([key]) => key).filter(isAddress);
   }
 
   async count({ kind, owner, live }: Omit<ListQuery, "after" | "limit">): Promise<number> {
@@ -138,7 +139,7 @@ export class Queries {
   async find(uid: string): Promise<ActorId | undefined> {
     if (uid === "" || uid.length > 256) return undefined;
     const found = await this.#map(ofUids).get(uid);
-    return typeof found === "string" && isId(found) ? found : undefined;
+    return typeof found === "string" && isAddress(found) ? found : undefined;
   }
 
   /** C4: who took that call. */
@@ -146,7 +147,7 @@ export class Queries {
     const claim = await this.#map(ofClaims).get(claimKey(kind, scopedKey(viewer, undefined, key)));
     if (!isObject(claim)) return undefined;
     const { id, until } = claim;
-    return typeof id === "string" && isId(id) && typeof until === "number" && until > now ? id : undefined;
+    return typeof id === "string" && isAddress(id) && typeof until === "number" && until > now ? id : undefined;
   }
 
   async *history(id: ActorId, afterSeq: number): AsyncGenerator<ChainEvent, void, undefined> {

@@ -1,5 +1,5 @@
 /** Actors on a Restate server: this process runs turns for it, and calls actors through it, whichever node runs theirs. */
-import { compareIds, faults, freezeNew, kindOf, ownId, stamp } from "../chain/internal.ts";
+import { faults, freezeNew, ownId, stamp } from "../chain/internal.ts";
 import type {
   ActorId,
   CallOptions,
@@ -19,6 +19,7 @@ import type {
   Trait,
   Viewer,
 } from "../contract/index.ts";
+import { compareIds, kindOf } from "../contract/internal.ts";
 import type { Beside } from "./endpoint.ts";
 import type { TurnInput } from "./inputs.ts";
 import { MapClient } from "./map-client.ts";

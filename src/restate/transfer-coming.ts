@@ -1,6 +1,7 @@
 import { exportLine } from "../chain/index.ts";
-import { kindOf, NOTHING_SINCE, sinceAfter, type SinceFull } from "../chain/internal.ts";
+import { NOTHING_SINCE, sinceAfter, type SinceFull } from "../chain/internal.ts";
 import type { ChainEvent, Json, KeyedCall, Travelling } from "../contract/index.ts";
+import { kindOf } from "../contract/internal.ts";
 import type { Sealed } from "./archive.ts";
 import { claimKey } from "./commit.ts";
 import { ofClaims } from "./directory.ts";

@@ -4,9 +4,10 @@
  *
  * C5: it is remembered what came under which id, so the same import again sends nothing twice.
  */
-import { faults, isId, kindOf } from "../chain/internal.ts";
+import { faults } from "../chain/internal.ts";
 import { sha256 } from "../chain/index.ts";
 import { StoreError, type ActorId } from "../contract/index.ts";
+import { isAddress, kindOf } from "../contract/internal.ts";
 import { bury } from "./commit.ts";
 import { objectOf, ofLetters } from "./directory.ts";
 import type { DurableContext, DurableReader, Handler } from "./durable-context.ts";
@@ -153,7 +154,7 @@ export const isListed = (value: unknown): value is Listed =>
 function isWaiting(value: unknown): value is Waiting {
   if (!isObject(value)) return false;
   const { actor, head, id, message, failures, letter } = value;
-  if (actor !== undefined) return isId(actor) && typeof head === "string";
+  if (actor !== undefined) return isAddress(actor) && typeof head === "string";
   if (typeof id !== "string" || !isObject(message) || typeof failures !== "number") return false;
   return letter === undefined || (isObject(letter) && typeof letter["why"] === "string" && typeof letter["at"] === "number");
 }

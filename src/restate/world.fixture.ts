@@ -1,6 +1,7 @@
-import { callHash, innerKey, kindOf, scopedKey, stamp, stampFrom } from "../chain/internal.ts";
+import { callHash, innerKey, scopedKey, stamp, stampFrom } from "../chain/internal.ts";
 import { readHeader, sha256 } from "../chain/index.ts";
 import type { ActorId, Behaviour, ChainEvent, Entropy, Json, Outgoing, Reply, Row } from "../contract/index.ts";
+import { kindOf } from "../contract/internal.ts";
 import { SimulatedEntropy } from "../testing/index.ts";
 import { directly } from "./direct.fixture.ts";
 import { DirectTurns } from "./direct-turns.ts";

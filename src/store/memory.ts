@@ -17,7 +17,7 @@ import {
   type Store,
   type Undelivered,
 } from "../contract/index.ts";
-import { kindOf } from "../contract/internal.ts";
+import { compareIds, kindOf } from "../contract/internal.ts";
 
 interface Held extends Omit<Remembered, "reply"> {
   readonly reply: Reply | undefined;
@@ -274,10 +274,10 @@ class MemoryStore implements Store {
   async list({ kind, owner, live, after, limit }: Parameters<Store["list"]>[0]): Promise<readonly Change[]> {
     this.#open();
     const found: Change[] = [];
-    for (const id of [...this.#actors.keys()].toSorted((one, other) => (isBefore(one, other) ? -1 : 1))) {
+    for (const id of [...this.#actors.keys()].toSorted(compareIds)) {
       if (found.length >= limit) break;
       const kept = this.#actors.get(id);
-      if (!kept || (after !== undefined && !isBefore(after, id)) || !matches(id, kept.row, { kind, owner, live })) continue;
+      if (!kept || (after !== undefined && compareIds(after, id) >= 0) || !matches(id, kept.row, { kind, owner, live })) continue;
       found.push({ id, seq: kept.seq, head: kept.head, status: kept.row.status });
     }
     return found;
@@ -306,9 +306,6 @@ class MemoryStore implements Store {
 }
 
 const closed = (): StoreError => new StoreError("STORE_CLOSED", "The store is closed: open it again.");
-
-/** By kind, then by key, as the rows of a database would be: as text, `a-b/c` comes before `a/c`. */
-const isBefore = (one: ActorId, other: ActorId): boolean => one.replace("/", "\0") < other.replace("/", "\0");
 
 interface Which {
   readonly kind?: string | undefined;

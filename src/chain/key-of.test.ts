@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { keyOf } from "./address.ts";
+import { keyOf } from "./key-of.ts";
 
 // The first test: no id may have been read yet.
 test("the first id that is read is BAD_ID where it is empty", () => {

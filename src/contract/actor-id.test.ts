@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as fc from "fast-check";
+import { compareIds, isActorId, isAddress, keyIn, kindOf } from "./actor-id.ts";
+
+test("a key of up to 256 bytes has one id, which gives it back; a longer one has none", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: "grapheme", minLength: 1, maxLength: 300 }), (key) => {
+      assert.equal(keyIn(`room/${encodeURIComponent(key)}`), Buffer.byteLength(key) <= 256 ? key : undefined);
+    }),
+  );
+  for (const [fits, key] of [
+    [true, "é".repeat(128)],
+    [false, `${"é".repeat(128)}a`],
+    [true, "(".repeat(256)],
+    [false, "(".repeat(257)],
+  ] as const)
+    assert.equal(isActorId(`room/${encodeURIComponent(key)}`), fits, key);
+});
+
+test("another writing of a key is no id, whatever it is", () => {
+  for (const given of [
+    "room/%41",
+    "room/a%2fb",
+    "room/%ED%A0%80",
+    "room/%C0%AF",
+    "room/",
+    "/a",
+    "room",
+    "Room/a",
+    "room/a/b",
+    "room/a\n",
+    7,
+    null,
+    undefined,
+    ["a/b"],
+  ])
+    assert.equal(isActorId(given), false, String(given));
+});
+
+test("a message may be on its way to what is no id", () => {
+  assert.ok(isAddress("room/a b"));
+  assert.ok(!isAddress("room/"));
+  assert.ok(!isAddress(undefined));
+});
+
+test("ids are listed by kind, then by key", () => {
+  assert.equal(kindOf("a-b/c"), "a-b");
+  assert.deepEqual((["a-b/c", "a/d", "a/c", "a/c"] as const).toSorted(compareIds), ["a/c", "a/c", "a/d", "a-b/c"]);
+});

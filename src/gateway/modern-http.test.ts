@@ -380,6 +380,7 @@ test("subscriptions/listen takes a token for each resource, and looks for each o
 describe("a call of 2026-07-28", () => {
   test("is cancelled by the client closing its stream, up to the commit", async () => {
     const made = world();
+    made.slowMs = 10_000;
     await using gateway = gatewayOf(made.source);
     const { sent, answer } = send(gateway, "tools/call", { name: "slow" });
     await quiet();

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Bag, Gateway } from "../contract/index.ts";
+import { type HandlerContext, registry } from "../source/index.ts";
 import { connectInMemory } from "../transport/index.ts";
 import { channelDouble, ENVELOPE, gatewayOf, quiet, type ReadChannel, until, world } from "./kit.fixture.ts";
 
@@ -39,6 +40,14 @@ function wire(gateway: Gateway, principal = "local"): Wire {
     close: () => connection.close(),
   };
 }
+
+const talk = ({ progress, log }: Pick<HandlerContext, "progress" | "log">, step = 1): void => {
+  progress(step);
+  log("info", { step });
+};
+
+const asides = ({ messages }: ReadChannel): readonly unknown[] =>
+  messages.flatMap(({ method }) => (method === "notifications/progress" || method === "notifications/message" ? [method] : []));
 
 const code = (message: Bag): unknown => Object(message["error"])["code"];
 
@@ -163,6 +172,38 @@ describe("one stream, two eras", () => {
       false,
     );
     assert.equal(channel.messages.filter((message) => message["id"] === 1).length, 1);
+  });
+
+  test("what a handler says once its request was answered or cancelled is told to nobody, in both eras", async () => {
+    const says: (() => void)[] = [];
+    const source = registry({
+      tools: {
+        quick: { describe: "Goes on talking.", run: (_args, context) => void says.push(() => talk(context)) },
+        deaf: {
+          describe: "Does not heed its signal.",
+          async run(_args, context) {
+            talk(context);
+            says.push(() => talk(context, 2));
+            await new Promise(() => undefined);
+          },
+        },
+      },
+    });
+    await using gateway = gatewayOf(source);
+    const asks = { ...ENVELOPE, "io.modelcontextprotocol/logLevel": "debug", progressToken: "t" };
+    for (const { begin, _meta } of [
+      { begin: [initialize("2025-11-25"), initialized], _meta: { progressToken: "t" } },
+      { begin: [], _meta: asks },
+    ]) {
+      const { send, channel, reply } = wire(gateway);
+      send(...begin, request(1, "tools/call", { name: "quick", _meta }), request(2, "tools/call", { name: "deaf", _meta }));
+      await reply(1);
+      await until(() => asides(channel).length === 2);
+      send(cancel(2));
+      for (const say of says.splice(0)) say();
+      await quiet();
+      assert.deepEqual(asides(channel), ["notifications/progress", "notifications/message"]);
+    }
   });
 
   test("bounds what runs at once and how many listen", async () => {

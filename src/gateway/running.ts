@@ -4,6 +4,8 @@ import type { RequestId } from "./json-rpc.ts";
 /** A request that runs. Aborted, it is not answered. */
 export class Running extends Cancellation {
   readonly id: RequestId;
+  /** It runs no more: whatever its handler goes on to say belongs to nothing. */
+  over = false;
 
   constructor(id: RequestId) {
     super();
@@ -15,7 +17,7 @@ export class Running extends Cancellation {
  * The requests of one client that run now, by id. A list, since they are few, and since a Map that an entry enters and
  * leaves with every call drops tables that the collector takes for alive, with the requests they held.
  */
-export class InFlight<R extends { readonly id: RequestId } = Running> {
+export class InFlight<R extends Running = Running> {
   readonly #running: R[] = [];
 
   get size(): number {
@@ -32,6 +34,7 @@ export class InFlight<R extends { readonly id: RequestId } = Running> {
   }
 
   delete(one: R): void {
+    one.over = true;
     const at = this.#running.indexOf(one);
     if (at < 0) return;
     const last = this.#running.pop();

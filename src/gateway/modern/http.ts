@@ -1,10 +1,11 @@
-import { type Answer, type Bag, type CancelSignal, Cancellation, type Channel, type Exchange, type Source } from "../../contract/index.ts";
+import { type Answer, type Bag, type CancelSignal, type Channel, type Exchange, type Source } from "../../contract/index.ts";
 import type { Aside } from "../aside.ts";
 import type { Core } from "../core.ts";
 import { faultAnswer } from "../fault-answer.ts";
-import { type Notification, notificationText, type Request } from "../json-rpc.ts";
+import { type Notification, notificationText, type Request, type RequestId } from "../json-rpc.ts";
 import { pieces, type ReplyText } from "../reply.ts";
 import { requestFault } from "../request-fault.ts";
+import { Running } from "../running.ts";
 import { joined } from "./headers.ts";
 import { listen } from "./listen.ts";
 import { openRequest, performModern } from "./perform.ts";
@@ -16,7 +17,13 @@ export function modernExchange(core: Core, source: Source, exchange: Exchange, r
     faultAnswer(requestFault(core, request.method, error), "modern", request.id, core.settings.profile.faults);
   try {
     if (request.method === "subscriptions/listen") return subscribe(core, source, exchange, request).catch(failed);
-    const asking = { caller: exchange.caller, source, aside: new StreamAside(exchange), signal: new Waiting(exchange.gone), header };
+    const asking = {
+      caller: exchange.caller,
+      source,
+      aside: new StreamAside(exchange),
+      signal: new Waiting(request.id, exchange.gone),
+      header,
+    };
     const reply = core.work.during(() => performModern(core, request, asking));
     return reply instanceof Promise ? reply.then(answer, failed) : answer(reply);
   } catch (error) {
@@ -65,12 +72,12 @@ class StreamAside implements Aside {
 }
 
 /** Aborted where the client has left, and where it was answered before the end. Listens only where somebody listens here. */
-class Waiting extends Cancellation {
+class Waiting extends Running {
   readonly #gone: CancelSignal;
   #listens = false;
 
-  constructor(gone: CancelSignal) {
-    super();
+  constructor(id: RequestId, gone: CancelSignal) {
+    super(id);
     this.#gone = gone;
   }
 

@@ -1,4 +1,4 @@
-import type { Bag, Caller, Cancellation, Exchange, Json, Source } from "../../contract/index.ts";
+import type { Bag, Caller, Exchange, Json, Source } from "../../contract/index.ts";
 import { type Aside, logTo, progressTo } from "../aside.ts";
 import { type Call, type Members, type Outcome, withAnswers } from "../call.ts";
 import { cacheHints } from "../cache-hints.ts";
@@ -11,6 +11,7 @@ import { cannotAsk } from "../methods/cannot-ask.ts";
 import { checkAnswer, questionsOf, shapeQuestion } from "../questions.ts";
 import { modernReply, type ReplyText } from "../reply.ts";
 import { requestFault } from "../request-fault.ts";
+import type { Running } from "../running.ts";
 import { discoverMembers } from "./discover.ts";
 import { claimedVersion, type Envelope, openEnvelope } from "./envelope.ts";
 import { checkParamHeaders, checkStandardHeaders, checkVersionHeader } from "./headers.ts";
@@ -22,7 +23,7 @@ export interface ModernAsking {
   readonly source: Source;
   readonly aside: Aside;
   /** The client is gone or cancelled: up to the commit nothing happens. Aborted here too, where the server closes. */
-  readonly signal: Cancellation;
+  readonly signal: Running;
   /** Only over HTTP: headers repeat what the body says. */
   readonly header?: Exchange["header"];
 }
@@ -107,8 +108,8 @@ function callOf(core: Core, request: Request, envelope: Envelope, asking: Modern
       can: envelope.can,
       trace: traceOf(envelope.meta),
       signal: asking.signal,
-      onProgress: progressTo(asking.aside, request.params, envelope.revision),
-      onLog: logLevel === undefined ? undefined : logTo(asking.aside, { logLevel }),
+      onProgress: progressTo(asking.aside, request.params, envelope.revision, asking.signal),
+      onLog: logLevel === undefined ? undefined : logTo(asking.aside, { logLevel }, asking.signal),
     },
     checkArguments: header === undefined ? undefined : (offer, args) => checkParamHeaders(header, offer, args),
     onListed: undefined,

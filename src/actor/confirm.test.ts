@@ -142,7 +142,9 @@ test("C3 `ask` ends the turn with what it needs, and runs again from the top wit
 
 test("asking a client that cannot be asked is refused, and says what is missing", () => {
   const stage = rehearse(chest);
-  assert.deepEqual(refusal(stage.turn("tools/think").reply).code, "CANNOT_ASK");
+  const { code, message, data } = refusal(stage.turn("tools/think").reply);
+  assert.deepEqual([code, data], ["CANNOT_ASK", { capability: "sampling", capabilities: ["sampling", "roots"] }]);
+  assert.match(message, /\(sampling, roots\)/);
   assert.match(refusal(stage.turn("tools/think", {}, { can: ["sampling"] }).reply).message, /\(roots\)/);
   const { reply } = stage.turn("tools/think", {}, { can: ["sampling", "roots"] });
   assert.deepEqual(reply, {
@@ -154,6 +156,30 @@ test("asking a client that cannot be asked is refused, and says what is missing"
   assert.deepEqual(stage.turn("tools/think", {}, { answers: { said: { role: "assistant" }, where: { roots: [] } } }).reply, {
     ok: { said: { role: "assistant" }, where: { roots: [] } },
   });
+});
+
+test("what MCP has beside forms, and what an extension asks, takes its own capability", () => {
+  const stage = rehearse(
+    actor("asker", {
+      describe: "Asks in MCP's own words.",
+      initial: () => ({}),
+      tools: {
+        further: {
+          describe: "Asks.",
+          run: ({ ask }) =>
+            ask({
+              page: { method: "elicitation/create", params: { mode: "url", message: "Look.", url: "https://a.example" } },
+              used: { method: "sampling/createMessage", params: { messages: [], maxTokens: 5, tools: [] } },
+              seen: { method: "com.example/review/approve", params: {} },
+            }),
+        },
+      },
+    }),
+  );
+  const all = ["elicitation.url", "sampling.tools", "extension:com.example/review"];
+  assert.deepEqual(Object.keys(Object(stage.turn("tools/further", {}, { can: all }).reply)["needs"]), ["page", "used", "seen"]);
+  const short = refusal(stage.turn("tools/further", {}, { can: ["elicitation", "sampling"] }).reply);
+  assert.deepEqual(short.data, { capability: "elicitation.url", capabilities: all });
 });
 
 test("the key of a tool's own confirmation is taken", () => {

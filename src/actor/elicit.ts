@@ -17,11 +17,6 @@ export type Elicited<T> =
   | { readonly action: "decline" }
   | { readonly action: "cancel" };
 
-/** What the client must be able to do to be asked by this method. */
-export function capabilityOf(method: string): string {
-  return method.slice(0, method.indexOf("/"));
-}
-
 interface Form {
   readonly requested: Bag;
   readonly check: Check;

@@ -10,10 +10,11 @@ import {
   type Viewer,
   type Wake,
 } from "../contract/index.ts";
+import { capabilityNeeded } from "../contract/internal.ts";
 import { badTurn } from "./bad-turn.ts";
 import type { Answers, RawQuestion, RunContext, Send, SendOptions, WakeOptions } from "./context-types.ts";
 import { type Draft, openDraft } from "./draft/index.ts";
-import { capabilityOf, type Question } from "./elicit.ts";
+import type { Question } from "./elicit.ts";
 import { Later } from "./later.ts";
 import { keyOf } from "./names.ts";
 import { plain, put } from "./plain.ts";
@@ -197,6 +198,7 @@ export class TurnContext implements RunContext<object, unknown> {
     if (typeof questions !== "object" || questions === null) throw badTurn("ask(): pass questions by name.");
     const answers: Record<string, unknown> = {};
     const missing: Record<string, Json> = {};
+    const unable: string[] = [];
     for (const [key, question] of Object.entries(questions)) {
       if (!isQuestion(question)) throw badTurn(`ask(): ${JSON.stringify(key)} is no question: make it with elicit(), sample() or roots().`);
       const { method, params } = "request" in question ? question.request : question;
@@ -204,13 +206,18 @@ export class TurnContext implements RunContext<object, unknown> {
       if (Object.hasOwn(this.answers, key)) {
         const answer = this.answers[key] ?? null;
         answers[key] = "read" in question ? question.read(answer) : answer;
-      } else if (this.can(capabilityOf(method))) put(missing, key, { method, params });
-      else
-        refuse(`This must ask you something, and your client cannot be asked (${capabilityOf(method)}).`, {
-          code: "CANNOT_ASK",
-          data: { capability: capabilityOf(method) },
-        });
+      } else {
+        put(missing, key, { method, params });
+        const needed = capabilityNeeded(method, params ?? {});
+        if (!this.can(needed) && !unable.includes(needed)) unable.push(needed);
+      }
     }
+    const [first] = unable;
+    if (first !== undefined)
+      refuse(`This must ask you something, and your client cannot be asked (${unable.join(", ")}).`, {
+        code: "CANNOT_ASK",
+        data: { capability: first, capabilities: unable },
+      });
     // oxlint-disable-next-line typescript/only-throw-error -- an outcome, not an error: no stack is wanted
     if (Object.keys(missing).length > 0) throw new Needs(missing);
     return answers;

@@ -2,6 +2,7 @@
 import type { Behaviour } from "./actor.ts";
 
 export { compareIds, isActorId, isAddress, keyIn, kindOf } from "./actor-id.ts";
+export { capabilityNeeded, EXTENSION, isExtensionMethod } from "./client-capability.ts";
 export { DEEPEST, freezeDeep } from "./freeze.ts";
 export { type CommitEnds, type HandOver, handOverTo, promising } from "./hand-over.ts";
 export { growthBy, SHORT_BYTES, textBytes } from "./growth.ts";

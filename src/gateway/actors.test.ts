@@ -1,7 +1,7 @@
 // The gateway over real actors: who is told of what, and when.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { actor } from "../actor/index.ts";
+import { actor, roots, sample } from "../actor/index.ts";
 import type { Bag, Gateway } from "../contract/index.ts";
 import { LocalEngine } from "../engine/index.ts";
 import { cast } from "../source/index.ts";
@@ -154,4 +154,32 @@ test("C4 a call that carries a key and was applied gets its first reply again, o
   assert.deepEqual(Object((await ring(two, "k"))["result"])["content"], [{ type: "text", text: "1" }]);
   assert.deepEqual(Object((await ring(bob, "k"))["result"])["content"], [{ type: "text", text: "2" }]);
   await engine[Symbol.asyncDispose]();
+});
+
+test("who cannot be asked is told all that it takes, alike where the turn says so and where the gateway does", async () => {
+  const asker = actor("asker", {
+    describe: "Asks.",
+    per: "shared",
+    persistence: "memory",
+    initial: () => ({}),
+    tools: { think: { describe: "Asks two things.", run: ({ ask }) => Object.keys(ask({ said: sample({}), where: roots() })).join() } },
+  });
+  await using engine = await LocalEngine.start({ kinds: [asker] });
+  await using gateway = gatewayOf(cast({ engine, kinds: [asker] }));
+  const answer = async (revision: string): Promise<Bag> => {
+    const channel = channelDouble();
+    const connection = gateway.connect(channel, { principal: "ann", scopes: [] });
+    const send = (message: object): void => connection.receive(JSON.stringify({ jsonrpc: "2.0", ...message }));
+    const modern = revision === "2026-07-28";
+    const clientInfo = { name: "t", version: "1" };
+    if (!modern) send({ id: 0, method: "initialize", params: { protocolVersion: revision, capabilities: {}, clientInfo } });
+    send({ id: 1, method: "tools/call", params: { name: "think", ...(modern ? { _meta: ENVELOPE } : undefined) } });
+    await until(() => channel.messages.some(({ id }) => id === 1));
+    return channel.messages.find(({ id }) => id === 1) ?? {};
+  };
+  const old = Object((await answer("2025-11-25"))["result"]);
+  assert.deepEqual([old["isError"], old["_meta"]["troupe/refused"]["code"]], [true, "CAPABILITY"]);
+  assert.match(old["content"][0]["text"], /sampling, roots/);
+  const error = Object((await answer("2026-07-28"))["error"]);
+  assert.deepEqual([error["code"], error["data"]], [-32021, { requiredCapabilities: { sampling: {}, roots: {} } }]);
 });

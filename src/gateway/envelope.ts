@@ -1,8 +1,8 @@
 import { type Bag, isBag } from "../contract/index.ts";
+import { EXTENSION } from "../contract/internal.ts";
 import { CALL_ID_META } from "./call.ts";
 import { Fault } from "./errors.ts";
 import { shortText } from "./json.ts";
-import { EXTENSION } from "./questions.ts";
 
 const MAX_EXTENSIONS = 64;
 

@@ -1,15 +1,12 @@
 import { type Bag, isBag, type Json } from "../contract/index.ts";
+import { capabilityNeeded, isExtensionMethod } from "../contract/internal.ts";
 import { Fault, Mistake } from "./errors.ts";
 import { isArray } from "./json.ts";
 import { has, type Revision } from "./revision.ts";
 
 /** What a client may be asked in the middle of a call. */
 export type AskMethod = "elicitation/create" | "sampling/createMessage" | "roots/list" | ExtensionMethod;
-/** Of an extension, which is called as a domain and a name: `com.example/review/approve` is of `com.example/review`. */
 type ExtensionMethod = `${string}.${string}/${string}/${string}`;
-const EXTENSION_METHOD = /^([a-z0-9-]+(?:\.[a-z0-9-]+)+\/[\w.-]+)\/[\w./-]+$/i;
-/** Before the name of an extension, where it is a capability. */
-export const EXTENSION = "extension:";
 
 export interface Question {
   readonly method: AskMethod;
@@ -24,7 +21,7 @@ export function questionsOf(needs: Bag): ReadonlyMap<string, Question> {
     Object.entries(needs).map(([key, request]) => {
       if (!isBag(request) || !isAskMethod(request["method"])) throw new Mistake(noQuestion(key, request));
       const params = isBag(request["params"]) ? request["params"] : {};
-      return [key, { method: request["method"], params, needs: capabilityOf(request["method"], params) }];
+      return [key, { method: request["method"], params, needs: capabilityNeeded(request["method"], params) }];
     }),
   );
 }
@@ -35,19 +32,11 @@ function noQuestion(key: string, request: Json | undefined): string {
 }
 
 export function isAskMethod(method: Json | undefined): method is AskMethod {
-  return typeof method === "string" && (isCoreMethod(method) || EXTENSION_METHOD.test(method));
+  return typeof method === "string" && (isCoreMethod(method) || isExtensionMethod(method));
 }
 
 function isCoreMethod(method: string): boolean {
   return method === "elicitation/create" || method === "sampling/createMessage" || method === "roots/list";
-}
-
-function capabilityOf(method: AskMethod, params: Bag): string {
-  const extension = EXTENSION_METHOD.exec(method)?.[1];
-  if (extension !== undefined) return EXTENSION + extension;
-  if (method === "roots/list") return "roots";
-  if (method === "sampling/createMessage") return params["tools"] === undefined ? "sampling" : "sampling.tools";
-  return params["mode"] === "url" ? "elicitation.url" : "elicitation";
 }
 
 /** The params as that revision of the protocol has them. */
@@ -67,7 +56,7 @@ export function checkAnswer(key: string, answer: Json, method: AskMethod | undef
   const fits =
     method === undefined
       ? CHECKS.some(([, check]) => isBag(answer) && check(answer))
-      : isBag(answer) && (EXTENSION_METHOD.test(method) || CHECKS.some(([of, check]) => of === method && check(answer)));
+      : isBag(answer) && (isExtensionMethod(method) || CHECKS.some(([of, check]) => of === method && check(answer)));
   if (!fits) throw new Fault("PARAMS", `The answer ${key.slice(0, 100)} is not the result of ${method ?? "a request a server can make"}.`);
   if (JSON.stringify(answer).length > maxLength)
     throw new Fault("PARAMS", `The answer ${key.slice(0, 100)} is longer than ${maxLength} characters.`);

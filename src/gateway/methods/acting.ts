@@ -6,7 +6,7 @@ import { orMissing } from "../missing.ts";
 import { indexOf, type Target } from "../offers.ts";
 import { eraOf } from "../revision.ts";
 import { demand, missingIn, scopeFault } from "../scopes.ts";
-import { CANNOT_ASK, cannotAsk, capabilityIn } from "./cannot-ask.ts";
+import { CANNOT_ASK, cannotAsk, capabilitiesIn } from "./cannot-ask.ts";
 import type { Settings } from "../options.ts";
 import { withHandlerErrors } from "./handler-errors.ts";
 import { type Kind, prompt, resource, tool } from "./kinds.ts";
@@ -15,10 +15,12 @@ import { type Kind, prompt, resource, tool } from "./kinds.ts";
 class Acting {
   readonly #kind: Kind;
   readonly #receipts: boolean;
+  readonly #handlerErrors: boolean;
 
-  constructor(kind: Kind, receipts: boolean) {
-    this.#kind = kind;
+  constructor(kind: Kind, { receipts, profile }: Settings) {
+    this.#kind = profile.handlerErrors ? withHandlerErrors(kind) : kind;
     this.#receipts = receipts;
+    this.#handlerErrors = profile.handlerErrors;
   }
 
   readonly method: Method = (call) => {
@@ -110,7 +112,8 @@ class Acting {
       return meta === undefined ? { members } : { members, meta };
     }
     if ("needs" in reply) return reply;
-    if (reply.refused.code === CANNOT_ASK && eraOf(call.revision) === "modern") return cannotAsk(call, [capabilityIn(reply.refused)]);
+    if (reply.refused.code === CANNOT_ASK && (!this.#handlerErrors || eraOf(call.revision) === "modern"))
+      return cannotAsk(call, capabilitiesIn(reply.refused));
     if (reply.refused.code === "UNKNOWN") throw kind.unknown(call, target);
     const scopes = missingIn(reply.refused);
     if (scopes !== undefined) throw scopeFault(scopes, call.viewer.scopes);
@@ -143,7 +146,7 @@ function withReceipt(outcome: Outcome, receipt: Receipt | undefined): Outcome {
 }
 
 /** The acting methods; `receipts` says whether their results carry one, `handlerErrors` whether what fails is an error of a tool, too. */
-export function actingMethods({ receipts, profile }: Settings): Readonly<Record<"tools/call" | "resources/read" | "prompts/get", Method>> {
-  const of = (kind: Kind): Method => new Acting(profile.handlerErrors ? withHandlerErrors(kind) : kind, receipts).method;
+export function actingMethods(settings: Settings): Readonly<Record<"tools/call" | "resources/read" | "prompts/get", Method>> {
+  const of = (kind: Kind): Method => new Acting(kind, settings).method;
   return { "tools/call": of(tool), "resources/read": of(resource), "prompts/get": of(prompt) };
 }

@@ -1,9 +1,9 @@
 import { type Bag, isBag } from "../../contract/index.ts";
+import { EXTENSION } from "../../contract/internal.ts";
 import { type Call, type Members, type Refusal, REFUSED_META } from "../call.ts";
 import { toolError } from "../content.ts";
 import { Fault } from "../errors.ts";
-import { shortText } from "../json.ts";
-import { EXTENSION } from "../questions.ts";
+import { isArray, shortText } from "../json.ts";
 import { eraOf } from "../revision.ts";
 
 /** The text for a client that cannot be asked: a tool's result where it is a tool. */
@@ -17,8 +17,12 @@ export function cannotAsk(call: Call, missing: readonly string[]): Members {
 // An author's own "cannot ask" is the same fault as a need the client did not declare.
 export const CANNOT_ASK = "CANNOT_ASK";
 
-export function capabilityIn({ data }: Refusal): string {
-  return (isBag(data) ? shortText(data["capability"], 64) : undefined) ?? "elicitation";
+const MOST_NAMED = 64;
+
+export function capabilitiesIn({ data }: Refusal): readonly string[] {
+  const named = isBag(data) && isArray(data["capabilities"]) ? data["capabilities"] : [isBag(data) ? (data["capability"] ?? null) : null];
+  const known = named.slice(0, MOST_NAMED).flatMap((one) => shortText(one, 256) ?? []);
+  return known.length === 0 ? ["elicitation"] : known;
 }
 
 function capabilities(missing: readonly string[]): Bag {

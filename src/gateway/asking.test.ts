@@ -4,10 +4,10 @@ import { test } from "node:test";
 import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { CreateMessageRequestSchema, type JSONRPCMessage, ListRootsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
-import type { Gateway } from "../contract/index.ts";
+import type { Bag, Gateway } from "../contract/index.ts";
 import { registry } from "../source/index.ts";
 import { connectInMemory, type MemoryClient } from "../transport/index.ts";
-import { bodyOf, ENVELOPE, exchangeOf, gatewayOf } from "./kit.fixture.ts";
+import { bodyOf, ENVELOPE, exchangeOf, gatewayOf, until } from "./kit.fixture.ts";
 
 const SAMPLED = { role: "assistant" as const, model: "m", content: { type: "text" as const, text: "Forty-two." } };
 const ROOTS = { roots: [{ uri: "file:///home/ann/game" }] };
@@ -75,6 +75,32 @@ test("a client without the capability is never asked to sample, and is told what
   assert.match(JSON.stringify(told.content), /sampling/);
   assert.equal(asked, 0);
   await client.close();
+});
+
+test("a client of 2025-06-18 is asked for nothing where one of the forms is newer, and is told so", async () => {
+  const form = (field: object): Bag => ({ message: "m", requestedSchema: { type: "object", properties: { f: { ...field } } } });
+  const asks = registry({
+    tools: {
+      pick: {
+        run: (_args, { ask }) =>
+          ask({
+            one: { method: "elicitation/create", params: form({ type: "string" }) },
+            several: { method: "elicitation/create", params: form({ type: "array", items: { type: "string", enum: ["a"] } }) },
+          }),
+      },
+    },
+  });
+  await using gateway = gatewayOf(asks);
+  await using client = connectInMemory(gateway);
+  const texts: string[] = [];
+  client.onMessage((text) => texts.push(text));
+  const params = { protocolVersion: "2025-06-18", capabilities: { elicitation: {} }, clientInfo: { name: "t", version: "1" } };
+  client.send({ jsonrpc: "2.0", id: 1, method: "initialize", params });
+  client.send({ jsonrpc: "2.0", method: "notifications/initialized" });
+  client.send({ jsonrpc: "2.0", id: 2, method: "tools/call", params: { name: "pick" } });
+  await until(() => texts.length === 2);
+  assert.match(texts[1] ?? "", /"id":2.*asks for a list \(f\), and 2025-06-18 has no form for one/);
+  assert.match(texts[1] ?? "", /"isError":true.*"code":"CAPABILITY"/);
 });
 
 test("a client of 2026-07-28 gets both needs in one input_required, and its answers come with the next call", async () => {

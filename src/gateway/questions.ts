@@ -1,6 +1,7 @@
 import { type Bag, isBag, type Json } from "../contract/index.ts";
 import { capabilityNeeded, isExtensionMethod } from "../contract/internal.ts";
 import { Fault, Mistake } from "./errors.ts";
+import { shapeForm } from "./form.ts";
 import { isArray } from "./json.ts";
 import { has, type Revision } from "./revision.ts";
 
@@ -39,10 +40,11 @@ function isCoreMethod(method: string): boolean {
   return method === "elicitation/create" || method === "sampling/createMessage" || method === "roots/list";
 }
 
-/** The params as that revision of the protocol has them. */
+/** The params as that revision of the protocol has them. Throws `CAPABILITY` where it has none. */
 export function shapeQuestion({ method, params }: Question, revision: Revision, newId: () => string): Bag {
   if (method !== "elicitation/create") return params;
-  const { mode, elicitationId, ...rest } = params;
+  const { mode, elicitationId, requestedSchema, ...others } = params;
+  const rest: Bag = requestedSchema === undefined ? others : { ...others, requestedSchema: shapeForm(requestedSchema, revision) };
   const shaped: Record<string, Json> = has(revision, "elicitationModes") && mode !== undefined ? { mode, ...rest } : { ...rest };
   if (mode === "url" && has(revision, "elicitationIds")) shaped["elicitationId"] = elicitationId ?? newId();
   return shaped;

@@ -32,6 +32,7 @@ const FEATURES = {
   elicitation: { since: "2025-06-18" },
   icons: { since: "2025-11-25" },
   elicitationModes: { since: "2025-11-25" },
+  choices: { since: "2025-11-25" },
   elicitationIds: { since: "2025-11-25", until: "2025-11-25" },
   samplingTools: { since: "2025-11-25" },
   primedStreams: { since: "2025-11-25", until: "2025-11-25" },

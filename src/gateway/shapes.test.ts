@@ -202,3 +202,26 @@ test("a question has in each revision the parameters it knows", () => {
   );
   assert.throws(() => questionsOf({ q: { method: "tools/call" } }), /no request/);
 });
+
+test("a form has in each revision the choices it knows, and one that it has no form for is not sent", () => {
+  const asked = (field: Json, revision: Revision): Json | undefined => {
+    const params = { message: "m", requestedSchema: { type: "object", properties: { f: field }, required: ["f"] } };
+    const [question] = questionsOf({ q: { method: "elicitation/create", params } }).values();
+    assert.ok(question);
+    const { requestedSchema } = shapeQuestion(question, revision, () => "id");
+    return Object(requestedSchema)["properties"]["f"];
+  };
+  const titled = {
+    type: "string",
+    title: "T",
+    oneOf: [
+      { const: "a", title: "A" },
+      { const: "b", title: "B" },
+    ],
+  };
+  assert.deepEqual(asked(titled, "2025-06-18"), { type: "string", title: "T", enum: ["a", "b"], enumNames: ["A", "B"] });
+  for (const revision of ["2025-11-25", "2026-07-28"] as const) assert.deepEqual(asked(titled, revision), titled);
+  const several = { type: "array", items: { type: "string", enum: ["a", "b"] } };
+  assert.throws(() => asked(several, "2025-06-18"), { kind: "CAPABILITY", message: /a list \(f\), .*newer client/ });
+  assert.deepEqual(asked(several, "2025-11-25"), several);
+});

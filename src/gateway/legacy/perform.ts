@@ -1,6 +1,6 @@
 import { type Bag, type Caller, changedSession, type Json, type SessionChange } from "../../contract/index.ts";
 import { type Aside, isLogLevel, logTo, progressTo } from "../aside.ts";
-import { type Call, isList, type Members, type Outcome, withAnswers } from "../call.ts";
+import { type Call, isList, type Members, type Outcome, REFUSED_META, withAnswers } from "../call.ts";
 import { toolError } from "../content.ts";
 import type { Core } from "../core.ts";
 import { callKey, metaOf, traceOf } from "../envelope.ts";
@@ -178,10 +178,13 @@ async function afterAsking(core: Core, session: Session, call: Call, asking: Ask
     const missing = [...new Set([...questions.values()].map((question) => question.needs))].filter((one) => !session.can.includes(one));
     if (missing.length > 0) return notAsked(core, call, missing);
     try {
-      for (const [key, question] of questions) {
-        const params = shapeQuestion(question, session.revision, () => core.settings.entropy.uuid());
-        const answer = await session.requests.ask(question.method, params, (message) => asking.aside.ask(message), running);
-        answers = { ...answers, [key]: checkAnswer(key, answer, question.method, core.settings.limits.answerLength) };
+      // All are looked at before the first is asked: a person is asked nothing in vain.
+      const shaped = Array.from(questions, ([key, question]) => {
+        return { key, ...question, params: shapeQuestion(question, session.revision, () => core.settings.entropy.uuid()) };
+      });
+      for (const { key, method, params } of shaped) {
+        const answer = await session.requests.ask(method, params, (message) => asking.aside.ask(message), running);
+        answers = { ...answers, [key]: checkAnswer(key, answer, method, core.settings.limits.answerLength) };
       }
     } catch (error) {
       return unanswered(call, error);
@@ -203,7 +206,12 @@ function notAsked(core: Core, call: Call, missing: readonly string[]): Members {
 
 function unanswered(call: Call, error: unknown): Members {
   if (!(error instanceof NoAnswer) && !(error instanceof Fault)) throw error;
-  if (call.method === "tools/call") return { members: toolError(`${error.message} Nothing was applied.`) };
+  if (call.method === "tools/call") {
+    const members = toolError(`${error.message} Nothing was applied.`);
+    return error instanceof Fault && error.kind === "CAPABILITY"
+      ? { members, meta: { [REFUSED_META]: { code: error.kind } } }
+      : { members };
+  }
   throw error instanceof Fault ? error : new Fault("REFUSED", error.message);
 }
 

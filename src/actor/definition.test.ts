@@ -25,7 +25,7 @@ test("the catalogue is built once, in the order of the definition, in the newest
       zeta: {
         describe: "Acts.",
         title: "Zeta",
-        input: z.object({ by: z.number().default(1).meta({ "x-mcp-header": "By", title: "By" }), to: z.string().optional() }),
+        input: z.object({ by: z.int().min(0).max(9).default(1).meta({ "x-mcp-header": "By", title: "By" }), to: z.string().optional() }),
         output: z.object({ n: z.number() }),
         annotations: { idempotentHint: true },
         icons: [{ src: "data:," }],
@@ -75,7 +75,10 @@ test("the catalogue is built once, in the order of the definition, in the newest
           description: "Acts.",
           inputSchema: {
             type: "object",
-            properties: { by: { default: 1, type: "number", "x-mcp-header": "By", title: "By" }, to: { type: "string" } },
+            properties: {
+              by: { default: 1, type: "integer", minimum: 0, maximum: 9, "x-mcp-header": "By", title: "By" },
+              to: { type: "string" },
+            },
           },
           outputSchema: { type: "object", properties: { n: { type: "number" } }, required: ["n"], additionalProperties: false },
           annotations: { idempotentHint: true },
@@ -322,6 +325,12 @@ test("a schema that waits is refused when it is used", () => {
     messages: { x: { input: z.object({ a: z.string().refine(async () => true) }), run() {} } },
   });
   assert.throws(() => rehearse(waiting).turn("x", { a: "b" }), badDefinition(/validates asynchronously/));
+});
+
+test("a header for an argument, over which clients would leave the tool out, is refused by its path", () => {
+  const input = z.object({ a: z.object({ b: z.number().meta({ "x-mcp-header": "B" }) }) });
+  const told = badDefinition(/^thing: tools\/x, input: \/properties\/a\/properties\/b\/x-mcp-header is on what has not the type/);
+  assert.throws(() => untyped({ tools: { x: { describe: "", input, run() {} } } }), told);
 });
 
 test("a resource's template is RFC 6570 level 1 with a scheme", () => {

@@ -1,6 +1,6 @@
 import { type Bag, isBag, type Json, type Offer, type OfferRef, TroupeError } from "../contract/index.ts";
 import type { PromptArgument } from "./definition.ts";
-import { checkScopes, freezeDeep } from "../contract/internal.ts";
+import { checkMirrored, checkScopes, freezeDeep } from "../contract/internal.ts";
 import { checkOfferName } from "./names.ts";
 import { Act, type AnyPrompt, type AnyResource, type AnyTool } from "./plan.ts";
 import { plain } from "./plain.ts";
@@ -21,6 +21,7 @@ export function compileTool(kind: string, name: string, tool: AnyTool): Compiled
   checkOfferName(name, where);
   const inputSchema =
     tool.input === undefined ? NO_PROPERTIES : asObjectSchema(toJsonSchema(tool.input, "input", `${where}, input`), `${where}, input`);
+  checkMirrored(inputSchema, `${where}, input`);
   const does = doesOf(tool, where);
   const readOnly = does.how === "view";
   if (readOnly && tool.confirm !== undefined) throw new TroupeError("BAD_DEFINITION", `${where} only reads: it has nothing to confirm.`);

@@ -9,6 +9,7 @@ export { growthBy, SHORT_BYTES, textBytes } from "./growth.ts";
 export { LATE, type MayBeLate, whenLate } from "./late.ts";
 export { Listeners } from "./listeners.ts";
 export { ANNOTATIONS, ARGUMENT, HINTS, ICONS, misfit, OBJECT, SIZE, TEXT, wrongInBlock } from "./mcp-shapes.ts";
+export { checkMirrored, type Mirrored, mirroredIn } from "./mirrored.ts";
 export { nearest } from "./nearest.ts";
 export { checkNeeded, onlyOptions } from "./option-checks.ts";
 export { remembering } from "./remembering.ts";

@@ -121,6 +121,27 @@ test("a member that clients would refuse the whole list over is refused by its n
   assert.deepEqual([server.resources.list()[0]?.["annotations"], server.tools.size], [annotations, 1]);
 });
 
+test("a header for an argument, over which clients would leave the tool out, is refused by its path", async () => {
+  const of = (properties: object, more: object = {}): object => ({ name: "x", input: { type: "object", properties, ...more } });
+  const marked = (header: unknown, type = "string"): object => ({ type, "x-mcp-header": header });
+  await refused("tools", [
+    ["a number", of({ a: marked("A", "number") }), /^The input of x: \/properties\/a\/x-mcp-header is on what has not the type/],
+    ["an object", of({ a: marked("A", "object") }), /has not the type string, integer or boolean/],
+    ["empty", of({ a: marked("") }), /is no name of a header/],
+    ["a space", of({ a: marked("a b") }), /is no name of a header/],
+    ["no text", of({ a: marked(1) }), /is no name of a header/],
+    ["a list's", of({ a: { type: "array", items: marked("A") } }), /\/a\/items\/x-mcp-header is not on a property/],
+    ["a choice's", of({ a: { anyOf: [{ type: "object", properties: { b: marked("B") } }] } }), /is not on a property/],
+    ["all of them", of({}, { "x-mcp-header": "A" }), /is not on a property/],
+    ["twice", of({ a: marked("A"), b: { type: "object", properties: { c: marked("a") } } }), /two arguments .+ header mcp-param-a/],
+    ["of a schema library", { name: "x", input: z.object({ a: z.number().meta({ "x-mcp-header": "A" }) }) }, /has not the type/],
+  ]);
+  const odd = of({ "x-mcp-header": { type: "number" }, a: marked("A"), b: { type: "object", properties: { c: marked("C", "integer") } } });
+  await using server = createServer("definitions", "1");
+  unseen(server.tools).register(odd, handler);
+  assert.equal(server.tools.size, 1);
+});
+
 test("a URI that is none, and a template beyond level 1, are refused", () =>
   refused(
     "resources",

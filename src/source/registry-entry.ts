@@ -1,5 +1,5 @@
 import { type Bag, type Json, type ListName, type Offer, type OfferRef, TroupeError } from "../contract/index.ts";
-import { checkScopes } from "../contract/internal.ts";
+import { checkMirrored, checkScopes } from "../contract/internal.ts";
 import { checkName, type Names } from "./names.ts";
 import { refOf } from "./refs.ts";
 import type { HandlerContext } from "./registry-context.ts";
@@ -89,8 +89,10 @@ function toolDefinition({ input, output, annotations }: RegistryTool, name: stri
 
 function ofObject(schema: Bag, name: string): Bag {
   const { type } = schema;
-  if (type === undefined || type === "object") return schema;
-  throw new TroupeError("BAD_DEFINITION", `The input of ${name} must be the schema of an object: a client sends arguments by name.`);
+  if (type !== undefined && type !== "object")
+    throw new TroupeError("BAD_DEFINITION", `The input of ${name} must be the schema of an object: a client sends arguments by name.`);
+  checkMirrored(schema, `The input of ${name}`);
+  return schema;
 }
 
 function resourceDefinition({ uri, mimeType, annotations, size, complete }: RegistryResource, name: string): Bag {

@@ -1,5 +1,6 @@
 import { fromBase64, textOf } from "../../platform/index.ts";
 import { type Bag, type Exchange, isBag, type Json, type Offer } from "../../contract/index.ts";
+import { type Mirrored, mirroredIn } from "../../contract/internal.ts";
 import { Fault, type Reason } from "../errors.ts";
 import type { Request } from "../json-rpc.ts";
 
@@ -53,40 +54,21 @@ export function checkVersionHeader(header: Header, claimed: string): void {
     throw wrong(version, "MCP-Protocol-Version does not match the version in _meta.", "header-version", "MCP-Protocol-Version");
 }
 
-interface Mirrored {
-  readonly path: readonly string[];
-  /** Lower-case. */
-  readonly header: string;
-}
-
 const mirrors = new WeakMap<Offer, readonly Mirrored[]>();
 
 /** The arguments a tool wants repeated as `Mcp-Param-*`, found once per offer. */
-function mirroredIn(offer: Offer): readonly Mirrored[] {
+function mirroredBy(offer: Offer): readonly Mirrored[] {
   let found = mirrors.get(offer);
   if (found === undefined) {
-    found = find(offer.definition["inputSchema"], []);
+    found = mirroredIn(offer.definition["inputSchema"]);
     mirrors.set(offer, found);
   }
   return found;
 }
 
-// Only through `properties`: what a condition or a list decides cannot be repeated by a header.
-function find(schema: Json | undefined, path: readonly string[]): readonly Mirrored[] {
-  if (!isBag(schema) || path.length > 16) return [];
-  const name = schema["x-mcp-header"];
-  const here =
-    typeof name === "string" && /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/.test(name)
-      ? [{ path, header: `mcp-param-${name.toLowerCase()}` }]
-      : [];
-  const { properties } = schema;
-  if (!isBag(properties)) return here;
-  return [...here, ...Object.entries(properties).flatMap(([key, member]) => find(member, [...path, key]))];
-}
-
 /** Every mirrored argument has its header and says the same; none has a header without a value. Throws `HEADERS`. */
 export function checkParamHeaders(header: Header, offer: Offer, args: Bag): void {
-  for (const { path, header: name } of mirroredIn(offer)) {
+  for (const { path, header: name } of mirroredBy(offer)) {
     const value = valueAt(args, path);
     const given = header(name)?.trim();
     if (value === undefined || value === null) {

@@ -333,8 +333,8 @@ test("a header for an argument, over which clients would leave the tool out, is 
   assert.throws(() => untyped({ tools: { x: { describe: "", input, run() {} } } }), told);
 });
 
-test("a resource's template is RFC 6570 level 1 with a scheme", () => {
-  for (const uri of ["x:{+a}", "x:{a,b}", "x:{}", "x:{a", "x:a}", "no-scheme/{a}", ""]) {
+test("a resource's template is RFC 6570 level 1 with a scheme, in the signs of a URI", () => {
+  for (const uri of ["x:a b", "x://straße/{a}", "x:{+a}", "x:{a,b}", "x:{}", "x:{a", "x:a}", "no-scheme/{a}", ""]) {
     assert.throws(() => untyped({ resources: { x: { uri, view() {} } } }), { code: "BAD_DEFINITION" }, uri);
   }
 });

@@ -1,4 +1,5 @@
 import { TroupeError } from "../contract/index.ts";
+import { hasUriSigns } from "../contract/internal.ts";
 
 const EXPRESSION = /\{([^{}]*)\}/g;
 const VARIABLE = /^[A-Za-z0-9_]+$/;
@@ -18,5 +19,7 @@ export function variablesOf(template: string, where: string): readonly string[] 
     throw new TroupeError("BAD_DEFINITION", `${where}: ${template} has a brace without its partner.`);
   if (!/^[a-z][a-z0-9+.-]*:/i.test(template))
     throw new TroupeError("BAD_DEFINITION", `${where}: ${template} is no URI: begin with a scheme, as in door://{alias}/state.`);
+  if (!hasUriSigns(template.replaceAll(EXPRESSION, "")))
+    throw new TroupeError("BAD_DEFINITION", `${where}: ${template} has signs that no URI has: write them percent-encoded, a space as %20.`);
   return names;
 }

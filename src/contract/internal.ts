@@ -15,6 +15,7 @@ export { checkNeeded, onlyOptions } from "./option-checks.ts";
 export { remembering } from "./remembering.ts";
 export { checkScopes, isScope, lacking, lacksScopes, needsScopes, SCOPES, scopesOf } from "./scopes.ts";
 export { tellOf, told } from "./told.ts";
+export { hasUriSigns } from "./uri-signs.ts";
 
 /** An object that a draft changed, and where: whoever compares the two need look nowhere else. */
 export interface Written {

@@ -1,4 +1,5 @@
 import { TroupeError } from "../contract/index.ts";
+import { hasUriSigns } from "../contract/internal.ts";
 
 const EXPRESSION = /\{([^{}]*)\}/g;
 const VARIABLE = /^[A-Za-z0-9_%-][A-Za-z0-9_.%-]*$/;
@@ -15,4 +16,6 @@ export function checkUri(uri: unknown, where: string): void {
   }
   if (/[{}]/.test(uri.replaceAll(EXPRESSION, ""))) throw bad(`${uri} has a brace without its partner`);
   if (!/^[a-z][a-z0-9+.-]*:/i.test(uri)) throw bad(`${uri} is no URI: begin with a scheme, as in notes://${uri.slice(0, 40)}`);
+  if (!hasUriSigns(uri.replaceAll(EXPRESSION, "")))
+    throw bad(`${uri} has signs that no URI has: write them percent-encoded, a space as %20`);
 }

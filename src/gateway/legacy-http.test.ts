@@ -197,6 +197,27 @@ describe("a legacy session over HTTP", () => {
     assert.deepEqual(await told(), []);
   });
 
+  test("C8 after a restart the client is told once to read again what it subscribed to: it may have changed unseen", async () => {
+    const sessions = sessionsDouble();
+    const first = gatewayOf(world().source, { sessions });
+    const session = await open(first, { caller: ann });
+    await session.post({ jsonrpc: "2.0", id: 1, method: "resources/subscribe", params: { uri: "door://state" } });
+    await first[Symbol.asyncDispose]();
+    const made = world();
+    await using second = gatewayOf(made.source, { sessions });
+    // Before its client listens again, which watches for it.
+    made.set(true);
+    const told = async (): Promise<readonly unknown[]> => {
+      const stream = exchangeOf("GET", session.headers, undefined, ann);
+      await second.exchange(stream.exchange);
+      const { messages } = stream.channel;
+      stream.channel.close();
+      return messages.flatMap(({ method, params }) => (method === "notifications/resources/updated" ? [params] : []));
+    };
+    assert.deepEqual(await told(), [{ uri: "door://state" }]);
+    assert.deepEqual(await told(), []);
+  });
+
   test("idles out, is touched at most every ttl/10, and an open stream keeps it", async () => {
     const sessions = sessionsDouble();
     const clock = steppedClock();

@@ -183,8 +183,9 @@ export class Session implements StreamOwner {
         if (target !== undefined) audience.subscribe(uri, target);
       }
     }
-    // Another node knew of them before this one watched: what changed in between was told to nobody.
-    if (this.nodes !== undefined) for (const uri of revived ? this.row.subscriptions : missing) audience.missed(uri);
+    // Another process, or another node, knew of them before this one watched: what changed in between was told to nobody.
+    const doubted = revived ? this.row.subscriptions : missing;
+    if (revived || this.nodes !== undefined) for (const uri of doubted) audience.missed(uri);
   }
 
   /** The row as it is in the store. */

@@ -29,6 +29,11 @@ const room = actor("room", {
         return { taken: many + random() };
       },
     },
+    list: {
+      describe: "A part of the state is a result as it is.",
+      output: z.object({ items: z.array(z.string()), pair: z.tuple([z.string(), z.number()]).optional() }),
+      view: (now) => ({ items: now.items, pair: ["a", now.items.length] as const }),
+    },
     look: { describe: "Look.", view: (now, { viewer }) => ({ now, who: viewer.principal }) },
     weigh: {
       describe: "Weigh.",

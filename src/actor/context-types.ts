@@ -2,9 +2,6 @@ import type { ActorId, Bag, Json, Log, Message, Outgoing, Policy, Progress, Repl
 import type { Question } from "./elicit.ts";
 import type { Later } from "./later.ts";
 
-/** Deeply read-only: what `view`, `when`, `choices` and links see. */
-export type Frozen<T> = T extends (...args: never) => unknown ? T : T extends object ? { readonly [K in keyof T]: Frozen<T[K]> } : T;
-
 /** What a turn may reply: a domain value, JSON at run time. A promise is none: `run` is synchronous, `work` waits. */
 export type Value = string | number | boolean | null | undefined | void | (object & { readonly then?: never });
 

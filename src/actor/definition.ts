@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import type { ActorId, Bag, Behaviour, Catalogue, Content, Json, Outgoing, Per, Policy, Viewer } from "../contract/index.ts";
-import type { EndedArgs, Frozen, ReplyArgs, RunContext, SendOptions, Value, ViewContext, WorkContext } from "./context-types.ts";
+import type { ActorId, Bag, Behaviour, Catalogue, Content, Frozen, Json, Outgoing, Per, Policy, Viewer } from "../contract/index.ts";
+import type { EndedArgs, ReplyArgs, RunContext, SendOptions, Value, ViewContext, WorkContext } from "./context-types.ts";
 import type { Later } from "./later.ts";
 
 /** True: on. Text: off, for this reason. False: off without a word, as if it were not there. */
@@ -49,11 +49,11 @@ export type ArgsOf<I, None> = unknown extends I ? None : I extends StandardSchem
 
 type SentArgs<I, None> = unknown extends I ? None : I extends StandardSchemaV1<infer A, unknown> ? A : Bag;
 
-/** What a turn returns: a value its `output` schema takes, where there is one. */
+/** What a turn returns: a value its `output` schema takes, where there is one. Nobody writes to it: a part of a state will do as it is. */
 export type ReplyOf<O> = unknown extends O
   ? Value | Later
   : O extends StandardSchemaV1<infer R, unknown>
-    ? R | Content | Later
+    ? Frozen<R> | Content | Later
     : Value | Later;
 
 type Output<O, N> = N extends keyof O ? O[N] : unknown;

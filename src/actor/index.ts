@@ -1,9 +1,9 @@
+export type { Frozen } from "../contract/index.ts";
 export { actor } from "./actor.ts";
 export { type Blob, blob, content } from "./content.ts";
 export type {
   Answers,
   EndedArgs,
-  Frozen,
   RawQuestion,
   ReplyArgs,
   RunContext,

@@ -4,6 +4,9 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
 /** A JSON object whose keys nobody knows ahead. */
 export type Bag = Readonly<Record<string, Json>>;
 
+/** Deeply read-only: what an author reads of a state, and may give back as a result. */
+export type Frozen<T> = T extends (...args: never) => unknown ? T : T extends object ? { readonly [K in keyof T]: Frozen<T[K]> } : T;
+
 /** A JSON object, not an array. */
 export function isBag(value: unknown): value is Bag {
   return typeof value === "object" && value !== null && !Array.isArray(value);

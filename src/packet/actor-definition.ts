@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import type { Frozen, RunContext, Value, WorkContext } from "../actor/index.ts";
-import type { Bag, Json, Policy } from "../contract/index.ts";
+import type { RunContext, Value, WorkContext } from "../actor/index.ts";
+import type { Bag, Frozen, Json, Policy } from "../contract/index.ts";
 import type { ForeignServer } from "./capability.ts";
 import type { Described } from "./define-capability.ts";
 import type { PayloadOf } from "./match.ts";

@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import type { Bag, Json } from "../contract/index.ts";
+import type { Bag, Frozen, Json } from "../contract/index.ts";
 
 type Flat<T> = { readonly [K in keyof T]: T[K] };
 
@@ -41,5 +41,5 @@ export type Arguments<S> = S extends StandardSchemaV1
     ? Properties<P, RequiredOf<S>>
     : Bag;
 
-/** What a handler may give back where its tool has an `output`. */
-export type Result<O> = O extends StandardSchemaV1 ? StandardSchemaV1.InferInput<O> : OfJsonSchema<O>;
+/** What a handler may give back where its tool has an `output`. Nobody writes to it: it may be read-only. */
+export type Result<O> = O extends StandardSchemaV1 ? Frozen<StandardSchemaV1.InferInput<O>> : OfJsonSchema<O>;

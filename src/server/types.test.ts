@@ -65,6 +65,8 @@ function handlers({ tools, resources, prompts }: Server): void {
   tools.register({ name: "block" }, () => content([{ type: "image", data: "AA==", mime_type: "image/png" }]));
   // @ts-expect-error nor this
   tools.register({ name: "block" }, () => content([{ type: "text" }]));
+  const readOnly: readonly string[] = ["a"];
+  tools.register({ name: "readonly", output: z.object({ names: z.array(z.string()) }) }, () => ({ names: readOnly }));
   // @ts-expect-error not what it promises
   tools.register({ name: "broken", output }, () => ({ inch: 1 }));
   // @ts-expect-error nor later

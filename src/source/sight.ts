@@ -131,6 +131,7 @@ export class Sights {
         if (reads !== undefined) reads.principal = true;
         if (snapshot.owner !== viewer.principal) return undefined;
       }
+      if (isForeign(snapshot, behaviour)) return this.#unread(behaviour, id, snapshot, reads);
       return sightOf(id, snapshot, this.#surface(behaviour, id, snapshot, viewer, reads));
     }
     if (!begins && behaviour.begins !== true) {
@@ -145,6 +146,12 @@ export class Sights {
       reads?.add(this.#readsOf(behaviour));
       return sightOf(id, { state: null, seq: 0, head: "" }, brokenSurface(behaviour));
     }
+  }
+
+  /** Its engine has said why, where the state was loaded. */
+  #unread(behaviour: Behaviour, id: ActorId, { seq, head }: Snapshot, reads: Reads | undefined): Sight {
+    reads?.add(this.#readsOf(behaviour));
+    return sightOf(id, { state: null, seq, head }, brokenSurface(behaviour));
   }
 
   #surface(behaviour: Behaviour, id: ActorId, edition: Edition, viewer: Viewer, reads: Reads | undefined): Surface {
@@ -227,6 +234,11 @@ export class Sights {
     };
     return behaviour.initial(decodeURIComponent(id.slice(id.indexOf("/") + 1)), first);
   }
+}
+
+/** Of newer code, or one that could not be migrated: nothing of this code is run on it, whatever of it can be read. */
+function isForeign({ version, status }: Snapshot, behaviour: Behaviour): boolean {
+  return version !== behaviour.version && (version > behaviour.version || status === "failed");
 }
 
 function isAlike(one: Surface, other: Surface): boolean {

@@ -1,0 +1,84 @@
+// A state that this code does not understand is shown by none of it, through whatever door.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as z from "zod";
+import { actor } from "../../src/actor/index.ts";
+import type { Behaviour, Viewer } from "../../src/contract/index.ts";
+import { LocalEngine } from "../../src/engine/index.ts";
+import { cast, listed } from "../../src/source/index.ts";
+import { memoryStore } from "../../src/store/index.ts";
+
+const ana: Viewer = { principal: "ana", scopes: [] };
+const looked: string[] = [];
+
+const state = z.object({ n: z.number().default(0) });
+
+const kindOf = (version: number, migrate?: () => { n: number }): Behaviour =>
+  actor("desk", {
+    describe: "A desk.",
+    per: "user",
+    version,
+    state,
+    ...(migrate === undefined ? {} : { migrate }),
+    links: { lamp: { kinds: ["lamp"], to: (now) => (looked.push(`link ${now.n}`), lamp.id("main")) } },
+    tools: {
+      add: { describe: "Adds.", run: ({ state: draft }) => (draft.n += 1) },
+      look: {
+        describe: "Looks.",
+        when: (now) => (looked.push(`when ${now.n}`), true),
+        view: (now) => (looked.push(`view ${now.n}`), now.n),
+      },
+    },
+    resources: { desk: { uri: "desk://mine", view: (now) => (looked.push(`resource ${now.n}`), now) } },
+  });
+
+const lamp = actor("lamp", {
+  describe: "A lamp.",
+  per: "link",
+  begins: true,
+  state,
+  tools: { light: { describe: "Lights.", run: () => "lit" } },
+});
+
+for (const [what, version, migrate, code] of [
+  ["newer code wrote", 1, undefined, "STATE_NEWER"],
+  [
+    "could not be migrated",
+    3,
+    (): never => {
+      throw new Error("no");
+    },
+    "ACTOR_FAILED",
+  ],
+] as const)
+  test(`a state that ${what} is read by no view, link or \`when\`, and its calls say why`, async () => {
+    const store = memoryStore();
+    {
+      const kinds = [kindOf(2), lamp];
+      await using engine = await LocalEngine.start({ kinds, store });
+      assert.deepEqual(await cast({ engine, kinds }).act(ana, "tools/add", {}, {}), { ok: 1 });
+    }
+    const kinds = [kindOf(version, migrate), lamp];
+    await using engine = await LocalEngine.start({ kinds, store });
+    const source = cast({ engine, kinds });
+    looked.length = 0;
+    const off = { refused: { code: "NOT_NOW", message: "This desk is out of order." } };
+    assert.deepEqual(listed(await source.surface(ana), "dynamic").tools, []);
+    assert.deepEqual(await source.act(ana, "tools/look", {}, {}), off);
+    assert.deepEqual(await source.act(ana, "resources/desk", {}, {}), off);
+    assert.equal("refused" in (await source.act(ana, "tools/lamp.light", {}, {})), true);
+    await assert.rejects(source.act(ana, "tools/add", {}, {}), { code, applied: false });
+    assert.deepEqual(looked, []);
+  });
+
+test("one that is understood after a migration is shown as it became", async () => {
+  const store = memoryStore();
+  {
+    const kinds = [kindOf(1), lamp];
+    await using engine = await LocalEngine.start({ kinds, store });
+    await cast({ engine, kinds }).act(ana, "tools/add", {}, {});
+  }
+  const kinds = [kindOf(2, () => ({ n: 20 })), lamp];
+  await using engine = await LocalEngine.start({ kinds, store });
+  assert.deepEqual(await cast({ engine, kinds }).act(ana, "tools/look", {}, {}), { ok: 20 });
+});

@@ -15,7 +15,9 @@ export const serverLog = (least: ServerLogLevel, json: boolean, now: () => numbe
     if (LOG_LEVELS.indexOf(level) < from) return;
     const at = new Date(now()).toISOString();
     if (json) {
-      process.stderr.write(`${JSON.stringify({ at, ...(node !== undefined && { node }), level, event, ...fields })}\n`);
+      const head = { at, ...(node !== undefined && { node }), level, event };
+      // What is told has words of its own, an author's too: those of the log go before them.
+      process.stderr.write(`${JSON.stringify({ ...head, ...fields, ...head })}\n`);
       return;
     }
     const rest = Object.entries(fields ?? {})

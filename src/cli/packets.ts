@@ -132,7 +132,8 @@ export class Packets implements AsyncDisposable {
     });
     this.#flow = flow;
     flow.onEffect((emitted) => {
-      const { effect, error, ...about } = emitted;
+      // When it was the log says itself.
+      const { effect, error, at: _when, ...about } = emitted;
       const told = { event: effect.effect, name: effect.name, ...about, ...(error === undefined ? {} : { error }) };
       log(effect.effect === "audit_log" ? effect.level : "debug", told);
     });

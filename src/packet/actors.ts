@@ -86,7 +86,7 @@ export class Actors {
   async getOrCreateActor(capabilityId: string, actor_id: string, sending: Sending): Promise<ActorRef> {
     const does = this.#acts(capabilityId);
     const id = this.#id(capabilityId, does, actor_id, sending.viewer);
-    await this.#snapshot(capabilityId, does, actor_id, id, sending);
+    await this.#snapshot(does, actor_id, id, sending);
     return { capability_id: capabilityId, actor_id, id };
   }
 
@@ -121,7 +121,7 @@ export class Actors {
       const routed = this.#route(capabilityId, does, actor_id, payload);
       if (routed.guarded !== undefined) await this.#allowed(id, actor_id, routed.guarded, sending.viewer);
       if (routed.reads) {
-        const snapshot = await this.#snapshot(capabilityId, does, actor_id, id, sending);
+        const snapshot = await this.#snapshot(does, actor_id, id, sending);
         const result = does.read(routed, snapshot, payload, sending.context ?? {}, sending.viewer);
         return { result: plain(result), message_count: does.known(snapshot).metadata.message_count };
       }
@@ -137,7 +137,7 @@ export class Actors {
   async getActorState(capabilityId: string, actor_id: string, viewer: Viewer): Promise<ActorState> {
     const does = this.#acts(capabilityId);
     const snapshot = await this.#options.engine.read(this.#id(capabilityId, does, actor_id, viewer));
-    if (!livesFor(snapshot, does, viewer)) throw notFound(capabilityId, actor_id);
+    if (!livesFor(snapshot, does, viewer)) throw notFound(actor_id);
     return stateOf(capabilityId, actor_id, does, snapshot);
   }
 
@@ -186,7 +186,7 @@ export class Actors {
   }
 
   #id(capabilityId: string, does: Acts, actor_id: string, viewer: Viewer): ActorId {
-    if (!standsFor(does, viewer, actor_id) || isAnothers(capabilityId, does, viewer, actor_id)) throw notFound(capabilityId, actor_id);
+    if (!standsFor(does, viewer, actor_id) || isAnothers(capabilityId, does, viewer, actor_id)) throw notFound(actor_id, true);
     try {
       return actorId(does.behaviour.kind, actor_id);
     } catch (error) {
@@ -231,7 +231,7 @@ export class Actors {
     { ref, args }: Linked,
     { viewer, key, onProgress, onLog, answers, can, ...sending }: Sending & { readonly timeoutMs: number },
   ): Promise<Replied> {
-    await this.#snapshot(capabilityId, does, actor_id, id, { viewer, ...sending });
+    await this.#snapshot(does, actor_id, id, { viewer, ...sending });
     const { trace_id } = sending.context ?? {};
     const trace = trace_id === undefined ? undefined : { trace_id };
     const leaving = new Cancellation();
@@ -314,14 +314,15 @@ export class Actors {
     return reply ?? call();
   }
 
-  async #snapshot(capabilityId: string, does: Acts, actor_id: string, id: ActorId, sending: Sending): Promise<Snapshot> {
+  async #snapshot(does: Acts, actor_id: string, id: ActorId, sending: Sending): Promise<Snapshot> {
     const { engine } = this.#options;
+    const mayBegin = sending.options?.create_if_missing !== false;
     let snapshot = await engine.read(id);
-    if ((snapshot === undefined || snapshot.status === "stopped") && sending.options?.create_if_missing !== false) {
+    if ((snapshot === undefined || snapshot.status === "stopped") && mayBegin) {
       await this.#births.begin({ does, id, actor_id, sending });
       snapshot = await engine.read(id);
     }
-    if (!livesFor(snapshot, does, sending.viewer)) throw notFound(capabilityId, actor_id);
+    if (!livesFor(snapshot, does, sending.viewer)) throw notFound(actor_id, mayBegin);
     return snapshot;
   }
 }

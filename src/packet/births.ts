@@ -69,7 +69,7 @@ export class Births {
         actor_id,
       });
     const before = await engine.read(id);
-    if (before !== undefined && !seenBy(before, does, viewer)) throw notFound(kind, actor_id);
+    if (before !== undefined && !seenBy(before, does, viewer)) throw notFound(actor_id, true);
     if (before !== undefined && before.status !== "stopped") return;
     const { state_timeout, persistence = does.persistence } = options;
     if (does.shared && (state_timeout !== undefined || persistence !== does.persistence))

@@ -44,6 +44,19 @@ async function refusalsOf(on: World): Promise<unknown[]> {
   ]);
 }
 
+void test("whoever let a message create an actor is not told to, where another's has its name", async () => {
+  await using on = await world([box("disk")], { disk: true });
+  await on.say("box", "a", put);
+  const taken = 'There is no actor "a" of yours, and none can begin under that name: name another.';
+  for (const payload of [put, { do: "look" }]) {
+    assert.equal(errorOf(await on.say("box", "a", payload, {}, "bob"))?.message, taken);
+    const asked = errorOf(await on.say("box", "a", payload, { actor_options: { create_if_missing: false } }, "bob"));
+    const absent = errorOf(await on.say("box", "b", payload, { actor_options: { create_if_missing: false } }, "bob"));
+    assert.equal(asked?.message, 'There is no actor "a" of yours: name another, or let a message create it (create_if_missing).');
+    assert.equal(absent?.message, asked.message.replace('"a"', '"b"'), "whether there is one is not told");
+  }
+});
+
 void test("another's actor does not exist: not to message, read, end, list, nor to restore once it ended", async () => {
   for (const persistence of ["memory", "disk"] as const) {
     await using on = await world([box(persistence)], { disk: true });

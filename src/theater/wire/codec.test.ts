@@ -130,7 +130,7 @@ void test("fragments that lie are refused, and what they were part of is let go"
   wrong(read(part(-1, 0, 1)).messages[0], /message_id/);
   wrong(read(part(1, 1, 1)).messages[0], /fragment_index/);
   wrong(read(part(1, 0, 4_000_000_000)).messages[0], /total_fragments/);
-  wrong(read(part(1, 0, 0)).messages[0], /fragment_index/);
+  wrong(read(part(1, 0, 0)).messages[0], /total_fragments must be a whole number of 1 to/);
   wrong(read(part(1, 0, 2, "=")).messages[0], /data/);
   wrong(read([part(1, 0, 2), part(1, 1, 3)]).messages[0], /was 2 .* is 3/);
   wrong(read([part(1, 0, 2), part(2, 0, 2), part(3, 0, 2)], { partials: 2 }).messages[0], /At most 2 messages/);

@@ -11,9 +11,9 @@ interface Partial {
 
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
-const whole = (value: WireValue | undefined, name: string, most: number): number => {
-  if (typeof value !== "number" || !Number.isInteger(value) || value < 0 || value > most)
-    throw new WireError(`Fragment.${name} must be a whole number of 0 to ${most}.`);
+const whole = (value: WireValue | undefined, name: string, most: number, least = 0): number => {
+  if (typeof value !== "number" || !Number.isInteger(value) || value < least || value > most)
+    throw new WireError(`Fragment.${name} must be a whole number of ${least} to ${most}.`);
   return value;
 };
 
@@ -46,7 +46,7 @@ export class Fragments {
   }
 
   #add(id: number, fragment: ReadonlyMap<string, WireValue>): Uint8Array | undefined {
-    const total = whole(fragment.get("total_fragments"), "total_fragments", this.#limits.fragments);
+    const total = whole(fragment.get("total_fragments"), "total_fragments", this.#limits.fragments, 1);
     const index = whole(fragment.get("fragment_index"), "fragment_index", total - 1);
     const data = fragment.get("data");
     if (typeof data !== "string" || data.length % 4 !== 0 || !BASE64.test(data)) throw new WireError("Fragment.data must be base64.");

@@ -9,8 +9,8 @@ import { diary, searched, tell } from "./notes.fixture.ts";
 const [directory = "", round = "0"] = process.argv.slice(2);
 const engine = await LocalEngine.start({ kinds: [diary], store: sqliteStore({ directory }) });
 const search = searchIndex({ engine, file: join(directory, "search.db"), kinds: [searched(diary)] });
-writeSync(1, "ready\n");
 for (let n = 0; ; n += 1) {
   await tell(engine, `diary/${n % 7}`, { text: `all r${round}n${n}` }, "ann");
+  if (n === 1) writeSync(1, "begun\n");
   if (n % 50 === 49) await search.rebuild("diary/3");
 }

@@ -1,4 +1,4 @@
-import { StoreError, type Json } from "../contract/index.ts";
+import { type Bag, type Json, StoreError } from "../contract/index.ts";
 import { isJsonList, isJsonObject, MAX_DEPTH } from "./json-check.ts";
 import { GONE, MOVED, STEPS } from "./patch-format.ts";
 import { put } from "./put.ts";
@@ -23,7 +23,7 @@ function change(state: Json, node: Json, depth: number): Json {
   return changeObject(state, node, depth);
 }
 
-function changeObject(state: Readonly<Record<string, Json>>, node: Readonly<Record<string, Json>>, depth: number): Json {
+function changeObject(state: Bag, node: Bag, depth: number): Json {
   const result: Record<string, Json> = { ...state };
   const own = (key: string): Json => {
     const was = Object.hasOwn(state, key) ? state[key] : undefined;

@@ -1,4 +1,4 @@
-import type { Json } from "../contract/index.ts";
+import type { Bag, Json } from "../contract/index.ts";
 import type { Written } from "../contract/internal.ts";
 import { diffList } from "./diff-list.ts";
 import {
@@ -77,7 +77,7 @@ const inOrder = (keys: readonly string[], object: object): readonly string[] =>
   keys.length < 2 ? keys : Object.keys(object).filter((key) => keys.includes(key));
 
 function diffKeys(
-  before: Readonly<Record<string, Json>>,
+  before: Bag,
   after: Readonly<Record<string, unknown>>,
   keys: readonly string[],
   depth: number,
@@ -116,7 +116,7 @@ const INDEX = /^(?:0|[1-9]\d{0,9})$/u;
 const isIndex = (key: string): boolean => INDEX.test(key) && Number(key) < 4_294_967_295;
 
 function diffObject(
-  before: Readonly<Record<string, Json>>,
+  before: Bag,
   after: Readonly<Record<string, unknown>>,
   depth: number,
   walk: Walk,

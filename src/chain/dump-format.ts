@@ -1,5 +1,5 @@
 /** The lines of an export (docs/design/export.md), each way. Hashing is left to `dump-sum.ts`, events to `export.ts`. */
-import type { ActorId, Json, KeyedCall, Letter, Travelling, Undelivered } from "../contract/index.ts";
+import type { ActorId, Bag, Json, KeyedCall, Letter, Travelling, Undelivered } from "../contract/index.ts";
 import { isActorId } from "../contract/internal.ts";
 import { isCall, isCount, isMessage, isRow, rowOf } from "./dump-row.ts";
 import { isJsonObject } from "./json-check.ts";
@@ -83,7 +83,7 @@ function isShallow(value: Json, left: number): boolean {
 const isText = (value: unknown): value is string => typeof value === "string";
 const isTime = (value: unknown): value is number => typeof value === "number";
 
-function lineIn(value: Readonly<Record<string, Json>>): DumpLine | undefined {
+function lineIn(value: Bag): DumpLine | undefined {
   const { troupe, actor, key, end, message, letter, total, seq, head, row, at, kind, failures, why } = value;
   if (troupe === "export" && isTime(at) && (kind === undefined || isText(kind)))
     return { line: "troupe", at, ...(kind === undefined ? {} : { kind }) };

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { StoreError, type Body, type ChainEvent, type Header, type Json } from "../contract/index.ts";
+import { type Bag, type Body, type ChainEvent, type Header, type Json, StoreError } from "../contract/index.ts";
 import { isAddress } from "../contract/internal.ts";
 import { isJsonList, isJsonObject } from "./json-check.ts";
 
@@ -46,7 +46,7 @@ const corrupt = (what: string, id: string, cause?: unknown): StoreError =>
     { cause },
   );
 
-function parsed(text: string, what: string, id: string): Readonly<Record<string, Json>> {
+function parsed(text: string, what: string, id: string): Bag {
   let value: Json;
   try {
     value = JSON.parse(text);

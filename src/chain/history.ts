@@ -1,4 +1,4 @@
-import { StoreError, type ChainEvent, type Json } from "../contract/index.ts";
+import { type Bag, type ChainEvent, type Json, StoreError } from "../contract/index.ts";
 import { readHeader } from "./event.ts";
 import { isJsonList, isJsonObject } from "./json-check.ts";
 import { stateFrom, type Told } from "./state.ts";
@@ -43,5 +43,4 @@ function compare(before: Json | undefined, after: Json | undefined, path: string
     found.push({ path, ...(before === undefined ? {} : { before }), ...(after === undefined ? {} : { after }) });
 }
 
-const own = (object: Readonly<Record<string, Json>>, key: string): Json | undefined =>
-  Object.hasOwn(object, key) ? object[key] : undefined;
+const own = (object: Bag, key: string): Json | undefined => (Object.hasOwn(object, key) ? object[key] : undefined);

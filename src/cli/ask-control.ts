@@ -2,7 +2,7 @@ import { lstatSync, statSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { dirname } from "node:path";
 import { createInterface } from "node:readline";
-import { isBag, type Json } from "../contract/index.ts";
+import { type Bag, isBag, type Json } from "../contract/index.ts";
 import { CommandError, EXIT, type ExitCode } from "./exit-code.ts";
 import { byShortPath } from "./socket-path.ts";
 import { textOr } from "./text-or.ts";
@@ -25,11 +25,7 @@ const isSocket = (path: string): boolean => {
 };
 
 /** Asks the server at `path`. Undefined: none is listening there. */
-export const askControl = async (
-  path: string,
-  op: string,
-  args: Readonly<Record<string, Json>>,
-): Promise<{ readonly ok: Json } | undefined> => {
+export const askControl = async (path: string, op: string, args: Bag): Promise<{ readonly ok: Json } | undefined> => {
   if (!isSocket(path)) return undefined;
   const socket = await byShortPath(path, listening);
   if (socket === undefined) return undefined;

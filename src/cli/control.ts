@@ -1,13 +1,13 @@
 import { createServer, type Server, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { isBag, type Json } from "../contract/index.ts";
+import { type Bag, isBag, type Json } from "../contract/index.ts";
 import { CommandError, describeFailure, EXIT } from "./exit-code.ts";
 import { byShortPath } from "./socket-path.ts";
 
 // The running server holds the directory, so commands that write ask it to. One
 // JSON line there, JSON lines back: {"ok"} ends an answer, {"error"} too, {"item"} precedes them.
 
-export type ControlHandler = (operation: string, args: Readonly<Record<string, Json>>) => Promise<Json>;
+export type ControlHandler = (operation: string, args: Bag) => Promise<Json>;
 
 const MAX_LINE = 4 * 1024 * 1024;
 /** An answer that is worked out, or a client that reads. */

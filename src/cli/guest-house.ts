@@ -1,5 +1,5 @@
 import { join, resolve } from "node:path";
-import type { Engine, Json } from "../contract/index.ts";
+import type { Bag, Engine, Json } from "../contract/index.ts";
 import { memoryContents, sqliteContents } from "../store/index.ts";
 import { createGuests, type Guests } from "../wasm/index.ts";
 import { ChainTails } from "../theater/index.ts";
@@ -43,7 +43,7 @@ export class GuestHouse implements AsyncDisposable {
   }
 
   /** What commands may ask about guests. Undefined: it is about something else. */
-  async operate(operation: string, args: Readonly<Record<string, Json>>): Promise<Json | undefined> {
+  async operate(operation: string, args: Bag): Promise<Json | undefined> {
     if (operation === "collect") return { ...(await this.contents.collect(this.guests.live())) };
     if (operation !== "reexecute") return undefined;
     const id = actorId(typeof args["actor"] === "string" ? args["actor"] : "");

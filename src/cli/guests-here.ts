@@ -1,4 +1,4 @@
-import type { Json } from "../contract/index.ts";
+import type { Bag, Json } from "../contract/index.ts";
 import { LocalEngine } from "../engine/index.ts";
 import { sqliteStore } from "../store/index.ts";
 import type { DataDirectory } from "./data-directory.ts";
@@ -6,7 +6,7 @@ import { GuestHouse } from "./guest-house.ts";
 import { operate } from "./operate.ts";
 
 /** One operation about guests, by an engine opened on the directory for just this. */
-export const guestsHere = async (directory: DataDirectory, op: string, args: Readonly<Record<string, Json>>): Promise<Json> => {
+export const guestsHere = async (directory: DataDirectory, op: string, args: Bag): Promise<Json> => {
   await using house = new GuestHouse(directory.path);
   await using store = sqliteStore({ directory: directory.path });
   await using engine = await LocalEngine.start({ kinds: [house.guests.kind], store });

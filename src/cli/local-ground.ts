@@ -1,4 +1,4 @@
-import type { Behaviour, Engine, Json, SessionStore, StreamStore } from "../contract/index.ts";
+import type { Bag, Behaviour, Engine, Json, SessionStore, StreamStore } from "../contract/index.ts";
 import { LocalEngine } from "../engine/index.ts";
 import { memorySessionStore } from "../store/memory-sessions.ts";
 import { memoryStreamStore } from "../store/memory-streams.ts";
@@ -88,7 +88,7 @@ export class LocalGround implements Ground {
     const { directory, store } = this.#disk;
     const { serveControl } = await import("./control.ts");
     directory.removeSocket();
-    const handle = async (operation: string, args: Readonly<Record<string, Json>>): Promise<Json> => {
+    const handle = async (operation: string, args: Bag): Promise<Json> => {
       if (this.#engine === undefined) throw new TypeError("No engine has started.");
       const done = await more?.(operation, args);
       if (done !== undefined) return done;

@@ -1,6 +1,15 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { type DoorRequest, type Engine, type Gateway, type HttpMount, type Json, type Log, systemClock } from "../contract/index.ts";
+import {
+  type Bag,
+  type DoorRequest,
+  type Engine,
+  type Gateway,
+  type HttpMount,
+  type Json,
+  type Log,
+  systemClock,
+} from "../contract/index.ts";
 import { createGateway, refusal } from "../gateway/index.ts";
 import { memorySessionStore, memoryStreamStore, mendedSessionStores } from "../store/index.ts";
 import { EngineStage, saveChains, serveTheater, THEATER_INFO, type TheaterDoor, theaterFace, faceMessageBytes } from "../theater/index.ts";
@@ -122,7 +131,7 @@ export class Theater implements AsyncDisposable {
   }
 
   /** What commands may ask about guests. */
-  operate(operation: string, args: Readonly<Record<string, Json>>): Promise<Json | undefined> {
+  operate(operation: string, args: Bag): Promise<Json | undefined> {
     return this.#house.operate(operation, args);
   }
 

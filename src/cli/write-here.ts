@@ -1,4 +1,4 @@
-import type { Json } from "../contract/index.ts";
+import type { Bag, Json } from "../contract/index.ts";
 import { LocalEngine } from "../engine/index.ts";
 import { sqliteStore } from "../store/index.ts";
 import type { DataDirectory } from "./data-directory.ts";
@@ -17,13 +17,7 @@ const withCause = (error: unknown, thrown: unknown): unknown => {
 };
 
 /** One operation that writes, by an engine opened on the directory for just this. */
-export const writeHere = (
-  directory: DataDirectory,
-  modules: readonly string[],
-  options: Common,
-  op: string,
-  args: Readonly<Record<string, Json>>,
-): Promise<Json> =>
+export const writeHere = (directory: DataDirectory, modules: readonly string[], options: Common, op: string, args: Bag): Promise<Json> =>
   withModules(modules, options, async (loaded) => {
     await using store = sqliteStore({ directory: directory.path });
     let thrown: unknown;

@@ -1,4 +1,4 @@
-import type { Json } from "../contract/index.ts";
+import type { Bag, Json } from "../contract/index.ts";
 import { askControl } from "./ask-control.ts";
 import { DataDirectory } from "./data-directory.ts";
 import { usage } from "./exit-code.ts";
@@ -9,7 +9,7 @@ import { transferOf } from "./transfer-options.ts";
  * One operation that writes: by the nodes of a cluster; by the running server through its socket, or, where
  * none runs, by an engine opened on the directory for just this.
  */
-export const write = async (options: Writing, op: string, args: Readonly<Record<string, Json>>): Promise<Json> => {
+export const write = async (options: Writing, op: string, args: Bag): Promise<Json> => {
   const engine = transferOf(options);
   if (engine !== undefined) return (await import("./cluster-operate.ts")).operateCluster(engine, op, args);
   const directory = new DataDirectory(options.data);
@@ -27,5 +27,5 @@ export const write = async (options: Writing, op: string, args: Readonly<Record<
 };
 
 /** No module defines them. */
-const isOfGuests = (op: string, { actor }: Readonly<Record<string, Json>>): boolean =>
+const isOfGuests = (op: string, { actor }: Bag): boolean =>
   op === "collect" || op === "reexecute" || (typeof actor === "string" && actor.startsWith("guest/"));

@@ -1,4 +1,4 @@
-import { isBag, type Json } from "../contract/index.ts";
+import { type Bag, isBag, type Json } from "../contract/index.ts";
 import { utf8Length } from "../platform/index.ts";
 import { memberOf } from "./packet-json.ts";
 import { CONTEXT_BYTES, ID_BYTES, INTENT_BYTES } from "./packet-limits.ts";
@@ -53,7 +53,7 @@ const MEANT = new Set<string>(CONTEXT_TEXTS);
 const isMeant = (name: string): boolean => MEANT.has(name);
 
 /** Whether those of its texts that have a meaning are texts. */
-export function isContext(value: Readonly<Record<string, Json>>): value is PacketContext & Readonly<Record<string, Json>> {
+export function isContext(value: Bag): value is PacketContext & Bag {
   return CONTEXT_TEXTS.every((name) => {
     const text = memberOf(value, name);
     return text === undefined || isText(text, ID_BYTES);

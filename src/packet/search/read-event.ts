@@ -1,4 +1,4 @@
-import { type ChainEvent, isBag, type Json, TroupeError } from "../../contract/index.ts";
+import { type Bag, type ChainEvent, isBag, type Json, TroupeError } from "../../contract/index.ts";
 import type { SearchKind } from "./fields.ts";
 
 /** What of an event matters here. */
@@ -9,7 +9,7 @@ export interface Reading {
   readonly parent: string | null;
   readonly at: number;
   /** Absent: the body was erased. */
-  readonly message?: Readonly<Record<string, Json>>;
+  readonly message?: Bag;
   readonly reply?: Json;
 }
 
@@ -25,7 +25,7 @@ export function readEvent({ id, header, body }: ChainEvent): Reading {
   return { ...known, message, ...(reply === undefined ? {} : { reply }) };
 }
 
-function parsed(text: string, id: string): Readonly<Record<string, Json>> {
+function parsed(text: string, id: string): Bag {
   try {
     const value: Json = JSON.parse(text);
     if (isBag(value)) return value;

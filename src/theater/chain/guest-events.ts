@@ -1,4 +1,4 @@
-import { type Body, type ContentStore, type Header, isBag, type Json } from "../../contract/index.ts";
+import { type Bag, type Body, type ContentStore, type Header, isBag, type Json } from "../../contract/index.ts";
 import type { WitValue } from "../../wasm/index.ts";
 import { type Printable, printJson } from "../wire/index.ts";
 import { hostEvents } from "./host/index.ts";
@@ -9,7 +9,6 @@ import { printWit } from "./values.ts";
 import { noted, updated, wasmCall, wasmError, wasmResult } from "./wasm-events.ts";
 
 type Get = ContentStore["get"];
-type Bag = { readonly [key: string]: Json };
 
 const LONGEST = 2 ** 31;
 

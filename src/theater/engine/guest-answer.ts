@@ -1,4 +1,4 @@
-import { isBag, type Json } from "../../contract/index.ts";
+import { type Bag, isBag } from "../../contract/index.ts";
 import { type StageCode, StageError } from "../stage.ts";
 
 /** A guest that computed too long has failed like any other, and what it did is known: `Timeout` would say that it is not. */
@@ -9,7 +9,7 @@ const CODES: Readonly<Partial<Record<string, StageCode>>> = {
 };
 
 /** What a guest's actor replied. A call that failed leaves an event, so its actor cannot refuse: it says so in its reply. */
-export function guestAnswer(value: unknown): Readonly<Record<string, Json>> {
+export function guestAnswer(value: unknown): Bag {
   if (!isBag(value)) return {};
   const { failed } = value;
   if (failed === undefined) return value;

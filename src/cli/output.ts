@@ -65,10 +65,10 @@ export const output = (json: boolean): Output => ({
 const escaped = (sign: string): string => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`;
 
 /**
- * What others wrote (states, arguments, replies, reasons), for people: a terminal obeys control characters, so they are
- * shown as JSON escapes. Lines and tabs stay.
+ * What others wrote (states, arguments, replies, reasons), for people: a terminal obeys control characters, and shows what is
+ * put between some in another order than it stands, so they are shown as JSON escapes. Lines and tabs stay.
  */
-export const visible = (text: string): string => text.replace(/(?![\t\n])\p{Cc}/gu, escaped);
+export const visible = (text: string): string => text.replace(/(?![\t\n])[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, escaped);
 
 /** The same on one line. */
 export const oneLine = (text: string): string => visible(text).replace(/[\t\n]/g, escaped);

@@ -15,7 +15,7 @@ export interface PacketClientOptions {
   readonly token?: string | (() => string | Promise<string>);
   /** Goes with each `request` and `heartbeat`; the request's own comes before it. */
   readonly context?: PacketContext;
-  /** How long a reply may take. Default 60,000. */
+  /** How long a reply may take, with the token that is asked for before it. Default 60,000. */
   readonly timeoutMs?: number;
   /** How long an attempt to connect may take, over WebSocket and TCP. Default 10,000. */
   readonly connectMs?: number;

@@ -47,7 +47,9 @@ test(`C2 C5 ${KILLS} times kill -9 under eight callers: what was acknowledged is
     const dice = new SimulatedEntropy(42);
     const ledger = new Ledger();
     let acknowledged = 0;
-    for (let number = 0; number < KILLS; number += 1) acknowledged += await round(directory, number, dice.under(60), ledger);
+    // How much fits between two kills is the machine's matter: a slow one gets more of them, not less to show.
+    for (let number = 0; number < KILLS || (acknowledged <= KILLS && number < 4 * KILLS); number += 1)
+      acknowledged += await round(directory, number, dice.under(60), ledger);
     assert.ok(acknowledged > KILLS, `${acknowledged} acknowledged`);
     await using store = sqliteStore({ directory });
     await using engine = await LocalEngine.start({ kinds: [account], store, retryMs: 2 });

@@ -135,7 +135,8 @@ test("C2 C5 C6 killed at any moment, a store holds every acknowledged turn once,
   using directory = temporary();
   const acknowledged = new Map<string, string>();
   const taken = new Set<string>();
-  for (let round = 0; round < 12; round += 1) {
+  // How much fits between two kills is the machine's matter: a slow one gets more of them, not less to show.
+  for (let round = 0; round < 12 || (acknowledged.size <= 1_000 && round < 60); round += 1) {
     const server = child(directory.path);
     await server.said("ready");
     await new Promise((resolve) => setTimeout(resolve, 20 + round * 7));

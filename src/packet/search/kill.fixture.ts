@@ -11,6 +11,6 @@ const engine = await LocalEngine.start({ kinds: [diary], store: sqliteStore({ di
 const search = searchIndex({ engine, file: join(directory, "search.db"), kinds: [searched(diary)] });
 for (let n = 0; ; n += 1) {
   await tell(engine, `diary/${n % 7}`, { text: `all r${round}n${n}` }, "ann");
-  if (n === 1) writeSync(1, "begun\n");
+  writeSync(1, ".");
   if (n % 50 === 49) await search.rebuild("diary/3");
 }

@@ -4,6 +4,7 @@ import { Client as ClientV2, InMemoryTransport as MemoryV2 } from "@modelcontext
 import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { InMemoryTransport as MemoryV1 } from "@modelcontextprotocol/sdk/inMemory.js";
 import { ToolListChangedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
+import type { AgenticService } from "../agentic/index.ts";
 import { registry } from "../source/index.ts";
 import { until } from "../testing/index.ts";
 import { lamp } from "./lamp.fixture.ts";
@@ -78,6 +79,47 @@ describe("an AgenticService served inside an application", () => {
     await client.close();
     await served.closed;
     assert.equal(service.listeners(), 0);
+  });
+});
+
+describe("an action that never ends", () => {
+  const stuck = async () => {
+    const started = Promise.withResolvers<void>();
+    const hang = (): Promise<undefined> => {
+      started.resolve();
+      return new Promise(() => undefined);
+    };
+    const actions: AgenticService["actions"] = (notify) => {
+      notify({ hang: { description: "Never ends.", schema: false, execute: hang } });
+      return () => undefined;
+    };
+    const service = { ...lamp(), actions, execute: hang };
+    const [theirs, ours] = MemoryV2.createLinkedPair();
+    const served = await serve(service, { transport: ours });
+    const client = new ClientV2({ name: "v2", version: "1" });
+    await client.connect(theirs);
+    const said = client.callTool({ name: "hang", arguments: {} }).then(
+      () => "a result",
+      (error: unknown) => String(error),
+    );
+    await started.promise;
+    assert.ok(service.listeners() > 0);
+    return { service, served, client, said };
+  };
+
+  test("holds nothing of a client that has gone", async () => {
+    const { service, served, client, said } = await stuck();
+    await client.close();
+    await served.closed;
+    assert.equal(service.listeners(), 0);
+    assert.match(await said, /closed/i);
+  });
+
+  test("is waited for within the grace of a close, and its caller is told", async () => {
+    const { service, served, said } = await stuck();
+    await served.close({ graceMs: 0 });
+    assert.equal(service.listeners(), 0);
+    assert.match(await said, /whether it was applied is not known/);
   });
 });
 

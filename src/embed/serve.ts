@@ -16,11 +16,13 @@ export interface EmbedOptions {
 }
 
 export interface Embedded extends AsyncDisposable {
-  /** Settles when the client has gone or `close` was called, and nothing runs any more. */
+  /** Settles when the client has gone or `close` was called, and the service was let go. */
   readonly closed: Promise<void>;
-  /** Ends the connection, and lets go of the service. */
-  close(): Promise<void>;
+  /** Takes no request any more; those running get `graceMs` (default 5 s). Then ends the connection, and lets go of the service. */
+  close(options?: { readonly graceMs?: number }): Promise<void>;
 }
+
+const GRACE_MS = 5_000;
 
 /**
  * Serves an AgenticService, or any source, to a client inside the same application: no engine, no command line, no disk;
@@ -47,14 +49,16 @@ export async function serve(served: AgenticService | Source, options: EmbedOptio
       const message: object = JSON.parse(text);
       // A transport may throw at once, or later: either way its client hears nothing more.
       const sent = async (): Promise<void> => transport.send(message);
-      sent().catch(() => void close());
+      sent().catch(lost);
     },
-    close: () => void close(),
+    close: lost,
   };
   const connection = gateway.connect(channel, { principal, scopes: [] });
   const { promise: closed, resolve } = Promise.withResolvers<void>();
   let closing: Promise<void> | undefined;
-  const end = async (): Promise<void> => {
+  const end = async (graceMs: number): Promise<void> => {
+    // What an action does cannot be called off, and may never end: nobody waits for it longer than this.
+    await gateway.drain(graceMs);
     await connection.close();
     gone.abort();
     await gateway[Symbol.asyncDispose]();
@@ -66,19 +70,24 @@ export async function serve(served: AgenticService | Source, options: EmbedOptio
     }
     resolve();
   };
-  const close = (): Promise<void> => (closing ??= end());
+  const close = ({ graceMs = GRACE_MS }: { readonly graceMs?: number } = {}): Promise<void> => (closing ??= end(graceMs));
+  // Nobody reads the replies of what runs.
+  function lost(): void {
+    gone.abort();
+    void close({ graceMs: 0 });
+  }
 
   Object.assign(transport, {
     onmessage: (message: unknown) => connection.receive(textOf(message)),
-    onclose: () => void close(),
+    onclose: lost,
   } satisfies Partial<MessageTransport>);
   try {
     await transport.start?.();
   } catch (error) {
-    await close();
+    await close({ graceMs: 0 });
     throw error;
   }
-  return { closed, close, [Symbol.asyncDispose]: close };
+  return { closed, close, [Symbol.asyncDispose]: () => close() };
 }
 
 function sourceOf(served: AgenticService | Source): { readonly source: Source; readonly release: () => void } {

@@ -11,7 +11,7 @@ import {
   type Surface,
   type Viewer,
 } from "../contract/index.ts";
-import { kindOf } from "../contract/internal.ts";
+import { kindOf, told } from "../contract/internal.ts";
 import { listed, sameJson } from "../source/index.ts";
 import { fromBase64 } from "./base64.ts";
 import type { Observe } from "./agentic-service.ts";
@@ -88,7 +88,12 @@ export class ActorFeed {
         const before = this.#sight;
         if (this.#unwatch === undefined) break;
         this.#sight = now;
-        for (const listener of this.#listeners) listener(before, now);
+        for (const listener of this.#listeners) {
+          told(
+            () => listener(before, now),
+            (error) => this.#options.onFault?.(error),
+          );
+        }
       } catch (error) {
         this.#options.onFault?.(error);
       }
@@ -115,10 +120,11 @@ export class ActorFeed {
     );
   }
 
-  /** Its first action begins it: what that may be, its kind says. */
+  /** Its first action begins it: what that may be, its kind says. What only reads begins nothing. */
   #unborn(behaviour: Behaviour | undefined, snapshot: Snapshot | undefined): Sight {
     if (behaviour?.catalogue === undefined || this.#options.start === undefined || snapshot !== undefined) return NOTHING;
-    return this.#sightOf(new Map(), this.#actionsOf(behaviour, { catalogue: behaviour.catalogue, off: {} }), {}, {});
+    const tools = behaviour.catalogue.tools.filter(({ readOnly }) => !readOnly);
+    return this.#sightOf(new Map(), this.#actionsOf(behaviour, { catalogue: { ...behaviour.catalogue, tools }, off: {} }), {}, {});
   }
 
   #sightOf(
@@ -157,12 +163,12 @@ export class ActorFeed {
       const offer = offers.get(name);
       if (offer === undefined) continue;
       const parameters = isBag(inputSchema) && !takesNothing(inputSchema) ? [inputSchema] : [];
-      const told = typeof description === "string" ? description : name;
+      const said = typeof description === "string" ? description : name;
       const execute = async (...[input]: readonly unknown[]): Promise<Json | undefined> => {
         const args = parameters.length > 0 && isBag(input) ? input : {};
         return valueOf(await (offer.readOnly ? this.#view(behaviour, offer, args) : this.#call(offer, args)));
       };
-      actions.set(name, [{ description: told, parameters, execute }, [told, parameters]]);
+      actions.set(name, [{ description: said, parameters, execute }, [said, parameters]]);
     }
     return actions;
   }

@@ -13,7 +13,7 @@ export interface ActorRef {
   readonly viewer?: Viewer;
   /** The first action begins the actor with this. Absent: it is there once something else began it. */
   readonly start?: Json;
-  /** The actor could not be read or viewed; what was shown before stays. */
+  /** The actor could not be read or viewed: what was shown before stays. Or a listener threw: the others hear all the same. */
   readonly onFault?: (error: unknown) => void;
 }
 

@@ -262,10 +262,33 @@ describe("toAgenticService", () => {
     assert.deepEqual(await until(none.actions, () => true), {});
     assert.deepEqual(await until(toAgenticService({ ...ref, kinds: [] }).states, () => true), {});
     const beginning = toAgenticService({ ...ref, id, start: null });
-    assert.deepEqual(Object.keys(await until(beginning.actions, () => true)).toSorted(), ["look", "open", "unlock", "wipe"]);
+    assert.deepEqual(
+      Object.keys(await until(beginning.actions, () => true)).toSorted(),
+      ["open", "unlock", "wipe"],
+      "a look begins nothing",
+    );
     assert.deepEqual(await beginning.execute("unlock", { turns: 1 }), { turned: 1 });
+    assert.deepEqual(await beginning.execute("look", {}), { open: false });
     assert.deepEqual((await until(none.states, (map) => "state" in map))["state"]?.value, { open: false, locked: false });
     await engine.stop(id, "over");
     await until(none.states, (map) => Object.keys(map).length === 0);
+  });
+
+  it("tells every listener, whichever of them throws", async () => {
+    const { engine, ref } = await stage();
+    await using _engine = engine;
+    const faults: unknown[] = [];
+    const service = toAgenticService({ ...ref, onFault: (error) => void faults.push(error) });
+    const isLocked = (states: Awaited<ReturnType<typeof shown>>): unknown => Reflect.get(Object(states["state"]?.value), "locked");
+    const shown = () => until(service.states, (map) => "state" in map);
+    await shown();
+    const stop = service.states((states) => {
+      if (isLocked(states) === false) throw new Error("a listener of somebody's");
+    });
+    const unlocked = until(service.states, (states) => isLocked(states) === false);
+    await service.execute("unlock", { turns: 1 });
+    await unlocked;
+    stop();
+    assert.match(String(faults), /a listener of somebody's/);
   });
 });

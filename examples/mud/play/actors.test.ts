@@ -317,6 +317,28 @@ test("the world mends itself: strays go home, monsters come back, what was used 
   assert.deepEqual(table.faults, []);
 });
 
+test("who slept for long with empty hands is told of its own health, quests and ways as before", async () => {
+  const clock = new SimulatedClock();
+  await using table = await Table.lay(keep, { clock, seed: 9 });
+  const [ann, bob] = [viewer("ann"), viewer("bob")];
+  await table.tell(ann, "move", { direction: "north" });
+  await table.tell(ann, "accept_quest");
+  await table.tell(bob, "move", { direction: "north" });
+  const told = async () => [await table.tell(ann, "inventory"), await table.prompt(ann, "room_description")];
+  await table.tell(ann, "say", { text: "good night" });
+  const before = await told();
+  assert.match(before.join(), /Quest: The Treasure of the Old Kings/);
+  for (let half = 0; half < 3; half += 1) {
+    await clock.advance(31 * 60_000);
+    await table.quiet();
+  }
+  const [inventory, scene] = await told();
+  assert.equal(inventory, before[0]);
+  assert.doesNotMatch(scene ?? "", /A quest is offered here/);
+  assert.deepEqual(Object.keys((await table.room("hallway"))?.occupants ?? {}), ["player/ann"], "bob left nothing to remember");
+  assert.deepEqual(table.faults, []);
+});
+
 test("a request without a principal plays by a handle, and finishes a step with it", async () => {
   await using table = await Table.lay(keep);
   const nobody = { scopes: [] };

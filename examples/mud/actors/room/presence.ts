@@ -46,7 +46,13 @@ export function admit(turn: RoomTurn, self: string, sheet: Sheet, came: string |
   return state.occupants[self] ?? fresh;
 }
 
-/** Marks who sleeps, and forgets sleepers with empty hands. Where a monster lives everybody is kept: they hear of its comings and goings. */
+/** Whether the room, asked by this one, would tell the same if it did not know it. */
+function isAsNew(world: World, one: Occupant): boolean {
+  const { items, deeds, quests, notes, health } = one;
+  return [items, deeds, quests, notes].every(({ length }) => length === 0) && health === world.hero.health;
+}
+
+/** Marks who sleeps, and forgets sleepers who are as when they began. Where a monster lives everybody is kept: they hear of its comings and goings. */
 export function doze(turn: RoomTurn, world: World): void {
   const { state } = turn;
   const keep = roomOf(world, turn.key).monster !== undefined;
@@ -55,7 +61,7 @@ export function doze(turn: RoomTurn, world: World): void {
     one.asleep = turn.now - one.seen >= ASLEEP_MS;
     if (!one.asleep) awake = true;
     else if (one.engaged) disengage(turn, world, one);
-    if (one.asleep && !keep && one.items.length === 0 && one.notes.length === 0) delete state.occupants[id];
+    if (one.asleep && !keep && isAsNew(world, one)) delete state.occupants[id];
   }
   state.watch = awake;
   if (awake) turn.wake("doze", { afterMs: ASLEEP_MS, action: "doze" });

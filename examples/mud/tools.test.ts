@@ -213,6 +213,9 @@ test("quit is for who plays in a session and cannot come back: the player ends, 
   await table.tell(guest, "pick_up", { item: "torch" });
   assert.ok((await table.tools(guest)).has("quit"));
   assert.ok(!(await table.tools(ann)).has("quit"));
+  assert.match((await table.refusal(ann, "quit")).message, /You come back as this player/);
+  const { handle } = Object(Reflect.get(await table.act({ scopes: [] }, "tools/start_player"), "ok"));
+  assert.match((await table.refusal({ scopes: [] }, "quit", { handle })).message, /end_player/);
   assert.match(await table.tell(guest, "quit"), /^You leave the world\./);
   await table.quiet();
   assert.deepEqual((await table.room("entrance"))?.stage.floor, ["torch"]);

@@ -63,12 +63,15 @@ export function playerKind(world: World) {
           return ctx.later();
         },
       },
-      // By a handle there is end_player, and whoever has a name that lasts comes back.
       quit: {
         describe: "Leave the world for good: what you carry goes home, your name is free, and nobody can play this player again",
         input: NOTHING,
         annotations: { title: "Quit", ...GENTLE, destructiveHint: true },
-        when: (state, viewer) => state.mortal && viewer.principal !== undefined,
+        // A list that is the whole catalogue has it for all: those for whom it is not are told why.
+        when: ({ mortal }, { principal }) => {
+          if (principal === undefined) return "A player of a handle ends with end_player.";
+          return mortal || "You come back as this player whenever you like: there is nothing to quit.";
+        },
         confirm: ({ name }) => `Leave the world for good? ${name} will be no more.`,
         run: (ctx) => {
           retire(ctx, world);

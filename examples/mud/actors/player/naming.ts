@@ -29,6 +29,7 @@ export function tidyName(name: string): string {
 const RESERVED = new Set([
   "you",
   "me",
+  "myself",
   "self",
   "everybody",
   "everyone",
@@ -39,6 +40,11 @@ const RESERVED = new Set([
   "admin",
   "assistant",
   "user",
+  // What one may look at by another word than its name.
+  "monster",
+  "chest",
+  "note",
+  "quest",
 ]);
 
 const MOST_WORDS = 3;
@@ -66,14 +72,15 @@ export function nameProblem(world: World, name: string): string | undefined {
     return "A name is of letters and digits, with spaces, ' and - only between them: choose another.";
   if (!isOfOneScript(name)) return "The letters of a name are of one script: choose another.";
   if (name.split(" ").length > MOST_WORDS) return `A name has at most ${MOST_WORDS} words: choose another.`;
-  if (/^the /i.test(name)) return "A name does not begin with The: choose another.";
+  if (/^the(?: |$)/i.test(name)) return "A name does not begin with The: choose another.";
   const plain = folded(name);
   if (plain.startsWith("wanderer")) return "Names that begin with wanderer are for those who have not chosen yet: choose another.";
   // An article, or what may be one, makes no other name of a word: there are people called An.
   const plains = new Set([plain, folded(plainWord(name))]);
-  const taken = [...Object.values(world.monsters), ...Object.values(world.characters), ...Object.values(world.items)].some((one) =>
-    plains.has(folded(plainWord(one.name))),
-  );
+  const chests = Object.values(world.rooms).flatMap(({ chest }) => chest ?? []);
+  const taken = [world.monsters, world.characters, world.items, chests]
+    .flatMap((named) => Object.values<{ readonly name: string }>(named))
+    .some((one) => plains.has(folded(plainWord(one.name))));
   return taken || Array.from(plains).some((one) => RESERVED.has(one))
     ? "That name means somebody or something else here: choose another."
     : undefined;

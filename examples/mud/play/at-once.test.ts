@@ -5,6 +5,7 @@ import type { Sheet } from "../actors/sheet.ts";
 import { loadWorld, worlds } from "../index.ts";
 import { diceOf } from "../rules/dice.ts";
 import { roomOf, type World } from "../world/world.ts";
+import { SimulatedClock } from "../../../src/testing/simulated-clock.ts";
 import { rounds, Table, viewer } from "./table.fixture.ts";
 
 const keep = loadWorld(worlds[0] ?? "");
@@ -108,6 +109,34 @@ for (const [title, acts] of Object.entries(CASES)) {
     }
   });
 }
+
+test("whoever leaves the world on the way to another room is in neither, and the step is answered", async () => {
+  for (let after = 0; after < 8; after += 1) {
+    const clock = new SimulatedClock();
+    await using table = await Table.lay(tame, { clock });
+    const guest = viewer("session|s1");
+    for (const [who, direction] of [
+      [guest, "north"],
+      [guest, "south"],
+      [ann, "north"],
+    ] as const)
+      await table.tell(who, "move", { direction });
+    await table.tell(bob, "say", { text: "I watch." });
+    await table.quiet();
+    const step = table.act(guest, "tools/move", { direction: "north" });
+    await rounds(after);
+    const left = table.act(guest, "tools/quit");
+    for (let round = 0; round < 4; round += 1) await table.quiet(() => clock.advance(1_000));
+    assert.match(JSON.stringify(await left), /You leave the world/, `after ${after}`);
+    assert.match(JSON.stringify(await step), /You go north|Your player has left the world/, `after ${after}`);
+    for (const id of ["entrance", "hallway"])
+      assert.ok(!((await table.room(id))?.occupants["player/session%7Cs1"] ?? false), `after ${after}: ${id}`);
+    assert.doesNotMatch(await table.tell(ann, "look"), /Also here/);
+    assert.match(await table.tell(bob, "look"), /leaves north/);
+    assert.match(await table.tell(guest, "move", { direction: "north" }), /You go north/);
+    await assertAgreed(table, [ann, bob], `after ${after}`);
+  }
+});
 
 test("whoever chooses a name and walks at once has that name in the room it comes to", async () => {
   for (let after = 0; after < 8; after += 1) {

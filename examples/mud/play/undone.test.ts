@@ -135,3 +135,24 @@ test("C5 a room whose turn of arrive crashes until it is given up leaves who wal
   await table.quiet();
   assert.deepEqual(await table.misplaced(), []);
 });
+
+test("C5 a step that is over when its walker has gone another way and come back is answered, and the walker stays", async () => {
+  const clock = new SimulatedClock();
+  let broken = false;
+  await using table = await Table.lay(keep, { clock, wrap: breaking("arrived", () => broken) });
+  await table.tell(ann, "move", { direction: "north" });
+  broken = true;
+  const step = table.act(ann, "tools/move", { direction: "east" });
+  await settled(table, clock, Promise.resolve({ ok: null }));
+  broken = false;
+  await clock.advance(10_000);
+  for (const direction of ["south", "north"]) await table.tell(ann, "move", { direction });
+  const [letter] = await table.engine.letters();
+  assert.equal(letter?.message.action, "arrived");
+  await table.engine.letter(letter.message.id, "replay");
+  assert.match(said(await settled(table, clock, step)), /You go east/);
+  assert.ok(!((await table.room("chamber"))?.occupants["player/ann"] ?? false));
+  assert.equal((await table.player(ann)).room, "hallway");
+  assert.match(await table.tell(ann, "say", { text: "Still here." }), /You say/);
+  assert.match(await table.tell(ann, "move", { direction: "east" }), /You go east/);
+});

@@ -105,9 +105,8 @@ export function arriveAt(turn: PlayerTurn, world: World, arrival: Arrival): void
     // A step that came too late: this player has gone another way since.
     if (arrival.room !== state.room)
       turn.send(roomId(arrival.room), "farewell", { player: self, visit: arrival.visit, call: null, text: "" });
-    turn.answer(arrival.call, { ok: arrival.text });
-    if (arrival.back !== state.room)
-      turn.send(roomId(arrival.back), "farewell", { player: self, visit: arrival.visit - 1, call: arrival.call, text: arrival.text });
+    // The call waits there. Whoever came back since is there by a later visit, and stays.
+    turn.send(roomId(arrival.back), "farewell", { player: self, visit: arrival.visit - 1, call: arrival.call, text: arrival.text });
     return;
   }
   present(turn, world);

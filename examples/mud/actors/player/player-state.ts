@@ -38,7 +38,8 @@ export function isPassing(principal: string | undefined, called: boolean): boole
   return called && (principal === undefined || principal.startsWith("session|"));
 }
 
-export function newPlayer(world: World, self: ActorId, mortal: boolean): PlayerState {
+/** `at`: when it began. Its visits count from there, so that what rooms still have of an earlier life is older than all of this one. */
+export function newPlayer(world: World, self: ActorId, at: number, mortal: boolean): PlayerState {
   return {
     ...newHero(world),
     name: provisionalName(self),
@@ -46,7 +47,7 @@ export function newPlayer(world: World, self: ActorId, mortal: boolean): PlayerS
     entered: false,
     monsterPresent: false,
     revision: 1,
-    visit: 1,
+    visit: at,
     shownAt: 0,
     mortal,
   };

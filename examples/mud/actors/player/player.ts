@@ -40,8 +40,8 @@ export function playerKind(world: World) {
   return actor("player", {
     describe: `A player of ${world.title}.`,
     per: "user",
-    initial: ({ key, viewer }): PlayerState =>
-      newPlayer(world, `player/${encodeURIComponent(key)}`, isPassing(viewer?.principal, viewer !== undefined)),
+    initial: ({ key, at, viewer }): PlayerState =>
+      newPlayer(world, `player/${encodeURIComponent(key)}`, at, isPassing(viewer?.principal, viewer !== undefined)),
     links: {
       "": {
         kinds: ["room"],

@@ -3,7 +3,7 @@ import { itemOf, type World } from "../../world/world.ts";
 import { type Brought, brought, type Shape } from "../shape.ts";
 import type { Ticket } from "../sheet.ts";
 import type { Asked, What } from "./asking.ts";
-import { depart, isPlayer } from "./presence.ts";
+import { depart, isPlayer, LEFT_THE_WORLD } from "./presence.ts";
 import { type RoomState, type RoomTurn, tellAll, toldWithNews } from "./room-state.ts";
 import { putDown } from "./upkeep.ts";
 
@@ -54,8 +54,6 @@ function undo(turn: RoomTurn, world: World, { id, what, ticket, of }: Asked, gon
       ok: toldWithNews(turn, me, `${name} cannot take it now: the ${itemOf(world, item).name} lies on the floor.`),
     });
   }
-  const message = gone
-    ? "Your player has left the world. Look around: a new one begins at the start, with empty hands."
-    : "That came to nothing, and nothing was lost: look around and try again.";
+  const message = gone ? LEFT_THE_WORLD : "That came to nothing, and nothing was lost: look around and try again.";
   turn.answer(call, { refused: { code: "NOT_NOW", message } });
 }

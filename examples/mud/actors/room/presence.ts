@@ -13,6 +13,7 @@ const ASLEEP_MS = 30 * 60_000;
 /** A step or a blow that is not over by then never will be: its message is a dead letter. */
 const STUCK_MS = 10_000;
 const PING_MS = 10 * 60_000;
+export const LEFT_THE_WORLD = "Your player has left the world. Look around: a new one begins at the start, with empty hands.";
 const MOST_OCCUPANTS = 500;
 
 export const isPlayer = (id: string | undefined): id is ActorId => id !== undefined && id.startsWith("player/");
@@ -109,6 +110,7 @@ export function handOn(
   if (one === undefined) return;
   const lead = toldWithNews(turn, self, step.text);
   one.leaving = true;
+  one.going = { to, call };
   one.busy = turn.now;
   const sheet = step.sheet ?? sheetOf(one);
   const mine = { call, me: self, item: "", to: null, text: "" };
@@ -178,7 +180,15 @@ export function farewell(
 export function depart(turn: RoomTurn, world: World, player: string, seen: boolean): void {
   const one = turn.state.occupants[player];
   if (one === undefined) return;
-  if (seen) tellAll(turn, player, `${one.name} fades from sight.`);
+  if (seen) {
+    tellAll(turn, player, `${one.name} fades from sight.`);
+    // A step was under way: the other room has nobody either, and the player will not say when it is over.
+    if (one.leaving && one.going !== undefined) {
+      const { to, call } = one.going;
+      turn.send(roomId(to), "farewell", { player, visit: one.visit + 1, call: null, text: "" }, { start: null });
+      turn.answer(call, { refused: { code: "NOT_NOW", message: LEFT_THE_WORLD } });
+    }
+  }
   disengage(turn, world, one);
   delete turn.state.occupants[player];
 }

@@ -17,6 +17,8 @@ export interface Occupant extends Sheet {
   engaged: boolean;
   /** On the way to another room: the others no longer see this one. */
   leaving: boolean;
+  /** Where to, and the call that waits for it: of the last step. */
+  going?: { to: string; call: string };
   /** Since when a blow or a step is under way; 0: none is. */
   busy: number;
   /** The room this one came from. */

@@ -18,7 +18,15 @@ export const openDisk = ({ options, log }: Pick<GroundOptions, "options" | "log"
   const directory = new DataDirectory(options.data);
   directory.create();
   const isNew = !existsSync(directory.actors);
-  const store = sqliteStore({ directory: directory.path });
+  const store = sqliteStore({
+    directory: directory.path,
+    onDamage: ({ code, message }) =>
+      log("error", "store-damaged", {
+        code,
+        why: message,
+        what: "Replies to keyed calls that expired stay; what meets the damaged part is refused, all else goes on.",
+      }),
+  });
   if (!isNew && !existsSync(directory.sessions))
     log("warn", "sessions-missing", { path: directory.sessions, what: "Clients begin new sessions; actors are all there." });
   const stores = mendedSessionStores({

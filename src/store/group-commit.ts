@@ -1,12 +1,13 @@
 /**
  * C2: what is handed over together is written in one transaction, in the order it
  * came, and settles when that is durable. C6: a write that is refused (it throws
- * `StoreError` before it wrote anything) fails alone; one whose own content is at fault
- * fails alone too; a fault of the disk fails the whole group, of which nothing was kept.
+ * `StoreError` before it wrote anything) fails alone; one whose own content is at fault, or
+ * that meets a damaged page, fails alone too; a fault of the disk fails the whole group, of
+ * which nothing was kept.
  */
 import type { DatabaseSync } from "node:sqlite";
 import { StoreError } from "../contract/index.ts";
-import { isItsOwnFault, storeFault } from "./sqlite-error.ts";
+import { isOfOneWrite, storeFault } from "./sqlite-error.ts";
 import type { WalSync } from "./wal-sync.ts";
 
 /** Rounds of the event loop for which a group stays open at most: one that has much to compute must not keep a caller for long. */
@@ -132,7 +133,7 @@ export class GroupCommit {
       this.#database.exec("COMMIT");
     } catch (error) {
       const fault = this.#undo(error);
-      if (group.length > 1 && isItsOwnFault(error)) for (const one of group) this.#together([one]);
+      if (group.length > 1 && isOfOneWrite(error)) for (const one of group) this.#together([one]);
       else this.#settle(group, fault);
       return;
     }

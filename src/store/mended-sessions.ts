@@ -1,13 +1,12 @@
 import { renameSync, rmSync } from "node:fs";
 import { StoreError, type SessionStore, type StreamStore } from "../contract/index.ts";
 import { sqliteSessionStores, type SessionStores, type SqliteSessionOptions } from "./sessions.ts";
+import { isDamage } from "./sqlite-error.ts";
 
 export interface MendedSessionOptions extends SqliteSessionOptions {
   /** Told once for each damaged file, and where it was put. */
   readonly onDamage: (fault: StoreError, aside: string) => void;
 }
-
-const isDamage = (error: unknown): error is StoreError => error instanceof StoreError && error.code === "STORE_CORRUPT";
 
 /**
  * Session stores that begin anew where their file is damaged, at the start or later: a client whose session is not there

@@ -22,10 +22,16 @@ export class Replies {
   readonly #forget: StatementSync;
   readonly #claimants: StatementSync;
   readonly #now: () => number;
+  readonly #aside: ((write: () => void) => void) | undefined;
   #forgotAt = 0;
 
-  constructor(database: DatabaseSync, now: () => number) {
+  /**
+   * `aside` runs what forgets those that expired, within a transaction of nobody's turn: a damaged page among them must not fail
+   * one. Absent: they stay.
+   */
+  constructor(database: DatabaseSync, now: () => number, aside?: (write: () => void) => void) {
     this.#now = now;
+    this.#aside = aside;
     this.#insert = database.prepare(
       `INSERT INTO remembered(actor, key, call, until, reply, sum) VALUES(?,?,?,?,?,?)
        ON CONFLICT(actor, key) DO UPDATE SET call = excluded.call, until = excluded.until, reply = excluded.reply, sum = excluded.sum
@@ -56,10 +62,10 @@ export class Replies {
   #add(actor: number, { key, call, until }: Claim, written: string): void {
     const now = this.#now();
     this.#insert.run(actor, key, call, until, written, sumOf(call, written), now);
-    // A little at a time, so that no turn pays for all of them.
-    if (now - this.#forgotAt < 1_000 && now >= this.#forgotAt) return;
+    // A little at a time, so that no turn waits for all of them.
+    if (this.#aside === undefined || (now - this.#forgotAt < 1_000 && now >= this.#forgotAt)) return;
     this.#forgotAt = now;
-    this.#forget.run(now);
+    this.#aside(() => void this.#forget.run(this.#now()));
   }
 
   get(actor: number, key: string): Pick<Remembered, "call" | "reply"> | undefined {

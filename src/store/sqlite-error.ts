@@ -37,8 +37,13 @@ export function storeFault(error: unknown): StoreError {
   return new StoreError("STORE_IO", `The store could not do this (${what}). Nothing of it was kept.`, { cause: error });
 }
 
-/** The fault lies in what was written, not in the file or the disk: others of its group may be written without it. */
-export function isItsOwnFault(error: unknown): boolean {
+export const isDamage = (error: unknown): error is StoreError => error instanceof StoreError && error.code === "STORE_CORRUPT";
+
+/**
+ * The fault is of one write, in what it writes or in the page it meets there, and not of the disk: others of its group may be
+ * written without it.
+ */
+export function isOfOneWrite(error: unknown): boolean {
   const code = sqliteCode(error);
-  return code === undefined || code === 18 || code === 19 || code === 20 || code === 25;
+  return code === undefined || code === 11 || code === 18 || code === 19 || code === 20 || code === 25;
 }

@@ -19,7 +19,7 @@ import { Outbox } from "./outbox.ts";
 import { Replies } from "./replies.ts";
 import { APPLICATION, SCHEMA } from "./schema.ts";
 import { SeekIndex } from "./seek-index.ts";
-import { storeFault } from "./sqlite-error.ts";
+import { isDamage, storeFault } from "./sqlite-error.ts";
 import { TurnWriter, WaitingTurn } from "./turn-writer.ts";
 import { type Disk, walFile, WalSync } from "./wal-sync.ts";
 
@@ -31,6 +31,8 @@ export interface SqliteOptions {
   /** Takes no lock and writes nothing: for commands beside a running server. */
   readonly readOnly?: boolean;
   readonly clock?: Clock;
+  /** Told, once, of damage that was met where nobody asked for anything, so that no caller is told of it. */
+  readonly onDamage?: (fault: StoreError) => void;
   /** Faults for tests: runs inside each transaction, before its COMMIT. */
   readonly beforeCommit?: (database: DatabaseSync) => void;
   /** Faults for tests: what makes its WAL durable. */
@@ -42,12 +44,12 @@ export interface SqliteOptions {
  * (another server has it), `STORE_NEWER`, `STORE_CORRUPT`, `STORE_READ_ONLY`, `STORE_FULL`, `STORE_IO`.
  */
 export function sqliteStore(options: SqliteOptions): Store {
-  const { clock = systemClock, readOnly, beforeCommit, disk } = options;
+  const { clock = systemClock, readOnly, disk } = options;
   const path = pathOf(options);
   if (!readOnly)
     return lockedStore(options, (database, unlock) => {
       database.exec("PRAGMA synchronous = NORMAL");
-      return writable(database, clock, unlock, new WalSync(disk ?? walFile(path)), beforeCommit);
+      return writable(database, clock, unlock, new WalSync(disk ?? walFile(path)), options);
     });
   return guarded(path, () => readOnlyStore(path, clock));
 }
@@ -104,13 +106,23 @@ function writable(
   clock: Clock,
   unlock: () => void,
   wal: WalSync,
-  beforeCommit?: (database: DatabaseSync) => void,
+  { beforeCommit, onDamage }: Pick<SqliteOptions, "beforeCommit" | "onDamage">,
 ): Store {
   const cells = new Cells(database);
   const history = new History(database);
   const outbox = new Outbox(database);
   const directory = new Directory(database);
-  const replies = new Replies(database, () => clock.now());
+  let told = false;
+  const tellOnce = (fault: unknown): void => {
+    if (told || !isDamage(fault)) return;
+    told = true;
+    onDamage?.(fault);
+  };
+  const replies = new Replies(
+    database,
+    () => clock.now(),
+    (forget) => void commits.add(forget).catch(tellOnce),
+  );
   const turns = new TurnWriter(database, cells, history, outbox, replies);
   const commits = new GroupCommit(database, () => turns.rolledBack(), {
     beforeCommit: () => {

@@ -1,0 +1,83 @@
+/** Pages of the file that are garbage: who meets one is refused, and nobody else. */
+import assert from "node:assert/strict";
+import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { DatabaseSync } from "node:sqlite";
+import { test } from "node:test";
+import type { ActorId, StoreError } from "../contract/index.ts";
+import { SimulatedClock } from "../testing/index.ts";
+import { ChainWriter } from "../testing/store-entries.ts";
+import { sqliteStore } from "./index.ts";
+
+const DAY_MS = 86_400_000;
+
+function temporary(): Disposable & { readonly path: string } {
+  const path = mkdtempSync(join(tmpdir(), "troupe-page-"));
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+/** Makes garbage of the first leaf of that table or index. */
+function damage(directory: string, name: string): void {
+  const path = join(directory, "troupe.db");
+  const database: DatabaseSync = new (process.getBuiltinModule("node:sqlite").DatabaseSync)(path);
+  const page = database.prepare("SELECT pageno FROM dbstat WHERE name = ? AND pagetype = 'leaf' ORDER BY path LIMIT 1").get(name)?.[
+    "pageno"
+  ];
+  database.close();
+  assert.ok(typeof page === "number", `${name} has no leaf`);
+  const file = openSync(path, "r+");
+  writeSync(file, Buffer.alloc(4_096, 0x5a), 0, 4_096, (page - 1) * 4_096);
+  closeSync(file);
+}
+
+const writersOf = (...ids: readonly ActorId[]): readonly ChainWriter[] => ids.map((id) => new ChainWriter(id));
+
+test("C6 a write that meets a damaged page fails alone: the others of its group are kept", async () => {
+  using directory = temporary();
+  const writers = writersOf("door/a", "door/b", "door/c");
+  const [a, b, c] = writers;
+  assert.ok(a && b && c);
+  {
+    await using store = sqliteStore({ directory: directory.path });
+    for (const one of writers) await store.commit(one.id, one.next());
+  }
+  damage(directory.path, "actor_stopped");
+  await using store = sqliteStore({ directory: directory.path });
+  const ends = await Promise.allSettled([
+    store.commit(a.id, a.next()),
+    store.commit(b.id, b.next({ row: { status: "stopped" } })),
+    store.commit(c.id, c.next()),
+  ]);
+  assert.deepEqual(
+    ends.map((end) => (end.status === "fulfilled" ? "kept" : end.reason.code)),
+    ["kept", "STORE_CORRUPT", "kept"],
+  );
+  assert.deepEqual(await Promise.all(writers.map(async ({ id }) => (await store.load(id))?.seq)), [2, 1, 2]);
+});
+
+test("C4 a damaged page among the replies that expired fails no turn, and is told once", async () => {
+  using directory = temporary();
+  const clock = new SimulatedClock();
+  const [a] = writersOf("door/a");
+  assert.ok(a);
+  const reply = { ok: null };
+  const keyed = (n: number) => ({ key: `key ${n}`, call: "", reply, until: clock.now() + DAY_MS });
+  {
+    await using store = sqliteStore({ directory: directory.path, clock });
+    await Promise.all(Array.from({ length: 1_000 }, (_, n) => store.commit(a.id, a.next({ remember: keyed(n) }))));
+  }
+  damage(directory.path, "remembered_until");
+  await clock.advance(2 * DAY_MS);
+  const told: StoreError[] = [];
+  await using store = sqliteStore({ directory: directory.path, clock, onDamage: (fault) => told.push(fault) });
+  for (let n = 1_000; n < 1_010; n += 1) {
+    await store.commit(a.id, a.next({ remember: keyed(n) }));
+    await clock.advance(2_000);
+  }
+  assert.deepEqual(await store.remembered(a.id, "key 1009"), { call: "", reply });
+  assert.deepEqual(
+    told.map(({ code }) => code),
+    ["STORE_CORRUPT"],
+  );
+});

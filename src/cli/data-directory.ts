@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
+import { StoreError } from "../contract/index.ts";
 import { CommandError, EXIT, notFound } from "./exit-code.ts";
 import { systemCode, whyUnreadable } from "./text-file.ts";
 
@@ -14,6 +15,9 @@ export interface ServerNote {
 
 const texts = (value: unknown): readonly string[] | undefined =>
   Array.isArray(value) ? value.filter((text) => typeof text === "string") : undefined;
+
+/** 0 where there is none. */
+const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
 const isFile = (path: string): CommandError =>
   new CommandError(EXIT.unavailable, "DATA_DIRECTORY", `The data directory ${path} is a file: name a folder with --data.`);
@@ -55,6 +59,18 @@ export class DataDirectory {
     }
   }
 
+  /**
+   * Throws where a server has kept actors here and their file has gone or is empty: whoever opened it would begin a new world
+   * without a word, and SQLite would delete the log that lies beside it.
+   */
+  refuseLoss(): void {
+    if (this.readNote() === undefined || sizeOf(this.actors) > 0) return;
+    throw new StoreError(
+      "STORE_CORRUPT",
+      `A server has kept actors in ${this.path}, and ${basename(this.actors)} has gone or is empty. Restore it from a copy; to begin anew, remove server.json, too.`,
+    );
+  }
+
   noActors(): CommandError {
     return notFound(`There are no actors in ${this.path}: name the directory with --data, or serve something on disk first.`);
   }
@@ -76,6 +92,10 @@ export class DataDirectory {
     return join(this.path, "sessions.db");
   }
 
+  get holdsSessions(): boolean {
+    return sizeOf(this.sessions) > 0;
+  }
+
   get control(): string {
     return join(this.path, "control.sock");
   }
@@ -84,7 +104,7 @@ export class DataDirectory {
   sizes(): Readonly<Record<string, number>> {
     const sizes = [this.actors, `${this.actors}-wal`, this.sessions, `${this.sessions}-wal`].map((file): [string, number] => [
       basename(file),
-      statSync(file, { throwIfNoEntry: false })?.size ?? 0,
+      sizeOf(file),
     ]);
     return Object.fromEntries(sizes.filter(([, size]) => size > 0));
   }

@@ -17,6 +17,7 @@ export interface DiskKeep {
 export const openDisk = ({ options, log }: Pick<GroundOptions, "options" | "log">): DiskKeep => {
   const directory = new DataDirectory(options.data);
   directory.create();
+  directory.refuseLoss();
   const isNew = !existsSync(directory.actors);
   const store = sqliteStore({
     directory: directory.path,
@@ -27,7 +28,7 @@ export const openDisk = ({ options, log }: Pick<GroundOptions, "options" | "log"
         what: "Replies to keyed calls that expired stay; what meets the damaged part is refused, all else goes on.",
       }),
   });
-  if (!isNew && !existsSync(directory.sessions))
+  if (!isNew && !directory.holdsSessions)
     log("warn", "sessions-missing", { path: directory.sessions, what: "Clients begin new sessions; actors are all there." });
   const stores = mendedSessionStores({
     path: directory.sessions,

@@ -20,6 +20,7 @@ export const openToRead = async (place: Place): Promise<{ readonly store: Reader
   const engine = transferOf(place);
   if (engine !== undefined) return { store: await (await import("./cluster-reader.ts")).clusterReader(engine) };
   const directory = new DataDirectory(place.data);
+  directory.refuseLoss();
   if (!directory.holdsActors()) throw directory.noActors();
   const { sqliteStore } = await import("../store/index.ts");
   const store = sqliteStore({ directory: directory.path, readOnly: true });

@@ -16,6 +16,7 @@ export const write = async (options: Writing, op: string, args: Bag): Promise<Js
   const isThere = directory.holdsActors();
   const running = await askControl(directory.control, op, args);
   if (running !== undefined) return running.ok;
+  directory.refuseLoss();
   // Only what may begin an actor may make the directory.
   if (!isThere && args["start"] === undefined) throw directory.noActors();
   if (isOfGuests(op, args)) return await (await import("./guests-here.ts")).guestsHere(directory, op, args);

@@ -1,7 +1,7 @@
 /** No space, no right to write, no disk to trust, damaged files: said in words, and never the wrong data. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -201,6 +201,7 @@ test("lost or damaged sessions begin anew, and the log says so; actors, and call
   let total = 0;
   const damages: readonly [event: string, harm: () => void][] = [
     ["sessions-missing", () => ["", "-wal", "-shm"].forEach((end) => rmSync(sessions + end, { force: true }))],
+    ["sessions-missing", () => truncateSync(sessions)],
     ["sessions-damaged", () => writeFileSync(sessions, "no database ".repeat(2_000))],
     [
       "sessions-damaged",
@@ -233,6 +234,32 @@ test("lost or damaged sessions begin anew, and the log says so; actors, and call
     assert.match(String(said["what"]), /begin new sessions; actors are all there/u);
     if (event === "sessions-damaged") assert.ok(existsSync(String(said["aside"])));
   }
+});
+
+test("where a server kept actors, a store that has gone or is empty is not begun anew, and the log beside it stays", async () => {
+  using place = folder();
+  const server = new MortalServer([COUNTER, "--receipts"], { data: join(place.path, "data") });
+  await using _ = server;
+  await server.start();
+  const client = lightClient("modern", undefined);
+  await callTool(client, await server.url, "add", { by: 7 }, { id: "seven", trace: "" });
+  await server.kill();
+  const store = join(server.data, "troupe.db");
+  const whole = readFileSync(store);
+  const log = readFileSync(`${store}-wal`);
+  for (const harm of [() => truncateSync(store), () => rmSync(store)]) {
+    harm();
+    server.log.length = 0;
+    assert.equal(await server.start(), undefined);
+    assert.equal(await server.ended, 5);
+    assert.match(server.log.join("\n"), /STORE_CORRUPT.*gone or is empty.*Restore it from a copy/u);
+    assert.deepEqual(readFileSync(`${store}-wal`), log);
+    for (const command of [["verify"], ["actors"], ["export"], ["call", "counter/main", "tools/add"]])
+      assert.equal((await troupe(...command, "--data", server.data)).code, 5, command[0]);
+  }
+  writeFileSync(store, whole);
+  await server.start();
+  assert.match(JSON.stringify(await callTool(client, await server.url, "get", {}, { id: "get", trace: "" })), /"7"/u);
 });
 
 test("half a key is replaced by a whole one, and the log says so", async () => {

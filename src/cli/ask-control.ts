@@ -30,6 +30,21 @@ export const askControl = async (path: string, op: string, args: Bag): Promise<{
   const socket = await byShortPath(path, listening);
   if (socket === undefined) return undefined;
   socket.write(`${JSON.stringify({ op, args })}\n`);
+  try {
+    return await answerFrom(socket);
+  } catch (error) {
+    if (error instanceof CommandError) throw error;
+    throw gone();
+  } finally {
+    socket.destroy();
+  }
+};
+
+const gone = (): CommandError =>
+  new CommandError(EXIT.unavailable, "SERVER_GONE", "The running server closed its socket before it answered; look at its log.");
+
+/** Throws what the server answers with, and whatever ends the socket before it does. */
+const answerFrom = async (socket: Socket): Promise<{ readonly ok: Json }> => {
   for await (const line of createInterface({ input: socket })) {
     const reply: unknown = JSON.parse(line);
     if (isBag(reply) && isBag(reply["error"])) {
@@ -42,7 +57,7 @@ export const askControl = async (path: string, op: string, args: Bag): Promise<{
     }
     if (isBag(reply) && reply["ok"] !== undefined) return { ok: reply["ok"] };
   }
-  throw new CommandError(EXIT.unavailable, "SERVER_GONE", "The running server closed its socket before it answered; look at its log.");
+  throw gone();
 };
 
 const listening = (path: string): Promise<Socket | undefined> =>

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -27,6 +29,24 @@ test("what is no socket is not asked", async () => {
     const close = await serveControl(path, () => Promise.resolve("stopped"));
     assert.deepEqual(await askControl(path, "stop", {}), { ok: "stopped" });
     await close();
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+test("a server that closes its socket unheard or breaks off its answer is told of as gone", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "troupe-control-"));
+  const path = join(folder, "control.sock");
+  const ends: readonly ((socket: Socket) => void)[] = [(socket) => socket.destroy(), (socket) => socket.resume().end('{"ok":')];
+  try {
+    for (const end of ends) {
+      const server = createServer(end).listen(path);
+      await once(server, "listening");
+      // More than a socket holds: writing fails, too.
+      await assert.rejects(askControl(path, "call", { args: "x".repeat(4_000_000) }), { code: "SERVER_GONE", exit: 6 });
+      server.close();
+      await once(server, "close");
+    }
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

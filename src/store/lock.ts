@@ -16,7 +16,15 @@ export function lockStore(path: string): () => void {
     database.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
   } catch (error) {
     database.close();
-    if (sqliteCode(error) !== 5) throw error;
+    const code = sqliteCode(error);
+    // Of the store itself nothing is known yet, least of all that it needs to be restored.
+    if (code === 11 || code === 26)
+      throw new StoreError(
+        "STORE_IO",
+        `The lock file ${lock} was written to by something else. It holds nothing: while no server runs, delete it and start again.`,
+        { cause: error },
+      );
+    if (code !== 5) throw error;
     throw new StoreError(
       "STORE_LOCKED",
       `The store ${path} is held by ${holderOf(holder)}. Stop that server first, or name another directory; commands that only read work beside it.`,

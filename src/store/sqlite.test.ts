@@ -131,6 +131,23 @@ test("the lock of a server that was killed is taken over", async () => {
   assert.equal(await store.count({}), 0);
 });
 
+test("a lock file that is none is told of as that: the store beside it needs no copy", async () => {
+  using directory = temporary();
+  {
+    await using store = sqliteStore({ directory: directory.path });
+    assert.equal(await store.count({}), 0);
+  }
+  const lock = join(directory.path, "troupe.db.lock");
+  writeFileSync(lock, "this is no lock, but long enough to look at".repeat(100));
+  assert.throws(
+    () => sqliteStore({ directory: directory.path }),
+    (error) => error instanceof StoreError && error.code === "STORE_IO" && error.message.includes(lock) && /delete it/u.test(error.message),
+  );
+  rmSync(lock);
+  await using store = sqliteStore({ directory: directory.path });
+  assert.equal(await store.count({}), 0);
+});
+
 test("C2 C5 C6 killed at any moment, a store holds every acknowledged turn once, whole, and each message in one place", async () => {
   using directory = temporary();
   const acknowledged = new Map<string, string>();

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { SessionRow } from "../contract/index.ts";
+import { type SessionRow, StoreError } from "../contract/index.ts";
 import { mendedSessionStores } from "./index.ts";
 
 const temporary = () => {
@@ -30,6 +30,15 @@ test("a file that is no session store is put aside, and a fresh one begun", asyn
   assert.match(readFileSync(`${place.path}.damaged`, "utf8"), /^no database/u);
   await stores.sessions.put(session("a"));
   assert.equal((await stores.sessions.get("a"))?.id, "a");
+});
+
+test("whatever stands where a damaged file is put aside is no reason not to serve", async () => {
+  using place = temporary();
+  writeFileSync(place.path, "no database ".repeat(1_000));
+  mkdirSync(join(`${place.path}.damaged`, "full"), { recursive: true });
+  await using stores = mendedSessionStores({ path: place.path, onDamage: () => undefined });
+  assert.equal(await stores.sessions.get("a"), undefined);
+  assert.match(readFileSync(`${place.path}.damaged`, "utf8"), /^no database/u);
 });
 
 test("damage that shows later is mended too, once, for all who meet it at the same time", async () => {
@@ -60,5 +69,9 @@ test("what is no damage is told: a store of a newer Troupe, a closed one", async
   const database = new (process.getBuiltinModule("node:sqlite").DatabaseSync)(place.path);
   database.exec("PRAGMA user_version = 99");
   database.close();
-  assert.throws(() => mendedSessionStores({ path: place.path, onDamage: () => assert.fail("it is whole") }), { code: "STORE_NEWER" });
+  const { path } = place;
+  assert.throws(
+    () => mendedSessionStores({ path, onDamage: () => assert.fail("it is whole") }),
+    (error) => error instanceof StoreError && error.code === "STORE_NEWER" && error.message.startsWith(`${path}: `),
+  );
 });

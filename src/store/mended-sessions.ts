@@ -20,6 +20,7 @@ export function mendedSessionStores(options: MendedSessionOptions): SessionStore
   const begin = (fault: StoreError): SessionStores => {
     const aside = `${path}.damaged`;
     for (const end of ["-wal", "-shm"]) rmSync(path + end, { force: true });
+    rmSync(aside, { recursive: true, force: true });
     renameSync(path, aside);
     const fresh = sqliteSessionStores(options);
     onDamage(fault, aside);

@@ -65,7 +65,7 @@ export function sqliteSessionStores(options: SqliteSessionOptions): SessionStore
     }
   } catch (error) {
     const fault = storeFault(error);
-    throw fault === error ? fault : new StoreError(fault.code, `${options.path}: ${fault.message}`, { cause: error });
+    throw new StoreError(fault.code, `${options.path}: ${fault.message}`, { cause: error });
   }
 }
 

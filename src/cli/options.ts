@@ -137,7 +137,7 @@ export const addServeOptions = (command: Command, modules = "<module...>"): Comm
     .option("--issuer <iss>", "the tokens' issuer")
     .option("--audience <aud>", "the tokens' audience (default: the resource)")
     .option("--resource <url>", "the address clients know this server by, behind a proxy (default: where HTTP listens)")
-    .option("--api-keys <file>", "JSON: name → SHA-256 (hex) of a key, or {sha256, scopes}")
+    .option("--api-keys <file>", "JSON: name → SHA-256 (hex) of a key, or {sha256, scopes, expiresAt}")
     .option("--require-scope <scope>", "every request needs it; repeatable", collect)
     .option("--allow-host <name>", "a Host besides loopback; repeatable", collect)
     .option("--allow-origin <origin>", "a browser origin besides loopback; repeatable", collect)

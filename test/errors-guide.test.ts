@@ -83,7 +83,7 @@ test("the guide to errors has every code of the command line under its exit code
   );
   for (const [exit, codes = ""] of exits)
     for (const code of codesIn(codes)) {
-      const thrown = [...union("EngineCode"), ...union("StoreCode"), ...union("SurfaceCode")].find((one) => one === code);
+      const thrown = [...union("EngineCode"), ...union("StoreCode"), ...union("SurfaceCode"), ...union("DoorCode")].find((one) => one === code);
       // Only the code decides; which class carries it does not.
       if (thrown !== undefined)
         assert.equal(describeFailure(Object.assign(new EngineError("CRASHED", ""), { code: thrown })).exit, Number(exit), code);
@@ -92,7 +92,7 @@ test("the guide to errors has every code of the command line under its exit code
     .filter(([file]) => file.startsWith("src/cli/"))
     .flatMap(([, text]) => [...all(text, /new CommandError\(\s*EXIT\.\w+,\s*"([A-Z_]+)"/g), ...all(text, /(?:\?|:|,) "(FAILED)"/g)]);
   const told = exits.flatMap(([, codes = ""]) => codesIn(codes));
-  const contracts = new Set([...union("EngineCode"), ...union("StoreCode"), ...union("SurfaceCode")]);
+  const contracts = new Set([...union("EngineCode"), ...union("StoreCode"), ...union("SurfaceCode"), ...union("DoorCode")]);
   same(
     own,
     told.filter((code) => !contracts.has(code)),

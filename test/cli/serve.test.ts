@@ -64,6 +64,7 @@ describe("troupe serve", () => {
       [["serve", "examples/nowhere"], /There is no examples\/nowhere/],
       [["serve", "examples/counter", "--http", "localhost:99999"], /\[host:\]port/],
       [["serve", "examples/counter", "--htp", "3000"], /--http/],
+      [["serve", "examples/counter", "--http", "127.0.0.1:0", "--allow-origin", "app.example"], /is not an origin/],
       [["serve", "test/architecture.test.ts".replace("architecture.test.ts", "cli/run.ts")], /exports nothing to serve/],
       [["serve"], /missing required argument/],
     ] as const) {
@@ -167,7 +168,7 @@ describe("troupe serve", () => {
 
   test("refuses to listen beyond loopback without tokens", async () => {
     const http = await troupe("serve", "examples/counter", "--http", "0.0.0.0:0", "--json");
-    assert.notEqual(http.code, 0);
+    assert.equal(http.code, 2);
     assert.match(http.stderr, /DOOR_UNSAFE/);
     const tcp = await troupe("serve", "examples/counter", "--tcp", "0.0.0.0:0", "--json");
     assert.match(tcp.stderr, /DOOR_UNSAFE/);

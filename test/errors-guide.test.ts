@@ -83,7 +83,9 @@ test("the guide to errors has every code of the command line under its exit code
   );
   for (const [exit, codes = ""] of exits)
     for (const code of codesIn(codes)) {
-      const thrown = [...union("EngineCode"), ...union("StoreCode"), ...union("SurfaceCode"), ...union("DoorCode")].find((one) => one === code);
+      const thrown = [...union("EngineCode"), ...union("StoreCode"), ...union("SurfaceCode"), ...union("DoorCode")].find(
+        (one) => one === code,
+      );
       // Only the code decides; which class carries it does not.
       if (thrown !== undefined)
         assert.equal(describeFailure(Object.assign(new EngineError("CRASHED", ""), { code: thrown })).exit, Number(exit), code);

@@ -1,5 +1,6 @@
 import { boundsOf, checkOptions, FUNCTION, isBag, type OptionRule, TEXTS, TroupeError } from "../contract/index.ts";
 import { onlyOptions } from "../contract/internal.ts";
+import { hostName, isAddress } from "./address.ts";
 import type { Authenticator } from "./auth/index.ts";
 
 const AUTH: OptionRule = ["what authenticator(…) resolves to: `auth: await authenticator(…)`", isAuthenticator];
@@ -9,6 +10,9 @@ function isAuthenticator(value: unknown): boolean {
   const { check, metadata, scopes, issuers }: Readonly<Record<string, unknown>> = value;
   return typeof check === "function" && typeof metadata === "function" && Array.isArray(scopes) && Array.isArray(issuers);
 }
+
+// What no Host can be would be allowed in vain: a URL, or a pattern.
+const isHost = (text: string): boolean => isAddress(text) || (!text.includes("*") && hostName(text) !== undefined);
 
 interface DoorOptions {
   readonly auth?: Authenticator;
@@ -31,6 +35,9 @@ export function checkDoor(door: string, options: DoorOptions, known: object, lim
     ready: FUNCTION,
     log: FUNCTION,
   });
+  for (const host of options.allowedHosts ?? [])
+    if (host !== "*" && !isHost(host))
+      throw new TroupeError("DOOR_OPTION", `"${host}" is not a host: give its name, mcp.example, with a port where that one alone counts.`);
   for (const origin of options.allowedOrigins ?? [])
     if (origin !== "*" && !/^https?:\/\/[^/?#@]+\/?$/i.test(origin))
       throw new TroupeError("DOOR_OPTION", `"${origin}" is not an origin: give scheme and host, https://app.example.`);

@@ -26,11 +26,14 @@ export function refuseHead({ guard, headers: most }: HeadRules, headers: HeaderL
   if (!guard.host(host)) {
     return refusal(
       "FOREIGN",
-      "This server is not known by that Host: use its own address, or allow the name (allowedHosts) when it is yours.",
+      "This server is not known by that Host: use its own address, or allow the name (allowedHosts, on the command line --allow-host) when it is yours.",
     );
   }
   if (!guard.origin(headers.get("origin"), host)) {
-    return refusal("FOREIGN", "Pages of that Origin may not call this server: allow the origin (allowedOrigins) when it is yours.");
+    return refusal(
+      "FOREIGN",
+      "Pages of that Origin may not call this server: allow the origin (allowedOrigins, on the command line --allow-origin) when it is yours.",
+    );
   }
   return undefined;
 }

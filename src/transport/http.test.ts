@@ -303,6 +303,14 @@ describe("HTTP", () => {
     });
     await assert.rejects(serveHttp({ gateway: fakeGateway(), path: "mcp/" }), { code: "DOOR_OPTION", message: /a path such as \/mcp/ });
     await assert.rejects(serveHttp({ gateway: fakeGateway(), allowedOrigins: ["app.example"] }), { code: "DOOR_OPTION" });
+    for (const host of ["https://mcp.example", "*.example", "mcp.example/mcp", "mcp.example:port", "a b", ""])
+      await assert.rejects(
+        serveHttp({ gateway: fakeGateway(), allowedHosts: [host] }),
+        { code: "DOOR_OPTION", message: /is not a host/ },
+        host,
+      );
+    for (const host of ["mcp.example", "mcp.example:8443", "10.0.0.1", "::1", "[::1]:3000", "*"])
+      await (await serveHttp({ gateway: fakeGateway(), port: 0, allowedHosts: [host] })).close();
     await assert.rejects(serveHttp({ gateway: fakeGateway(), port: 70_000 }), { code: "DOOR_OPTION", message: /not a port/ });
     const door = { path: "/mcp", handle: () => ({ status: 200 }) };
     await assert.rejects(serveHttp({ gateway: fakeGateway(), doors: [door] }), { code: "DOOR_OPTION", message: /Two doors want \/mcp/ });

@@ -9,12 +9,13 @@ export default registry({
   tools: {
     own_readiness: {
       describe: "Waits for the signal to stop.",
-      input: z.object({ url: z.string() }),
-      run: async ({ url }) => {
+      input: z.object({ urls: z.array(z.string()) }),
+      run: async ({ urls }) => {
         const stopped = once(process, "SIGTERM");
         waits.resolve("It waits.");
         await stopped;
-        return `${(await fetch(typeof url === "string" ? url : "")).status}`;
+        const asked = (Array.isArray(urls) ? urls : []).map(async (url) => (await fetch(String(url))).status);
+        return (await Promise.all(asked)).join(" ");
       },
     },
     until_it_waits: { describe: "Until the other one waits.", run: () => waits.promise },

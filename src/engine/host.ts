@@ -11,6 +11,8 @@ export interface FaultContext {
   readonly where: "turn" | "work" | "load" | "watcher" | "receipt" | "progress" | "store" | "outbox" | "wake" | "idle";
   readonly actor?: ActorId;
   readonly action?: string;
+  /** The message that is a dead letter from now on, by its id. */
+  readonly letter?: string;
 }
 
 /** What a cell needs of the engine around it. */

@@ -38,6 +38,12 @@ for (const memory of [false, true]) {
     assert.match(letter?.why ?? "", /^CRASHED: tally\/b crashed at event 1/);
     assert.equal(letter?.message.action, "throw");
     assert.equal(faults.filter(({ where: place }) => place === "turn").length, 3);
+    // Whoever looks after the server is told once that it has to be looked at, and by which name.
+    const told = { where: "outbox", actor: B, action: "throw" };
+    assert.deepEqual(
+      faults.filter(({ where: place }) => place === "outbox"),
+      [told, told, { ...told, letter: letter?.message.id }],
+    );
     await until("what was behind arrives", async () => (await logOf(engine, B)).includes("behind"));
     assert.equal(await engine.letter("nobody", "drop"), false);
     assert.equal(await engine.letter(letter?.message.id ?? "", "replay"), true);

@@ -217,7 +217,6 @@ export class Outbox {
     if (error !== undefined) {
       if (error.code === "STORE_CONFLICT" && parcel.kept) return this.#track(this.#disputed(lane, parcel));
       if (faults.isPassing(error)) return this.#again(lane, this.#host.retryMs / 2);
-      this.#host.fault(error, { where: "outbox", actor: parcel.message.to, action: parcel.message.action });
       parcel.failures += 1;
       return this.#track(this.#failed(lane, parcel, error));
     }
@@ -256,7 +255,9 @@ export class Outbox {
   async #failed(lane: Lane, parcel: Parcel, error: EngineError): Promise<void> {
     const { message } = parcel;
     const why = `${error.code}: ${error.message}`;
+    const about = { where: "outbox", actor: message.to, action: message.action } as const;
     if (parcel.failures < MOST_FAILURES) {
+      this.#host.fault(error, about);
       if (parcel.kept && !(await this.#settle(parcel, "failed"))) return;
       this.#again(lane, this.#host.retryMs * 4 ** (parcel.failures - 1));
       return;
@@ -270,6 +271,7 @@ export class Outbox {
       if (oldest !== undefined && this.#letters.size >= MOST_LETTERS) this.#letters.delete(oldest);
       this.#letters.set(message.id, { message, why, at: this.#host.clock.now() });
     }
+    this.#host.fault(error, { ...about, letter: message.id });
     if (answer) this.add([answer], parcel.kept);
     this.#next(lane, parcel);
   }

@@ -113,16 +113,15 @@ export function deliver(context: DurableContext, host: NodeHost, message: Messag
 }
 
 /** C5: a message that has failed too often is kept where people see it. */
-export function bury(context: DurableContext, host: NodeHost, message: Message, { code, message: text }: EngineError | Fault): void {
+export function bury(context: DurableContext, host: NodeHost, message: Message, error: EngineError): void {
   const { at, id } = message;
   const key = `${String(at).padStart(15, "0")} ${id}`;
   const sealed = host.sealerFor(kindOf(message.to)).seal(message);
-  context.send(objectOf(host.names, ofLetters, key, "put"), { key, value: { message: sealed, why: `${code}: ${text}`, at } });
-}
-
-interface Fault {
-  readonly code: string;
-  readonly message: string;
+  context.send(objectOf(host.names, ofLetters, key, "put"), {
+    key,
+    value: { message: sealed, why: `${error.code}: ${error.message}`, at },
+  });
+  host.fault(error, { where: "outbox", message });
 }
 
 /** Enters the actor where it is found. An error: it must not begin. */

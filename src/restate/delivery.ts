@@ -13,7 +13,7 @@ import { type DurableContext, Withdrawn } from "./durable-context.ts";
 import type { ExpireInput, RingInput, TurnInput } from "./inputs.ts";
 import { insist } from "./insist.ts";
 import type { NodeHost } from "./node-host.ts";
-import type { Fault } from "./outcome.ts";
+import { errorFrom, type Fault } from "./outcome.ts";
 
 const MOST_FAILURES = 3;
 /** A wake of an actor that has failed is looked at again after this. */
@@ -33,7 +33,7 @@ export async function deliver(actor: DurableActor, context: DurableContext, host
     const { fault } = outcome;
     if (!isPassing(fault)) failures += 1;
     if (failures >= MOST_FAILURES) {
-      bury(context, host, message, fault);
+      bury(context, host, message, errorFrom(fault));
       // Who asked with `replyAs` must not wait for ever.
       return answer(context, host, message, { refused: { code: fault.code, message: fault.message } });
     }

@@ -233,8 +233,18 @@ const STORIES: Readonly<Record<string, Story & { readonly check?: (world: World,
     },
     check(world) {
       const letters = JSON.stringify(world.kept("troupe-map/letters/"));
-      for (const why of ["CRASHED: other/heap", "NO_ACTOR: There is no actor other/nobody", "UNKNOWN_KIND: "])
-        assert.match(letters, new RegExp(why));
+      for (const [code, sentence] of [
+        ["CRASHED", "other/heap crashed at event"],
+        ["NO_ACTOR", "There is no actor other/nobody"],
+        ["UNKNOWN_KIND", "There is no kind of actor"],
+      ] as const) {
+        assert.ok(letters.includes(`${code}: ${sentence}`), letters);
+        // Whoever looks after the nodes is told, too.
+        assert.ok(
+          world.thrown.some((one) => one.startsWith(sentence)),
+          world.thrown.join("\n"),
+        );
+      }
       const log: readonly string[] = Object(world.state(TALLY))["log"];
       assert.equal(log.filter((line) => line.startsWith("answered")).length, 2);
     },

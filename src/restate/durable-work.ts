@@ -30,8 +30,8 @@ export interface WorkHost {
   call(call: InnerCall): Promise<Reply>;
   /** Ways to the caller of that message, at that node. */
   hearing(message: Message, node: string | undefined): { readonly progress: Progress; readonly log: Log };
-  /** A behaviour threw. */
-  fault(error: unknown, where: { readonly where: "turn" | "work" | "load"; readonly message: Message }): void;
+  /** A behaviour threw; or, `outbox`, the message is a dead letter from now on. */
+  fault(error: unknown, where: { readonly where: "turn" | "work" | "load" | "outbox"; readonly message: Message }): void;
 }
 
 export interface Job {

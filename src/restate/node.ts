@@ -207,8 +207,8 @@ export class Node implements NodeHost {
     this.announcer.hint(change, message.id);
   }
 
-  fault(error: unknown, { where, message: { to, action } }: Parameters<NodeHost["fault"]>[1]): void {
-    this.#told(error, { where, actor: to, action });
+  fault(error: unknown, { where, message: { id, to, action } }: Parameters<NodeHost["fault"]>[1]): void {
+    this.#told(error, { where, actor: to, action, ...(where === "outbox" ? { letter: id } : {}) });
   }
 
   #told(error: unknown, where: NodeFault): void {

@@ -4,9 +4,11 @@ import type { RestateSdk } from "./sdk.ts";
 
 /** Where a fault was noticed that no caller can be told of in full. */
 export interface NodeFault {
-  readonly where: "turn" | "work" | "load" | "watcher" | "receipt" | "progress" | "network";
+  readonly where: "turn" | "work" | "load" | "watcher" | "receipt" | "progress" | "outbox" | "network";
   readonly actor?: ActorId;
   readonly action?: string;
+  /** The message that is a dead letter from now on, by its id. */
+  readonly letter?: string;
 }
 
 export interface RestateOptions {

@@ -1,4 +1,5 @@
 import { type Bag, type Json, TroupeError } from "../contract/index.ts";
+import { put } from "../contract/internal.ts";
 import { whereMade } from "./bad-turn.ts";
 
 type Mistake = "BAD_TURN" | "BAD_DEFINITION";
@@ -72,12 +73,6 @@ function copiedObject(object: object, depth: number): Json | typeof NOT_JSON {
     put(copy, key, made);
   }
   return same && isWalkedBag(object) ? object : copy;
-}
-
-/** Sets an own property also where its name is `__proto__`. */
-export function put(object: Record<string, Json>, key: string, value: Json): void {
-  if (key === "__proto__") Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });
-  else object[key] = value;
 }
 
 // The callers' walk is the other half of these guards: what is frozen and JSON throughout (a part of a committed state) is as good as a copy.

@@ -10,14 +10,14 @@ import {
   type Viewer,
   type Wake,
 } from "../contract/index.ts";
-import { capabilityNeeded } from "../contract/internal.ts";
+import { capabilityNeeded, put } from "../contract/internal.ts";
 import { badTurn } from "./bad-turn.ts";
 import type { Answers, RawQuestion, RunContext, Send, SendOptions, WakeOptions } from "./context-types.ts";
 import { type Draft, openDraft } from "./draft/index.ts";
 import type { Question } from "./elicit.ts";
 import { Later } from "./later.ts";
 import { keyOf } from "./names.ts";
-import { plain, put } from "./plain.ts";
+import { plain } from "./plain.ts";
 import { type Random, seeded } from "./random.ts";
 import { refuse } from "./refuse.ts";
 import { type Wakeful, wakeName, wakeOf } from "./wakes.ts";

@@ -1,7 +1,7 @@
 import { type Bag, type Json, StoreError } from "../contract/index.ts";
+import { put } from "../contract/internal.ts";
 import { isJsonList, isJsonObject, MAX_DEPTH } from "./json-check.ts";
 import { GONE, MOVED, STEPS } from "./patch-format.ts";
-import { put } from "./put.ts";
 
 const unfit = (why: string): StoreError =>
   new StoreError("STORE_CORRUPT", `A patch does not fit the state before it: ${why}. Verify the chain; restore it from a copy.`);

@@ -1,5 +1,5 @@
 import type { Bag, Json } from "../contract/index.ts";
-import type { Written } from "../contract/internal.ts";
+import { put, type Written } from "../contract/internal.ts";
 import { diffList } from "./diff-list.ts";
 import {
   DEFAULT_BOUND,
@@ -16,7 +16,6 @@ import {
   type Allowance,
 } from "./json-check.ts";
 import { GONE, MOVED, STEPS, type Walk } from "./patch-format.ts";
-import { put } from "./put.ts";
 
 /** Thrown inside the walk; the slow walk finds out where. */
 const NOT_JSON = Symbol("not JSON");

@@ -1,6 +1,6 @@
 import { REDACTED, type Json } from "../contract/index.ts";
+import { put } from "../contract/internal.ts";
 import { isJsonList, isJsonObject } from "./json-check.ts";
-import { put } from "./put.ts";
 
 /** A value in which some place was redacted. */
 export function isRedacted(value: Json): boolean {

@@ -12,6 +12,7 @@ export { ANNOTATIONS, ARGUMENT, HINTS, ICONS, misfit, OBJECT, SIZE, TEXT, wrongI
 export { checkMirrored, type Mirrored, mirroredIn } from "./mirrored.ts";
 export { nearest } from "./nearest.ts";
 export { checkNeeded, onlyOptions } from "./option-checks.ts";
+export { put } from "./put.ts";
 export { remembering } from "./remembering.ts";
 export { checkScopes, isScope, lacking, lacksScopes, needsScopes, SCOPES, scopesOf } from "./scopes.ts";
 export { tellOf, told } from "./told.ts";

@@ -1,4 +1,5 @@
 import { type Bag, isBag, type Json } from "../contract/index.ts";
+import { put } from "../contract/internal.ts";
 import type { Capability, OfferedTool } from "./capability.ts";
 import { fieldSchema } from "./field-schema.ts";
 import { isList } from "./packet-json.ts";
@@ -65,9 +66,4 @@ function completed(declared: Bag, requires: readonly string[], id: string): Bag 
   const all: Record<string, Json> = { ...properties };
   for (const field of undeclared) put(all, field, fieldSchema(field, id));
   return { ...declared, properties: all, required: [...required, ...unmarked] };
-}
-
-// A field may be called `__proto__`.
-function put(properties: Record<string, Json>, field: string, schema: Bag): void {
-  Object.defineProperty(properties, field, { value: schema, enumerable: true, configurable: true, writable: true });
 }

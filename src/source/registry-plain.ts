@@ -1,4 +1,5 @@
 import { EngineError, type Json } from "../contract/index.ts";
+import { put } from "../contract/internal.ts";
 
 const DEEPEST = 1_000;
 
@@ -65,8 +66,7 @@ function copiedObject(object: object, depth: number): Json | NotJson | undefined
     const made = copied(Reflect.get(object, key), depth + 1);
     if (made instanceof NotJson) return new NotJson(made.why, outer(key, made));
     if (made === undefined) continue;
-    if (key === "__proto__") Object.defineProperty(copy, key, { value: made, enumerable: true, configurable: true, writable: true });
-    else copy[key] = made;
+    put(copy, key, made);
   }
   return copy;
 }

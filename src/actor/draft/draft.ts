@@ -1,7 +1,7 @@
-import { DEEPEST, vouch } from "../../contract/internal.ts";
+import { DEEPEST, put, vouch } from "../../contract/internal.ts";
 import { Part } from "./part.ts";
 import { revoked } from "./revoked.ts";
-import { isObject, isPlain, opened, place, type Row, rowOf } from "./row.ts";
+import { isObject, isPlain, opened, type Row, rowOf } from "./row.ts";
 
 /** `base` must be deeply frozen, and JSON. */
 export function openDraft(base: object): Draft {
@@ -81,7 +81,7 @@ export class Draft {
       if (Object.is(fit, item) || Reflect.getOwnPropertyDescriptor(value, key)?.get !== undefined) continue;
       // His own frozen object holds a draft: it cannot be replaced there.
       if (!isOpen && row === value) met.set(value, (row = opened(value)));
-      place(row, key, fit);
+      put(row, key, fit);
     }
     return Object.freeze(row);
   }

@@ -1,9 +1,9 @@
-import { growthBy, type Written } from "../../contract/internal.ts";
+import { growthBy, put, type Written } from "../../contract/internal.ts";
 import { badTurn } from "../bad-turn.ts";
 import type { Draft } from "./draft.ts";
 import { LIST } from "./list-shape.ts";
 import { OBJECT } from "./object-shape.ts";
-import { isObject, isPlain, opened, place, type Row, rowOf } from "./row.ts";
+import { isObject, isPlain, opened, type Row, rowOf } from "./row.ts";
 import type { Shape } from "./shape.ts";
 
 /** Of so many keys that were written, or whose parts changed, a part tells the names; where there are more all is looked at. */
@@ -76,7 +76,7 @@ export class Part implements ProxyHandler<object>, Written {
     const copy = this.#open();
     if (known && typeof key === "string" && !this.#shape.reshapes(key)) this.#note(key);
     else this.#keys = undefined;
-    place(copy, key, value);
+    put(copy, key, value);
     return true;
   }
 
@@ -253,7 +253,7 @@ export class Part implements ProxyHandler<object>, Written {
     if (key === undefined || (written !== NONE && written.includes(key))) return false;
     const settled = part.settle();
     if (settled === part.before) return false;
-    place(this.#open(), key, settled);
+    put(this.#open(), key, settled);
     this.#grow(part.#growth);
     return true;
   }
@@ -266,7 +266,7 @@ export class Part implements ProxyHandler<object>, Written {
     const value = copy[key];
     if (isObject(value)) {
       const settled = this.#outcome(key, value);
-      if (settled !== value) place(copy, key, settled);
+      if (settled !== value) put(copy, key, settled);
       return settled;
     }
     if (value === 0 && Object.is(value, -0)) copy[key] = 0;

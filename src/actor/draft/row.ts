@@ -21,12 +21,6 @@ export function isPlain(value: object): boolean {
   return prototype === Object.prototype || prototype === Array.prototype || prototype === null;
 }
 
-/** Sets an own property also where its name is `__proto__`. */
-export function place(row: Row, key: PropertyKey, value: unknown): void {
-  if (key === "__proto__") Object.defineProperty(row, key, { value, enumerable: true, configurable: true, writable: true });
-  else row[key] = value;
-}
-
 /** The same, open, with what no text carries: the commit is to find it. */
 export function opened(value: Row): Row {
   if (Array.isArray(value)) return rowOf(Object.assign([], value, { length: value.length }));

@@ -21,9 +21,7 @@ export function exchange(
   request: Exchange,
 ): Answer | Promise<Answer> {
   const failed = (error: unknown): Answer => {
-    const fault = exchangeFault(core, error);
-    const ours = fault.kind === "UNAVAILABLE" || fault.kind === "INTERNAL";
-    return faultAnswer(fault, "legacy", ours ? idOf(core, request) : null, core.settings.profile.faults);
+    return faultAnswer(exchangeFault(core, error), "legacy", idOf(core, request), core.settings.profile.faults);
   };
   try {
     const answer = route(core, legacy, sourceFor, request);
@@ -33,9 +31,12 @@ export function exchange(
   }
 }
 
+// A client that is refused much can make us read it twice, but nothing long.
+const SHORT = 65_536;
+
 // Read once more: what failed here is rare, and no request pays for it that went well.
 function idOf({ settings }: Core, { verb, body }: Exchange): RequestId | null {
-  const incoming = verb === "POST" ? decode(body ?? "", settings.limits) : undefined;
+  const incoming = verb === "POST" && body !== undefined && body.length <= SHORT ? decode(body, settings.limits) : undefined;
   return incoming?.kind === "request" ? incoming.id : null;
 }
 

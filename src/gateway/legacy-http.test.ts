@@ -159,6 +159,40 @@ describe("a legacy session over HTTP", () => {
     assert.equal((await gateway.exchange(exchangeOf("DELETE", session.headers).exchange)).status, 404);
   });
 
+  test("is refused under the id of the request, where that could be read", async () => {
+    await using gateway = gatewayOf(world().source);
+    const session = await open(gateway);
+    const { "mcp-session-id": id, ...bare } = session.headers;
+    const asked = { jsonrpc: "2.0", id: "r", method: "ping" };
+    const of = async (headers: Readonly<Record<string, string>>, body: unknown): Promise<readonly unknown[]> => {
+      const answer = await gateway.exchange(exchangeOf("POST", headers, body).exchange);
+      return [answer.status, bodyOf(answer)["id"]];
+    };
+    const initialize = { ...asked, method: "initialize", params: { protocolVersion: "2025-11-25", capabilities: {} } };
+    const long = { ...asked, params: { text: "x".repeat(70_000) } };
+    assert.deepEqual(
+      [
+        await of(bare, asked),
+        await of({ ...bare, "mcp-session-id": "nobody's" }, asked),
+        await of({ ...session.headers, "mcp-protocol-version": "1999-01-01" }, asked),
+        await of(session.headers, initialize),
+        await of(session.headers, [asked]),
+        await of(bare, { jsonrpc: "2.0", method: "notifications/initialized" }),
+        await of(bare, long),
+      ],
+      [
+        [400, "r"],
+        [404, "r"],
+        [400, "r"],
+        [400, "r"],
+        [400, null],
+        [400, null],
+        [400, null],
+      ],
+    );
+    assert.equal((await of(session.headers, asked))[0], 200, String(id));
+  });
+
   test("survives a restart: a process that never saw the id serves it, subscriptions and log level included", async () => {
     const sessions = sessionsDouble();
     const first = gatewayOf(world().source, { sessions });

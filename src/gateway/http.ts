@@ -54,11 +54,18 @@ function route(
   checkHeaders(request, profile);
   const incoming = decode(request.body ?? "", core.settings.limits);
   if (incoming.kind === "malformed" && (modernVersion || profile.sessionOn !== "all"))
-    return faultAnswer(incoming.fault, modernVersion ? "modern" : "legacy", incoming.id, profile.faults);
+    return modernVersion
+      ? faultAnswer(unenveloped(incoming.fault), "modern", incoming.id, profile.faults)
+      : faultAnswer(incoming.fault, "legacy", incoming.id, profile.faults);
   const refused = profile.versionsFirst ? unknownRevision(profile, request, incoming) : undefined;
   if (refused !== undefined) return refused;
   if (!isModern(profile, request, incoming, version)) return legacy.post(request, incoming, version);
   return modern(core, sourceFor, request, incoming);
+}
+
+/** Params that are no object have no `_meta` either. */
+function unenveloped(fault: Fault): Fault {
+  return fault.kind === "PARAMS" ? new Fault("ENVELOPE", fault.message, { reason: "params-shape" }) : fault;
 }
 
 function standalone(core: Core, legacy: LegacyHttp, request: Exchange, modernVersion: boolean): Promise<Answer> | Answer {

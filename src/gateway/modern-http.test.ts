@@ -63,6 +63,12 @@ describe("the envelope of 2026-07-28", () => {
       const { status, error, body } = await ask(gateway, "server/discover", {}, { meta, id: 9 });
       assert.deepEqual([status, error["code"], body["id"]], [400, -32602, 9], JSON.stringify(meta));
     }
+    const headers = { "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/list" };
+    for (const params of [[], "x", 5]) {
+      const answer = await gateway.exchange(exchangeOf("POST", headers, { jsonrpc: "2.0", id: 9, method: "tools/list", params }).exchange);
+      const { error, id } = bodyOf(answer);
+      assert.deepEqual([answer.status, Object(error)["code"], id], [400, -32602, 9], JSON.stringify(params));
+    }
   });
 
   test("names a version that is served: -32022 says which; headers repeat what the body says: -32020", async () => {
@@ -73,6 +79,8 @@ describe("the envelope of 2026-07-28", () => {
       [unsupported.status, unsupported.error["code"], unsupported.error["data"]],
       [400, -32022, { supported: ["2026-07-28"], requested: "2027-01-01" }],
     );
+    const alone = await ask(gateway, "tools/list", {}, { meta: null, headers: { "mcp-protocol-version": "2027-01-01" } });
+    assert.deepEqual([alone.status, alone.error], [unsupported.status, unsupported.error], "the header alone says it");
     const mismatches: readonly [string, Bag, How][] = [
       ["tools/list", {}, { meta: other }],
       ["tools/list", {}, { headers: { "mcp-protocol-version": undefined } }],

@@ -1,8 +1,8 @@
-import { type Bag, isBag, type LogLevel } from "../../contract/index.ts";
+import { type Bag, type Exchange, isBag, type LogLevel } from "../../contract/index.ts";
 import { isLogLevel } from "../aside.ts";
 import { canOf } from "../envelope.ts";
 import { Fault } from "../errors.ts";
-import { isModernRevision, MODERN_REVISIONS, type ModernRevision, type Revision } from "../revision.ts";
+import { isLegacyRevision, isModernRevision, MODERN_REVISIONS, type ModernRevision, type Revision } from "../revision.ts";
 
 export const VERSION_META = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES_META = "io.modelcontextprotocol/clientCapabilities";
@@ -54,6 +54,13 @@ export function openEnvelope(params: Bag, supported: readonly Revision[]): Envel
     throw new Fault("ENVELOPE", `_meta["${LOG_LEVEL_META}"] is a log level.`, { about: LOG_LEVEL_META });
   const can = canOf(capabilities, { elicitation: true, modes: true, samplingTools: true, extensions: true });
   return { revision: requested, can, meta, logLevel };
+}
+
+/** Throws `VERSION` where the header alone says of what revision the request is, and there is none such. */
+export function checkServed(header: Exchange["header"], supported: readonly Revision[]): void {
+  const version = header("mcp-protocol-version")?.trim();
+  if (version === undefined || version.length > 64 || isModernRevision(version) || isLegacyRevision(version)) return;
+  throw unsupported(version, supported);
 }
 
 export function unsupported(requested: string, supported: readonly Revision[]): Fault {

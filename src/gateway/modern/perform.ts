@@ -13,7 +13,7 @@ import { modernReply, type ReplyText } from "../reply.ts";
 import { requestFault } from "../request-fault.ts";
 import type { Running } from "../running.ts";
 import { discoverMembers } from "./discover.ts";
-import { claimedVersion, type Envelope, openEnvelope } from "./envelope.ts";
+import { checkServed, claimedVersion, type Envelope, openEnvelope } from "./envelope.ts";
 import { checkParamHeaders, checkStandardHeaders, checkVersionHeader } from "./headers.ts";
 import { serverMeta } from "./server-meta.ts";
 import { openState, type Remembered, sealState } from "./request-state.ts";
@@ -32,6 +32,7 @@ export interface ModernAsking {
 export function openRequest({ settings }: Core, request: Request, header: Exchange["header"] | undefined): Envelope {
   const claimed = claimedVersion(request.params);
   if (header !== undefined && claimed !== undefined) checkVersionHeader(header, claimed);
+  else if (header !== undefined) checkServed(header, settings.profile.supported);
   const envelope = openEnvelope(request.params, settings.profile.supported);
   if (header !== undefined) checkStandardHeaders(header, request, settings.profile.namesFirst);
   return envelope;

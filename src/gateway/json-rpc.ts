@@ -83,7 +83,7 @@ export function classify(value: Json): Incoming {
       reason: method === "" ? "method-empty" : "member-shape",
     });
   if ("id" in value && id === undefined)
-    return malformed("INVALID_REQUEST", "An id is text of at most 256 characters or a whole number, not null.", null, {
+    return malformed("INVALID_REQUEST", "An id is text of at most 256 characters or a whole number up to 2^53 - 1, not null.", null, {
       reason: value["id"] === null ? "id-null" : "member-shape",
     });
   const params = value["params"] ?? EMPTY;

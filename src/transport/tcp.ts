@@ -40,7 +40,7 @@ export async function serveTcp(options: TcpOptions): Promise<TcpDoor> {
   if (auth?.needsResource === true) {
     throw new TroupeError(
       "DOOR_OPTION",
-      "Tokens of an issuer over TCP need the resource or audience they are made for: give the authenticator one.",
+      "Tokens of an issuer over TCP need the resource or audience they are made for: give the authenticator one (--resource or --audience).",
     );
   }
 

@@ -21,7 +21,8 @@ export function newSession(core: Core, request: Request, caller: Caller, posture
   const { protocolVersion } = request.params;
   const { profile } = core.settings;
   const readable = typeof protocolVersion === "string" && protocolVersion.length <= 64;
-  if (!readable && !profile.anyInitialize) throw new Fault("PARAMS", "initialize needs a protocolVersion.");
+  if (!readable && !profile.anyInitialize)
+    throw new Fault("PARAMS", `initialize needs a protocolVersion: one of ${profile.revisions.join(", ")}.`);
   return {
     ...uninitialized(core, caller, posture, readable ? protocolVersion : undefined),
     client: clientIn(request.params),

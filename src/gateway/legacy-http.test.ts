@@ -352,6 +352,32 @@ describe("a legacy reply", () => {
     );
   });
 
+  test("of a process that is no more is an error of its request, and asks nobody anything", async () => {
+    const [sessions, streams] = [sessionsDouble(), streamsDouble()];
+    const first = gatewayOf(world().source, { sessions, streams });
+    const session = await open(first, { capabilities: { elicitation: {} } });
+    const lostAt = async (name: string, id: number | string): Promise<string> => {
+      const { sent } = session.sent(call(name, {}, id));
+      await until(() => sent.channel.events.length >= 1);
+      return sent.channel.events[0]?.id ?? "";
+    };
+    const events = [await lostAt("confirm", 7), await lostAt("confirm", "é")];
+    // As it is after a crash: what ran has left its events, and nothing that would end it.
+    await using second = gatewayOf(world().source, { sessions, streams });
+    const resumed = async (last: string): Promise<readonly [number, readonly Bag[], string]> => {
+      const again = exchangeOf("GET", { ...session.headers, "last-event-id": last });
+      const { status } = await second.exchange(again.exchange);
+      return [status, again.channel.messages, again.channel.events.at(-1)?.id ?? ""];
+    };
+    const [status, messages, after] = await resumed(events[0] ?? "");
+    assert.deepEqual([status, messages.map(({ id, method }) => [id, method])], [200, [[7, undefined]]]);
+    assert.deepEqual([Object(messages[0]?.["error"])["code"], Object(messages[0]?.["error"])["data"]], [-31503, { applied: "unknown" }]);
+    assert.equal((await resumed(after))[0], 405, "clients that come back for what follows an error");
+    // Of one that no event can name nothing is known.
+    assert.notEqual((await resumed(events[1] ?? ""))[1].at(-1)?.["id"], "é");
+    await first[Symbol.asyncDispose]();
+  });
+
   test("of a cancelled request does not come, but its exchange ends", async () => {
     const made = world();
     await using gateway = gatewayOf(made.source);

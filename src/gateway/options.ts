@@ -128,6 +128,8 @@ export interface Settings {
   readonly sessions: SessionStore;
   readonly streams: StreamStore;
   readonly peers: Peers | undefined;
+  /** What this process is called in the names of what it runs. */
+  readonly self: string;
   /** Those peers are never reached: what they did, the stores say. */
   readonly unreached: boolean;
   readonly profile: Profile;
@@ -224,6 +226,7 @@ export function settle(options: GatewayOptions): Settings {
   if (options.peers !== undefined && options.requestStateKey === undefined)
     throw new TroupeError("DOOR_OPTION", "Several nodes need one requestStateKey: give all of them the same.");
   const profile = PROFILES[options.profile ?? "strict"];
+  const self = options.peers?.self ?? entropy.hex(8);
   return {
     source: options.source,
     info: options.info,
@@ -233,7 +236,8 @@ export function settle(options: GatewayOptions): Settings {
     },
     sessions: options.sessions ?? noSessions,
     streams: options.streams ?? noStreams,
-    peers: options.peers ?? (options.sharedSessions === true ? unreachedPeers(entropy.hex(8)) : undefined),
+    peers: options.peers ?? (options.sharedSessions === true ? unreachedPeers(self) : undefined),
+    self,
     unreached: options.peers === undefined && options.sharedSessions === true,
     profile,
     unknownSession: options.unknownSession ?? profile.unknownSession,

@@ -1,10 +1,11 @@
 import { type Channel, isBag, type Json, type Peers } from "../../contract/index.ts";
-import { Fault, inLog } from "../errors.ts";
+import { inLog } from "../errors.ts";
 import { shortText } from "../json.ts";
 import { errorText } from "../json-rpc.ts";
 import type { Settings } from "../options.ts";
 import { FarWay } from "./far-way.ts";
 import { Following } from "./following.ts";
+import { lost } from "./lost.ts";
 import { nodeIn, requestIn } from "./node-mark.ts";
 import type { StreamOwner } from "./open-stream.ts";
 import { ALIVE_MS } from "./resumable-stream.ts";
@@ -21,15 +22,6 @@ const CHECK_MS = 10_000;
 const POLL_MS = 1_000;
 /** Without a sign of life for so long its process counts as dead. */
 const SILENT_MS = 4 * ALIVE_MS;
-
-const lost = (): Fault =>
-  new Fault(
-    "UNAVAILABLE",
-    "The process that ran this request gives no sign of life; whether it was applied is not known. Look, then ask again.",
-    {
-      data: { applied: "unknown" },
-    },
-  );
 
 const keyOf = (session: string, stream: string): string => JSON.stringify([session, stream]);
 

@@ -1,8 +1,11 @@
-import type { Answer, Channel, Exchange, Json } from "../../contract/index.ts";
+import { type Answer, type Channel, type Exchange, isBag, type Json } from "../../contract/index.ts";
 import type { Core } from "../core.ts";
 import { Fault } from "../errors.ts";
+import { errorText, type RequestId } from "../json-rpc.ts";
 import { has } from "../revision.ts";
+import { lost } from "./lost.ts";
 import { sessionUnknown } from "./newcomers.ts";
+import { nodeIn, replyMark, requestIn } from "./node-mark.ts";
 import { OpenStream, type StreamOwner } from "./open-stream.ts";
 import { streamHeaders } from "./post-aside.ts";
 import { RETRY_MS } from "./resumable-stream.ts";
@@ -64,16 +67,33 @@ async function resume(core: Core, session: Session, exchange: Exchange, name: st
 /** The stream is over: what was left of it is read now. */
 async function replayed(core: Core, session: Session, exchange: Exchange, name: string, last: string): Promise<Answer> {
   const messages = await left(core, session, last);
+  const request = messages.some(({ message }) => isAnswer(message)) ? undefined : orphaned(core, name);
   // By an empty stream clients are told to come back for more, and those of the official SDK do. MCP has 405 beside the stream itself.
-  if (messages.length === 0 && !core.settings.profile.refusesEvents)
+  if (messages.length === 0 && request === undefined && !core.settings.profile.refusesEvents)
     throw new Fault("VERB", "Nothing is left of this stream: its request was cancelled, or all of it was read.", {
       headers: { allow: "POST, DELETE" },
     });
   const channel = begin(core, session, exchange);
-  for (const { id, message } of messages) channel.send(JSON.stringify(message), id);
+  for (const { id, message } of messages) if (request === undefined || !isRequest(message)) channel.send(JSON.stringify(message), id);
+  if (request !== undefined) await refuse(core, session, request, channel);
   core.delivered.add(session.row.id, name, channel.gone);
   return { status: 200 };
 }
+
+/** The request of a reply that a process before this one ran, and ended without. Undefined: this one runs it or did, or it has no name. */
+function orphaned({ settings }: Core, name: string): RequestId | undefined {
+  return settings.peers !== undefined || nodeIn(name) === settings.self ? undefined : requestIn(name);
+}
+
+/** Under an event of this process: whoever asks for what follows it is told that nothing does. */
+async function refuse({ settings }: Core, session: Session, request: RequestId, channel: Channel): Promise<void> {
+  const text = errorText(request, lost(), "legacy", settings.profile.faults);
+  channel.send(text, await settings.streams.append(session.row.id, replyMark(settings, undefined), JSON.parse(text)));
+}
+
+const isAnswer = (message: Json): boolean => isBag(message) && message["method"] === undefined && message["id"] !== undefined;
+// Nobody waits for its answer any more: a person is asked nothing in vain.
+const isRequest = (message: Json): boolean => isBag(message) && message["method"] !== undefined && message["id"] !== undefined;
 
 /** What came after that event, without those that only give an id to come back with. */
 async function left(

@@ -1,18 +1,20 @@
 import type { RequestId } from "../json-rpc.ts";
 import type { Settings } from "../options.ts";
 
-const LONGEST_ID = 64;
-
 /** A name for what lives in one process only; where there are several, it says in which, so that the others ask that one and no other. */
 export function nodeMark({ peers, entropy }: Settings): string {
   return peers === undefined ? entropy.hex(8) : `${peers.self}-${entropy.hex(8)}`;
 }
 
+// What clients send back in a header.
+const SENDABLE = /^[\x20-\x7e]{1,64}$/;
+
 /** Of a reply: where no other process can ask that one, it says too whose reply it is, for the case that nobody else can any more. */
-export function replyMark(settings: Settings, request: RequestId | undefined): string {
-  const mark = nodeMark(settings);
+export function replyMark({ peers, unreached, self, entropy }: Settings, request: RequestId | undefined): string {
+  const mark = `${self}-${entropy.hex(8)}`;
+  if (request === undefined || (peers !== undefined && !unreached)) return mark;
   const id = JSON.stringify(request);
-  return !settings.unreached || request === undefined || id.length > LONGEST_ID ? mark : `${mark}-${id}`;
+  return SENDABLE.test(id) ? `${mark}-${id}` : mark;
 }
 
 const MARK = /^(?:ask-)?([a-z0-9]{16})-[0-9a-f]{16}(?:-(.+))?$/;

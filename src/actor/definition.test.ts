@@ -262,6 +262,24 @@ test("a misspelled word is refused, also for authors without a type checker", ()
   assert.throws(() => untyped({ messages: { x: { reply: true, run } } }), badDefinition(/^thing: messages\/x: "reply" means nothing here/));
 });
 
+test("scopes of an offer are in its definition, beside its own meta, and are a list", () => {
+  const view = (): string => "x";
+  const { catalogue } = actor("thing", {
+    describe: "",
+    initial: () => ({}),
+    tools: { x: { describe: "", scopes: ["admin"], meta: { a: 1 }, view } },
+    resources: { x: { uri: "a://b", scopes: ["read"], view } },
+    prompts: { x: { describe: "", scopes: ["talk"], view } },
+  });
+  const metas = [...catalogue.tools, ...catalogue.resources, ...catalogue.prompts].map(({ definition }) => definition["_meta"]);
+  assert.deepEqual(metas, [{ a: 1, "troupe/scopes": ["admin"] }, { "troupe/scopes": ["read"] }, { "troupe/scopes": ["talk"] }]);
+  assert.throws(() => untyped({ tools: { x: { describe: "", scopes: "admin", view } } }), badDefinition(/`scopes` must be a list/));
+  assert.throws(
+    () => untyped({ tools: { x: { describe: "", scopes: ["a b"], view } } }),
+    badDefinition(/scopes are a list of texts without/),
+  );
+});
+
 test("exactly one of run, view and work, also for authors without a type checker", () => {
   const rule = badDefinition(/thing: tools\/x must have exactly one of `run`/);
   assert.throws(() => untyped({ tools: { x: { describe: "" } } }), rule);

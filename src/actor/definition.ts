@@ -34,6 +34,8 @@ interface Offered<S> {
   readonly icons?: readonly Bag[];
   /** `_meta` of the definition. */
   readonly meta?: Bag;
+  /** What a caller's token must allow, by whatever door; one that does not is told so, over HTTP with a challenge. */
+  readonly scopes?: readonly string[];
 }
 
 export interface ToolAnnotations {

@@ -6,7 +6,7 @@ import type { AnyDefinition, AnyMessage, AnyPrompt, AnyResource, AnyTool } from 
 type Shape = "text" | "a number" | "a boolean" | "a list" | "an object" | "a function" | "a schema" | "text or a function";
 type Words<T> = Readonly<Record<keyof T, Shape>>;
 
-const OFFER = { title: "text", when: "a function", choices: "an object", icons: "a list", meta: "an object" } as const;
+const OFFER = { title: "text", when: "a function", choices: "an object", icons: "a list", meta: "an object", scopes: "a list" } as const;
 const ACTS = { run: "a function", view: "a function", work: "a function" } as const;
 const TOOL: Words<AnyTool> = {
   ...OFFER,

@@ -1,6 +1,6 @@
 import { type Bag, isBag, type Json, type Offer, type OfferRef, TroupeError } from "../contract/index.ts";
 import type { PromptArgument } from "./definition.ts";
-import { checkMirrored, checkScopes, freezeDeep } from "../contract/internal.ts";
+import { checkMirrored, checkScopes, freezeDeep, withScopes } from "../contract/internal.ts";
 import { checkOfferName } from "./names.ts";
 import { Act, type AnyPrompt, type AnyResource, type AnyTool } from "./plan.ts";
 import { plain } from "./plain.ts";
@@ -40,7 +40,7 @@ export function compileTool(kind: string, name: string, tool: AnyTool): Compiled
       outputSchema: tool.output === undefined ? undefined : toJsonSchema(tool.output, "output", `${where}, output`),
       annotations: Object.keys(annotations).length === 0 ? undefined : annotations,
       icons: tool.icons,
-      _meta: tool.meta,
+      _meta: withScopes(tool.meta, tool.scopes),
     },
     where,
   );
@@ -76,7 +76,7 @@ export function compileResource(kind: string, name: string, resource: AnyResourc
       annotations: resource.annotations,
       size: resource.size,
       icons: resource.icons,
-      _meta: resource.meta,
+      _meta: withScopes(resource.meta, resource.scopes),
     },
     where,
   );
@@ -112,7 +112,7 @@ export function compilePrompt(kind: string, name: string, prompt: AnyPrompt): Co
       // An empty list that was written down is shown as it is.
       arguments: list.length === 0 && prompt.arguments === undefined ? undefined : list,
       icons: prompt.icons,
-      _meta: prompt.meta,
+      _meta: withScopes(prompt.meta, prompt.scopes),
     },
     where,
   );

@@ -34,6 +34,7 @@ interface AnyOffer {
   readonly choices?: Choices;
   readonly icons?: readonly Bag[];
   readonly meta?: Bag;
+  readonly scopes?: readonly string[];
 }
 
 // Taken from a method: its parameters compare both ways, so every inferred definition is one of these.

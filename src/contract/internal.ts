@@ -14,7 +14,7 @@ export { nearest } from "./nearest.ts";
 export { checkNeeded, onlyOptions } from "./option-checks.ts";
 export { put } from "./put.ts";
 export { remembering } from "./remembering.ts";
-export { checkScopes, isScope, lacking, lacksScopes, needsScopes, SCOPES, scopesOf } from "./scopes.ts";
+export { checkScopes, isScope, lacking, lacksScopes, needsScopes, scopesOf, withScopes } from "./scopes.ts";
 export { tellOf, told } from "./told.ts";
 export { hasUriSigns } from "./uri-signs.ts";
 

@@ -3,7 +3,7 @@ import { type Bag, isBag } from "./json.ts";
 import type { Reply } from "./actor.ts";
 
 /** In the `_meta` of an offer: what its caller's token must allow, beyond the offer's being there. */
-export const SCOPES = "troupe/scopes";
+const SCOPES = "troupe/scopes";
 
 /** RFC 6749, section 3.3. */
 const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
@@ -15,6 +15,10 @@ const NOBODYS: readonly string[] = Object.freeze(["(its definition names none th
 export const isScope = (value: unknown): value is string => typeof value === "string" && SCOPE.test(value);
 
 const areScopes = (value: unknown): value is readonly string[] => Array.isArray(value) && value.every(isScope);
+
+/** The `_meta` of an offer, with what its caller's token must allow. */
+export const withScopes = (meta: Bag | undefined, scopes: readonly string[] | undefined): Bag | undefined =>
+  scopes === undefined ? meta : { ...meta, [SCOPES]: scopes };
 
 /** What an offer of that definition asks of its caller. */
 export function scopesOf(definition: Bag): readonly string[] {

@@ -50,13 +50,13 @@ void test("a schema of its tools that refers to itself does not keep it from bei
 });
 
 void test("its tools need the scopes that they name, called, read or reached through a link", async () => {
-  const meta = { "troupe/scopes": ["keys"] };
+  const keys = ["keys"];
   const safe = actor("safe", {
     describe: "A safe.",
     per: "link",
     persistence: "memory",
     initial: () => ({ n: 0 }),
-    tools: { open: { describe: "Opens it.", meta, run: () => "gold" } },
+    tools: { open: { describe: "Opens it.", scopes: keys, run: () => "gold" } },
   });
   const room = actor("room", {
     describe: "A room with a safe.",
@@ -65,9 +65,9 @@ void test("its tools need the scopes that they name, called, read or reached thr
     initial: () => ({ n: 0 }),
     links: { safe: { kinds: ["safe"], to: () => actorId("safe", "main") } },
     tools: {
-      count: { describe: "Counts.", meta, run: ({ state }) => (state.n += 1) },
-      look: { describe: "Looks.", meta, view: ({ n }) => n },
-      dig: { describe: "Digs.", meta, when: () => false, run: () => "a map" },
+      count: { describe: "Counts.", scopes: keys, run: ({ state }) => (state.n += 1) },
+      look: { describe: "Looks.", scopes: keys, view: ({ n }) => n },
+      dig: { describe: "Digs.", scopes: keys, when: () => false, run: () => "a map" },
     },
   });
   await using on = await world([capabilityOf(room), capabilityOf(safe)]);

@@ -1,5 +1,5 @@
 import type { Bag, Viewer } from "../contract/index.ts";
-import { SCOPES } from "../contract/internal.ts";
+import { withScopes } from "../contract/internal.ts";
 import type { Complete } from "../source/index.ts";
 
 /** The same for tools, resources and prompts. */
@@ -28,7 +28,7 @@ interface Described {
 /** As the registry has it. */
 export function describedBy(item: Item): Described {
   const { title, description, icons, scopes } = item;
-  const meta = scopes === undefined ? item.meta : { ...item.meta, [SCOPES]: scopes };
+  const meta = withScopes(item.meta, scopes);
   return {
     ...(title === undefined ? {} : { title }),
     ...(description === undefined ? {} : { describe: description }),

@@ -242,7 +242,10 @@ test("an old state is migrated, held against the schema and frozen", () => {
 
 test("a misspelled word is refused, also for authors without a type checker", () => {
   const run = (): void => {};
-  assert.throws(() => untyped({ onwer: "starter" }), badDefinition(/^thing: "onwer" means nothing here; known are .*\bowner\b/));
+  assert.throws(
+    () => untyped({ ownr: "starter" }),
+    badDefinition(/^thing: "ownr" means nothing here, do you mean "owner"\? There are .*\bowner\b/),
+  );
   assert.throws(() => untyped({ owner: "starterr" }), badDefinition(/^thing: owner is one of anyone, starter, not "starterr"\.$/));
   assert.throws(() => untyped({ per: "everyone" }), badDefinition(/^thing: per is one of shared, user, handle, link/));
   assert.throws(() => untyped({ persistence: "ram" }), badDefinition(/^thing: persistence is one of memory, disk, distributed/));
@@ -260,6 +263,24 @@ test("a misspelled word is refused, also for authors without a type checker", ()
     badDefinition(/^thing: prompts\/x: "descibe" means nothing here/),
   );
   assert.throws(() => untyped({ messages: { x: { reply: true, run } } }), badDefinition(/^thing: messages\/x: "reply" means nothing here/));
+});
+
+test("a word of another library, or of createServer, is refused with the one it is here", () => {
+  const run = (): void => {};
+  for (const [word, here] of [
+    ["description", "describe"],
+    ["inputSchema", "input"],
+    ["outputSchema", "output"],
+    ["enabled", "when"],
+    ["handler", "run"],
+  ] as const)
+    assert.throws(
+      () => untyped({ tools: { x: { describe: "", run, [word]: undefined } } }),
+      badDefinition(new RegExp(`^thing: tools/x: "${word}" means nothing here, do you mean "${here}"\\? There are `)),
+    );
+  assert.throws(() => untyped({ zzzzzzzz: 1 }), badDefinition(/^thing: "zzzzzzzz" means nothing here\. There are /));
+  // A message has no such word, so nothing is meant by it there.
+  assert.throws(() => untyped({ messages: { x: { enabled: true, run } } }), badDefinition(/"enabled" means nothing here\. There are /));
 });
 
 test("scopes of an offer are in its definition, beside its own meta, and are a list", () => {
@@ -305,6 +326,20 @@ test("an argument that is chosen or secret must be one", () => {
   assert.throws(() => untyped({ prompts: { x: { describe: "", choices: { a: () => [] }, view() {} } } }), badDefinition(/"a"/));
 });
 
+test("an argument that is chosen is text, or a list of texts: no other could ever be among its choices", () => {
+  const choices = { a: () => ["1"] };
+  for (const a of [z.number(), z.object({ b: z.string() }), z.array(z.number()), z.boolean().optional()]) {
+    const input = z.object({ a });
+    const rule = badDefinition(
+      /^thing: (tools|prompts)\/x: `choices\.a` are texts, and the argument is (number|object|boolean): make it text/,
+    );
+    assert.throws(() => untyped({ tools: { x: { describe: "", input, choices, run() {} } } }), rule);
+    assert.throws(() => untyped({ prompts: { x: { describe: "", input, choices, view() {} } } }), rule);
+  }
+  for (const a of [z.string(), z.string().nullable(), z.array(z.string()), z.enum(["1", "2"]), z.union([z.string(), z.number()]), z.any()])
+    untyped({ tools: { x: { describe: "", input: z.object({ a }), choices, run() {} } } });
+});
+
 test("a schema that cannot be shown to a client is refused, and says what to pass", () => {
   const silent = { "~standard": { version: 1, vendor: "silent", validate: (value: unknown) => ({ value }) } };
   assert.throws(
@@ -319,6 +354,11 @@ test("a schema that cannot be shown to a client is refused, and says what to pas
     () => untyped({ tools: { x: { describe: "", input: z.string(), run() {} } } }),
     badDefinition(/must be the schema of an object/),
   );
+  for (const word of ["input", "output"])
+    assert.throws(
+      () => untyped({ tools: { x: { describe: "", [word]: { a: z.string() }, run() {} } } }),
+      badDefinition(new RegExp(`^thing: tools/x, ${word} is a record of schemas: pass one schema, z\\.object`)),
+    );
   assert.throws(
     () => untyped({ tools: { x: { describe: "", input: { type: "array" }, run() {} } } }),
     badDefinition(/must be the schema of an object/),

@@ -1,4 +1,5 @@
 import { TroupeError } from "../contract/index.ts";
+import { nearest } from "../contract/internal.ts";
 import type { AnyDefinition, AnyMessage, AnyPrompt, AnyResource, AnyTool } from "./plan.ts";
 
 // Types are gone when a module is served: a misspelled `owner` would leave an actor open, and say nothing.
@@ -56,6 +57,21 @@ const DEFINITION: Words<AnyDefinition> = {
   restart: "an object",
 };
 
+/** What other libraries call it, and `createServer`. */
+const MEANT: Readonly<Record<string, string>> = {
+  description: "describe",
+  inputSchema: "input",
+  parameters: "input",
+  argsSchema: "input",
+  outputSchema: "output",
+  _meta: "meta",
+  enabled: "when",
+  handler: "run",
+  execute: "run",
+  complete: "choices",
+  uriTemplate: "uri",
+};
+
 const VALUES = {
   per: ["shared", "user", "handle", "link"],
   persistence: ["memory", "disk", "distributed"],
@@ -104,11 +120,13 @@ function known<T extends object>(where: string, given: T, words: Words<T>): void
   const shapes: Readonly<Record<string, Shape>> = words;
   for (const [key, value] of Object.entries(given)) {
     const shape = Object.hasOwn(shapes, key) ? shapes[key] : undefined;
-    if (shape === undefined)
-      throw new TroupeError(
-        "BAD_DEFINITION",
-        `${where}: ${JSON.stringify(key)} means nothing here; known are ${Object.keys(words).join(", ")}.`,
-      );
+    if (shape === undefined) {
+      const alias = Object.hasOwn(MEANT, key) ? MEANT[key] : undefined;
+      const all = Object.keys(words);
+      const meant = alias !== undefined && all.includes(alias) ? alias : nearest(key, all);
+      const instead = meant === undefined ? "." : `, do you mean ${JSON.stringify(meant)}?`;
+      throw new TroupeError("BAD_DEFINITION", `${where}: ${JSON.stringify(key)} means nothing here${instead} There are ${all.join(", ")}.`);
+    }
     if (value !== undefined) fits(where, `\`${key}\``, value, shape);
   }
 }

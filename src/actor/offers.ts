@@ -1,6 +1,7 @@
 import { type Bag, isBag, type Json, type Offer, type OfferRef, TroupeError } from "../contract/index.ts";
 import type { PromptArgument } from "./definition.ts";
 import { checkMirrored, checkScopes, freezeDeep, withScopes } from "../contract/internal.ts";
+import { choosable } from "./choosable.ts";
 import { checkOfferName } from "./names.ts";
 import { Act, type AnyPrompt, type AnyResource, type AnyTool } from "./plan.ts";
 import { plain } from "./plain.ts";
@@ -26,6 +27,7 @@ export function compileTool(kind: string, name: string, tool: AnyTool): Compiled
   const readOnly = does.how === "view";
   if (readOnly && tool.confirm !== undefined) throw new TroupeError("BAD_DEFINITION", `${where} only reads: it has nothing to confirm.`);
   declared([...Object.keys(tool.choices ?? {}), ...(tool.secret ?? [])], namesOf(inputSchema), where);
+  choosable(Object.keys(tool.choices ?? {}), propertiesOf(inputSchema), where);
   const annotations = {
     ...(tool.confirm !== undefined && { destructiveHint: true }),
     ...tool.annotations,
@@ -105,6 +107,7 @@ export function compilePrompt(kind: string, name: string, prompt: AnyPrompt): Co
   const list = schema === undefined ? (prompt.arguments ?? []) : argumentsOf(schema);
   const names = list.map((one) => one.name);
   declared(Object.keys(prompt.choices ?? {}), names, where);
+  if (schema !== undefined) choosable(Object.keys(prompt.choices ?? {}), propertiesOf(schema), where);
   const definition = defined(
     {
       title: prompt.title,

@@ -110,6 +110,9 @@ function isConvertible(schema: StandardSchemaV1): schema is StandardSchemaV1 & S
 
 function plainSchema(schema: object, where: string): Bag {
   if (typeof schema === "function") throw new TroupeError("BAD_DEFINITION", `${where} is a function: pass a schema.`);
+  // As the official SDK's first version takes them.
+  if (Object.values(schema).some((one) => typeof one === "object" && one !== null && isStandard(one)))
+    throw new TroupeError("BAD_DEFINITION", `${where} is a record of schemas: pass one schema, z.object({ … }) around it.`);
   return bag(schema, where);
 }
 

@@ -1,4 +1,4 @@
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage } from "node:http";
 import express from "express";
 import fastify from "fastify";
 import { Hono } from "hono";
@@ -50,6 +50,17 @@ export function withUsers(server: Server, userOf: (request: Request) => string |
     if (user === undefined) return new Response("Sign in first.", { status: 401 });
     return server.fetchAs({ principal: user, scopes: ["read"] }, request);
   };
+}
+
+/** The same in Express, after whatever finds out who calls. */
+export function withUsersOfExpress(server: Server, userOf: (request: IncomingMessage) => string | undefined) {
+  const app = express();
+  app.all("/mcp", (request, response) => {
+    const user = userOf(request);
+    if (user === undefined) return response.writeHead(401).end("Sign in first.");
+    return server.nodeAs({ principal: user, scopes: ["read"] }, request, response);
+  });
+  return app;
 }
 
 /** The server first: its streams would keep the application's server open. */

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { withUsers } from "./mounts.ts";
+import { createServer } from "node:http";
+import { once } from "node:events";
+import { withUsers, withUsersOfExpress } from "./mounts.ts";
 import { demo } from "./index.ts";
 
 const body = JSON.stringify({
@@ -9,6 +11,7 @@ const body = JSON.stringify({
   method: "initialize",
   params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "t", version: "1" } },
 });
+const ping = JSON.stringify({ jsonrpc: "2.0", id: 2, method: "ping" });
 const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
 
 test("the first server of the guide answers at its address", async () => {
@@ -29,6 +32,26 @@ test("an application that knows its users answers those it knows", async () => {
     app(new Request("http://localhost/mcp", { method: "POST", headers: { ...headers, ...more }, body }));
   assert.equal((await asked({})).status, 401);
   assert.equal((await asked({ "x-user": "ana" })).status, 200);
+});
+
+test("and so does one of Express, whose sessions are its users'", async () => {
+  await using server = demo(async () => undefined);
+  const app = createServer(withUsersOfExpress(server, (request) => request.headers["x-user"]?.toString()));
+  app.listen(0, "127.0.0.1");
+  await once(app, "listening");
+  const address = app.address();
+  assert.ok(typeof address === "object" && address !== null);
+  const url = `http://127.0.0.1:${address.port}/mcp`;
+  const asked = (more: Readonly<Record<string, string>>) =>
+    fetch(url, { method: "POST", headers: { ...headers, ...more }, body: more["mcp-session-id"] === undefined ? body : ping });
+  assert.equal((await asked({})).status, 401);
+  const begun = await asked({ "x-user": "ana", authorization: "Bearer of-the-application" });
+  assert.equal(begun.status, 200);
+  const session = { "mcp-session-id": begun.headers.get("mcp-session-id") ?? "" };
+  assert.equal((await asked({ "x-user": "ana", ...session })).status, 200);
+  assert.equal((await asked({ "x-user": "bob", ...session })).status, 404);
+  app.closeAllConnections();
+  app.close();
 });
 
 test("the demonstration has the offers of the guide", async () => {

@@ -35,6 +35,7 @@ class Server implements AsyncDisposable {
   readonly fetchAs: WebDoor["fetchAs"];
   /** For node:http, Express (after `express.json()` too), Fastify's `raw`. Needs no `this`. */
   readonly node: WebDoor["node"];
+  readonly nodeAs: WebDoor["nodeAs"];
   readonly #options: ServerOptions;
   readonly #web: WebDoor;
   readonly #relist: () => void;
@@ -113,6 +114,7 @@ class Server implements AsyncDisposable {
     this.fetch = (request) => this.#web.fetch(request);
     this.fetchAs = this.#web.fetchAs;
     this.node = this.#web.node;
+    this.nodeAs = this.#web.nodeAs;
   }
 
   /** What an `enabled` looks at changed: clients are told of lists that are others now. */

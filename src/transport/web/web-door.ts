@@ -1,4 +1,5 @@
-import { systemClock, systemEntropy } from "../../contract/index.ts";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { type Caller, systemClock, systemEntropy } from "../../contract/index.ts";
 import { checkDoor, type OptionNames } from "../door-options.ts";
 import { httpGuard } from "../http-guard.ts";
 import { HTTP_LIMITS } from "../http-options.ts";
@@ -72,22 +73,24 @@ export function webDoor(options: WebOptions): WebDoor {
   };
   let closed: Promise<void> | undefined;
   const close = ({ graceMs = 5_000 }: { readonly graceMs?: number } = {}): Promise<void> => (closed ??= shut(graceMs));
+  // What throws here would end the application: nobody waits for an event's listener.
+  const answerNode = async (request: IncomingMessage, response: ServerResponse, body: unknown, caller?: Caller): Promise<void> => {
+    try {
+      const answer = face.handle(nodeArrival(request, response, body), caller);
+      await unsent.during(
+        response,
+        answer.then((whole) => writeOut(whole, response)),
+      );
+    } catch (error) {
+      log?.("error", { event: "exchange-failed", door: "web", name: error instanceof Error ? error.name : typeof error });
+      giveUpOn(response);
+    }
+  };
   return {
     fetch: (request) => face.handle(arrivalOf(request)),
     fetchAs: (caller, request) => face.handle(arrivalOf(request), caller),
-    // What throws here would end the application: nobody waits for an event's listener.
-    node: async (request, response, body) => {
-      try {
-        const answer = face.handle(nodeArrival(request, response, body));
-        await unsent.during(
-          response,
-          answer.then((whole) => writeOut(whole, response)),
-        );
-      } catch (error) {
-        log?.("error", { event: "exchange-failed", door: "web", name: error instanceof Error ? error.name : typeof error });
-        giveUpOn(response);
-      }
-    },
+    node: (request, response, body) => answerNode(request, response, body),
+    nodeAs: (caller, request, response, body) => answerNode(request, response, body, caller),
     close,
     [Symbol.asyncDispose]: () => close(),
   };

@@ -38,6 +38,8 @@ export interface WebDoor extends AsyncDisposable {
   readonly fetchAs: (caller: Caller, request: Request) => Promise<Response>;
   /** Settles when the response has ended. `body`: as a framework has parsed it. Default: `request.body` where there is one, else it is read. */
   readonly node: (request: IncomingMessage, response: ServerResponse, body?: unknown) => Promise<void>;
+  /** The same for a caller the application knows already: no token is looked at. */
+  readonly nodeAs: (caller: Caller, request: IncomingMessage, response: ServerResponse, body?: unknown) => Promise<void>;
   /** Answers 503 from now on; what runs gets `graceMs` (default 5 s), then streams end. */
   close(options?: { readonly graceMs?: number }): Promise<void>;
 }

@@ -33,16 +33,16 @@ export const reader = actor("reader", {
   state: z.object({
     books: z.array(z.string()).default([]),
     overdue: z.array(z.string()).default([]),
-    waiting: z.array(z.string()).default([]),
+    waiting: z.record(z.string(), z.string()).default({}),
   }),
   tools: {
     borrow: {
       describe: "Borrow a book for two weeks.",
       input: Book,
       run(ctx) {
-        // What the shelf says comes back as the message `answered`, in the order it was asked; until then this caller waits, nobody else.
-        ctx.send(shelf.at("main").take({ title: ctx.args.title }), { start: null, replyAs: "answered" });
-        ctx.state.waiting.push(ctx.message.id);
+        // What the shelf says comes back as the message `answered`; until then this caller waits, nobody else.
+        const of = ctx.send(shelf.at("main").take({ title: ctx.args.title }), { start: null, replyAs: "answered" });
+        ctx.state.waiting[of] = ctx.message.id;
         return ctx.later();
       },
     },
@@ -70,13 +70,15 @@ export const reader = actor("reader", {
     answered: {
       replies: true,
       run(ctx) {
-        const { reply } = ctx.args;
-        const asked = ctx.state.waiting.shift();
+        const { of, reply } = ctx.args;
+        const asked = ctx.state.waiting[of];
+        delete ctx.state.waiting[of];
         if ("ok" in reply && typeof reply.ok === "string") {
           const title = reply.ok;
           ctx.state.books.push(title);
           ctx.wake(title, { afterMs: 14 * 86_400_000, action: "due", args: { title } });
         }
+        // A dead letter that is replayed is answered again: the book is here, its caller was told already.
         if (asked !== undefined) ctx.answer(asked, reply);
       },
     },

@@ -12,18 +12,33 @@ test("a reader waits for the shelf's word, and passes on what it says", () => {
     stage.sent.map(({ to, action, args, replyAs }) => ({ to, action, args, replyAs })),
     [{ to: "shelf/main", action: "take", args: { title: "Emma" }, replyAs: "answered" }],
   );
-  stage.turn("answered", { of: "m", to: "shelf/main", reply: { ok: "Emma" } });
+  const [of = ""] = Object.keys(stage.state.waiting);
+  stage.turn("answered", { of, to: "shelf/main", reply: { ok: "Emma" } });
   assert.deepEqual(stage.answered, { "call-1": { ok: "Emma" } });
   assert.deepEqual(stage.state.books, ["Emma"]);
   assert.equal(stage.wakes["Emma"]?.action, "due");
 });
 
+test("an answer that comes again, of a dead letter that was replayed, is no other caller's", () => {
+  const stage = rehearse(reader, { key: "ada" });
+  stage.turn("tools/borrow", { title: "Emma" }, { id: "call-1" });
+  const [emma = ""] = Object.keys(stage.state.waiting);
+  stage.turn("answered", { of: emma, to: "shelf/main", reply: { refused: { code: "CRASHED", message: "It crashed." } } });
+  stage.turn("tools/borrow", { title: "Dune" }, { id: "call-2" });
+  stage.turn("answered", { of: emma, to: "shelf/main", reply: { ok: "Emma" } });
+  assert.deepEqual(Object.keys(stage.answered), ["call-1"]);
+  const [dune = ""] = Object.keys(stage.state.waiting);
+  stage.turn("answered", { of: dune, to: "shelf/main", reply: { ok: "Dune" } });
+  assert.deepEqual(stage.answered["call-2"], { ok: "Dune" });
+  assert.deepEqual(stage.state.books, ["Emma", "Dune"]);
+});
+
 test("a book that was kept too long is overdue until it is given back", () => {
-  const stage = rehearse(reader, { state: { books: ["Emma"], overdue: [], waiting: [] } });
+  const stage = rehearse(reader, { state: { books: ["Emma"], overdue: [], waiting: {} } });
   stage.turn("due", { title: "Emma" });
   assert.deepEqual(stage.view("resources/book", { title: "Emma" }), { ok: "Emma: overdue." });
   assert.deepEqual(stage.turn("tools/give_back", { title: "Emma" }).reply, { ok: "Thank you." });
-  assert.deepEqual(stage.state, { books: [], overdue: [], waiting: [] });
+  assert.deepEqual(stage.state, { books: [], overdue: [], waiting: {} });
 });
 
 test("a shelf lends each book once", () => {

@@ -53,6 +53,25 @@ for (const memory of [false, true]) {
     assert.deepEqual(await engine.letters(), []);
   });
 
+  test(`C5 ${where}: who asked with replyAs is told again by each replay`, async () => {
+    const clock = new SimulatedClock();
+    await using engine = await LocalEngine.start({ kinds, clock, ...(memory ? {} : { store: memoryStore({ clock }) }) });
+    const answers = async (): Promise<readonly string[]> =>
+      (await logOf(engine, A)).match(/(?<=answered string tally\/b .{0,9})(refused|ok)/g) ?? [];
+    await engine.call(send({ to: B, action: "note", replyAs: "answered" }));
+    await clock.advance(3_000);
+    const [letter] = await engine.letters();
+    const of = letter?.message.id ?? "";
+    assert.deepEqual(await answers(), ["refused"]);
+    assert.equal(await engine.letter(of, "replay"), true);
+    await clock.advance(3_000);
+    assert.deepEqual(await answers(), ["refused", "refused"]);
+    await engine.call({ to: B, action: "note", args: null, start: null });
+    assert.equal(await engine.letter(of, "replay"), true);
+    await clock.advance(3_000);
+    assert.deepEqual(await answers(), ["refused", "refused", "ok"]);
+  });
+
   test(`C5 ${where}: who asked with replyAs is told that the message is dead`, async () => {
     const clock = new SimulatedClock();
     const store = memoryStore({ clock });

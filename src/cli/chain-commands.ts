@@ -48,12 +48,11 @@ export const registerChainCommands = (program: Command): void => {
     .option(
       "--receipt <json>",
       "from a result: proves that nothing was rolled back since; repeatable",
-      (text: string, before: readonly Receipt[]) => [...before, readReceipt(text)],
-      [],
+      (text: string, before: readonly Receipt[] | undefined) => [...(before ?? []), readReceipt(text)],
     )
     .option("--public-key <file>", "PEM: checkpoints must be signed by its private half")
-    .action(async (actor: string | undefined, options: Place & { receipt: readonly Receipt[]; publicKey?: string }) =>
-      (await import("./verify-chains.ts")).verifyChains(actor, options),
+    .action(async (actor: string | undefined, options: Place & { receipt?: readonly Receipt[]; publicKey?: string }) =>
+      (await import("./verify-chains.ts")).verifyChains(actor, { receipt: [], ...options }),
     );
 
   placed(

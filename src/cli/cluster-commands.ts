@@ -7,6 +7,8 @@ import { LOG_LEVELS } from "./log.ts";
 import { wholeNumber } from "./options.ts";
 import { output } from "./output.ts";
 
+const HTTP = "127.0.0.1:3000";
+
 type Forced = ClusterCommand & { readonly force?: boolean };
 
 const engineOption = (): Option =>
@@ -54,11 +56,10 @@ export const registerClusterCommands = (program: Command): void => {
     .description("A Restate server and several nodes on this machine, behind one address. For development and trials.")
     .argument("<module...>", "as troupe serve takes them")
     .option("--nodes <n>", "how many", wholeNumber(1), 2)
-    .option(
-      "--http <address>",
-      "where clients connect, at [host:]port of this machine; port 0 picks a free one",
-      (text: string) => parseHostPort(text, "--http"),
-      { host: "127.0.0.1", port: 3000 },
+    .addOption(
+      new Option("--http <address>", "where clients connect, at [host:]port of this machine; port 0 picks a free one")
+        .default(parseHostPort(HTTP, "--http"), HTTP)
+        .argParser((text: string) => parseHostPort(text, "--http")),
     )
     .option("--data <dir>", "keeps everything over a restart (default: a temporary folder)")
     .option("--grace <ms>", "how long running calls may take after Ctrl-C", wholeNumber(0), 5_000)

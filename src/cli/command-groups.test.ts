@@ -26,3 +26,12 @@ void test("a command needs its own group, and whatever may ask for help needs al
   for (const argv of [[], ["--help"], ["help", "serve"], ["sevre"], ["--json", "serve"]])
     assert.equal(groupsFor(argv), COMMAND_GROUPS, argv.join(" "));
 });
+
+void test("help tells every default in words that could be typed", async () => {
+  const ofAll = (commands: readonly Command[]): readonly Command[] => commands.flatMap((one) => [one, ...ofAll(one.commands)]);
+  for (const group of COMMAND_GROUPS) {
+    const program = new Command();
+    await group.register(program, "0");
+    for (const command of ofAll(program.commands)) assert.doesNotMatch(command.helpInformation(), /default:\s+[{[]/, command.name());
+  }
+});

@@ -1,6 +1,6 @@
 import type { DumpCounts } from "../chain/index.ts";
 import { systemClock } from "../contract/index.ts";
-import { counted, visible } from "./output.ts";
+import { counted, printLine, visible } from "./output.ts";
 
 const TOLD_EVERY_MS = 200;
 /** Asking the clock costs more than a line. */
@@ -48,5 +48,6 @@ export class ProgressLine {
 /** A result: on standard output, unless that is where the export went. */
 export const showResult = (value: object, text: string, json: boolean, toError: boolean): void => {
   const line = json ? JSON.stringify(value) : visible(text);
-  (toError ? process.stderr : process.stdout).write(`${line}\n`);
+  if (toError) process.stderr.write(`${line}\n`);
+  else printLine(line);
 };

@@ -2,7 +2,8 @@ import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
 import { groupsFor } from "./command-groups.ts";
 import { describeFailure, EXIT, type ExitCode } from "./exit-code.ts";
-import { bearGoneReaders, print, printed, visible } from "./output.ts";
+import { bearGoneReaders, print, printed, visible, whenUnwritable } from "./output.ts";
+import { whyUnreadable } from "./text-file.ts";
 
 const version = (): string => {
   const manifest: unknown = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
@@ -22,6 +23,10 @@ const run = async (argv: readonly string[]): Promise<ExitCode> => {
   const json = argv.includes("--json");
   const failed = (code: string, message: string): string =>
     json ? JSON.stringify({ error: { code, message } }) : `troupe: ${visible(message)}`;
+  whenUnwritable((error) => {
+    process.stderr.write(`${failed("FAILED", `The result cannot be written to standard output: ${whyUnreadable(error)}.`)}\n`);
+    process.exit(EXIT.failed);
+  });
   const program = new Command("troupe")
     .description("Durable actors behind the Model Context Protocol.")
     .version(version())

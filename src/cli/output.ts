@@ -24,9 +24,18 @@ export const paint = painter(process.stdout);
 /** For the standard error. */
 export const paintError = painter(process.stderr);
 
-/** Whoever reads may stop reading, as `head` does: what is left is for nobody, and no failure. */
+let endFailed = (error: Error): never => {
+  throw error;
+};
+
+/** How a command ends that cannot write its result. */
+export const whenUnwritable = (end: (error: Error) => never): void => {
+  endFailed = end;
+};
+
+/** Whoever reads may stop reading, as `head` does: what is left is for nobody, and no failure. A full disk is one. */
 const endWithReader = (error: NodeJS.ErrnoException): void => {
-  if (error.code !== "EPIPE") throw error;
+  if (error.code !== "EPIPE") endFailed(error);
   process.exit(process.exitCode ?? 0);
 };
 

@@ -8,6 +8,8 @@ const REASONS: Readonly<Record<string, string>> = {
   EISDIR: "it is a folder",
   ENOTDIR: "a part of its path is no folder",
   ELOOP: "its links lead in a circle",
+  ENOSPC: "there is no space left",
+  EDQUOT: "there is no space left",
 };
 
 /** The system's code for what went wrong: `ENOENT`. */

@@ -41,6 +41,20 @@ describe("the chain from the command line", () => {
     }
   });
 
+  test("a result that cannot be written is a failure in a sentence, and with --json in JSON", () => {
+    const unwritable = (command: string): { readonly status: number | null; readonly stderr: string } => {
+      const script = `"$0" bin/troupe.js ${command} --data "$1" 1< package.json`;
+      return spawnSync("sh", ["-c", script, process.execPath, data], { cwd: root, encoding: "utf8" });
+    };
+    for (const command of ["actors", "chain counter/main", "state counter/main", "--help"]) {
+      const told = unwritable(command);
+      assert.equal(told.status, 1, command);
+      assert.match(told.stderr, /^troupe: The result cannot be written to standard output: .*\.\n$/, command);
+    }
+    const { error } = Object(JSON.parse(unwritable("actors --json").stderr));
+    assert.equal(error.code, "FAILED");
+  });
+
   test("replay tells the state at any event, and runs pure turns again", async () => {
     assert.deepEqual(JSON.parse((await on("replay", "counter/main", "--to", "2")).stdout), { count: 3 });
     assert.equal((await on("replay", "counter/main", "--to", "9")).code, 4);

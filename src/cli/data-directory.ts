@@ -102,10 +102,8 @@ export class DataDirectory {
 
   /** Bytes of each of its files that grows. */
   sizes(): Readonly<Record<string, number>> {
-    const sizes = [this.actors, `${this.actors}-wal`, this.sessions, `${this.sessions}-wal`].map((file): [string, number] => [
-      basename(file),
-      sizeOf(file),
-    ]);
+    const stores = [this.actors, this.sessions, this.contents, join(this.path, "search.db"), join(this.path, "theater-sessions.db")];
+    const sizes = stores.flatMap((file) => [file, `${file}-wal`]).map((file): [string, number] => [basename(file), sizeOf(file)]);
     return Object.fromEntries(sizes.filter(([, size]) => size > 0));
   }
 

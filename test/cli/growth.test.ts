@@ -1,6 +1,6 @@
 // What grows in a data directory, told by actor and by kind.
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -70,6 +70,13 @@ describe("what grows", () => {
     assert.deepEqual(pine, { kind: "pine", actors: 1, events: 9 });
     assert.deepEqual(files, { directory: data, files: { "troupe.db": statSync(join(data, "troupe.db")).size } });
     assert.deepEqual(more, []);
+    const others = ["content.db", "search.db", "search.db-wal", "theater-sessions.db"];
+    for (const name of others) writeFileSync(join(data, name), "x".repeat(10));
+    const withOthers = Object((await rows("--by-kind")).at(-1));
+    for (const name of others) {
+      assert.equal(withOthers.files[name], 10, name);
+      rmSync(join(data, name));
+    }
     assert.deepEqual(
       (await rows("--by-kind", "--sort", "bytes")).map(({ kind }) => kind),
       ["oak", "pine", undefined],

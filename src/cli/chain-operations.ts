@@ -4,7 +4,7 @@ import { type ActorId, type Json, type Store, systemClock, systemEntropy } from 
 import { kindOf } from "../contract/internal.ts";
 import type { LocalEngine } from "../engine/index.ts";
 import { notFound, usage } from "./exit-code.ts";
-import { chainOf } from "./reading.ts";
+import { chainOf, refuseErased } from "./reading.ts";
 
 const stamped = (): { readonly messageId: string; readonly at: number; readonly seed: string } => ({
   messageId: systemEntropy.uuid(),
@@ -18,6 +18,7 @@ export const fork = async (store: Store, from: ActorId, to: ActorId, at: number 
   if ((await store.load(to)) !== undefined) throw usage(`There is an actor ${to} already: choose another key.`);
   const events = await chainOf(store, from, at);
   if (at !== undefined && events.length < at) throw notFound(`${from} has ${events.length} events, not ${at}.`);
+  refuseErased(from, events, events.length);
   const entry = forkEntry(events, { to, life: systemEntropy.uuid(), ...stamped() });
   await store.commit(to, entry);
   return { actor: to, seq: entry.seq, head: entry.event.id };

@@ -85,3 +85,9 @@ export const chainOf = async (
   if (events.length === 0) throw notFound(`There is no actor ${id}; "troupe actors" lists them.`);
   return events;
 };
+
+/** Throws where what an event left behind was erased on purpose: nothing is corrupt. */
+export const refuseErased = (id: ActorId, events: readonly ChainEvent[], seq: number): void => {
+  if (events[seq - 1]?.body !== undefined) return;
+  throw notFound(`The body of event ${seq} of ${id} was erased, and the state there with it: "troupe chain ${id}" shows what is left.`);
+};

@@ -6,7 +6,7 @@ import { CommandError, EXIT, notFound, usage } from "./exit-code.ts";
 import type { Loaded } from "./load.ts";
 import type { Place } from "./cluster-place.ts";
 import { output, short, table, visible } from "./output.ts";
-import { chainOf, openToRead } from "./reading.ts";
+import { chainOf, openToRead, refuseErased } from "./reading.ts";
 import { withModules } from "./with-modules.ts";
 
 const behaviourIn = (loaded: Loaded, id: ActorId, modules: readonly string[]): Behaviour => {
@@ -26,6 +26,7 @@ export const replay = async (
   const out = output(options.json === true);
   const events = await chainOf(store, id, options.to);
   if (options.to !== undefined && events.length < options.to) throw notFound(`${id} has ${events.length} events, not ${options.to}.`);
+  refuseErased(id, events, events.length);
   const { state, version } = stateAt(events, events.length);
   const { module } = options;
   if (module === undefined) {
@@ -60,6 +61,7 @@ export const diff = async (actor: string, from: number, to: number, options: Pla
   await using _ = store;
   const events = await chainOf(store, id, Math.max(from, to));
   if (events.length < Math.max(from, to)) throw notFound(`${id} has ${events.length} events, not ${Math.max(from, to)}.`);
+  for (const seq of [from, to]) refuseErased(id, events, seq);
   const differences = diffStates(stateAt(events, from).state, stateAt(events, to).state);
   const out = output(options.json === true);
   if (out.json) out.show({ actor: id, from, to, differences: [...differences] }, () => "");

@@ -112,6 +112,16 @@ describe("the chain from the command line", () => {
     writeFileSync(join(files, "other.pem"), other.export({ type: "spki", format: "pem" }));
     assert.equal((await on("verify", "counter/main", "--public-key", join(files, "other.pem"))).code, 5);
     assert.deepEqual(JSON.parse((await on("state", "counter/main")).stdout), { count: 10 });
+    // What was erased on purpose is gone, not corrupt.
+    for (const args of [
+      ["replay", "counter/main", "--to", "2"],
+      ["diff", "counter/main", "2", "5"],
+      ["fork", "counter/main", "counter/erased", "--at", "2", "--module", MODULE],
+    ] as const) {
+      const gone = await on(...args, "--json");
+      assert.equal(gone.code, 4, gone.stderr);
+      assert.match(gone.stderr, /"NOT_FOUND".*The body of event 2 of counter\/main was erased/);
+    }
     rmSync(files, { recursive: true });
   });
 

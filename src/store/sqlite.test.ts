@@ -45,27 +45,31 @@ interface Child extends AsyncDisposable {
   /** Settles with all it printed when it has ended. */
   readonly ended: Promise<string>;
   said(line: string): Promise<void>;
+  /** Settles once it has printed as many lines. */
+  lines(count: number): Promise<void>;
   kill(): void;
 }
 
 function child(...args: readonly string[]): Child {
   const running = spawn(process.execPath, ["--conditions=troupe-source", fixture, ...args], { stdio: ["ignore", "pipe", "inherit"] });
   let text = "";
-  const waiting: { line: string; done: () => void }[] = [];
+  const waiting: { holds: () => boolean; done: () => void }[] = [];
   running.stdout.setEncoding("utf8").on("data", (part: string) => {
     text += part;
-    for (const { line, done } of waiting) if (text.includes(line)) done();
+    for (const { holds, done } of waiting) if (holds()) done();
   });
   const ended = once(running, "close").then(() => text);
+  const until = (what: string, holds: () => boolean): Promise<void> =>
+    new Promise((resolve, reject) => {
+      if (holds()) resolve();
+      waiting.push({ holds, done: resolve });
+      void ended.then(() => reject(new Error(`It ended without ${what}: ${text}`)));
+    });
   return {
     pid: running.pid ?? 0,
     ended,
-    said: (line) =>
-      new Promise((resolve, reject) => {
-        if (text.includes(line)) resolve();
-        waiting.push({ line, done: resolve });
-        void ended.then(() => reject(new Error(`It ended without saying ${line}: ${text}`)));
-      }),
+    said: (line) => until(`saying ${line}`, () => text.includes(line)),
+    lines: (count) => until(`${count} lines`, () => text.split("\n").length > count),
     kill: () => void running.kill("SIGKILL"),
     async [Symbol.asyncDispose]() {
       running.kill("SIGKILL");
@@ -155,8 +159,8 @@ test("C2 C5 C6 killed at any moment, a store holds every acknowledged turn once,
   // How much fits between two kills is the machine's matter: a slow one gets more of them, not less to show.
   for (let round = 0; round < 12 || (acknowledged.size <= 1_000 && round < 60); round += 1) {
     const server = child(directory.path);
-    await server.said("ready");
-    await new Promise((resolve) => setTimeout(resolve, 20 + round * 7));
+    // By what it did: a busy machine does less in the same time.
+    await server.lines(40 + round * 40);
     server.kill();
     const lines = (await server.ended).split("\n");
     assert.deepEqual(

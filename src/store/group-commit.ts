@@ -125,7 +125,8 @@ export class GroupCommit {
   }
 
   #together(group: readonly Waiting[]): void {
-    if (this.#wal?.fault) return this.#settle(group, this.#wal.fault);
+    const refusal = this.#wal?.refusal();
+    if (refusal !== undefined) return this.#settle(group, refusal);
     try {
       this.#database.exec("BEGIN IMMEDIATE");
       for (const one of group) one.run();

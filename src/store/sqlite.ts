@@ -142,7 +142,7 @@ function writable(
   return {
     ...reads(database, cells, history, outbox, directory, read),
     get fault() {
-      return wal.fault;
+      return wal.refusal();
     },
     commit: promising((id, entry, ends) => {
       if (open) commits.push(new WaitingTurn(turns, id, entry, ends));

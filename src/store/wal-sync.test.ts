@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, renameSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
@@ -9,7 +9,7 @@ import { EngineError, type Outgoing } from "../contract/index.ts";
 import { tallyKind } from "../testing/index.ts";
 import { sqliteStore } from "./index.ts";
 import { messageTo } from "../testing/store-entries.ts";
-import { type Disk, WalSync } from "./wal-sync.ts";
+import { type Disk, walFile, WalSync } from "./wal-sync.ts";
 import { GroupCommit } from "./group-commit.ts";
 
 /** A disk that works when it is told to. */
@@ -131,6 +131,37 @@ void test("C2 where the disk does not say whether it kept a turn, its caller is 
   await engine[Symbol.asyncDispose]();
   await store[Symbol.asyncDispose]();
 });
+
+for (const [what, harm] of [
+  ["moved", (path: string) => renameSync(path, `${path}.moved`)],
+  ["removed", (path: string) => rmSync(path, { recursive: true })],
+  ["removed without their folder", (path: string) => rmSync(join(path, "a.db-wal"))],
+  ["replaced", (path: string) => renameSync(join(path, "other"), join(path, "a.db"))],
+] as const)
+  void test(`C2 nothing is kept in files that were ${what}`, async () => {
+    using directory = temporary();
+    const path = join(directory.path, "data");
+    mkdirSync(path);
+    for (const name of ["a.db", "a.db-wal", "other"]) writeFileSync(join(path, name), name);
+    const said: string[] = [];
+    const database = { isTransaction: false, exec: (sql: string) => void said.push(sql) };
+    let ms = 0;
+    const disk = walFile(join(path, "a.db"));
+    const wal = new WalSync(disk, () => ms);
+    const commits = new GroupCommit(database, () => undefined, { wal });
+    ms += 10_000;
+    await commits.add(() => 1);
+    harm(path);
+    said.length = 0;
+    ms += 10_000;
+    await assert.rejects(
+      commits.add(() => 2),
+      { code: "STORE_IO", message: /moved, removed or replaced/u },
+    );
+    assert.deepEqual(said, []);
+    assert.equal(wal.refusal()?.code, "STORE_IO");
+    disk.close();
+  });
 
 void test("C2 an open store needs no further file to keep a turn", async () => {
   using directory = temporary();

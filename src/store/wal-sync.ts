@@ -1,8 +1,10 @@
-import { closeSync, fdatasync, fdatasyncSync, openSync } from "node:fs";
+import { type BigIntStats, closeSync, fdatasync, fdatasyncSync, fstatSync, openSync, statSync } from "node:fs";
 import { StoreError } from "../contract/index.ts";
 
 /** A disk this quick costs less than what smaller groups would, and the way to another thread and back. Milliseconds. */
 const QUICK_MS = 0.5;
+/** So often it is looked whether the files are where they were: that takes longer than to write a row. */
+const LOOK_MS = 1_000;
 
 type Done = (fault?: Error) => void;
 
@@ -10,6 +12,8 @@ type Done = (fault?: Error) => void;
 export interface Disk {
   syncNow(): void;
   sync(done: (error: Error | null) => void): void;
+  /** False: what is written is found by nobody who comes later. */
+  isInPlace?(): boolean;
   close(): void;
 }
 
@@ -24,16 +28,30 @@ export class WalSync {
   #next: Done[] = [];
   #busy = false;
   #tookMs = Infinity;
+  #lookedAt: number;
   #fault: StoreError | undefined;
 
   /** `now`: milliseconds, to tell how quick the disk is. */
   constructor(disk: Disk, now: () => number = () => performance.now()) {
     this.#disk = disk;
     this.#now = now;
+    this.#lookedAt = now();
   }
 
-  /** The disk failed once. What it has nobody knows any more: a system may drop what it could not write, and then say that all is well. */
-  get fault(): StoreError | undefined {
+  /**
+   * Why nothing may be written. The disk failed once, and what it has nobody knows any more: a system may drop what it could not
+   * write, and then say that all is well. Or the files were moved or removed, and go on only for who has them open.
+   */
+  refusal(): StoreError | undefined {
+    const now = this.#now();
+    if (this.#fault === undefined && now - this.#lookedAt >= LOOK_MS) {
+      this.#lookedAt = now;
+      if (this.#disk.isInPlace?.() === false)
+        this.#fault = new StoreError(
+          "STORE_IO",
+          "The store's files were moved, removed or replaced while they were in use, so nothing more is kept. Put them back, then restart the server.",
+        );
+    }
     return this.#fault;
   }
 
@@ -101,9 +119,21 @@ export class WalSync {
  */
 export function walFile(path: string): Disk {
   const file = openSync(`${path}-wal`, "r+");
+  const opened = statSync(path, { bigint: true });
   return {
     syncNow: () => fdatasyncSync(file),
     sync: (done) => fdatasync(file, done),
+    isInPlace: () => fstatSync(file).nlink > 0 && isStill(path, opened),
     close: () => closeSync(file),
   };
+}
+
+function isStill(path: string, { dev, ino }: BigIntStats): boolean {
+  try {
+    const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+    return found?.dev === dev && found.ino === ino;
+  } catch {
+    // What may not be looked at is perhaps still there.
+    return true;
+  }
 }

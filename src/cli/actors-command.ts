@@ -1,12 +1,12 @@
 import { type Command, Option } from "commander";
-import type { ActorId, Change } from "../contract/index.ts";
+import { type ActorId, type Change, StoreError } from "../contract/index.ts";
 import { kindOf } from "../contract/internal.ts";
 import type { DataDirectory } from "./data-directory.ts";
 import { actorId } from "./actor-id.ts";
 import { type Place, placed } from "./cluster-place.ts";
 import { wholeNumber } from "./options.ts";
-import { type Output, output, table } from "./output.ts";
-import { actorsOf, eventsOf, openToRead, type Reader } from "./reading.ts";
+import { counted, type Output, output, table } from "./output.ts";
+import { actorsOf, eventsOf, openToRead, type Reader, type Which } from "./reading.ts";
 
 /** A table is held in memory until its columns are known. */
 const TABLE_ROWS = 10_000;
@@ -56,26 +56,45 @@ export const registerActorsCommand = (program: Command): void => {
       const { store, directory } = await openToRead(options);
       await using _ = store;
       const out = output(options.json === true);
-      if (options.byKind === true) await listKinds(store, directory, options, out);
-      else await listActors(store, directory, options, out);
+      let unread = 0;
+      const which: Which = { ...asked(options), damaged: () => (unread += 1) };
+      if (options.byKind === true) await listKinds(store, directory, options, which, out);
+      else await listActors(store, directory, options, which, out);
+      if (unread > 0)
+        throw new StoreError(
+          "STORE_CORRUPT",
+          `${counted(unread, "actor")} more cannot be read: the store's file is damaged. "troupe verify" names them; restore it from a copy.`,
+        );
     });
 };
 
-const listActors = async (store: Reader, directory: DataDirectory | undefined, options: Options, out: Output): Promise<void> => {
+const listActors = async (
+  store: Reader,
+  directory: DataDirectory | undefined,
+  options: Options,
+  which: Which,
+  out: Output,
+): Promise<void> => {
   const rows: ActorRow[] = [];
   const keep = (row: ActorRow): void => {
     if (out.json) out.show(actorJson(row), () => "");
     else rows.push(row);
   };
-  const isMore = await select(actorRows(store, directory, options), options, out, keep);
+  const isMore = await select(actorRows(store, directory, options, which), options, out, keep);
   if (out.json) return;
   out.show({}, () => (rows.length === 0 ? "No actors." : actorTable(rows)));
   if (isMore) out.note("There are more: --limit says how many to list.");
 };
 
-const listKinds = async (store: Reader, directory: DataDirectory | undefined, options: Options, out: Output): Promise<void> => {
+const listKinds = async (
+  store: Reader,
+  directory: DataDirectory | undefined,
+  options: Options,
+  which: Which,
+  out: Output,
+): Promise<void> => {
   const kinds = new Map<string, KindRow>();
-  for await (const { actor, events, bytes, served } of actorRows(store, directory, options)) {
+  for await (const { actor, events, bytes, served } of actorRows(store, directory, options, which)) {
     const kind = kindOf(actor.id);
     const sum = kinds.get(kind) ?? { kind, actors: 0, events: 0, ...(bytes === undefined ? {} : { bytes: 0 }) };
     kinds.set(kind, {
@@ -100,11 +119,11 @@ const listKinds = async (store: Reader, directory: DataDirectory | undefined, op
   out.note(`Files in ${directory.path}: ${sizes.join(", ")}.`);
 };
 
-async function* actorRows(store: Reader, directory: DataDirectory | undefined, options: Options): AsyncGenerator<ActorRow> {
+async function* actorRows(store: Reader, directory: DataDirectory | undefined, options: Options, which: Which): AsyncGenerator<ActorRow> {
   const kinds = directory?.readNote()?.kinds;
   const served = kinds === undefined ? undefined : new Set(kinds);
   const withBytes = options.bytes === true || options.sort === "bytes";
-  for await (const actor of actorsOf(store, asked(options)))
+  for await (const actor of actorsOf(store, which))
     yield {
       actor,
       events: actor.seq,
@@ -114,7 +133,7 @@ async function* actorRows(store: Reader, directory: DataDirectory | undefined, o
 }
 
 /** No more at once than are wanted, and one by which it is known that there are more. */
-const asked = ({ kind, after, sort, limit, byKind }: Options): Parameters<typeof actorsOf>[1] => ({
+const asked = ({ kind, after, sort, limit, byKind }: Options): Which => ({
   ...(kind === undefined ? {} : { kind }),
   ...(after === undefined ? {} : { after }),
   ...(limit === undefined || limit >= PAGE || sort !== "name" || byKind === true ? {} : { page: limit + 1 }),

@@ -1,4 +1,4 @@
-import type { ActorId, Change, ChainEvent, Snapshot, Store } from "../contract/index.ts";
+import type { ActorId, Change, ChainEvent, Damaged, Snapshot, Store } from "../contract/index.ts";
 import type { Place } from "./cluster-place.ts";
 import { DataDirectory } from "./data-directory.ts";
 import { notFound } from "./exit-code.ts";
@@ -38,22 +38,24 @@ const stateIn =
     return { uid, seq, head, status, version, createdAt, lastMessageAt, messageCount, state: stateFrom(stored.tail).state ?? null };
   };
 
-interface Which {
+export interface Which {
   readonly kind?: string;
   /** Only those that come later in that order. */
   readonly after?: ActorId;
   /** As many are asked for at once. */
   readonly page?: number;
+  /** Told of those whose rows cannot be read. */
+  readonly damaged?: Damaged;
 }
 
 /** Every actor, page by page, in the order of kinds, then of keys. */
-export async function* actorsOf(store: Pick<Store, "list">, { kind, after, page: size = PAGE }: Which = {}): AsyncGenerator<Change> {
+export async function* actorsOf(
+  store: Pick<Store, "list">,
+  { kind, after, page: size = PAGE, damaged }: Which = {},
+): AsyncGenerator<Change> {
   for (;;) {
-    const page = await store.list({
-      limit: size,
-      ...(kind === undefined ? {} : { kind }),
-      ...(after === undefined ? {} : { after }),
-    });
+    const query = { limit: size, ...(kind === undefined ? {} : { kind }), ...(after === undefined ? {} : { after }) };
+    const page = await store.list(query, damaged);
     yield* page;
     after = page.at(-1)?.id;
     if (page.length < size) return;

@@ -1,6 +1,6 @@
 import { createPublicKey, type KeyObject } from "node:crypto";
 import type { Verdict } from "../chain/index.ts";
-import type { ActorId, Receipt } from "../contract/index.ts";
+import type { ActorId, Receipt, StoreError } from "../contract/index.ts";
 import { checkFile } from "../store/index.ts";
 import { actorId } from "./actor-id.ts";
 import { CommandError, EXIT, notFound, usage } from "./exit-code.ts";
@@ -50,7 +50,13 @@ export const verifyChains = async (
     const damage = file === undefined ? [] : checkFile({ directory: file });
     for (const what of damage) out.show({ file, damage: what }, () => `${paint("red", "broken")} ${file}  ${what}`);
     broken += damage.length;
-    for await (const { id } of actorsOf(store)) await check(id);
+    const unread: ActorId[] = [];
+    const damaged = (error: StoreError, id?: ActorId): void => {
+      if (id === undefined) throw error;
+      unread.push(id);
+    };
+    for await (const { id } of actorsOf(store, { damaged })) await check(id);
+    for (const id of unread) await check(id);
     for (const receipt of options.receipt) if (!(await isThere(store, actorId(receipt.actor)))) await check(actorId(receipt.actor));
     if (!out.json) out.show({}, () => `${counted(actors, "actor")}, ${counted(events, "event")}, ${broken} broken.`);
   } else {

@@ -123,7 +123,7 @@ export interface Store extends AsyncDisposable {
   /** A dead letter goes back to the outbox (`replay`) or away (`drop`). False: there is none of that id. */
   letter(messageId: string, fate: "replay" | "drop"): Promise<boolean>;
   children(id: ActorId): Promise<readonly ActorId[]>;
-  list(query: Parameters<Engine["list"]>[0]): Promise<readonly Change[]>;
+  list(query: Parameters<Engine["list"]>[0], damaged?: Damaged): Promise<readonly Change[]>;
   count(query: Parameters<Engine["count"]>[0]): Promise<number>;
   find(uid: string): Promise<ActorId | undefined>;
 }

@@ -81,3 +81,30 @@ test("C4 a damaged page among the replies that expired fails no turn, and is tol
     ["STORE_CORRUPT"],
   );
 });
+
+test("of actors whose rows lie in a damaged page the others are listed, page by page, and they are named", async () => {
+  using directory = temporary();
+  const keys = Array.from({ length: 40 }, (_, n) => `k${String(n).padStart(2, "0")}`);
+  const ids = keys.map((key): ActorId => `door/${key}`);
+  {
+    await using store = sqliteStore({ directory: directory.path });
+    for (const one of writersOf(...ids))
+      await store.commit(one.id, one.next({ row: { wakes: { w: { at: 1, action: "x".repeat(300) } } } }));
+  }
+  damage(directory.path, "actor");
+  await using store = sqliteStore({ directory: directory.path, readOnly: true });
+  await assert.rejects(store.list({ limit: 100 }), { code: "STORE_CORRUPT" });
+  const listed: ActorId[] = [];
+  const lost: (ActorId | undefined)[] = [];
+  for (let after: ActorId | undefined; ;) {
+    const query = { limit: 7, ...(after === undefined ? {} : { after }) };
+    const page = await store.list(query, ({ code }, id) => lost.push(code === "STORE_CORRUPT" ? id : undefined));
+    listed.push(...page.map(({ id }) => id));
+    after = page.at(-1)?.id;
+    if (page.length < 7) break;
+  }
+  assert.ok(lost.length > 3 && listed.length > 10, `${lost.length} lost, ${listed.length} listed`);
+  assert.deepEqual(new Set([...lost, ...listed]), new Set(ids));
+  assert.equal(lost.length + listed.length, ids.length);
+  assert.equal((await store.list({ kind: "door", live: true, limit: 100 }, () => undefined)).length, listed.length);
+});

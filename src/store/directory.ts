@@ -2,7 +2,11 @@ import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
 import type { ActorId, Change, Damaged, Due, ListQuery, Row, StoreError } from "../contract/index.ts";
 import { AT, type Columns, COLUMNS, expiry, readRow, soonest, status } from "./actor-row.ts";
 import { actorId, damaged, int, split, text } from "./column.ts";
+import { isDamage, storeFault } from "./sqlite-error.ts";
 import { wholeRows } from "./whole-rows.ts";
+
+/** Names looked at in one go, where each row is read by itself. */
+const PAGE = 1_000;
 
 interface Stale {
   readonly id: ActorId;
@@ -23,6 +27,7 @@ interface Found {
 export class Directory {
   readonly #lists = new Map<string, StatementSync>();
   readonly #database: DatabaseSync;
+  readonly #one: StatementSync;
   readonly #count: StatementSync;
   readonly #countKind: StatementSync;
   readonly #countOwner: StatementSync;
@@ -38,6 +43,7 @@ export class Directory {
 
   constructor(database: DatabaseSync) {
     this.#database = database;
+    this.#one = database.prepare("SELECT kind, key, seq, head, status FROM actor WHERE kind = ? AND key = ?");
     this.#count = database.prepare("SELECT coalesce(sum(n), 0) AS n FROM tally");
     this.#countKind = database.prepare("SELECT coalesce(sum(n), 0) AS n FROM tally WHERE kind = ?");
     this.#countOwner = database.prepare("SELECT count(*) AS n FROM actor WHERE owner = ?");
@@ -59,7 +65,38 @@ export class Directory {
     this.#correct = database.prepare("UPDATE actor SET due = ? WHERE id = ? AND pos = ?");
   }
 
-  list({ kind, owner, live, after, limit }: ListQuery): readonly Change[] {
+  list(query: ListQuery, lost?: Damaged): readonly Change[] {
+    try {
+      return this.#rows("kind, key, seq, head, status", query).map(changeIn);
+    } catch (error) {
+      if (lost === undefined || !isDamage(storeFault(error))) throw error;
+      return this.#oneByOne(query, lost);
+    }
+  }
+
+  /** By the index of names, which says who there is also where their rows cannot be read. */
+  #oneByOne({ live, limit, after, ...which }: ListQuery, lost: Damaged): readonly Change[] {
+    const found: Change[] = [];
+    for (let from = after; ;) {
+      const names = this.#rows("kind, key", { ...which, limit: PAGE, ...(from === undefined ? {} : { after: from }) });
+      for (const { kind, key } of names) {
+        const id = actorId(kind, key);
+        try {
+          const columns = this.#one.get(text(kind), text(key));
+          if (columns === undefined) throw damaged(`the row of ${id} is missing`);
+          const change = changeIn(columns);
+          if (live !== true || change.status !== "stopped") found.push(change);
+        } catch (error) {
+          lost(damaged(`the row of ${id} cannot be read`, error), id);
+        }
+        if (found.length === limit) return found;
+        from = id;
+      }
+      if (names.length < PAGE) return found;
+    }
+  }
+
+  #rows(columns: string, { kind, owner, live, after, limit }: ListQuery): readonly Record<string, SQLOutputValue>[] {
     const where: string[] = [];
     const values: string[] = [];
     if (kind !== undefined) {
@@ -75,15 +112,10 @@ export class Directory {
       where.push("(kind, key) > (?, ?)");
       values.push(...split(after));
     }
-    const sql = `SELECT kind, key, seq, head, status FROM actor ${where.length > 0 ? `WHERE ${where.join(" AND ")}` : ""} ORDER BY kind, key LIMIT ?`;
+    const sql = `SELECT ${columns} FROM actor ${where.length > 0 ? `WHERE ${where.join(" AND ")}` : ""} ORDER BY kind, key LIMIT ?`;
     let statement = this.#lists.get(sql);
     if (statement === undefined) this.#lists.set(sql, (statement = this.#database.prepare(sql)));
-    return statement.all(...values, limit).map((columns) => ({
-      id: actorId(columns["kind"], columns["key"]),
-      seq: int(columns["seq"]),
-      head: text(columns["head"]),
-      status: status(columns["status"]),
-    }));
+    return statement.all(...values, limit);
   }
 
   count({ kind, owner, live }: Omit<ListQuery, "after" | "limit">): number {
@@ -138,6 +170,13 @@ export class Directory {
     return this.#correct.run(at, pk, pos).changes === 1;
   }
 }
+
+const changeIn = (columns: Readonly<Record<string, SQLOutputValue>>): Change => ({
+  id: actorId(columns["kind"], columns["key"]),
+  seq: int(columns["seq"]),
+  head: text(columns["head"]),
+  status: status(columns["status"]),
+});
 
 function foundIn(columns: Columns): Found {
   const { row } = readRow(columns);

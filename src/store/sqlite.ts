@@ -93,7 +93,7 @@ function reads(
     undelivered: (limit, damaged) => read(() => outbox.undelivered(limit, damaged)),
     letters: (limit, damaged) => read(() => outbox.letters(limit, damaged)),
     children: (id) => read(() => directory.children(id)),
-    list: (query) => read(() => directory.list(query)),
+    list: (query, damaged) => read(() => directory.list(query, damaged)),
     count: (query) => read(() => directory.count(query)),
     find: (uid) => read(() => directory.find(uid)),
   };

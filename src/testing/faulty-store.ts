@@ -142,8 +142,8 @@ export class FaultyStore implements Store {
   letter(messageId: string, fate: "replay" | "drop"): Promise<boolean> {
     return this.#inner.letter(messageId, fate);
   }
-  list(query: Parameters<Store["list"]>[0]): ReturnType<Store["list"]> {
-    return this.#inner.list(query);
+  list(query: Parameters<Store["list"]>[0], damaged?: Damaged): ReturnType<Store["list"]> {
+    return this.#inner.list(query, damaged);
   }
   count(query: Parameters<Store["count"]>[0]): Promise<number> {
     return this.#inner.count(query);

@@ -1,4 +1,4 @@
-import { checkOptions, type OptionRule, type Source } from "../contract/index.ts";
+import { checkOptions, FUNCTION, oneOf, type OptionTable, type Source } from "../contract/index.ts";
 import { describeSource } from "../source/index.ts";
 import type { AgenticService } from "./agentic-service.ts";
 import type { AgenticServiceOptions } from "./options.ts";
@@ -8,8 +8,31 @@ import { ServiceSource } from "./service-source.ts";
 /** A source that listens to a service until it is disposed of. It has no chain: what it does is written nowhere (law 1). */
 export interface AgenticSource extends Source, Disposable {}
 
-const RULES: Readonly<Record<string, OptionRule>> = {
+const OPTIONS: OptionTable<PerViewerOptions> = {
+  name: true,
+  instructions: true,
+  actions: true,
+  states: oneOf("resources", "tool", "omit"),
+  stateDescriptions: true,
+  stateUri: FUNCTION,
+  stateIntervalMs: true,
   pageLength: ["a whole number above 0, or Infinity", (value) => value === Infinity || (Number.isSafeInteger(value) && Number(value) > 0)],
+  links: oneOf("namespaced", "flat", "list"),
+  flatName: FUNCTION,
+  linkDescriptions: true,
+  linkAddress: FUNCTION,
+  changedStates: true,
+  waitForChange: true,
+  text: oneOf("error", "data"),
+  callMs: true,
+  names: true,
+  clock: true,
+  firstEmissionMs: true,
+  maxDepth: true,
+  maxServices: true,
+  onFault: FUNCTION,
+  idleMs: true,
+  onRelease: FUNCTION,
 };
 
 /**
@@ -20,7 +43,7 @@ const RULES: Readonly<Record<string, OptionRule>> = {
 export function fromAgenticService(service: AgenticService, options?: AgenticServiceOptions): AgenticSource;
 export function fromAgenticService(serviceFor: ServiceFor, options?: PerViewerOptions): AgenticSource;
 export function fromAgenticService(of: AgenticService | ServiceFor, options: PerViewerOptions = {}): AgenticSource {
-  checkOptions(options, RULES);
+  checkOptions("fromAgenticService", options, OPTIONS);
   const source = typeof of === "function" ? new PerViewer(of, options) : new ServiceSource(of, options);
   const name = options.name ?? (typeof of === "function" ? undefined : of.serviceName);
   describeSource(source, name === undefined ? "an AgenticService" : `the service ${name}`);

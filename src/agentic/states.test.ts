@@ -193,6 +193,11 @@ describe("states of a service", () => {
     for (const pageLength of [0, -1, 1.5, Number.NaN, -Infinity])
       assert.throws(() => fromAgenticService(new Puppet(), { pageLength }), { code: "DOOR_OPTION", message: /^pageLength has to be / });
     assert.throws(() => fromAgenticService(() => undefined, { pageLength: 0 }), { code: "DOOR_OPTION" });
+    const misspelt: object = { pageLenght: 5 };
+    assert.throws(() => fromAgenticService(new Puppet(), misspelt), {
+      code: "DOOR_OPTION",
+      message: /no option "pageLenght".*"pageLength"/,
+    });
   });
 
   it("whose text is of a media type are that text, in pages too, and what is no text is JSON", async () => {

@@ -30,33 +30,35 @@ export function boundsOf(known: object): OptionRule {
   ];
 }
 
-/** Whoever writes plain JavaScript has no compiler that says it. Absent options fit. Throws `DOOR_OPTION`, naming the first that does not. */
-export function checkOptions(options: object, rules: Readonly<Record<string, OptionRule>>): void {
+/** The options there are, and what each has to be; `true`: whoever uses it finds out. */
+export type OptionTable<O> = Readonly<Record<keyof O, OptionRule | true>>;
+
+/**
+ * Whoever writes plain JavaScript has no compiler that says it, what is misspelt would be read by nobody, and a door without its
+ * `auth` is open. Absent options fit. Throws `DOOR_OPTION`, naming the first that `of` does not know and the one most likely
+ * meant, or the first that is not what it has to be. `ignored`: may be there, and nothing is made of it.
+ */
+export function checkOptions<O extends object>(
+  of: string,
+  options: O,
+  table: OptionTable<NoInfer<O>>,
+  ignored: readonly string[] = [],
+): void {
+  const rules = new Map<string, OptionRule | true>(Object.entries(table));
   for (const [name, value] of Object.entries(options)) {
-    const rule = value !== undefined && Object.hasOwn(rules, name) ? rules[name] : undefined;
-    if (rule?.[1](value) === false) throw wrong(name, rule);
+    const rule = rules.get(name);
+    if (rule === undefined && !ignored.includes(name)) throw unknown(of, name, [...rules.keys()]);
+    if (value !== undefined && rule !== undefined && rule !== true) checkNeeded(name, value, rule);
   }
 }
 
 /** The same of one that has to be there. */
-export function checkNeeded(name: string, value: unknown, rule: OptionRule): void {
-  if (!rule[1](value)) throw wrong(name, rule);
+export function checkNeeded(name: string, value: unknown, [words, fits]: OptionRule): void {
+  if (!fits(value)) throw new TroupeError("DOOR_OPTION", `${name} has to be ${words}.`);
 }
 
-const wrong = (name: string, [words]: OptionRule): TroupeError => new TroupeError("DOOR_OPTION", `${name} has to be ${words}.`);
-
-/**
- * What is misspelt would be read by nobody, and a door without its `auth` is open. Throws `DOOR_OPTION`, naming the first name
- * that `of` does not know and the one most likely meant. `ignored`: may be there, and nothing is made of it.
- */
-export function onlyOptions(of: string, options: object, known: object, ignored: readonly string[] = []): void {
-  const names = Object.keys(known);
-  const unknown = Object.keys(options).find((name) => !names.includes(name) && !ignored.includes(name));
-  if (unknown === undefined) return;
-  const meant = nearest(unknown, names);
-  const instead = meant === undefined ? "" : `, do you mean ${JSON.stringify(meant)}?`;
-  throw new TroupeError(
-    "DOOR_OPTION",
-    `${of} has no option ${JSON.stringify(unknown)}${instead}${meant === undefined ? "." : ""} There are ${names.join(", ")}.`,
-  );
+function unknown(of: string, name: string, known: readonly string[]): TroupeError {
+  const meant = nearest(name, known);
+  const instead = meant === undefined ? "." : `, do you mean ${JSON.stringify(meant)}?`;
+  return new TroupeError("DOOR_OPTION", `${of} has no option ${JSON.stringify(name)}${instead} There are ${known.join(", ")}.`);
 }

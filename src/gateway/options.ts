@@ -11,6 +11,7 @@ import {
   type Log,
   oneOf,
   type OptionRule,
+  type OptionTable,
   type Peers,
   type Rate,
   RATE,
@@ -21,7 +22,7 @@ import {
   systemEntropy,
   TroupeError,
 } from "../contract/index.ts";
-import { checkNeeded, onlyOptions } from "../contract/internal.ts";
+import { checkNeeded } from "../contract/internal.ts";
 import type { CacheHint, Kept } from "./cache-hints.ts";
 import { unreachedPeers } from "./legacy/unreached.ts";
 import { noSessions, noStreams } from "./no-sessions.ts";
@@ -167,33 +168,6 @@ const DEFAULT_LIMITS: Limits = {
 
 const POSTURE = oneOf("dynamic", "gated");
 
-const KNOWN: Readonly<Record<keyof GatewayOptions, true>> = {
-  source: true,
-  info: true,
-  instructions: true,
-  sessions: true,
-  streams: true,
-  peers: true,
-  sharedSessions: true,
-  profile: true,
-  unknownSession: true,
-  extensions: true,
-  cacheHints: true,
-  clock: true,
-  entropy: true,
-  posture: true,
-  pageSize: true,
-  rateLimit: true,
-  requestStateKey: true,
-  sessionTtlMs: true,
-  receipts: true,
-  log: true,
-  limits: true,
-};
-
-/** A test server's wires carry it for whoever makes a server of registries; a gateway has no handlers of its own. */
-const OF_SERVERS: readonly string[] = ["onError"];
-
 const isText = (value: unknown): boolean => typeof value === "string" && value !== "";
 
 const INFO: OptionRule = [
@@ -201,9 +175,20 @@ const INFO: OptionRule = [
   (value) => isBag(value) && isText(value["name"]) && isText(value["version"]),
 ];
 
-const RULES: Readonly<Record<string, OptionRule>> = {
+const OPTIONS: OptionTable<GatewayOptions> = {
+  source: true,
+  info: INFO,
+  instructions: true,
+  sessions: true,
+  streams: true,
+  peers: true,
+  sharedSessions: true,
   profile: oneOf(...Object.keys(PROFILES)),
   unknownSession: oneOf("reject", "reissue", "adopt"),
+  extensions: true,
+  cacheHints: true,
+  clock: true,
+  entropy: true,
   posture: [
     '{ legacy, modern }, each "dynamic" or "gated"',
     (value) => isBag(value) && Object.entries(value).every(([era, one]) => (era === "legacy" || era === "modern") && POSTURE[1](one)),
@@ -212,15 +197,18 @@ const RULES: Readonly<Record<string, OptionRule>> = {
   rateLimit: RATE,
   requestStateKey: ["at least 32 bytes", (value) => value instanceof Uint8Array && value.byteLength >= 32],
   sessionTtlMs: ABOVE_ZERO,
+  receipts: true,
   log: FUNCTION,
   limits: boundsOf(DEFAULT_LIMITS),
 };
 
+/** A test server's wires carry it for whoever makes a server of registries; a gateway has no handlers of its own. */
+const OF_SERVERS: readonly string[] = ["onError"];
+
 /** Throws `DOOR_OPTION`. */
 export function settle(options: GatewayOptions): Settings {
-  onlyOptions("createGateway", options, KNOWN, OF_SERVERS);
+  checkOptions("createGateway", options, OPTIONS, OF_SERVERS);
   checkNeeded("info", options.info, INFO);
-  checkOptions(options, RULES);
   const entropy = options.entropy ?? systemEntropy;
   const key = options.requestStateKey ?? fromHex(entropy.hex(32));
   if (options.peers !== undefined && options.requestStateKey === undefined)

@@ -9,8 +9,7 @@ import {
   type TcpDoor,
   type TcpOptions,
 } from "../transport/index.ts";
-import { onlyOptions } from "../contract/internal.ts";
-import type { Gateway } from "../contract/index.ts";
+import { checkOptions, type Gateway, type OptionTable } from "../contract/index.ts";
 import type { ServerOptions } from "./options.ts";
 
 /** Where to listen; `true` for the defaults: 127.0.0.1, a free port, this process's standard streams. */
@@ -20,7 +19,7 @@ export interface ListenOptions {
   readonly stdio?: true | Omit<StdioOptions, "gateway">;
 }
 
-const KNOWN: Readonly<Record<keyof ListenOptions, true>> = { http: true, tcp: true, stdio: true };
+const OPTIONS: OptionTable<ListenOptions> = { http: true, tcp: true, stdio: true };
 
 export interface Doors {
   readonly http: HttpDoor;
@@ -40,7 +39,7 @@ export async function openDoors(
   server: Common,
   ready: () => boolean | string,
 ): Promise<Partial<Doors>> {
-  onlyOptions("listen", wanted, KNOWN);
+  checkOptions("listen", wanted, OPTIONS);
   const { path, auth, allowedHosts, allowedOrigins, sse, clock, entropy, log } = server;
   const every = { gateway, ...(clock === undefined ? {} : { clock }), ...(log === undefined ? {} : { log }) };
   const guarded = { ...every, ...(auth === undefined ? {} : { auth }) };

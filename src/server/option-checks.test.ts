@@ -73,6 +73,7 @@ test("an option that nobody knows is refused with the one that was meant: a door
   await assert.rejects(serveHttp(guessed({ gateway, Auth: "x" })), unknown("serveHttp", "Auth", "auth"));
   await assert.rejects(serveTcp(guessed({ gateway, aut: "x" })), unknown("serveTcp", "aut", "auth"));
   assert.throws(() => serveStdio(guessed({ gateway, As: "x" })), unknown("serveStdio", "As", "as"));
+  assert.throws(() => serveStdio(guessed({ gateway, log: console })), refusedFor("log"));
   assert.throws(() => webDoor(guessed({ gateway, autth: "x" })), unknown("webDoor", "autth", "auth"));
   const info = { name: "known", version: "1" };
   assert.throws(

@@ -306,7 +306,7 @@ describe("HTTP", () => {
     for (const host of ["https://mcp.example", "*.example", "mcp.example/mcp", "mcp.example:port", "a b", ""])
       await assert.rejects(
         serveHttp({ gateway: fakeGateway(), allowedHosts: [host] }),
-        { code: "DOOR_OPTION", message: /is not a host/ },
+        { code: "DOOR_OPTION", message: /has to be a list of hosts/ },
         host,
       );
     for (const host of ["mcp.example", "mcp.example:8443", "10.0.0.1", "::1", "[::1]:3000", "*"])

@@ -1,10 +1,10 @@
 import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { type Clock, systemClock, systemEntropy } from "../contract/index.ts";
+import { boundsOf, checkOptions, type Clock, FUNCTION, type OptionTable, systemClock, systemEntropy } from "../contract/index.ts";
 import { type FaultKind, refusal } from "../gateway/index.ts";
 import { authority, isLoopback } from "./address.ts";
 import { type ChallengeContext, metadataUrlOf } from "./auth/index.ts";
-import { checkDoor, type OptionNames } from "./door-options.ts";
+import { AUTH, HOSTS, ORIGINS } from "./door-options.ts";
 import { lastAnswer } from "./http-answer.ts";
 import { BodyRequest } from "./http-body.ts";
 import { HttpFace } from "./http-face.ts";
@@ -18,23 +18,23 @@ import { OpenStreams } from "./open-streams.ts";
 import { Peers } from "./peers.ts";
 import type { WebSocketDoor } from "./websocket.ts";
 
-const KNOWN: OptionNames<HttpOptions> = {
+const OPTIONS: OptionTable<HttpOptions> = {
   gateway: true,
   host: true,
   port: true,
   path: true,
-  auth: true,
-  allowedHosts: true,
-  allowedOrigins: true,
+  auth: AUTH,
+  allowedHosts: HOSTS,
+  allowedOrigins: ORIGINS,
   insecure: true,
   sse: true,
-  ready: true,
-  limits: true,
+  ready: FUNCTION,
+  limits: boundsOf(HTTP_LIMITS),
   doors: true,
   upgrades: true,
   clock: true,
   entropy: true,
-  log: true,
+  log: FUNCTION,
 };
 
 const CHECK_MS = 1_000;
@@ -62,7 +62,7 @@ function unreadable(code: string | undefined): string {
  */
 export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
   const { gateway, host = "127.0.0.1", port = 0, path = "/mcp", auth, doors = [], upgrades = [], clock = systemClock, log } = options;
-  checkDoor("serveHttp", options, KNOWN, HTTP_LIMITS);
+  checkOptions("serveHttp", options, OPTIONS);
   const sse = options.sse === true ? new HttpSse(gateway, options.entropy ?? systemEntropy) : undefined;
   const limits = { ...HTTP_LIMITS, ...options.limits };
   refuseOpenDoor("HTTP", host, auth !== undefined, options.insecure ?? false);

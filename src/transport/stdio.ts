@@ -1,8 +1,15 @@
 import type { Readable, Writable } from "node:stream";
-import { type Clock, type Gateway, type Log, systemClock } from "../contract/index.ts";
-import { onlyOptions } from "../contract/internal.ts";
+import {
+  ABOVE_ZERO,
+  checkOptions,
+  type Clock,
+  FUNCTION,
+  type Gateway,
+  type Log,
+  type OptionTable,
+  systemClock,
+} from "../contract/index.ts";
 import { refusalText } from "../gateway/index.ts";
-import type { OptionNames } from "./door-options.ts";
 import { LineChannel } from "./line-channel.ts";
 import { readLines } from "./line-reader.ts";
 import { SinkOutlet } from "./outlet.ts";
@@ -33,21 +40,21 @@ export interface StdioDoor extends AsyncDisposable {
   close(options?: { readonly graceMs?: number }): Promise<void>;
 }
 
-const KNOWN: OptionNames<StdioOptions> = {
+const OPTIONS: OptionTable<StdioOptions> = {
   gateway: true,
   input: true,
   output: true,
   as: true,
-  lineBytes: true,
-  queuedBytes: true,
+  lineBytes: ABOVE_ZERO,
+  queuedBytes: ABOVE_ZERO,
   graceMs: true,
   clock: true,
-  log: true,
+  log: FUNCTION,
 };
 
 /** MCP over newline-delimited JSON on two streams, one client. Ends promptly at the end of input. Throws `DOOR_OPTION`. */
 export function serveStdio(options: StdioOptions): StdioDoor {
-  onlyOptions("serveStdio", options, KNOWN);
+  checkOptions("serveStdio", options, OPTIONS);
   const { gateway, as = "local", lineBytes = 4_194_304, queuedBytes = 67_108_864, graceMs = 5_000, clock = systemClock, log } = options;
   const input = options.input ?? process.stdin;
   const guard = options.output === undefined ? guardStandardOutput() : undefined;

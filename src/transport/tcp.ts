@@ -1,7 +1,7 @@
 import { createServer } from "node:net";
-import { type Caller, systemClock, TroupeError } from "../contract/index.ts";
+import { boundsOf, type Caller, checkOptions, FUNCTION, type OptionTable, systemClock, TroupeError } from "../contract/index.ts";
 import { authority, isLoopback } from "./address.ts";
-import { checkDoor, type OptionNames } from "./door-options.ts";
+import { AUTH } from "./door-options.ts";
 import type { LineChannel } from "./line-channel.ts";
 import { listenAt, refuseOpenDoor } from "./listen.ts";
 import { Peers } from "./peers.ts";
@@ -10,7 +10,7 @@ import { TCP_LIMITS, type TcpDoor, type TcpOptions } from "./tcp-options.ts";
 import { listenAtPath } from "./unix-socket.ts";
 import { RoundBatch } from "./round-batch.ts";
 
-const KNOWN: OptionNames<TcpOptions> = {
+const OPTIONS: OptionTable<TcpOptions> = {
   gateway: true,
   refusal: true,
   tokenPlace: true,
@@ -18,11 +18,11 @@ const KNOWN: OptionNames<TcpOptions> = {
   port: true,
   path: true,
   as: true,
-  auth: true,
+  auth: AUTH,
   insecure: true,
-  limits: true,
+  limits: boundsOf(TCP_LIMITS),
   clock: true,
-  log: true,
+  log: FUNCTION,
 };
 
 /**
@@ -32,7 +32,7 @@ const KNOWN: OptionNames<TcpOptions> = {
  */
 export async function serveTcp(options: TcpOptions): Promise<TcpDoor> {
   const { gateway, refusal, tokenPlace, host = "127.0.0.1", port = 0, path, as = "local", clock = systemClock, log } = options;
-  checkDoor("serveTcp", options, KNOWN, TCP_LIMITS);
+  checkOptions("serveTcp", options, OPTIONS);
   const limits = { ...TCP_LIMITS, ...options.limits };
   // Whoever may open the file is its owner: the mode has asked already.
   const auth = path === undefined ? options.auth : undefined;

@@ -64,7 +64,7 @@ describe("troupe serve", () => {
       [["serve", "examples/nowhere"], /There is no examples\/nowhere/],
       [["serve", "examples/counter", "--http", "localhost:99999"], /\[host:\]port/],
       [["serve", "examples/counter", "--htp", "3000"], /--http/],
-      [["serve", "examples/counter", "--http", "127.0.0.1:0", "--allow-origin", "app.example"], /is not an origin/],
+      [["serve", "examples/counter", "--http", "127.0.0.1:0", "--allow-origin", "app.example"], /has to be a list of origins/],
       [["serve", "test/architecture.test.ts".replace("architecture.test.ts", "cli/run.ts")], /exports nothing to serve/],
       [["serve"], /missing required argument/],
     ] as const) {

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type Caller, systemClock, systemEntropy } from "../../contract/index.ts";
-import { checkDoor, type OptionNames } from "../door-options.ts";
+import { boundsOf, type Caller, checkOptions, FUNCTION, type OptionTable, systemClock, systemEntropy } from "../../contract/index.ts";
+import { AUTH, HOSTS, ORIGINS } from "../door-options.ts";
 import { httpGuard } from "../http-guard.ts";
 import { HTTP_LIMITS } from "../http-options.ts";
 import { HttpSse } from "../http-sse.ts";
@@ -14,18 +14,18 @@ import { WebFace } from "./web-face.ts";
 import type { WebDoor, WebOptions } from "./web-options.ts";
 import { webRoutes } from "./web-routes.ts";
 
-const KNOWN: OptionNames<WebOptions> = {
+const OPTIONS: OptionTable<WebOptions> = {
   gateway: true,
   path: true,
-  auth: true,
-  allowedHosts: true,
-  allowedOrigins: true,
+  auth: AUTH,
+  allowedHosts: HOSTS,
+  allowedOrigins: ORIGINS,
   sse: true,
-  ready: true,
-  limits: true,
+  ready: FUNCTION,
+  limits: boundsOf(HTTP_LIMITS),
   clock: true,
   entropy: true,
-  log: true,
+  log: FUNCTION,
 };
 
 const FLUSH_MS = 1_000;
@@ -36,7 +36,7 @@ const FLUSH_MS = 1_000;
  */
 export function webDoor(options: WebOptions): WebDoor {
   const { gateway, path = "/mcp", auth, allowedHosts = [], allowedOrigins = [], ready = () => true, clock = systemClock, log } = options;
-  checkDoor("webDoor", options, KNOWN, HTTP_LIMITS);
+  checkOptions("webDoor", options, OPTIONS);
   checkPath(path, "the endpoint's path");
   const limits = { ...HTTP_LIMITS, ...options.limits };
   const streams = new OpenStreams(limits, clock);

@@ -1,6 +1,6 @@
 import type { Bag } from "../contract/index.ts";
 import { isList } from "./call.ts";
-import type { Settings } from "./options.ts";
+import type { Settings } from "./settings.ts";
 
 /** How long whoever holds a result may keep it, and whether for one caller or for all. */
 export interface CacheHint {

@@ -5,7 +5,7 @@ import { Delivered } from "./legacy/delivered.ts";
 import { actingMethods } from "./methods/acting.ts";
 import { complete } from "./methods/completion.ts";
 import { listMethods } from "./methods/listing.ts";
-import type { Settings } from "./options.ts";
+import type { Settings } from "./settings.ts";
 import { Pages } from "./pages.ts";
 import { rateLimiter } from "./rate-limit.ts";
 import { Unfinished } from "./unfinished.ts";

@@ -6,7 +6,8 @@ import { createCore } from "./core.ts";
 import { inLog } from "./errors.ts";
 import { exchange } from "./http.ts";
 import { LegacyHttp } from "./legacy/http.ts";
-import { type GatewayOptions, settle } from "./options.ts";
+import type { GatewayOptions } from "./options.ts";
+import { settle } from "./settings.ts";
 
 const LAST_REPLIES_MS = 1_000;
 

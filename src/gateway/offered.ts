@@ -1,5 +1,5 @@
 import type { Bag, Catalogue, Source, Viewer } from "../contract/index.ts";
-import { type Settings } from "./options.ts";
+import type { Settings } from "./settings.ts";
 import { has, type Revision } from "./revision.ts";
 
 /** Of which kinds there is something. */

@@ -1,7 +1,7 @@
 import type { Bag, CancelSignal, Json } from "../../contract/index.ts";
 import { bagIn, shortText } from "../json.ts";
 import type { Response } from "../json-rpc.ts";
-import type { Settings } from "../options.ts";
+import type { Settings } from "../settings.ts";
 import { nodeMark } from "./node-mark.ts";
 
 /** The client did not or could not answer; the sentence is for whoever called. */

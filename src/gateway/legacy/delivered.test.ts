@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { Cancellation } from "../../contract/index.ts";
 import { SimulatedClock } from "../../testing/index.ts";
 import { exchangeOf, gatewayOf, sessionsDouble, streamsDouble, until, world } from "../kit.fixture.ts";
-import { settle } from "../options.ts";
+import { settle } from "../settings.ts";
 import { Delivered } from "./delivered.ts";
 
 const ACCEPT = { accept: "application/json, text/event-stream", "content-type": "application/json" };

@@ -1,6 +1,6 @@
 import type { CancelSignal } from "../../contract/index.ts";
 import { inLog } from "../errors.ts";
-import type { Settings } from "../options.ts";
+import type { Settings } from "../settings.ts";
 
 /**
  * How long what was read to its end may still be asked for. Clients come back after seconds; one whose network has gone

@@ -2,7 +2,7 @@ import { type Channel, isBag, type Json, type Peers } from "../../contract/index
 import { inLog } from "../errors.ts";
 import { shortText } from "../json.ts";
 import { errorText } from "../json-rpc.ts";
-import type { Settings } from "../options.ts";
+import type { Settings } from "../settings.ts";
 import { FarWay } from "./far-way.ts";
 import { Following } from "./following.ts";
 import { lost } from "./lost.ts";

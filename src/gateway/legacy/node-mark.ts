@@ -1,5 +1,5 @@
 import type { RequestId } from "../json-rpc.ts";
-import type { Settings } from "../options.ts";
+import type { Settings } from "../settings.ts";
 
 /** A name for what lives in one process only; where there are several, it says in which, so that the others ask that one and no other. */
 export function nodeMark({ peers, entropy }: Settings): string {

@@ -4,7 +4,7 @@ import { fingerprintOf } from "../audience.ts";
 import { Fault } from "../errors.ts";
 import { bagIn, shortText } from "../json.ts";
 import { classify, type Notification, type Response } from "../json-rpc.ts";
-import type { Settings } from "../options.ts";
+import type { Settings } from "../settings.ts";
 import { FarReplies, FOLLOW, REPLY } from "./far-replies.ts";
 import { nodeIn } from "./node-mark.ts";
 import { Paced } from "./paced.ts";

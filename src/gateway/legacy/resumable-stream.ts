@@ -1,6 +1,6 @@
 import type { CancelSignal, Channel, Json } from "../../contract/index.ts";
 import { inLog } from "../errors.ts";
-import type { Settings } from "../options.ts";
+import type { Settings } from "../settings.ts";
 import { FarWay } from "./far-way.ts";
 
 /** How long a client waits before it asks for a broken stream again. */

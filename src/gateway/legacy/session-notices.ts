@@ -2,7 +2,7 @@ import type { ListName, Log, Source } from "../../contract/index.ts";
 import type { Posture } from "../../source/index.ts";
 import type { AudienceHost } from "../audience.ts";
 import { notificationText } from "../json-rpc.ts";
-import type { Settings } from "../options.ts";
+import type { Settings } from "../settings.ts";
 
 export const ALL_LISTS = ["tools", "resources", "prompts"] as const;
 

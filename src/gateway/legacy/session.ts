@@ -7,7 +7,7 @@ import { viewerOf } from "../core.ts";
 import { canOf } from "../envelope.ts";
 import { inLog } from "../errors.ts";
 import { indexOf } from "../offers.ts";
-import type { Settings } from "../options.ts";
+import type { Settings } from "../settings.ts";
 import { has, isLegacyRevision, LATEST_LEGACY, type LegacyRevision } from "../revision.ts";
 import { InFlight } from "../running.ts";
 import { ClientRequests } from "./client-requests.ts";

@@ -1,6 +1,6 @@
 import { changedSession, Queues, type SessionChange, type SessionRow } from "../../contract/index.ts";
 import { inLog } from "../errors.ts";
-import type { Settings } from "../options.ts";
+import type { Settings } from "../settings.ts";
 import type { Session } from "./session.ts";
 import type { Sessions } from "./sessions.ts";
 

@@ -7,7 +7,7 @@ import { indexOf, type Target } from "../offers.ts";
 import { eraOf } from "../revision.ts";
 import { demand, missingIn, scopeFault } from "../scopes.ts";
 import { CANNOT_ASK, cannotAsk, capabilitiesIn } from "./cannot-ask.ts";
-import type { Settings } from "../options.ts";
+import type { Settings } from "../settings.ts";
 import { withHandlerErrors } from "./handler-errors.ts";
 import { type Kind, prompt, resource, tool } from "./kinds.ts";
 

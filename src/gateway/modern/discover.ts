@@ -1,6 +1,6 @@
 import type { Source, Viewer } from "../../contract/index.ts";
 import { capabilitiesOf, type Offered, offeredTo } from "../offered.ts";
-import type { Settings } from "../options.ts";
+import type { Settings } from "../settings.ts";
 import { LATEST_MODERN } from "../revision.ts";
 
 /** The members of the discover result. */

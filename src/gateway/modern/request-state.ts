@@ -3,7 +3,7 @@ import { type Bag, isBag, type Json } from "../../contract/index.ts";
 import type { Call } from "../call.ts";
 import { Fault } from "../errors.ts";
 import { canonical, EMPTY } from "../json.ts";
-import type { Settings } from "../options.ts";
+import type { Settings } from "../settings.ts";
 import { type AskMethod, isAskMethod } from "../questions.ts";
 
 /** What a call remembers between its rounds, in its client's hands. */

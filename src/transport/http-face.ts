@@ -2,7 +2,6 @@ import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Answer, Caller, Channel, Clock, Log } from "../contract/index.ts";
 import { refusal } from "../gateway/index.ts";
-import { isLoopback } from "./address.ts";
 import { RoundBatch } from "./round-batch.ts";
 import { type Authenticator, type ChallengeContext, type Verdict, refuseToken } from "./auth/index.ts";
 import { EventStream, type StreamDoor } from "./event-stream.ts";
@@ -354,8 +353,7 @@ export class HttpFace {
     const { streams, clock, log } = this.#options;
     const { caller, request, response } = exchange;
     if (response.destroyed || response.headersSent) return undefined;
-    const unbounded = caller.principal === undefined && (caller.peer === undefined || isLoopback(caller.peer));
-    const seat = streams.admit(caller, unbounded);
+    const seat = streams.admit(caller);
     if (seat === undefined) {
       log?.("warning", { event: "stream-refused", door: "http", reason: "streams" });
       return undefined;

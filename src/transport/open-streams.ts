@@ -1,9 +1,10 @@
 import type { Caller, Clock } from "../contract/index.ts";
+import { isLoopback } from "./address.ts";
 
 export interface StreamLimits {
   /** Open streams altogether. */
   readonly streams: number;
-  /** Open streams of one principal, or of one peer without any. */
+  /** Open streams of one principal, or of one peer without any. Not of this machine's own without any: all of them are one peer. */
   readonly streamsPerCaller: number;
   /** Each stream is kept alive this often. */
   readonly keepAliveMs: number;
@@ -47,9 +48,10 @@ export class OpenStreams {
   }
 
   /** Takes a seat for one stream; undefined when there is none left. */
-  admit(caller: Caller, unbounded: boolean): Seat | undefined {
+  admit({ principal, peer }: Caller): Seat | undefined {
     if (this.#size >= this.#limits.streams) return undefined;
-    const who = caller.principal === undefined ? `peer ${caller.peer ?? ""}` : `principal ${caller.principal}`;
+    const unbounded = principal === undefined && (peer === undefined || isLoopback(peer));
+    const who = principal === undefined ? `peer ${peer ?? ""}` : `principal ${principal}`;
     const seat = this.#perCaller.get(who) ?? { who, taken: 0 };
     if (!unbounded && seat.taken >= this.#limits.streamsPerCaller) return undefined;
     this.#perCaller.set(who, seat);

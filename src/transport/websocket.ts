@@ -4,7 +4,6 @@ import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import { type Answer, type Caller, type Clock, type Log, type SocketMount, TroupeError } from "../contract/index.ts";
 import { refusal } from "../gateway/index.ts";
-import { isLoopback } from "./address.ts";
 import { type Authenticator, type ChallengeContext, refuseToken, type Verified } from "./auth/index.ts";
 import { lastAnswer } from "./http-answer.ts";
 import type { HttpGuard } from "./http-guard.ts";
@@ -12,6 +11,7 @@ import { pathOf, refuseHead } from "./http-head.ts";
 import { headersOf } from "./http-headers.ts";
 import type { HttpLimits } from "./http-options.ts";
 import { checkPath } from "./http-routes.ts";
+import { TOO_MANY_STREAMS } from "./no-stream.ts";
 import type { OpenStreams } from "./open-streams.ts";
 import { type WebSocketConnection, webSocketConnection } from "./websocket-connection.ts";
 
@@ -133,10 +133,10 @@ export class WebSocketDoor {
     if (this.#closing) return this.#refuse(socket, refusal("UNAVAILABLE", "The server is closing: try again elsewhere or later."));
     const peer = socket.remoteAddress;
     const caller: Caller = peer === undefined ? verified : { ...verified, peer };
-    const seat = streams.admit(caller, caller.principal === undefined && (peer === undefined || isLoopback(peer)));
+    const seat = streams.admit(caller);
     if (seat === undefined) {
       log?.("warning", { event: "stream-refused", door: "websocket", reason: "streams" });
-      return this.#refuse(socket, refusal("BUSY", "Too many streams are open: close one.", { "retry-after": "5" }));
+      return this.#refuse(socket, TOO_MANY_STREAMS);
     }
     socket.once("close", () => streams.leave(seat));
     const opened = (ws: WebSocket): void => {

@@ -1,6 +1,5 @@
 import type { Answer, Caller, Channel, Clock, Log } from "../../contract/index.ts";
 import { refusal } from "../../gateway/index.ts";
-import { isLoopback } from "../address.ts";
 import { type Authenticator, type ChallengeContext, metadataUrlOf, refuseToken, type Verdict } from "../auth/index.ts";
 import { originHeaders, preflight } from "../http-cors.ts";
 import type { HttpGuard } from "../http-guard.ts";
@@ -198,8 +197,7 @@ export class WebFace {
   ): Channel | undefined {
     const { streams, limits, clock, log } = this.#options;
     const { caller } = exchange;
-    const unbounded = caller.principal === undefined && (caller.peer === undefined || isLoopback(caller.peer));
-    const seat = streams.admit(caller, unbounded);
+    const seat = streams.admit(caller);
     if (seat === undefined) {
       log?.("warning", { event: "stream-refused", door: "web", reason: "streams" });
       return undefined;

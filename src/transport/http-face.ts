@@ -3,7 +3,8 @@ import type { Socket } from "node:net";
 import type { Answer, Caller, Channel, Clock, Log } from "../contract/index.ts";
 import { refusal } from "../gateway/index.ts";
 import { RoundBatch } from "./round-batch.ts";
-import { type Authenticator, type ChallengeContext, type Verdict, refuseToken } from "./auth/index.ts";
+import { type Authenticator, type ChallengeContext, type Verdict, refuseToken, withMetadata } from "./auth/index.ts";
+import { textOf } from "./body-text.ts";
 import { EventStream, type StreamDoor } from "./event-stream.ts";
 import { refuseUpload, writeAnswer } from "./http-answer.ts";
 import type { BodyRequest } from "./http-body.ts";
@@ -323,13 +324,8 @@ export class HttpFace {
 
   /** The answer with what only the door knows. `closes`: the connection ends with it, and nothing behind it would be sent. */
   #dressed(answer: Answer, closes: boolean): Answer {
-    const { metadataUrl } = this.#options.challenge;
-    const challenged = answer.headers?.["www-authenticate"];
-    const headers: Record<string, string> = {};
-    if (challenged !== undefined && metadataUrl !== undefined)
-      headers["www-authenticate"] = `${challenged}, resource_metadata="${metadataUrl}"`;
-    if (closes) headers["connection"] = "close";
-    return challenged === undefined && !closes ? answer : { ...answer, headers: { ...answer.headers, ...headers } };
+    const whole = withMetadata(answer, this.#options.challenge);
+    return closes ? { ...whole, headers: { ...whole.headers, connection: "close" } } : whole;
   }
 
   #failed(exchange: HttpExchange, due: Due, error: unknown): void {
@@ -401,10 +397,4 @@ export class HttpFace {
     this.#owed.lastsWith(this.#owed.of(request.socket), response);
     refuseUpload(request, response, answer, LINGER_MS, this.#options.clock);
   }
-}
-
-function textOf(body: NonNullable<Answer["body"]>): string {
-  if (typeof body === "string") return body;
-  if (body instanceof Uint8Array) return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8");
-  return body.map((piece) => textOf(piece)).join("");
 }

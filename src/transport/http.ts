@@ -1,9 +1,9 @@
 import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { boundsOf, checkOptions, type Clock, FUNCTION, type OptionTable, systemClock, systemEntropy } from "../contract/index.ts";
+import { boundsOf, checkOptions, FUNCTION, type OptionTable, systemClock, systemEntropy } from "../contract/index.ts";
 import { type FaultKind, refusal } from "../gateway/index.ts";
 import { authority, isLoopback } from "./address.ts";
-import { type ChallengeContext, metadataUrlOf } from "./auth/index.ts";
+import { challengeContext } from "./auth/index.ts";
 import { AUTH, HOSTS, ORIGINS } from "./door-options.ts";
 import { lastAnswer } from "./http-answer.ts";
 import { BodyRequest } from "./http-body.ts";
@@ -17,6 +17,7 @@ import { createServer } from "./node-http.ts";
 import { OpenStreams } from "./open-streams.ts";
 import { Peers } from "./peers.ts";
 import type { WebSocketDoor } from "./websocket.ts";
+import { within } from "./within.ts";
 
 const OPTIONS: OptionTable<HttpOptions> = {
   gateway: true,
@@ -95,10 +96,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
   const url = `http://${authority(host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host, at)}${path}`;
   const resource = auth?.resource ?? url;
   const streams = new OpenStreams(limits, clock);
-  const challenge: ChallengeContext =
-    auth === undefined || auth.issuers.length === 0
-      ? { scopes: auth?.scopes ?? [] }
-      : { scopes: auth.scopes, metadataUrl: metadataUrlOf(resource) };
+  const challenge = challengeContext(auth, resource);
 
   const guard = httpGuard({
     host,
@@ -223,11 +221,4 @@ export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
   };
   const close = ({ graceMs = 5_000 }: { readonly graceMs?: number } = {}): Promise<void> => (closed ??= shut(graceMs));
   return { url, port: at, close, [Symbol.asyncDispose]: () => close() };
-}
-
-async function within(clock: Clock, ms: number, settled: Promise<unknown>): Promise<void> {
-  const { promise: late, resolve: giveUp } = Promise.withResolvers<void>();
-  const undo = clock.after(ms, giveUp);
-  await Promise.race([settled, late]);
-  undo();
 }

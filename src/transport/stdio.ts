@@ -14,6 +14,7 @@ import { LineChannel } from "./line-channel.ts";
 import { readLines } from "./line-reader.ts";
 import { SinkOutlet } from "./outlet.ts";
 import { guardStandardOutput, type StandardOutput } from "./standard-output.ts";
+import { within } from "./within.ts";
 
 export interface StdioOptions {
   readonly gateway: Gateway;
@@ -103,22 +104,19 @@ export function serveStdio(options: StdioOptions): StdioDoor {
   output.on("error", broken);
   output.on("close", broken);
 
-  function end(within = graceMs): void {
+  function end(ms = graceMs): void {
     if (ending) return;
     ending = true;
     stopReading();
     input.pause();
-    void finish(within).then(resolve);
+    void finish(ms).then(resolve);
   }
 
-  async function finish(within: number): Promise<void> {
+  async function finish(ms: number): Promise<void> {
     // The clock's timers let the process go; until the last answers are out, it stays.
     const stay = setInterval(() => {}, 60_000);
-    const { promise: late, resolve: giveUp } = Promise.withResolvers<void>();
-    const undoGrace = clock.after(within, giveUp);
     const ran = connection.close().catch(() => log?.("error", { event: "close-failed", door: "stdio" }));
-    await Promise.race([ran, late]);
-    undoGrace();
+    await within(clock, ms, ran);
     // What was answered last is still on its way to the stream.
     await new Promise<void>((done) => {
       process.nextTick(done);

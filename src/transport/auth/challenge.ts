@@ -1,4 +1,5 @@
 import type { Answer } from "../../contract/index.ts";
+import type { Authenticator } from "./authenticator.ts";
 import type { Refused } from "./verdict.ts";
 
 export interface ChallengeContext {
@@ -13,13 +14,25 @@ const ERROR = { missing: undefined, invalid: "invalid_token", scope: "insufficie
 const quoted = (text: string): string => `"${text.replace(/[^\x20-\x7e]/g, "?").replace(/["\\]/g, "\\$&")}"`;
 
 /** The `WWW-Authenticate` value (RFC 6750, 3; RFC 9728, 5.1). Without a token sent it names no error. */
-export function challenge(refusal: Refused, { metadataUrl, scopes }: ChallengeContext): string {
+function challenge(refusal: Refused, { metadataUrl, scopes }: ChallengeContext): string {
   const error = ERROR[refusal.refused];
   const parts: string[] = [];
   if (error !== undefined) parts.push(`error=${quoted(error)}`, `error_description=${quoted(refusal.why)}`);
   if (scopes.length > 0) parts.push(`scope=${quoted(scopes.join(" "))}`);
   if (metadataUrl !== undefined) parts.push(`resource_metadata=${quoted(metadataUrl)}`);
   return parts.length === 0 ? "Bearer" : `Bearer ${parts.join(", ")}`;
+}
+
+export function challengeContext(auth: Authenticator | undefined, resource: string): ChallengeContext {
+  const { scopes, issuers }: Pick<Authenticator, "scopes" | "issuers"> = auth ?? { scopes: [], issuers: [] };
+  return issuers.length === 0 ? { scopes } : { scopes, metadataUrl: metadataUrlOf(resource) };
+}
+
+/** A challenge of somebody's who does not know where one signs in. */
+export function withMetadata(answer: Answer, { metadataUrl }: ChallengeContext): Answer {
+  const challenged = answer.headers?.["www-authenticate"];
+  if (challenged === undefined || metadataUrl === undefined) return answer;
+  return { ...answer, headers: { ...answer.headers, "www-authenticate": `${challenged}, resource_metadata=${quoted(metadataUrl)}` } };
 }
 
 /** A refused request's whole answer. */

@@ -17,8 +17,3 @@ export function responseOf({ status, headers, body }: Answer, also: Headers, hea
   const about = { "content-type": "application/json", "content-length": String(bytes.byteLength) };
   return new Response(head ? null : bytes, { status, headers: { ...about, ...headers, ...also } });
 }
-
-/** The last message of a stream. */
-export function textOf(body: NonNullable<Answer["body"]>): string {
-  return typeof body === "string" ? body : new TextDecoder().decode(bytesOf(body));
-}

@@ -6,6 +6,7 @@ import { HTTP_LIMITS } from "../http-options.ts";
 import { HttpSse } from "../http-sse.ts";
 import { checkPath } from "../http-routes.ts";
 import { OpenStreams } from "../open-streams.ts";
+import { within } from "../within.ts";
 import { arrivalOf } from "./arrival.ts";
 import { nodeArrival } from "./node-arrival.ts";
 import { giveUpOn, writeOut } from "./node-response.ts";
@@ -62,10 +63,7 @@ export function webDoor(options: WebOptions): WebDoor {
   const unsent = new Unsent();
   const shut = async (graceMs: number): Promise<void> => {
     closing = true;
-    const { promise: late, resolve: giveUp } = Promise.withResolvers<void>();
-    const undo = clock.after(graceMs, giveUp);
-    await Promise.race([Promise.all([face.idle(), sse?.drain()]), late]);
-    undo();
+    await within(clock, graceMs, Promise.all([face.idle(), sse?.drain()]));
     face.cut();
     streams.endAll();
     // Whoever closes the application's server next finds no connection that is busy.

@@ -1,13 +1,14 @@
 import type { Answer, Caller, Channel, Clock, Log } from "../../contract/index.ts";
 import { refusal } from "../../gateway/index.ts";
-import { type Authenticator, type ChallengeContext, metadataUrlOf, refuseToken, type Verdict } from "../auth/index.ts";
+import { type Authenticator, type ChallengeContext, challengeContext, refuseToken, type Verdict, withMetadata } from "../auth/index.ts";
 import { originHeaders, preflight } from "../http-cors.ts";
 import type { HttpGuard } from "../http-guard.ts";
 import { pathOf, refuseHead } from "../http-head.ts";
 import { accepts, acceptsReply, isJson, packedAs, refusePacked } from "../http-media.ts";
 import type { OpenStreams } from "../open-streams.ts";
 import type { Arrival, Body } from "./arrival.ts";
-import { responseOf, textOf } from "./web-answer.ts";
+import { textOf } from "../body-text.ts";
+import { responseOf } from "./web-answer.ts";
 import { WebExchange } from "./web-exchange.ts";
 import type { WebLimits } from "./web-options.ts";
 import type { WebEndpoint, WebRoute } from "./web-routes.ts";
@@ -100,10 +101,7 @@ export class WebFace {
       return refuse(refusal("VERB", `This path takes ${verbs.join(", ")}.`, { allow: [...verbs, "OPTIONS"].join(", ") }));
     if ("page" in route) return refuse(route.page());
     if (this.#options.closing()) return refuse(refusal("UNAVAILABLE", "The server is closing: try again elsewhere or later."));
-    const challenge: ChallengeContext =
-      auth === undefined || auth.issuers.length === 0
-        ? { scopes: auth?.scopes ?? [] }
-        : { scopes: auth.scopes, metadataUrl: metadataUrlOf(resource) };
+    const challenge = challengeContext(auth, resource);
     const verdict = await this.#verdict(arrival, resource, known);
     if ("refused" in verdict) {
       this.#options.log?.("notice", { event: "request-refused", door: "web", why: verdict.refused });
@@ -238,11 +236,4 @@ function refuseMedia({ method, headers, unpacked }: Arrival, route: WebEndpoint)
   if (!isJson(headers.get("content-type") ?? "")) return refusal("MEDIA_TYPE", "Send Content-Type: application/json.");
   const packed = unpacked === true ? undefined : packedAs(headers.get("content-encoding"));
   return packed === undefined ? undefined : refusal("MEDIA_TYPE", refusePacked(packed));
-}
-
-/** A challenge of the gateway's, with where to sign in. */
-function withMetadata(answer: Answer, { metadataUrl }: ChallengeContext): Answer {
-  const challenged = answer.headers?.["www-authenticate"];
-  if (challenged === undefined || metadataUrl === undefined) return answer;
-  return { ...answer, headers: { ...answer.headers, "www-authenticate": `${challenged}, resource_metadata="${metadataUrl}"` } };
 }

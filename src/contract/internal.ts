@@ -10,7 +10,7 @@ export { Listeners } from "./listeners.ts";
 export { ANNOTATIONS, ARGUMENT, HINTS, ICONS, misfit, OBJECT, SIZE, TEXT, wrongInBlock } from "./mcp-shapes.ts";
 export { checkMirrored, type Mirrored, mirroredIn } from "./mirrored.ts";
 export { nearest } from "./nearest.ts";
-export { checkNeeded } from "./option-checks.ts";
+export { checkNeeded, KINDS } from "./option-checks.ts";
 export { put } from "./put.ts";
 export { remembering } from "./remembering.ts";
 export { checkScopes, isScope, lacking, lacksScopes, needsScopes, scopesOf, withScopes } from "./scopes.ts";

@@ -17,6 +17,12 @@ export const RATE: OptionRule = [
     (isBag(value) && isNumber(value["perSecond"]) && value["perSecond"] > 0 && isNumber(value["burst"]) && value["burst"] >= 1),
 ];
 
+/** What `actor()` makes, or a behaviour by hand. */
+export const KINDS: OptionRule = [
+  'a list of kinds, as actor("name", { … }) makes them',
+  (value) => Array.isArray(value) && value.every((one) => isBag(one) && typeof one["receive"] === "function"),
+];
+
 export function oneOf(...names: readonly string[]): OptionRule {
   return [names.map((name) => JSON.stringify(name)).join(" or "), (value) => names.some((name) => name === value)];
 }

@@ -22,6 +22,17 @@ test("what an engine lacks it says at the start", async () => {
   await assert.rejects(engine.call(say("add", { policy: { persistence: "distributed" } })), { code: "ENGINE_MISSING", applied: false });
 });
 
+test("what an engine is not given, or would not read, it says at the start", async () => {
+  const kinds = [tallyKind("tally", { persistence: "memory" })];
+  const start = (options: unknown): Promise<LocalEngine> => LocalEngine.start(Object(options));
+  for (const wrong of [{}, { kinds: kinds[0] }, { kinds: [kinds] }])
+    await assert.rejects(start(wrong), { code: "DOOR_OPTION", message: /^kinds has to be a list of kinds, as actor\(/ });
+  await assert.rejects(start({ kinds, onFaults: () => undefined }), {
+    code: "DOOR_OPTION",
+    message: /^LocalEngine\.start has no option "onFaults", do you mean "onFault"\?/,
+  });
+});
+
 test("a crash is told to the operator with its cause, and counted", async () => {
   const told: unknown[] = [];
   await using engine = await LocalEngine.start({

@@ -1,4 +1,6 @@
 import {
+  checkOptions,
+  FUNCTION,
   systemClock,
   systemEntropy,
   type ActorId,
@@ -15,6 +17,7 @@ import {
   type Letter,
   type ListQuery,
   type Message,
+  type OptionTable,
   type Outgoing,
   type Reply,
   type Snapshot,
@@ -24,7 +27,7 @@ import {
   type Viewer,
   Watchers,
 } from "../contract/index.ts";
-import { handOverTo, told } from "../contract/internal.ts";
+import { checkNeeded, handOverTo, KINDS, told } from "../contract/internal.ts";
 import { Alarm } from "./alarm.ts";
 import { faults, innerKey, OK_NULL, ownId, stamp, stampFrom } from "../chain/internal.ts";
 import { Cell } from "./cell.ts";
@@ -55,6 +58,16 @@ export interface LocalOptions {
   /** Told what no caller can be told in full: what a crash was, a listener that threw, a store that failed. Default: nothing. */
   readonly onFault?: (error: unknown, context: FaultContext) => void;
 }
+
+const OPTIONS: OptionTable<LocalOptions> = {
+  kinds: KINDS,
+  store: true,
+  clock: true,
+  entropy: true,
+  keyMs: true,
+  retryMs: true,
+  onFault: FUNCTION,
+};
 
 const TRAITS: ReadonlySet<Trait> = new Set(["mailbox-bound", "cycle-check", "progress", "memory-actors", "call-order"]);
 
@@ -167,6 +180,8 @@ export class LocalEngine implements Engine {
 
   /** Wakes and sends that were due while no engine ran leave now. Throws `ENGINE_MISSING` where a kind needs what is not there. */
   static async start(options: LocalOptions): Promise<LocalEngine> {
+    checkOptions("LocalEngine.start", options, OPTIONS);
+    checkNeeded("kinds", options.kinds, KINDS);
     for (const { kind, policy } of options.kinds) {
       if (policy.persistence === "distributed") throw faults.engineMissing(kind, "engine");
       if (policy.persistence === "disk" && options.store === undefined) throw faults.engineMissing(kind, "store");

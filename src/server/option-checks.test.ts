@@ -58,6 +58,13 @@ test("an option that cannot work is refused at once, by its name and with what i
     assert.throws(() => Reflect.apply(createGateway, undefined, [{ source: registry({}), info }]), refusedFor("info"));
 });
 
+test("who gives an actor for a source is told of cast", () => {
+  assert.throws(() => made({ sources: [{ kind: "door" }] }), {
+    code: "DOOR_OPTION",
+    message: /^sources has to be .+cast\(\{ engine, kinds \}\)/,
+  });
+});
+
 test("an option that nobody knows is refused with the one that was meant: a door without its auth is open", async () => {
   const unknown = (of: string, option: string, meant: string) => ({
     code: "DOOR_OPTION",

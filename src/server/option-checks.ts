@@ -12,7 +12,10 @@ const OPTIONS: OptionTable<ServerOptions> = {
   websiteUrl: TEXT,
   icons: ICONS,
   instructions: TEXT,
-  sources: ["a list of sources", (value) => Array.isArray(value) && value.every((one) => isBag(one) && typeof one["act"] === "function")],
+  sources: [
+    "a list of sources: actors are one by cast({ engine, kinds }), an AgenticService by fromAgenticService(…)",
+    (value) => Array.isArray(value) && value.every((one) => isBag(one) && typeof one["act"] === "function"),
+  ],
   middleware: ["a list of functions", (value) => Array.isArray(value) && value.every((one) => typeof one === "function")],
   onError: FUNCTION,
   handlerMs: ABOVE_ZERO,

@@ -92,6 +92,15 @@ describe("cast: roots", () => {
     assert.match(ids[1] ?? "", /^player\/[0-9a-f]{64}$/);
   });
 
+  it("says what it is not given, or would not read", () => {
+    const { engine } = serve([counter]);
+    const wrong = (options: unknown, message: RegExp): void => assert.throws(() => cast(Object(options)), { code: "DOOR_OPTION", message });
+    wrong({ kinds: [counter] }, /^engine has to be an engine: await LocalEngine/);
+    wrong({ kinds: [counter], engine: Promise.resolve(engine) }, /^engine has to be/);
+    wrong({ kinds: counter, engine }, /^kinds has to be a list of kinds/);
+    wrong({ kinds: [counter], engine, onfault: () => undefined }, /^cast has no option "onfault", do you mean "onFault"\?/);
+  });
+
   it("law 3: hidden and unknown answer alike, a reason is told, and no list is trusted", async () => {
     const { source } = serve([counter]);
     const hidden = await act(source, ana, "tools/secret");

@@ -4,13 +4,18 @@ import {
   type Behaviour,
   type CallOptions,
   type Catalogue,
+  checkOptions,
   type Clock,
   type ContentOf,
   type Dirty,
   type Engine,
   type Entropy,
+  FUNCTION,
+  isBag,
   type Json,
   type OfferRef,
+  type OptionRule,
+  type OptionTable,
   type Receipt,
   type Reply,
   type Source,
@@ -20,6 +25,7 @@ import {
   TroupeError,
   type Viewer,
 } from "../contract/index.ts";
+import { checkNeeded, KINDS } from "../contract/internal.ts";
 import { Acts } from "./acts.ts";
 import { Closures, offNow, ownChoices, rootsOf, selfAsRoot } from "./closure.ts";
 import { Ear } from "./ears.ts";
@@ -54,11 +60,32 @@ export interface CastOptions {
 
 const COMPLETIONS = 100;
 
+const ENGINE: OptionRule = [
+  "an engine: await LocalEngine.start({ kinds, store })",
+  (value) => isBag(value) && typeof value["call"] === "function",
+];
+
+const OPTIONS: OptionTable<CastOptions> = {
+  engine: ENGINE,
+  kinds: KINDS,
+  as: true,
+  posture: true,
+  names: true,
+  clock: true,
+  entropy: true,
+  handles: true,
+  instructions: true,
+  onFault: FUNCTION,
+};
+
 /**
  * The actors a viewer meets, as a source: its roots and the closure of their links. Throws `NAME_COLLISION`, `BAD_NAME`
- * or `BAD_DEFINITION` where the kinds do not fit together.
+ * or `BAD_DEFINITION` where the kinds do not fit together, `DOOR_OPTION` where an option cannot work.
  */
 export function cast(options: CastOptions): Source {
+  checkOptions("cast", options, OPTIONS);
+  checkNeeded("engine", options.engine, ENGINE);
+  checkNeeded("kinds", options.kinds, KINDS);
   const source = new Cast(options);
   describeSource(source, `the cast of ${options.kinds.map(({ kind }) => kind).join(", ")}`);
   return source;

@@ -127,7 +127,7 @@ function stateCheck(kind: string, definition: AnyDefinition): (state: unknown) =
     if (typeof value === "object" && value !== null) return freezeDeep(value);
     throw new TroupeError("BAD_DEFINITION", `A state of ${kind} must be an object: wrap a single value, as in { count: 0 }.`);
   };
-  if (definition.initial === undefined) fits({});
+  if (definition.initial === undefined) plain(fits({}), `The first state of ${kind}`, "BAD_DEFINITION");
   return fits;
 }
 

@@ -228,6 +228,14 @@ test("a definition that cannot begin is refused, and says what to give", () => {
   assert.throws(() => wrong.initial("x", first), badDefinition(/A state of thing does not fit its schema: n: /));
 });
 
+test("a first state that is no JSON is refused where it is written, with its path", () => {
+  for (const [state, why] of [
+    [z.object({ at: z.date().default(() => new Date(0)) }), "/at is a Date"],
+    [z.object({ deep: z.object({ seen: z.set(z.string()).default(() => new Set<string>()) }).prefault({}) }), "/deep/seen is a Set"],
+  ] as const)
+    assert.throws(() => untyped({ state, initial: undefined }), badDefinition(new RegExp(`^The first state of thing is not JSON: ${why}`)));
+});
+
 test("an old state is migrated, held against the schema and frozen", () => {
   const kind = actor("thing", {
     describe: "",

@@ -5,22 +5,38 @@ import { join } from "node:path";
 import { describe, it, test } from "node:test";
 import { readBody } from "../src/chain/index.ts";
 import { LocalEngine } from "../src/engine/index.ts";
-import { chainOf, testServer, toolText, until } from "../src/testing/index.ts";
+import { chainOf, rehearse, testServer, toolText, until } from "../src/testing/index.ts";
 import { memoryStore } from "../src/store/index.ts";
 import { desk, expense } from "./guide/links.fixture.ts";
 import { account } from "./guide/secrets.fixture.ts";
+import { order } from "./guide/shared-turn.fixture.ts";
 import { root } from "./serve-child.ts";
 
 for (const [title, file] of [
+  ["Tools, messages and views", "shared-turn"],
   ["Links", "links"],
   ["Secrets and records", "secrets"],
 ] as const)
   test(`the guide's code of ${title} is the code that is tested here`, () => {
     const [, section = ""] = readFileSync(join(root, "docs/guide/actors.md"), "utf8").split(`\n## ${title}\n`);
     const [, code = ""] = /```ts\n([\s\S]*?)\n```/.exec(section) ?? [];
-    assert.ok(code.length > 400);
+    assert.ok(code.length > 200);
     assert.ok(readFileSync(join(import.meta.dirname, `guide/${file}.fixture.ts`), "utf8").includes(code));
   });
+
+test("a function that turns share is one of each, as the guide has it", () => {
+  const stage = rehearse(order, { key: "o1" });
+  stage.turn("tools/pay");
+  stage.turn("again");
+  assert.deepEqual(
+    stage.sent.map(({ to, action, args }) => [to, action, args]),
+    [
+      ["bank/main", "charge", { order: "o1" }],
+      ["bank/main", "charge", { order: "o1" }],
+    ],
+  );
+  assert.deepEqual(stage.state, { tries: 2, paid: false });
+});
 
 test("a secret argument is in no event, neither in its record, as the guide has it", async () => {
   await using engine = await LocalEngine.start({ kinds: [account], store: memoryStore() });

@@ -1,0 +1,40 @@
+import * as z from "zod";
+import { actor, type RunContext } from "troupe";
+
+const Order = z.object({ tries: z.int().default(0), paid: z.boolean().default(false) });
+
+function charge({ state, send, key }: Pick<RunContext<z.infer<typeof Order>, unknown>, "state" | "send" | "key">): void {
+  state.tries += 1;
+  send(bank.at("main").charge({ order: key }), { start: null, replyAs: "charged" });
+}
+
+const bank = actor("bank", {
+  describe: "Takes money.",
+  per: "link",
+  begins: true,
+  state: z.object({ charged: z.array(z.string()).default([]) }),
+  messages: {
+    charge: {
+      input: z.object({ order: z.string() }),
+      run({ state, args }) {
+        state.charged.push(args.order);
+      },
+    },
+  },
+});
+
+export const order = actor("order", {
+  describe: "An order.",
+  per: "user",
+  state: Order,
+  tools: { pay: { describe: "Pay.", run: (ctx) => charge(ctx) } },
+  messages: {
+    again: { run: (ctx) => charge(ctx) },
+    charged: {
+      replies: true,
+      run({ state, args }) {
+        state.paid = "ok" in args.reply;
+      },
+    },
+  },
+});

@@ -84,6 +84,19 @@ describe("states of a service", () => {
     assert.equal(clock.pending, 0);
   });
 
+  it("are told of after the clock was set back as they were before", async () => {
+    const clock = new SimulatedClock();
+    const service = new Puppet({ states: { x: { value: 0 } } });
+    using source = fromAgenticService(service, { clock, stateIntervalMs: 100 });
+    const flags = flagsOf(source, viewer, "resources/x");
+    for (const x of [1, 2, 3]) {
+      service.told.states.set({ x: { value: x } });
+      await clock.advance(1_000);
+      assert.equal(flags.length, x);
+      clock.setBack(100_000);
+    }
+  });
+
   it("of one that is back where it was when its interval ends nothing is told", async () => {
     const clock = new SimulatedClock();
     const service = new Puppet({ states: { x: { value: 0 } } });

@@ -66,7 +66,9 @@ export class Subscriber {
 
   #consider(ref: OfferRef, mayWait: boolean): void {
     const { cells, clock, intervalMs, dirty } = this.#options;
-    if (mayWait && intervalMs > 0 && clock.now() < (this.#quietUntil.get(ref) ?? 0)) {
+    const leftMs = (this.#quietUntil.get(ref) ?? 0) - clock.now();
+    // More than an interval is left only where the clock was set back.
+    if (mayWait && leftMs > 0 && leftMs <= intervalMs) {
       this.#late.add(ref);
       this.#wake();
       return;

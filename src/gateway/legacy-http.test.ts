@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Answer, Bag, Caller, Clock, Gateway, Source } from "../contract/index.ts";
+import { bagIn } from "./json.ts";
 import {
   bodyOf,
   channelDouble,
@@ -80,6 +81,8 @@ function steppedClock(): Clock & { step(ms: number): Promise<void> } {
     },
   };
 }
+
+const refusedIn = (reply: Bag | undefined): unknown => bagIn(bagIn(reply, "result"), "_meta")?.["troupe/refused"];
 
 describe("a legacy session over HTTP", () => {
   test("gets an id of 128 bits, answers as JSON and negotiates", async () => {
@@ -422,6 +425,7 @@ describe("a legacy reply", () => {
     const [, cancelled, reply] = asked.sent.channel.messages;
     assert.equal(cancelled?.["method"], "notifications/cancelled");
     assert.match(JSON.stringify(reply), /The server is closing: call again in a moment\. Nothing was applied\..*"isError":true/);
+    assert.deepEqual(refusedIn(reply), { code: "DRAINING", applied: false });
     assert.equal(made.calls, 0);
   });
 
@@ -437,14 +441,17 @@ describe("a legacy reply", () => {
       (id) => ({ jsonrpc: "2.0", id, result: { action: "accept", content: { yes: "y".repeat(300_000) } } }),
       () => undefined,
     ];
-    for (const [at, make] of answers.entries()) {
-      const asked = session.sent(call("confirm", {}, at));
+    for (const [id, make] of answers.entries()) {
+      const asked = session.sent(call("confirm", {}, id));
       await until(() => asked.sent.channel.messages.length === 1);
       const answer = make(asked.sent.channel.messages[0]?.["id"]);
       if (answer === undefined) await clock.step(11 * 60_000);
       else await session.post(answer);
       await asked.answer;
-      assert.match(JSON.stringify(asked.sent.channel.messages.at(-1)), /"isError":true/);
+      const told = asked.sent.channel.messages.at(-1);
+      assert.match(JSON.stringify(told), /"isError":true/);
+      const code = answer === undefined ? "DEADLINE" : "CANNOT_ASK";
+      assert.deepEqual(refusedIn(told), { code, applied: false });
     }
     assert.equal(made.calls, 0);
   });

@@ -7,6 +7,12 @@ import { nodeMark } from "./node-mark.ts";
 /** The client did not or could not answer; the sentence is for whoever called. */
 export class NoAnswer extends Error {
   override readonly name = "NoAnswer";
+  readonly code: "CANCELLED" | "CANNOT_ASK" | "DEADLINE" | "DRAINING";
+
+  constructor(code: NoAnswer["code"], message: string) {
+    super(message);
+    this.code = code;
+  }
 }
 
 const CLOSING = "The server is closing: call again in a moment.";
@@ -31,9 +37,9 @@ export class ClientRequests {
 
   /** Sends one and waits for its answer. Throws `NoAnswer`; a wait that ends so is told to the client. */
   ask(method: string, params: Bag, send: (message: Bag) => void, signal: CancelSignal | undefined): Promise<Json> {
-    if (this.#closed) return Promise.reject(new NoAnswer("The client has gone."));
-    if (signal?.aborted) return Promise.reject(new NoAnswer("The call was cancelled."));
-    if (this.#closing.aborted) return Promise.reject(new NoAnswer(CLOSING));
+    if (this.#closed) return Promise.reject(new NoAnswer("CANCELLED", "The client has gone."));
+    if (signal?.aborted) return Promise.reject(new NoAnswer("CANCELLED", "The call was cancelled."));
+    if (this.#closing.aborted) return Promise.reject(new NoAnswer("DRAINING", CLOSING));
     const id = `ask-${nodeMark(this.#settings)}`;
     return new Promise<Json>((resolve, reject) => {
       const end = (): void => {
@@ -46,17 +52,19 @@ export class ClientRequests {
         end();
         reject(why);
       };
-      const giveUp = (why: string): void => {
+      const giveUp = (code: NoAnswer["code"], why: string): void => {
         send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: id, reason: why } });
-        fail(new NoAnswer(why));
+        fail(new NoAnswer(code, why));
       };
-      const aborted = (): void => giveUp("The call was cancelled.");
-      const undo = this.#settings.clock.after(this.#settings.limits.answerMs, () => giveUp("The client did not answer in time."));
-      const closing = (): void => giveUp(CLOSING);
+      const aborted = (): void => giveUp("CANCELLED", "The call was cancelled.");
+      const undo = this.#settings.clock.after(this.#settings.limits.answerMs, () =>
+        giveUp("DEADLINE", "The client did not answer in time."),
+      );
+      const closing = (): void => giveUp("DRAINING", CLOSING);
       signal?.addEventListener("abort", aborted, { once: true });
       this.#closing.addEventListener("abort", closing, { once: true });
       const settle = (response: Response): void => {
-        if (response.result === undefined) return fail(new NoAnswer(refusalOf(method, response.error)));
+        if (response.result === undefined) return fail(new NoAnswer("CANNOT_ASK", refusalOf(method, response.error)));
         end();
         resolve(response.result);
       };
@@ -79,7 +87,7 @@ export class ClientRequests {
 
   close(): void {
     this.#closed = true;
-    for (const { fail } of this.#waiting.values()) fail(new NoAnswer("The client has gone."));
+    for (const { fail } of this.#waiting.values()) fail(new NoAnswer("CANCELLED", "The client has gone."));
   }
 }
 

@@ -193,10 +193,7 @@ async function afterAsking(core: Core, session: Session, call: Call, asking: Ask
     if (!("needs" in outcome)) return outcome;
     needs = outcome.needs;
   }
-  return unanswered(
-    call,
-    new NoAnswer(`After ${core.settings.limits.rounds} rounds of questions this call still has some; nothing was applied.`),
-  );
+  return unanswered(call, new NoAnswer("CANNOT_ASK", `After ${core.settings.limits.rounds} rounds of questions this call still has some.`));
 }
 
 function notAsked(core: Core, call: Call, missing: readonly string[]): Members {
@@ -206,13 +203,11 @@ function notAsked(core: Core, call: Call, missing: readonly string[]): Members {
 
 function unanswered(call: Call, error: unknown): Members {
   if (!(error instanceof NoAnswer) && !(error instanceof Fault)) throw error;
-  if (call.method === "tools/call") {
-    const members = toolError(`${error.message} Nothing was applied.`);
-    return error instanceof Fault && error.kind === "CAPABILITY"
-      ? { members, meta: { [REFUSED_META]: { code: error.kind } } }
-      : { members };
-  }
-  throw error instanceof Fault ? error : new Fault("REFUSED", error.message);
+  // A client's answer that cannot be taken is a fault of the protocol; to whoever called the tool, nobody was asked.
+  const code = error instanceof NoAnswer ? error.code : error.kind === "CAPABILITY" ? "CAPABILITY" : "CANNOT_ASK";
+  const why = { code, applied: false };
+  if (call.method === "tools/call") return { members: toolError(`${error.message} Nothing was applied.`), meta: { [REFUSED_META]: why } };
+  throw error instanceof Fault ? error : new Fault("REFUSED", error.message, { data: why });
 }
 
 type OwnMethod = (core: Core, session: Session, request: Request, caller: Caller) => Members | Promise<Members>;

@@ -48,7 +48,7 @@ export class PostAside implements LegacyAside {
   /** Throws `NoAnswer` where there is no stream to ask by. */
   ask(message: Bag): void {
     const stream = this.#open();
-    if (stream === undefined) throw new NoAnswer("Too many streams are open to ask you anything by another: close one.");
+    if (stream === undefined) throw new NoAnswer("CANNOT_ASK", "Too many streams are open to ask you anything by another: close one.");
     stream.send(message);
   }
 

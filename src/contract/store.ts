@@ -117,8 +117,11 @@ export interface Store extends AsyncDisposable {
   erase(id: ActorId, beforeSeq: number): Promise<number>;
   /** Wakes and expiries that are due, soonest first; with `kinds`, only of actors of these kinds. */
   due(before: number, limit: number, damaged?: Damaged, kinds?: readonly string[]): Promise<readonly Due[]>;
-  /** In the order they were committed; fewer than `limit` only where there are no more. */
-  undelivered(limit: number, damaged?: Damaged): Promise<readonly Undelivered[]>;
+  /**
+   * In the order they were committed, without those whose ids are in `except`: at most `limit`, fewer where they are large, and none
+   * only where there are no more.
+   */
+  undelivered(limit: number, damaged?: Damaged, except?: ReadonlySet<string>): Promise<readonly Undelivered[]>;
   letters(limit: number, damaged?: Damaged): Promise<readonly Letter[]>;
   /** A dead letter goes back to the outbox (`replay`) or away (`drop`). False: there is none of that id. */
   letter(messageId: string, fate: "replay" | "drop"): Promise<boolean>;

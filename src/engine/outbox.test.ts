@@ -4,6 +4,7 @@ import type { ActorId, Engine, Json, Outgoing } from "../contract/index.ts";
 import { readHeader } from "../chain/index.ts";
 import { memoryStore } from "../store/index.ts";
 import { chainOf, FaultyStore, settle, SimulatedClock, tallyKind, until, type Fault, type FaultPlace } from "../testing/index.ts";
+import { messageTo } from "../testing/store-entries.ts";
 import { LocalEngine, type FaultContext } from "./index.ts";
 
 const A: ActorId = "tally/a";
@@ -162,6 +163,37 @@ test("C5 more sends than are held at once still arrive in order, once", async ()
     ...Array.from({ length: 10 }, (_, n) => `last.${n}`),
   ];
   assert.deepEqual(log.log.slice(1), expected);
+});
+
+test("C5 of large sends that wait a part is held at a time, and all arrive in order, once", async () => {
+  const store = memoryStore();
+  const text = "x".repeat(1_000_000);
+  const ids = Array.from({ length: 60 }, (_, n) => `m${n}`);
+  for (const id of ids) await store.enqueue(messageTo(B, id, { from: A, args: { text }, start: null }));
+  const [undelivered, commit] = [store.undelivered.bind(store), store.commit.bind(store)];
+  let most = 0;
+  store.undelivered = async (_limit, damaged, except = new Set()) => {
+    const page = await undelivered(8, damaged, except);
+    most = Math.max(most, except.size + page.length);
+    return page;
+  };
+  const gate = Promise.withResolvers<void>();
+  store.commit = async (id, entry) => {
+    await gate.promise;
+    return commit(id, entry);
+  };
+  const counting = tallyKind(
+    "tally",
+    {},
+    {},
+    { begins: true, receive: (state, { id }) => ({ state: { ...state, log: [...state.log, id] } }) },
+  );
+  await using engine = await LocalEngine.start({ kinds: [counting], store });
+  await settle(50);
+  assert.equal(most, 48, "as many as are 256 MiB at most, to the end of a page");
+  gate.resolve();
+  await until("all arrived", async () => (await undelivered(1)).length === 0);
+  assert.deepEqual((await engine.read(B))?.state, { n: 0, log: ["begun b", ...ids] });
 });
 
 test("two memory actors that write to each other for ever do not stop the world", async () => {

@@ -6,7 +6,7 @@
  * where it causes none; the lane waits for either. Three failures make a dead letter.
  */
 import type { Clock, Damaged, EngineError, Letter, Message, Reply, Settling, Store } from "../contract/index.ts";
-import { answerMessage, askerOf, faults, misunderstood } from "../chain/internal.ts";
+import { answerMessage, askerOf, atMostBytes, faults, misunderstood } from "../chain/internal.ts";
 import { damageTo } from "./damage.ts";
 import type { Host } from "./host.ts";
 import { Job } from "./job.ts";
@@ -15,6 +15,8 @@ import { Mailbox } from "./mailbox.ts";
 const MOST_FAILURES = 3;
 /** Read from the store at a time; ten times as many are held at most. */
 const PAGE = 1_000;
+/** What is held is at most about as large, as its text can be at most: a sixth of it in plain letters. */
+const MOST_BYTES = 268_435_456;
 const MOST_LETTERS = 1_000;
 /** Deliveries in one go: two memory actors that write to each other for ever must not stop the world. */
 const BURST = 256;
@@ -23,6 +25,8 @@ interface Parcel {
   readonly message: Message;
   /** The store has it too. */
   readonly kept: boolean;
+  /** Of what is kept, which can wait there instead. */
+  readonly bytes: number;
   failures: number;
   /** What waits until it has been delivered. */
   behind?: (() => void)[];
@@ -52,6 +56,7 @@ export class Outbox {
   readonly #lanes = new Map<string, Lane>();
   /** The store's messages that are in a lane. */
   readonly #held = new Set<string>();
+  #heldBytes = 0;
   readonly #letters = new Map<string, Letter>();
   readonly #undos = new Set<() => void>();
   readonly #settling = new Set<Promise<void>>();
@@ -72,10 +77,10 @@ export class Outbox {
   add(messages: readonly Message[], kept: boolean): void {
     if (this.#closed) return;
     for (const message of messages) {
-      if (kept && (this.#behind || this.#held.size >= 10 * PAGE)) {
+      if (kept && (this.#behind || this.#held.size >= 10 * PAGE || this.#heldBytes >= MOST_BYTES)) {
         this.#behind = true;
         this.#missed = true;
-      } else this.#put({ message, kept, failures: 0 });
+      } else this.#put(message, kept);
     }
   }
 
@@ -86,16 +91,14 @@ export class Outbox {
     this.#missed = true;
     if (store === undefined || this.#reading || this.#closed) return;
     this.#reading = true;
-    let full = false;
-    while (this.#missed && !full && !this.#closed) {
+    while (this.#missed && this.#hasRoom(1) && !this.#closed) {
       this.#missed = false;
       this.#leftMeanwhile.clear();
-      const limit = this.#held.size + PAGE;
       let found: Awaited<ReturnType<Store["undelivered"]>> = [];
       let damaged: EngineError | undefined;
       const read = async (): Promise<void> => {
         try {
-          found = await store.undelivered(limit, this.#damaged);
+          found = await store.undelivered(PAGE, this.#damaged, this.#held);
         } catch (error) {
           const fault = faults.fromStore(error);
           if (faults.isPassing(fault)) throw error;
@@ -108,12 +111,11 @@ export class Outbox {
         throw damaged;
       }
       for (const { message, failures } of found)
-        if (!this.#held.has(message.id) && !this.#leftMeanwhile.has(message.id)) this.#put({ message, kept: true, failures });
-      full = found.length >= limit;
+        if (!this.#held.has(message.id) && !this.#leftMeanwhile.has(message.id)) this.#put(message, true, failures);
+      if (found.length > 0) this.#missed = true;
     }
     this.#reading = false;
-    this.#behind = full;
-    if (full) this.#missed = true;
+    this.#behind = this.#missed;
   }
 
   /** A message of the store's that was never in a lane has had its effect. */
@@ -151,7 +153,7 @@ export class Outbox {
     const letter = this.#letters.get(messageId);
     if (letter === undefined) return false;
     this.#letters.delete(messageId);
-    if (fate === "replay") this.#put({ message: letter.message, kept: false, failures: 0 });
+    if (fate === "replay") this.#put(letter.message, false);
     return true;
   }
 
@@ -169,15 +171,22 @@ export class Outbox {
     while (this.#settling.size > 0) await Promise.all(this.#settling);
   }
 
-  #put(parcel: Parcel): void {
-    const { message, kept } = parcel;
+  #hasRoom(part: number): boolean {
+    return this.#held.size < PAGE * part && this.#heldBytes < MOST_BYTES * part;
+  }
+
+  #put(message: Message, kept: boolean, failures = 0): void {
+    const parcel: Parcel = { message, kept, bytes: kept ? atMostBytes(message.args) : 0, failures };
     const key = laneOf(message.from, message.to);
     let lane = this.#lanes.get(key);
     if (lane === undefined) {
       lane = { key, parcels: new Mailbox(), behind: 0, busy: false };
       this.#lanes.set(key, lane);
     }
-    if (kept) this.#held.add(message.id);
+    if (kept) {
+      this.#held.add(message.id);
+      this.#heldBytes += parcel.bytes;
+    }
     lane.parcels.add(parcel);
     if (!lane.busy) this.#schedule(lane);
   }
@@ -243,9 +252,14 @@ export class Outbox {
   async #disputed(lane: Lane, parcel: Parcel): Promise<void> {
     let gone = false;
     const asked = await this.#persist(async () => {
-      const limit = this.#held.size + PAGE;
-      const left = (await this.#host.store?.undelivered(limit, this.#damaged)) ?? [];
-      gone = left.length < limit && !left.some(({ message }) => message.id === parcel.message.id);
+      const seen = new Set(this.#held);
+      seen.delete(parcel.message.id);
+      let left: Awaited<ReturnType<Store["undelivered"]>>;
+      do {
+        left = (await this.#host.store?.undelivered(PAGE, this.#damaged, seen)) ?? [];
+        for (const { message } of left) seen.add(message.id);
+      } while (left.length > 0 && !seen.has(parcel.message.id));
+      gone = left.length === 0;
     });
     if (!asked) return;
     if (gone) this.#next(lane, parcel);
@@ -284,10 +298,11 @@ export class Outbox {
     return answerMessage(message, reply, this.#host.clock.now());
   }
 
-  #next(lane: Lane, { message, kept, behind }: Parcel): void {
+  #next(lane: Lane, { message, kept, bytes, behind }: Parcel): void {
     lane.parcels.shift();
     if (kept) {
       this.#held.delete(message.id);
+      this.#heldBytes -= bytes;
       if (this.#reading) this.#leftMeanwhile.add(message.id);
     }
     lane.busy = false;
@@ -297,7 +312,7 @@ export class Outbox {
       lane.behind -= behind.length;
       for (const act of behind) act();
     }
-    if (this.#behind && !this.#reading && this.#held.size < PAGE / 2)
+    if (this.#behind && !this.#reading && this.#hasRoom(1 / 2))
       this.#track(this.catchUp().catch((error: unknown) => this.#host.fault(error, { where: "outbox" })));
   }
 

@@ -242,12 +242,12 @@ class MemoryStore implements Store {
     return due.toSorted((one, other) => one.at - other.at).slice(0, limit);
   }
 
-  async undelivered(limit: number): Promise<readonly Undelivered[]> {
+  async undelivered(limit: number, _damaged?: Damaged, except?: ReadonlySet<string>): Promise<readonly Undelivered[]> {
     this.#open();
     const first: Undelivered[] = [];
     for (const waiting of this.#outbox.values()) {
       if (first.length >= limit) break;
-      first.push(waiting);
+      if (except?.has(waiting.message.id) !== true) first.push(waiting);
     }
     return first;
   }

@@ -6,6 +6,9 @@ import { readMessage } from "./message.ts";
 import { storeFault } from "./sqlite-error.ts";
 import { wholeRows } from "./whole-rows.ts";
 
+/** Of a page of messages: its texts are at most so long, the last of them not counted. */
+const PAGE_LENGTH = 8_388_608;
+
 /** C5: messages that left with a commit and were not applied yet, in the order they were committed; and the dead ones. */
 export class Outbox {
   readonly #insert: StatementSync;
@@ -15,7 +18,9 @@ export class Outbox {
   readonly #die: StatementSync;
   readonly #replay: StatementSync;
   readonly #drop: StatementSync;
-  readonly #undelivered: StatementSync;
+  readonly #every: StatementSync;
+  readonly #order: StatementSync;
+  readonly #waiting: StatementSync;
   readonly #letters: StatementSync;
   readonly #all: StatementSync;
   readonly #keep: StatementSync;
@@ -34,7 +39,9 @@ export class Outbox {
       "INSERT INTO outbox(id, failures, message, sum) SELECT id, 0, message, sum FROM letter WHERE id = ? ON CONFLICT(id) DO NOTHING",
     );
     this.#drop = database.prepare("DELETE FROM letter WHERE id = ?");
-    this.#undelivered = database.prepare("SELECT id, message, failures, sum FROM outbox ORDER BY pos LIMIT ?");
+    this.#every = database.prepare("SELECT id, message, failures, sum FROM outbox ORDER BY pos");
+    this.#order = database.prepare("SELECT pos, id FROM outbox ORDER BY pos");
+    this.#waiting = database.prepare("SELECT id, message, failures, sum FROM outbox WHERE pos = ?");
     this.#letters = database.prepare("SELECT id, message, why, at, sum FROM letter ORDER BY pos LIMIT ?");
     this.#all = database.prepare("SELECT id, message, sum FROM outbox UNION ALL SELECT id, message, sum FROM letter");
     this.#keep = database.prepare("INSERT INTO outbox(id, failures, message, sum) VALUES(?,?,?,?)");
@@ -73,8 +80,23 @@ export class Outbox {
     return this.#drop.run(id).changes === 1;
   }
 
-  undelivered(limit: number, lost?: Damaged): readonly Undelivered[] {
-    return wholeRows(limit, (most) => this.#undelivered.all(most), undeliveredIn, lost && ((error) => lost(error)));
+  /** Their texts are read one by one, so that a page ends where it has grown large. */
+  undelivered(limit: number, lost?: Damaged, except?: ReadonlySet<string>): readonly Undelivered[] {
+    const whole: Undelivered[] = [];
+    let length = 0;
+    for (const { pos, id } of this.#order.iterate()) {
+      if (whole.length >= limit || length >= PAGE_LENGTH) break;
+      if (except?.has(text(id)) === true) continue;
+      const columns = this.#waiting.get(int(pos)) ?? {};
+      try {
+        whole.push(undeliveredIn(columns));
+        length += text(columns["message"]).length;
+      } catch (error) {
+        if (lost === undefined || !(error instanceof StoreError)) throw error;
+        lost(error);
+      }
+    }
+    return whole;
   }
 
   letters(limit: number, lost?: Damaged): readonly Letter[] {
@@ -83,7 +105,7 @@ export class Outbox {
 
   /** All, read as they are asked for. */
   *everyUndelivered(): Generator<Undelivered> {
-    for (const columns of this.#undelivered.iterate(-1)) yield undeliveredIn(columns);
+    for (const columns of this.#every.iterate()) yield undeliveredIn(columns);
   }
 
   *everyLetter(): Generator<Letter> {

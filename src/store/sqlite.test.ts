@@ -295,6 +295,27 @@ async function answers(path: string, writers: readonly ChainWriter[]): Promise<r
   return all;
 }
 
+test("C5 what waits in the outbox is read 8 MiB at a time, past what is damaged", async () => {
+  using directory = temporary();
+  const large = (n: number) => messageTo("door/a", `large.${n}`, { args: { text: "x".repeat(3_000_000) } });
+  {
+    await using store = sqliteStore({ directory: directory.path });
+    for (let n = 0; n < 6; n += 1) await store.enqueue(large(n));
+  }
+  {
+    using database = openDatabase(join(directory.path, "troupe.db"));
+    database.exec("UPDATE outbox SET sum = sum + 1 WHERE id = 'large.1'");
+  }
+  await using store = sqliteStore({ directory: directory.path });
+  const lost: string[] = [];
+  const ids = async (...except: readonly string[]): Promise<readonly string[]> =>
+    (await store.undelivered(1_000, ({ message }) => void lost.push(message), new Set(except))).map(({ message }) => message.id);
+  assert.deepEqual(await ids(), ["large.0", "large.2", "large.3"]);
+  assert.deepEqual(await ids("large.0", "large.2", "large.3"), ["large.4", "large.5"]);
+  assert.equal(lost.length, 2);
+  assert.match(lost[0] ?? "", /message large\.1 was changed while it waited/);
+});
+
 test("a full disk fails the whole group, keeps nothing of it, and the store goes on when space returns", async () => {
   using directory = temporary();
   let limit: number | undefined;

@@ -90,7 +90,7 @@ function reads(
         const cell = cells.get(id);
         return cell ? history.events(cell, afterSeq, limit) : [];
       }),
-    undelivered: (limit, damaged) => read(() => outbox.undelivered(limit, damaged)),
+    undelivered: (limit, damaged, except) => read(() => outbox.undelivered(limit, damaged, except)),
     letters: (limit, damaged) => read(() => outbox.letters(limit, damaged)),
     children: (id) => read(() => directory.children(id)),
     list: (query, damaged) => read(() => directory.list(query, damaged)),

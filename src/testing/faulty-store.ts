@@ -115,8 +115,8 @@ export class FaultyStore implements Store {
   claimants(key: string): ReturnType<Store["claimants"]> {
     return this.#around("claimants", () => this.#inner.claimants(key));
   }
-  undelivered(limit: number, damaged?: Damaged): ReturnType<Store["undelivered"]> {
-    return this.#around("undelivered", () => this.#inner.undelivered(limit, damaged));
+  undelivered(...asked: Parameters<Store["undelivered"]>): ReturnType<Store["undelivered"]> {
+    return this.#around("undelivered", () => this.#inner.undelivered(...asked));
   }
   due(...asked: Parameters<Store["due"]>): ReturnType<Store["due"]> {
     return this.#around("due", () => this.#inner.due(...asked));

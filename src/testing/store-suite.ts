@@ -147,6 +147,21 @@ export function storeSuite(name: string, options: StoreSuiteOptions): void {
       assert.deepEqual(ids(await store.events(one.id, 0, 10)), ids(one.events));
     });
 
+    it("C5 large messages in the outbox come in smaller pages, one after the other, until there are none", async (store) => {
+      const all = Array.from({ length: 12 }, (_, n) => messageTo("door/a", `large.${n}`, { args: { text: "x".repeat(1_000_000) } }));
+      await Promise.all(all.map((message) => store.enqueue(message)));
+      const read = new Set<string>();
+      for (;;) {
+        const page = await store.undelivered(1_000, undefined, read);
+        if (page.length === 0) break;
+        for (const { message } of page) read.add(message.id);
+      }
+      assert.deepEqual(
+        [...read],
+        all.map(({ id }) => id),
+      );
+    });
+
     it("C6 a refused entry fails those of its actor that follow it, and nobody else's", async (store) => {
       const mine = new ChainWriter("door/mine");
       const other = new ChainWriter("door/other");
@@ -188,6 +203,10 @@ export function storeSuite(name: string, options: StoreSuiteOptions): void {
           ["a.1.0", "a.1.1", "b.1.0", "a.2.0"],
         );
         assert.equal((await store.undelivered(2)).length, 2);
+        assert.deepEqual(
+          (await store.undelivered(2, undefined, new Set(["a.1.0", "b.1.0", "of nobody"]))).map(({ message }) => message.id),
+          ["a.1.1", "a.2.0"],
+        );
         await store.commit(b.id, b.next({ consumed: "a.1.0", out: [messageTo(a.id, "b.2.0")] }));
       },
       async (store) => {

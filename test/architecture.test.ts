@@ -55,6 +55,7 @@ const sideDoors: Readonly<Record<string, readonly string[]>> = {
   "packet/client.ts": ["cli"],
   "packet/config.ts": ["cli"],
   "packet/packet-error.ts": ["cli"],
+  "source/handle.ts": ["cli"],
   "source/merge.ts": ["cli"],
   "store/memory-sessions.ts": ["cli"],
   "store/memory-streams.ts": ["cli"],

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { type Bag, isBag, type Json, StoreError } from "../contract/index.ts";
-import { actorId } from "./actor-id.ts";
+import { namedActor } from "./named-actor.ts";
 import { textOr } from "./text-or.ts";
 import { CommandError, EXIT, notFound, usage } from "./exit-code.ts";
 import { NAME_SECRET, type Place, placed, type Writing } from "./cluster-place.ts";
@@ -26,7 +26,7 @@ const refusalText = (refused: Bag, action: string): string => {
 export const registerActorCommands = (program: Command): void => {
   placed(program.command("state").description("Print an actor's last durable state.").argument("<actor>", "kind/key")).action(
     async (actor: string, options: Place) => {
-      const id = actorId(actor);
+      const id = await namedActor(actor);
       const { store } = await openToRead(options);
       await using _ = store;
       const found = await store.state(id);
@@ -53,7 +53,7 @@ export const registerActorCommands = (program: Command): void => {
     .addOption(moduleOption())
     .action(async (actor: string, action: string, args: string, options: Writing & { as: string; start?: boolean }) => {
       const reply = await write(options, "call", {
-        actor: actorId(actor),
+        actor: await namedActor(actor),
         action,
         args: parseJson(args, "The arguments"),
         as: options.as,
@@ -79,7 +79,7 @@ export const registerActorCommands = (program: Command): void => {
     .option("--reason <text>", "kept in its last event", "stopped by command")
     .addOption(moduleOption())
     .action(async (actor: string, options: Writing & { reason: string }) => {
-      await write(options, "stop", { actor: actorId(actor), reason: options.reason });
+      await write(options, "stop", { actor: await namedActor(actor), reason: options.reason });
       output(options.json === true).show({ ok: true }, () => "Done.");
     });
 
@@ -91,7 +91,7 @@ export const registerActorCommands = (program: Command): void => {
   )
     .addOption(moduleOption())
     .action(async (actor: string, options: Writing) => {
-      await write(options, "restart", { actor: actorId(actor) });
+      await write(options, "restart", { actor: await namedActor(actor) });
       output(options.json === true).show({ ok: true }, () => "Done.");
     });
 

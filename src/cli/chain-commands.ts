@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import type { Command } from "commander";
 import { isBag, type Json, type Receipt } from "../contract/index.ts";
 import { actorId } from "./actor-id.ts";
+import { namedActor } from "./named-actor.ts";
 import { textOr } from "./text-or.ts";
 import { usage } from "./exit-code.ts";
 import { type Place, placed, type Writing } from "./cluster-place.ts";
@@ -87,7 +88,7 @@ export const registerChainCommands = (program: Command): void => {
     .addOption(moduleOption())
     .action(async (actor: string, to: string, options: Writing & { at?: number }) => {
       const forked = await write(options, "fork", {
-        actor: actorId(actor),
+        actor: await namedActor(actor),
         to: actorId(to),
         ...(options.at === undefined ? {} : { at: options.at }),
       });
@@ -105,7 +106,7 @@ export const registerChainCommands = (program: Command): void => {
     .addOption(moduleOption())
     .action(async (actor: string, options: Writing & { key?: string; erase?: boolean }) => {
       const done = await write(options, "checkpoint", {
-        actor: actorId(actor),
+        actor: await namedActor(actor),
         erase: options.erase === true,
         ...(options.key === undefined ? {} : { keyFile: resolve(options.key) }),
       });

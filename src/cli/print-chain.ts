@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { exportLine, readBody, readHeader } from "../chain/index.ts";
 import { type ChainEvent, isBag } from "../contract/index.ts";
-import { actorId } from "./actor-id.ts";
+import { namedActor } from "./named-actor.ts";
 import { notFound } from "./exit-code.ts";
 import type { Place } from "./cluster-place.ts";
 import { oneLine, paint, printLine, short } from "./output.ts";
@@ -21,7 +21,7 @@ export const printChain = async (
   actor: string,
   options: Place & { readonly after: number; readonly follow?: boolean; readonly export?: boolean },
 ): Promise<void> => {
-  const id = actorId(actor);
+  const id = await namedActor(actor);
   const { store } = await openToRead(options);
   await using _ = store;
   let after = options.after;

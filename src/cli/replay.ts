@@ -1,7 +1,7 @@
 import { diffStates, reexecute, stateAt } from "../chain/index.ts";
 import type { ActorId, Behaviour } from "../contract/index.ts";
 import { kindOf } from "../contract/internal.ts";
-import { actorId } from "./actor-id.ts";
+import { namedActor } from "./named-actor.ts";
 import { CommandError, EXIT, notFound, usage } from "./exit-code.ts";
 import type { Loaded } from "./load.ts";
 import type { Place } from "./cluster-place.ts";
@@ -20,7 +20,7 @@ export const replay = async (
   actor: string,
   options: Place & { readonly to?: number; readonly module?: readonly string[] },
 ): Promise<void> => {
-  const id = actorId(actor);
+  const id = await namedActor(actor);
   const { store } = await openToRead(options);
   await using _ = store;
   const out = output(options.json === true);
@@ -56,7 +56,7 @@ export const replay = async (
 };
 
 export const diff = async (actor: string, from: number, to: number, options: Place): Promise<void> => {
-  const id = actorId(actor);
+  const id = await namedActor(actor);
   const { store } = await openToRead(options);
   await using _ = store;
   const events = await chainOf(store, id, Math.max(from, to));

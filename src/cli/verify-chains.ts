@@ -3,6 +3,7 @@ import type { Verdict } from "../chain/index.ts";
 import type { ActorId, Receipt, StoreError } from "../contract/index.ts";
 import { checkFile } from "../store/index.ts";
 import { actorId } from "./actor-id.ts";
+import { namedActor } from "./named-actor.ts";
 import { CommandError, EXIT, notFound, usage } from "./exit-code.ts";
 import type { Place } from "./cluster-place.ts";
 import { counted, oneLine, output, paint } from "./output.ts";
@@ -60,7 +61,7 @@ export const verifyChains = async (
     for (const receipt of options.receipt) if (!(await isThere(store, actorId(receipt.actor)))) await check(actorId(receipt.actor));
     if (!out.json) out.show({}, () => `${counted(actors, "actor")}, ${counted(events, "event")}, ${broken} broken.`);
   } else {
-    const id = actorId(actor);
+    const id = await namedActor(actor);
     if (options.receipt.length === 0 && !(await isThere(store, id))) throw notFound(`There is no actor ${id}; "troupe actors" lists them.`);
     await check(id);
   }

@@ -34,6 +34,10 @@ test("an actor is named by the handle that its client has, as by its key", async
   const [told] = lines(ran.stdout);
   assert.deepEqual(Object(told).state, { n: 1 }, ran.stderr);
   assert.match(Object(told).id, /^order\/[0-9a-f]{32}$/);
+  for (const command of ["chain", "replay", "verify"]) {
+    const read = await troupe(command, `order/${handle}`, "--data", folder.path);
+    assert.equal(read.code, 0, read.stderr);
+  }
   const unknown = await troupe("state", `order/${handle.slice(0, -1)}${handle.endsWith("A") ? "B" : "A"}`, "--data", folder.path);
   assert.equal(unknown.code, 4, unknown.stderr);
 });

@@ -1,4 +1,5 @@
 import type { Reply, Viewer } from "../contract/index.ts";
+import { isTexts } from "../contract/internal.ts";
 import type { Availability } from "./definition.ts";
 import { misgiven } from "./out-of-order.ts";
 import type { Act } from "./plan.ts";
@@ -38,10 +39,6 @@ export function invalid(issues: Checked["issues"]): Reply {
 export function listOf(act: Act, name: string, given: unknown): readonly string[] {
   if (isTexts(given)) return given;
   throw misgiven(act.action, `choices.${name}`, given, "a list of texts");
-}
-
-function isTexts(given: unknown): given is readonly string[] {
-  return Array.isArray(given) && given.every((item) => typeof item === "string");
 }
 
 /** Law 3: an argument outside its choices is refused, and the choices are named. */

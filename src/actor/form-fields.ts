@@ -1,4 +1,5 @@
 import { type Bag, isBag, type Json, TroupeError } from "../contract/index.ts";
+import { isTexts } from "../contract/internal.ts";
 import { whereMade } from "./bad-turn.ts";
 
 const FORMATS: readonly string[] = ["email", "uri", "date", "date-time"];
@@ -40,10 +41,6 @@ function whyUnfit(property: Json): string | undefined {
     default:
       return type === undefined ? "it is a union, a reference, or has no type" : `its type is ${JSON.stringify(type).slice(0, 60)}`;
   }
-}
-
-function isTexts(value: Json | undefined): boolean {
-  return Array.isArray(value) && value.every((item) => typeof item === "string");
 }
 
 function isTitled(value: Json | undefined): boolean {

@@ -1,6 +1,6 @@
-import { type Bag, type Json, StoreError } from "../contract/index.ts";
+import { type Bag, isBag, isList, type Json, StoreError } from "../contract/index.ts";
 import { put } from "../contract/internal.ts";
-import { isJsonList, isJsonObject, MAX_DEPTH } from "./json-check.ts";
+import { MAX_DEPTH } from "./json-check.ts";
 import { GONE, MOVED, STEPS } from "./patch-format.ts";
 
 const unfit = (why: string): StoreError =>
@@ -11,15 +11,15 @@ export const apply = (state: Json, patch: Json): Json => change(state, patch, 0)
 
 function change(state: Json, node: Json, depth: number): Json {
   if (depth > MAX_DEPTH) throw unfit("it is nested too deep");
-  if (isJsonList(node)) {
+  if (isList(node)) {
     const [value, ...steps] = node;
     if (value === undefined) throw unfit("it has an empty change");
     if (steps.length === 0) return value;
-    if (value !== STEPS || !isJsonList(state)) throw unfit("it changes items of what is no list");
+    if (value !== STEPS || !isList(state)) throw unfit("it changes items of what is no list");
     return changeList(state, steps, depth);
   }
-  if (!isJsonObject(node)) throw unfit("it has an unknown change");
-  if (!isJsonObject(state)) throw unfit("it changes keys of what is no object");
+  if (!isBag(node)) throw unfit("it has an unknown change");
+  if (!isBag(state)) throw unfit("it changes keys of what is no object");
   return changeObject(state, node, depth);
 }
 
@@ -36,12 +36,12 @@ function changeObject(state: Bag, node: Bag, depth: number): Json {
     if (inner === GONE) {
       own(key);
       delete result[key];
-    } else if (isJsonList(inner) && inner.length === 2 && inner[0] === MOVED) {
+    } else if (isList(inner) && inner.length === 2 && inner[0] === MOVED) {
       const was = own(key);
       const how = inner[1] ?? null;
       delete result[key];
       put(result, key, how === null ? was : change(was, how, depth + 1));
-    } else if (isJsonList(inner) && inner.length === 1 && inner[0] !== undefined) put(result, key, inner[0]);
+    } else if (isList(inner) && inner.length === 1 && inner[0] !== undefined) put(result, key, inner[0]);
     else put(result, key, change(own(key), inner, depth + 1));
   }
   return result;
@@ -51,7 +51,7 @@ function changeList(state: readonly Json[], steps: readonly Json[], depth: numbe
   const result: Json[] = [];
   let at = 0;
   for (const step of steps) {
-    if (!isJsonList(step)) throw unfit("it has an unknown step");
+    if (!isList(step)) throw unfit("it has an unknown step");
     const [index, second, items] = step;
     if (typeof index !== "number" || !Number.isInteger(index) || index < at || index > state.length) throw unfit("a step is out of order");
     while (at < index) result.push(state[at++] ?? null);
@@ -59,7 +59,7 @@ function changeList(state: readonly Json[], steps: readonly Json[], depth: numbe
       const was = state[at++];
       if (was === undefined) throw unfit("it changes an item that is not there");
       result.push(change(was, second, depth + 1));
-    } else if (step.length === 3 && typeof second === "number" && Number.isInteger(second) && second >= 0 && isJsonList(items)) {
+    } else if (step.length === 3 && typeof second === "number" && Number.isInteger(second) && second >= 0 && isList(items)) {
       if (at + second > state.length) throw unfit("it removes items that are not there");
       at += second;
       for (const item of items) result.push(item);

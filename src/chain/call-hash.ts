@@ -1,7 +1,8 @@
-import type { ActorId, Json, Message, Viewer } from "../contract/index.ts";
+import { canonical } from "../contract/internal.ts";
+import { type ActorId, type Json, type Message, type Viewer } from "../contract/index.ts";
 import { sha256 } from "./event.ts";
 import type { CallKey } from "./turn.ts";
-import { check, isJsonList, isJsonObject } from "./json-check.ts";
+import { check } from "./json-check.ts";
 
 const DIGITS = 16;
 
@@ -9,13 +10,6 @@ const DIGITS = 16;
 export function callHash(action: string, args: Json): string {
   check(args, "args");
   return sha256(`${action}\n${canonical(args)}`).slice(0, DIGITS);
-}
-
-function canonical(value: Json): string {
-  if (isJsonList(value)) return `[${value.map(canonical).join()}]`;
-  if (!isJsonObject(value)) return JSON.stringify(value);
-  const entries = Object.keys(value).toSorted();
-  return `{${entries.map((key) => `${JSON.stringify(key)}:${canonical(value[key] ?? null)}`).join()}}`;
 }
 
 /** C4: keys are scoped to their caller. A viewer without a principal is known by the actor that stands for it. */

@@ -1,6 +1,6 @@
 /** What a turn says beside its state, held to be what it must be: a behaviour may be written without types, or run foreign code. */
-import { TroupeError, type Json, type Reply } from "../contract/index.ts";
-import { DEFAULT_BOUND, isJson, isJsonObject, isObject, notJson, type Allowance } from "./json-check.ts";
+import { TroupeError, type Json, type Reply, isBag } from "../contract/index.ts";
+import { DEFAULT_BOUND, isJson, isObject, notJson, type Allowance } from "./json-check.ts";
 
 // One for all: a walk ends before the next begins, and every turn would pay for its own.
 const allowance: Allowance = { left: 0 };
@@ -30,8 +30,8 @@ export function checkReply(reply: unknown, name: string): asserts reply is Reply
   }
   checkTold(reply, name);
   const { refused, needs } = reply;
-  const isRefusal = isJsonObject(refused) && typeof refused["code"] === "string" && typeof refused["message"] === "string";
-  if (!isRefusal && !isJsonObject(needs)) throw noReply(name);
+  const isRefusal = isBag(refused) && typeof refused["code"] === "string" && typeof refused["message"] === "string";
+  if (!isRefusal && !isBag(needs)) throw noReply(name);
 }
 
 const noReply = (name: string): TroupeError<"BAD_TURN"> =>

@@ -1,7 +1,6 @@
 import { createPrivateKey, createPublicKey, sign, verify, type KeyObject } from "node:crypto";
-import type { ActorId, ChainEvent, Entry, Json, Stored } from "../contract/index.ts";
+import { type ActorId, type ChainEvent, type Entry, type Json, type Stored, isBag } from "../contract/index.ts";
 import { readBody, readHeader, seal, sha256 } from "./event.ts";
-import { isJsonObject } from "./json-check.ts";
 import { stateFrom } from "./state.ts";
 
 /** What an engine stamps on events it writes on its own account. */
@@ -59,9 +58,9 @@ export function checkSignature(event: ChainEvent, publicKey: KeyObject): boolean
   try {
     const { actor, life, seq, parent, type } = readHeader(event);
     const body = readBody(event);
-    if (type !== "checkpoint" || body?.state === undefined || !isJsonObject(body.record)) return false;
+    if (type !== "checkpoint" || body?.state === undefined || !isBag(body.record)) return false;
     const { signature } = body.record;
-    if (!isJsonObject(signature) || typeof signature["value"] !== "string") return false;
+    if (!isBag(signature) || typeof signature["value"] !== "string") return false;
     return verify(null, statement(actor, life, seq, parent, body.state), publicKey, Buffer.from(signature["value"], "base64"));
   } catch {
     return false;

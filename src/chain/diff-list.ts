@@ -1,5 +1,4 @@
-import type { Json } from "../contract/index.ts";
-import { isJsonList } from "./json-check.ts";
+import { type Json, isList } from "../contract/index.ts";
 import { STEPS, type Walk } from "./patch-format.ts";
 
 /**
@@ -31,7 +30,7 @@ export function diffList(before: readonly Json[], after: readonly unknown[], dep
       const was = before[from + offset];
       if (was === undefined) break;
       const node = walk.between(was, after[newFrom + offset], depth + 1);
-      if (isJsonList(node) && node.length === 1 && node[0] !== undefined) {
+      if (isList(node) && node.length === 1 && node[0] !== undefined) {
         run ??= { index: from + offset, removed: 0, items: [] };
         run.removed += 1;
         run.items.push(node[0]);

@@ -1,4 +1,4 @@
-import type { Bag, Json } from "../contract/index.ts";
+import { type Bag, isBag, isList, type Json } from "../contract/index.ts";
 import { put, type Written } from "../contract/internal.ts";
 import { diffList } from "./diff-list.ts";
 import {
@@ -6,9 +6,6 @@ import {
   holdsItemsOnly,
   holdsPlainValues,
   isJson,
-  isJsonList,
-  isJsonObject,
-  isList,
   isObject,
   isPlain,
   MAX_DEPTH,
@@ -51,14 +48,14 @@ class Comparison implements Walk {
     if (old === now) return undefined;
     const keys = written?.keys;
     if (written !== undefined && keys !== undefined) {
-      if (isJsonObject(old) && isObject(now)) return diffKeys(old, now, inOrder(keys, now), depth, this, written);
-      if (keys.length === 1 && isJsonList(old) && isList(now)) return diffItem(old, now, keys[0] ?? "", depth, this, written);
+      if (isBag(old) && isObject(now)) return diffKeys(old, now, inOrder(keys, now), depth, this, written);
+      if (keys.length === 1 && isList(old) && isList(now)) return diffItem(old, now, keys[0] ?? "", depth, this, written);
     }
-    if (isJsonObject(old) && isObject(now)) {
+    if (isBag(old) && isObject(now)) {
       if (depth >= MAX_DEPTH || !isPlain(now) || (written === undefined && !holdsPlainValues(now))) throw NOT_JSON;
       return diffObject(old, now, depth, this, written);
     }
-    if (isJsonList(old) && isList(now)) {
+    if (isList(old) && isList(now)) {
       if (depth >= MAX_DEPTH || !isPlain(now) || (written === undefined && !holdsItemsOnly(now))) throw NOT_JSON;
       return diffList(old, now, depth, this);
     }

@@ -1,8 +1,16 @@
 /** The lines of an export (docs/design/export.md), each way. Hashing is left to `dump-sum.ts`, events to `export.ts`. */
-import type { ActorId, Bag, Json, KeyedCall, Letter, Travelling, Undelivered } from "../contract/index.ts";
+import {
+  type ActorId,
+  type Bag,
+  isBag,
+  type Json,
+  type KeyedCall,
+  type Letter,
+  type Travelling,
+  type Undelivered,
+} from "../contract/index.ts";
 import { isActorId } from "../contract/internal.ts";
 import { isCall, isCount, isMessage, isRow, rowOf } from "./dump-row.ts";
-import { isJsonObject } from "./json-check.ts";
 
 export const DUMP_VERSION = 1;
 
@@ -63,7 +71,7 @@ export function readDumpText(text: string): DumpLine | undefined {
   } catch {
     return undefined;
   }
-  if (!isJsonObject(value) || !isShallow(value, DEEPEST)) return undefined;
+  if (!isBag(value) || !isShallow(value, DEEPEST)) return undefined;
   const line = lineIn(value);
   // A key twice, a key more, a number written otherwise: what two readers could take for two things is taken for none.
   return line !== undefined && dumpText(line) === text ? line : undefined;
@@ -92,7 +100,7 @@ function lineIn(value: Bag): DumpLine | undefined {
   if (isActorId(end) && isCount(seq) && isText(head)) return { line: "end", id: end, seq, head };
   if (isMessage(message) && isCount(failures)) return { line: "message", undelivered: { message, failures } };
   if (isMessage(letter) && isText(why) && isTime(at)) return { line: "letter", letter: { message: letter, why, at } };
-  return isJsonObject(total) && isCounts(total) ? { line: "total", counts: total } : undefined;
+  return isBag(total) && isCounts(total) ? { line: "total", counts: total } : undefined;
 }
 
 const COUNTED = ["actors", "events", "calls", "messages", "letters"] as const;

@@ -1,6 +1,6 @@
-import { isList, isObject } from "./json-check.ts";
+import { isObject } from "./json-check.ts";
 import type { Bag, KeyedCall, Message, Policy, Reply, Row, SetWake, Status } from "../contract/index.ts";
-import { isAddress } from "../contract/internal.ts";
+import { isAddress, isTexts } from "../contract/internal.ts";
 
 // What hostile JSON must be before it is taken for what its place says.
 
@@ -66,8 +66,6 @@ export const isMessage = (value: unknown): value is Message =>
   isMaybe(value["trace"], isBag) &&
   isMaybe(value["answers"], isBag) &&
   isMaybe(value["can"], isTexts);
-
-const isTexts = (value: unknown): value is readonly string[] => isList(value) && value.every(isText);
 
 const isViewer = (value: unknown): value is NonNullable<Message["viewer"]> =>
   isObject(value) && isMaybe(value["principal"], isText) && isMaybe(value["self"], isAddress) && isTexts(value["scopes"]);

@@ -1,7 +1,6 @@
 import { hash } from "node:crypto";
-import { type Bag, type Body, type ChainEvent, type Header, type Json, StoreError } from "../contract/index.ts";
+import { type Bag, type Body, type ChainEvent, type Header, isBag, isList, type Json, StoreError } from "../contract/index.ts";
 import { isAddress } from "../contract/internal.ts";
-import { isJsonList, isJsonObject } from "./json-check.ts";
 
 /** SHA-256 of a text's UTF-8, as 64 lower-case hex digits. */
 export const sha256 = (text: string): string => hash("sha256", text, "hex");
@@ -53,7 +52,7 @@ function parsed(text: string, what: string, id: string): Bag {
   } catch (error) {
     throw corrupt(what, id, error);
   }
-  if (!isJsonObject(value)) throw corrupt(what, id);
+  if (!isBag(value)) throw corrupt(what, id);
   return value;
 }
 
@@ -78,7 +77,7 @@ export function readHeader(event: Pick<ChainEvent, "id" | "header">): Header {
 export function readBody(event: ChainEvent): Body | undefined {
   if (event.body === undefined) return undefined;
   const { message, patch, state, version, sent, reply, record } = parsed(event.body, "body", event.id);
-  if (message === undefined || typeof version !== "number" || !isJsonList(sent)) throw corrupt("body", event.id);
+  if (message === undefined || typeof version !== "number" || !isList(sent)) throw corrupt("body", event.id);
   const ids = sent.filter((id) => typeof id === "string");
   if (ids.length !== sent.length) throw corrupt("body", event.id);
   return {

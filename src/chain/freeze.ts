@@ -1,5 +1,5 @@
-import type { Json } from "../contract/index.ts";
-import { isList, isObject } from "./json-check.ts";
+import { isList, type Json } from "../contract/index.ts";
+import { isObject } from "./json-check.ts";
 
 /**
  * Freezes what of `after` is not the same object as in `before` (which is frozen), in

@@ -1,6 +1,5 @@
-import { type Bag, type ChainEvent, type Json, StoreError } from "../contract/index.ts";
+import { type Bag, type ChainEvent, isBag, isList, type Json, StoreError } from "../contract/index.ts";
 import { readHeader } from "./event.ts";
-import { isJsonList, isJsonObject } from "./json-check.ts";
 import { stateFrom, type Told } from "./state.ts";
 
 /** The state after event `seq`. `events` are consecutive and hold a whole state at or before it. */
@@ -32,11 +31,11 @@ const segment = (key: string): string => `/${key.replaceAll("~", "~0").replaceAl
 
 function compare(before: Json | undefined, after: Json | undefined, path: string, found: Difference[], limit: number): void {
   if (before === after || found.length >= limit) return;
-  if (isJsonObject(before) && isJsonObject(after)) {
+  if (isBag(before) && isBag(after)) {
     for (const key of Object.keys(before)) compare(before[key], own(after, key), path + segment(key), found, limit);
     for (const key of Object.keys(after))
       if (!Object.hasOwn(before, key)) compare(undefined, after[key], path + segment(key), found, limit);
-  } else if (isJsonList(before) && isJsonList(after)) {
+  } else if (isList(before) && isList(after)) {
     for (let index = 0; index < Math.max(before.length, after.length); index += 1)
       compare(before[index], after[index], `${path}/${index}`, found, limit);
   } else if (JSON.stringify(before) !== JSON.stringify(after))

@@ -1,4 +1,4 @@
-import { EngineError, type Json } from "../contract/index.ts";
+import { EngineError, isList, type Json } from "../contract/index.ts";
 
 /** Arrays and objects inside one another, the outermost included. */
 export const MAX_DEPTH = 128;
@@ -8,14 +8,7 @@ export interface Allowance {
   left: number;
 }
 
-export const isList = (value: unknown): value is readonly unknown[] => Array.isArray(value);
-
 export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
-export const isJsonList = (value: Json | undefined): value is readonly Json[] => Array.isArray(value);
-
-export const isJsonObject = (value: Json | undefined): value is { readonly [key: string]: Json } =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Created by a literal, JSON.parse or a spread; a class instance, a Map or a Date is not. */

@@ -1,12 +1,11 @@
-import { REDACTED, type Json } from "../contract/index.ts";
+import { REDACTED, type Json, isBag, isList } from "../contract/index.ts";
 import { put } from "../contract/internal.ts";
-import { isJsonList, isJsonObject } from "./json-check.ts";
 
 /** A value in which some place was redacted. */
 export function isRedacted(value: Json): boolean {
   if (value === REDACTED) return true;
-  if (isJsonList(value)) return value.some(isRedacted);
-  return isJsonObject(value) && Object.values(value).some(isRedacted);
+  if (isList(value)) return value.some(isRedacted);
+  return isBag(value) && Object.values(value).some(isRedacted);
 }
 
 /** Shorter ones would make holes in unrelated texts. */
@@ -22,11 +21,11 @@ export function secretsIn(args: Json, redacted: Json): readonly string[] {
 
 function collect(value: Json, shown: Json | undefined, found: Set<string>): void {
   if (value === shown) return;
-  if (isJsonList(value)) {
-    const other = isJsonList(shown) ? shown : [];
+  if (isList(value)) {
+    const other = isList(shown) ? shown : [];
     for (const [index, item] of value.entries()) collect(item, other[index], found);
-  } else if (isJsonObject(value)) {
-    const other = isJsonObject(shown) ? shown : {};
+  } else if (isBag(value)) {
+    const other = isBag(shown) ? shown : {};
     for (const key of Object.keys(value)) collect(value[key] ?? null, Object.hasOwn(other, key) ? other[key] : undefined, found);
   } else if (typeof value === "string" || typeof value === "number") {
     const text = String(value);
@@ -43,8 +42,8 @@ export function withoutSecrets(value: Json, secrets: readonly string[]): Json {
     return text;
   }
   if (typeof value === "number") return secrets.includes(String(value)) ? REDACTED : value;
-  if (isJsonList(value)) return value.map((item) => withoutSecrets(item, secrets));
-  if (!isJsonObject(value)) return value;
+  if (isList(value)) return value.map((item) => withoutSecrets(item, secrets));
+  if (!isBag(value)) return value;
   const result: Record<string, Json> = {};
   for (const key of Object.keys(value)) put(result, key, withoutSecrets(value[key] ?? null, secrets));
   return result;

@@ -1,10 +1,21 @@
 /** Law 4: a pure turn, run again, leaves the same event. */
-import type { ActorId, Bag, Behaviour, Body, ChainEvent, Header, Json, Message, Turn } from "../contract/index.ts";
+import {
+  type ActorId,
+  type Bag,
+  type Behaviour,
+  type Body,
+  type ChainEvent,
+  type Header,
+  type Json,
+  type Message,
+  type Turn,
+  isBag,
+} from "../contract/index.ts";
 import { eventOf, type Tellable } from "./entry.ts";
 import { readBody, readHeader } from "./event.ts";
 import { apply } from "./apply.ts";
 import { freezeNew } from "./freeze.ts";
-import { isJsonObject, isObject } from "./json-check.ts";
+import { isObject } from "./json-check.ts";
 import { kindFrom, type Kind } from "./kind.ts";
 import { isOwnId } from "./own-id.ts";
 import { isRedacted } from "./redact.ts";
@@ -80,10 +91,10 @@ function reasonToTake(behaviour: Behaviour, header: Header, body: Body, before: 
 function isEngines({ type, life, parent, cause }: Header, { message, state, patch, record }: Body): boolean {
   if (!isMessage(message)) return true;
   const { id, args } = message;
-  if (isJsonObject(record) && patch === undefined && typeof record["dropped"] === "string" && Object.keys(record).length === 1)
+  if (isBag(record) && patch === undefined && typeof record["dropped"] === "string" && Object.keys(record).length === 1)
     return wakeNameIn(id, life) !== undefined;
   if (type === "stop") return isOwnId(id);
-  if (state === undefined || !isJsonObject(args)) return false;
+  if (state === undefined || !isBag(args)) return false;
   if (type === "checkpoint") return args["head"] === parent && Object.keys(args).length === 1;
   return type === "fork" && parent === null && args["head"] === cause && typeof args["life"] === "string";
 }

@@ -5,7 +5,7 @@
 import { checkReply, checkTold } from "./checked-turn.ts";
 import { diffWritten } from "./diff.ts";
 import { freezeNew } from "./freeze.ts";
-import { check, isJsonObject } from "./json-check.ts";
+import { check } from "./json-check.ts";
 import {
   EngineError,
   type ActorId,
@@ -21,6 +21,7 @@ import {
   type Turn,
   type Wake,
   type Work,
+  isBag,
 } from "../contract/index.ts";
 import { freezeDeep, vouchedFor, type Written, isAddress } from "../contract/internal.ts";
 import { sha256 } from "./event.ts";
@@ -402,7 +403,7 @@ interface KeptFor extends Partial<CallKey> {
 }
 
 export function keptFor(kept: Json | undefined): KeptFor {
-  if (!isJsonObject(kept)) return {};
+  if (!isBag(kept)) return {};
   const { key, call, from, replyAs } = kept;
   return {
     ...(typeof key === "string" ? { key } : {}),

@@ -1,4 +1,4 @@
-import { type Bag, isBag, type Json, TroupeError } from "../contract/index.ts";
+import { type Bag, isBag, type Json, TroupeError, isList } from "../contract/index.ts";
 import { errorIn } from "../packet/client-reply.ts";
 import { Capabilities, capability } from "../packet/index.ts";
 import { textOr } from "./text-or.ts";
@@ -96,7 +96,6 @@ const listedAs = (whole: Json): readonly Listed[] => {
   return [{ id: whole["id"], intent: whole["intent"], requires: textsOf(whole["requires"]), provides: textsOf(whole["provides"]), whole }];
 };
 
-const isList = (value: Json | undefined): value is readonly Json[] => Array.isArray(value);
 const textsOf = (value: Json | undefined): readonly string[] => (isList(value) ? value.filter((one) => typeof one === "string") : []);
 
 const capabilityTable = (rows: readonly Listed[]): string =>

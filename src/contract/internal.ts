@@ -1,6 +1,7 @@
 /** What passes between folders and is no public name: no subpath leads here. */
 export { compareIds, isActorId, isAddress, keyIn, kindOf } from "./actor-id.ts";
 export { capabilityNeeded, EXTENSION, isExtensionMethod } from "./client-capability.ts";
+export { canonical } from "./canonical.ts";
 export { constantly, isConstant } from "./constant-surface.ts";
 export { DEEPEST, freezeDeep } from "./freeze.ts";
 export { type CommitEnds, type HandOver, handOverTo, promising } from "./hand-over.ts";
@@ -14,6 +15,7 @@ export { checkNeeded, KINDS } from "./option-checks.ts";
 export { put } from "./put.ts";
 export { remembering } from "./remembering.ts";
 export { checkScopes, isScope, lacking, lacksScopes, needsScopes, scopesOf, withScopes } from "./scopes.ts";
+export { isTexts } from "./texts.ts";
 export { tellOf, told } from "./told.ts";
 export { hasUriSigns } from "./uri-signs.ts";
 export { vouch, vouchedFor, type Written } from "./vouch.ts";

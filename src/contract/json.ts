@@ -11,3 +11,10 @@ export type Frozen<T> = T extends (...args: never) => unknown ? T : T extends ob
 export function isBag(value: unknown): value is Bag {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
+
+/** An array that nobody changes, of what was in the value: `Array.isArray` says `any[]`. */
+export function isList(value: Json | undefined): value is readonly Json[];
+export function isList(value: unknown): value is readonly unknown[];
+export function isList(value: unknown): boolean {
+  return Array.isArray(value);
+}

@@ -1,6 +1,7 @@
 import { TroupeError } from "./errors.ts";
 import { isBag } from "./json.ts";
 import { nearest } from "./nearest.ts";
+import { isTexts } from "./texts.ts";
 
 /** What an option has to be, in words that follow "has to be", and whether a value is. */
 export type OptionRule = readonly [words: string, fits: (value: unknown) => boolean];
@@ -9,7 +10,7 @@ const isNumber = (value: unknown): value is number => typeof value === "number" 
 
 export const ABOVE_ZERO: OptionRule = ["a number above 0", (value) => isNumber(value) && value > 0];
 export const FUNCTION: OptionRule = ["a function", (value) => typeof value === "function"];
-export const TEXTS: OptionRule = ["a list of texts", (value) => Array.isArray(value) && value.every((one) => typeof one === "string")];
+export const TEXTS: OptionRule = ["a list of texts", isTexts];
 export const RATE: OptionRule = [
   "{ perSecond, burst }, perSecond above 0 and burst at least 1, or false for no limit",
   (value) =>

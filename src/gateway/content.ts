@@ -1,5 +1,4 @@
-import { type Bag, BLOB, CONTENT, isBag, type Json } from "../contract/index.ts";
-import { isArray } from "./json.ts";
+import { type Bag, BLOB, CONTENT, isBag, type Json, isList } from "../contract/index.ts";
 import { has, type Revision } from "./revision.ts";
 
 const TEXT_HEAD = '"content":[{"type":"text","text":';
@@ -17,7 +16,7 @@ export function toolMembers(value: Json, definition: Bag, revision: Revision): s
     const promised = definition["outputSchema"] !== undefined && has(revision, "anyStructured");
     return promised ? '"content":[],"structuredContent":null' : '"content":[]';
   }
-  if (isBag(value) && isArray(value[CONTENT])) return contentMembers(value[CONTENT], value, revision);
+  if (isBag(value) && isList(value[CONTENT])) return contentMembers(value[CONTENT], value, revision);
   // A number as text needs no escapes, and is in JSON what it is here.
   if (typeof value === "number" && Number.isFinite(value)) {
     const members = `${NUMBER_HEAD}${value}"}]`;
@@ -68,7 +67,7 @@ function contentsOf(value: Json, about: Bag, revision: Revision): readonly Json[
   if (typeof value === "string") return [{ ...about, text: value }];
   if (isBag(value) && typeof value[BLOB] === "string")
     return [{ ...about, ...(typeof value["mimeType"] === "string" ? { mimeType: value["mimeType"] } : undefined), blob: value[BLOB] }];
-  if (isBag(value) && isArray(value[CONTENT])) {
+  if (isBag(value) && isList(value[CONTENT])) {
     return value[CONTENT].flatMap((block): readonly Json[] => {
       if (!isBag(block)) return [];
       if (block["type"] === "resource" && isBag(block["resource"])) return [block["resource"]];
@@ -91,8 +90,8 @@ export function promptMembers(value: Json, definition: Bag, revision: Revision):
 
 function messagesOf(value: Json, revision: Revision): readonly Json[] {
   if (value === null) return [];
-  if (isBag(value) && isArray(value["messages"])) return value["messages"].map((message) => messageOf(message, revision));
-  if (isBag(value) && isArray(value[CONTENT]))
+  if (isBag(value) && isList(value["messages"])) return value["messages"].map((message) => messageOf(message, revision));
+  if (isBag(value) && isList(value[CONTENT]))
     return value[CONTENT].map((block) => ({ role: "user", content: shapeBlock(block, revision) }));
   return [{ role: "user", content: { type: "text", text: typeof value === "string" ? value : JSON.stringify(value) } }];
 }

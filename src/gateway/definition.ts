@@ -1,5 +1,4 @@
-import { type Bag, isBag, type Json } from "../contract/index.ts";
-import { isArray } from "./json.ts";
+import { type Bag, isBag, type Json, isList } from "../contract/index.ts";
 import { has, type Feature, type Revision } from "./revision.ts";
 
 /** The four lists as the wire names them. */
@@ -49,7 +48,7 @@ export function shapeEntry(list: WireList, entry: Bag, revision: Revision): Bag 
     if (value !== undefined && (feature === null || has(revision, feature))) shaped[member] = value;
   }
   if (list === "tools") shapeTool(shaped, entry, revision);
-  if (list === "prompts" && isArray(shaped["arguments"]) && !has(revision, "titles"))
+  if (list === "prompts" && isList(shaped["arguments"]) && !has(revision, "titles"))
     shaped["arguments"] = shaped["arguments"].map((argument) => without(argument, "title"));
   if (isBag(shaped["annotations"]) && list !== "tools" && !has(revision, "titles"))
     shaped["annotations"] = without(shaped["annotations"], "lastModified");

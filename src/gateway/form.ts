@@ -1,6 +1,5 @@
-import { isBag, type Json } from "../contract/index.ts";
+import { isBag, isList, type Json } from "../contract/index.ts";
 import { Fault } from "./errors.ts";
-import { isArray } from "./json.ts";
 import { has, type Revision } from "./revision.ts";
 
 /** A form's schema as that revision has it. Throws `CAPABILITY` where it has no such form: its clients would refuse the whole. */
@@ -15,7 +14,7 @@ function shapeField(name: string, field: Json, revision: Revision): Json {
   if (field["type"] === "array")
     throw new Fault("CAPABILITY", `This asks for a list (${name.slice(0, 100)}), and ${revision} has no form for one: use a newer client.`);
   const { oneOf, ...rest } = field;
-  if (!isArray(oneOf)) return field;
+  if (!isList(oneOf)) return field;
   const titled = oneOf.filter(isBag);
   return { ...rest, enum: titled.map((one) => one["const"] ?? null), enumNames: titled.map((one) => one["title"] ?? null) };
 }

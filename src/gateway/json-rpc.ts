@@ -1,7 +1,7 @@
 import { textOf } from "../platform/index.ts";
-import { type Bag, isBag, type Json } from "../contract/index.ts";
+import { type Bag, isBag, type Json, isList } from "../contract/index.ts";
 import { Fault, type Reason, type Sayings, wireError } from "./errors.ts";
-import { deeperThan, EMPTY, isArray, shortText } from "./json.ts";
+import { deeperThan, EMPTY, shortText } from "./json.ts";
 import type { Limits } from "./options.ts";
 import type { Era } from "./revision.ts";
 
@@ -68,7 +68,7 @@ export function decode(frame: Uint8Array | string, limits: Limits): Incoming | B
   // Each level takes two characters: what is short need not be walked.
   if (text.length > 2 * limits.depth && deeperThan(value, limits.depth))
     return malformed("INVALID_REQUEST", `A message may nest ${limits.depth} levels deep.`);
-  return isArray(value) ? { kind: "batch", items: value } : classify(value);
+  return isList(value) ? { kind: "batch", items: value } : classify(value);
 }
 
 /** One JSON-RPC message of a revision of MCP: an id is text or a whole number, params are an object. */

@@ -1,8 +1,7 @@
-import { type Bag, isBag, type Json } from "../contract/index.ts";
+import { type Bag, isBag, isList, type Json } from "../contract/index.ts";
 import { capabilityNeeded, isExtensionMethod } from "../contract/internal.ts";
 import { Fault, Mistake } from "./errors.ts";
 import { shapeForm } from "./form.ts";
-import { isArray } from "./json.ts";
 import { has, type Revision } from "./revision.ts";
 
 /** What a client may be asked in the middle of a call. */
@@ -78,15 +77,15 @@ function isElicitResult({ action, content }: Bag): boolean {
 }
 
 function isFieldValue(value: Json): boolean {
-  return isArray(value) ? value.every((one) => typeof one === "string") : value === null || typeof value !== "object";
+  return isList(value) ? value.every((one) => typeof one === "string") : value === null || typeof value !== "object";
 }
 
 function isSample({ role, content, model }: Bag): boolean {
   return (
-    (role === "user" || role === "assistant") && typeof model === "string" && (isBag(content) || (isArray(content) && content.every(isBag)))
+    (role === "user" || role === "assistant") && typeof model === "string" && (isBag(content) || (isList(content) && content.every(isBag)))
   );
 }
 
 function isRoots({ roots }: Bag): boolean {
-  return isArray(roots) && roots.length <= 1_000 && roots.every((root) => isBag(root) && typeof root["uri"] === "string");
+  return isList(roots) && roots.length <= 1_000 && roots.every((root) => isBag(root) && typeof root["uri"] === "string");
 }

@@ -1,4 +1,4 @@
-import { TroupeError } from "../contract/index.ts";
+import { isList, TroupeError } from "../contract/index.ts";
 import { nearest } from "../contract/internal.ts";
 
 /** What is wrong with a configuration, and where. */
@@ -180,8 +180,6 @@ export class ConfigSection {
 }
 
 const isMembers = (value: unknown): value is Members => typeof value === "object" && value !== null && !Array.isArray(value);
-
-const isList = (value: unknown): value is readonly unknown[] => Array.isArray(value);
 
 const isLines = (value: unknown, maxChars: number): value is string =>
   typeof value === "string" && value !== "" && value.length <= maxChars && value.isWellFormed() && !value.includes("\0");

@@ -1,10 +1,10 @@
-import { type Bag, isBag, type Json, TroupeError } from "../contract/index.ts";
+import { type Bag, isBag, type Json, TroupeError, isList } from "../contract/index.ts";
 import { boundedJson } from "./bounded-json.ts";
 import type { ForeignResult, ForeignServer, OfferedTool } from "./capability.ts";
 import { ForeignLink } from "./foreign-link.ts";
 import type { ForeignCaller, ForeignServersOptions } from "./foreign-options.ts";
 import { PacketError } from "./packet-error.ts";
-import { isList, memberOf } from "./packet-json.ts";
+import { memberOf } from "./packet-json.ts";
 import { shortened } from "./reason-of.ts";
 
 /** Other MCP servers, each with one connection that all callers share. Disposing ends what was begun. */

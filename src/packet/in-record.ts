@@ -1,6 +1,5 @@
-import { type Bag, type Clock, isBag, type Json } from "../contract/index.ts";
+import { type Bag, type Clock, isBag, isList, type Json } from "../contract/index.ts";
 import { PacketError } from "./packet-error.ts";
-import { isList } from "./packet-json.ts";
 import { reasonOf } from "./reason-of.ts";
 
 /** Of arguments and of a result, as JSON: what is more is left out of the record. */

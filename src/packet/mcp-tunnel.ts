@@ -1,8 +1,7 @@
-import { type Bag, type Caller, type CancelSignal, type Clock, type Gateway, type Json, systemClock } from "../contract/index.ts";
+import { type Bag, type Caller, type CancelSignal, type Clock, type Gateway, type Json, systemClock, isList } from "../contract/index.ts";
 import { rpcMessage, type RpcId, unasked } from "./mcp-message.ts";
 import { PACKET_VERSION } from "./packet.ts";
 import { PacketError } from "./packet-error.ts";
-import { isList } from "./packet-json.ts";
 import { TunnelConnection } from "./tunnel-connection.ts";
 import { Open, OpenConnections } from "./tunnel-connections.ts";
 

@@ -1,9 +1,5 @@
 import type { Bag, Json } from "../contract/index.ts";
 
-export function isList(value: Json | undefined): value is readonly Json[] {
-  return Array.isArray(value);
-}
-
 /** Undefined: JSON has nothing for it. */
 export function jsonCopy(value: unknown): Json | undefined {
   const text = value === undefined ? undefined : JSON.stringify(value);

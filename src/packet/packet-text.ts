@@ -1,6 +1,5 @@
-import type { Bag, Json } from "../contract/index.ts";
+import { type Bag, type Json, isList } from "../contract/index.ts";
 import { textOf, utf8Length } from "../platform/index.ts";
-import { isList } from "./packet-json.ts";
 import type { PacketLimits } from "./packet-limits.ts";
 
 /** What is wrong with a packet, and where. */

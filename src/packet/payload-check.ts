@@ -1,8 +1,8 @@
-import { type Bag, isBag } from "../contract/index.ts";
+import { type Bag, isBag, isList } from "../contract/index.ts";
 import { checkJson } from "../source/index.ts";
 import type { Capability, OfferedTool } from "./capability.ts";
 import { PacketError } from "./packet-error.ts";
-import { isList, memberOf } from "./packet-json.ts";
+import { memberOf } from "./packet-json.ts";
 import { missing } from "./required.ts";
 
 /**

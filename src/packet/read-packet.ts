@@ -1,8 +1,8 @@
-import { type Bag, isBag, type Json } from "../contract/index.ts";
+import { type Bag, isBag, type Json, isList } from "../contract/index.ts";
 import { echoOf, type PacketEcho } from "./packet-echo.ts";
 import { PacketError, type PacketErrorType } from "./packet-error.ts";
 import { PacketFields } from "./packet-fields.ts";
-import { isList, memberOf } from "./packet-json.ts";
+import { memberOf } from "./packet-json.ts";
 import { DEFAULT_PACKET_LIMITS, type PacketLimits } from "./packet-limits.ts";
 import { type PacketIssue, parsePacketText } from "./packet-text.ts";
 import { PACKET_VERSION, REQUEST_TYPES, type RequestPacket, type RequestType } from "./packet.ts";

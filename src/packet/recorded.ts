@@ -1,4 +1,4 @@
-import type { Clock } from "../contract/index.ts";
+import { type Clock } from "../contract/index.ts";
 import type { ForeignServer } from "./capability.ts";
 import type { ForeignCaller } from "./foreign-options.ts";
 import type { ForeignServers } from "./foreign-servers.ts";

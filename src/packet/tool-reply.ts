@@ -1,5 +1,4 @@
-import { CONTENT, isBag, type Json, type Reply } from "../contract/index.ts";
-import { isList } from "./packet-json.ts";
+import { CONTENT, isBag, type Json, type Reply, isList } from "../contract/index.ts";
 import type { PacketError } from "./packet-error.ts";
 
 /** What a capability gave, as the reply to a tool call: text as it is, else as JSON, objects as structured content too. */

@@ -1,8 +1,7 @@
-import { type Bag, isBag, type Json } from "../contract/index.ts";
+import { type Bag, isBag, type Json, isList } from "../contract/index.ts";
 import { put } from "../contract/internal.ts";
 import type { Capability, OfferedTool } from "./capability.ts";
 import { fieldSchema } from "./field-schema.ts";
-import { isList } from "./packet-json.ts";
 
 /** Names the actor a call is for: an argument of every tool that is an actor's. */
 export const ACTOR_ID = "actor_id";

@@ -1,8 +1,6 @@
-import { type Bag, CONTENT, isBag, type Json, type ListName } from "../contract/index.ts";
+import { type Bag, CONTENT, isBag, type Json, type ListName, isList } from "../contract/index.ts";
 
-const listIn = (value: Json | undefined): readonly Json[] => (isArray(value) ? value : []);
-
-const isArray = (value: Json | undefined): value is readonly Json[] => Array.isArray(value);
+const listIn = (value: Json | undefined): readonly Json[] => (isList(value) ? value : []);
 
 /** A result of `tools/call`, `resources/read` or `prompts/get` as what a source replies. */
 export function valueOf(list: ListName, result: Bag): Json {

@@ -1,10 +1,9 @@
-import { type Bag, BARE_RESULT, CONTENT, isBag, isBareResult, type Json, TroupeError } from "../contract/index.ts";
+import { type Bag, BARE_RESULT, CONTENT, isBag, isBareResult, type Json, TroupeError, isList } from "../contract/index.ts";
 import { wrongInBlock } from "../contract/internal.ts";
 import { plain } from "./registry-plain.ts";
 import { check, type Schema } from "./schema.ts";
 
 const NOTHING: readonly Json[] = [];
-const isList = (value: Json | undefined): value is readonly Json[] => Array.isArray(value);
 
 /** A result that has been looked at already, by whoever wanted to hear what is wrong with it. */
 export class Settled {

@@ -1,4 +1,5 @@
 import { isBag, TroupeError } from "../contract/index.ts";
+import { isTexts } from "../contract/internal.ts";
 
 const TYPES = new Set<unknown>(["string", "number", "integer", "boolean", "object", "array", "null"]);
 const DEEPEST = 128;
@@ -73,8 +74,6 @@ function wrongIn(schema: unknown, root: object, path: string, depth: number): st
 }
 
 const isType = (type: unknown): boolean => (Array.isArray(type) ? type.length > 0 && type.every((one) => TYPES.has(one)) : TYPES.has(type));
-
-const isTexts = (list: unknown): boolean => Array.isArray(list) && list.every((one) => typeof one === "string");
 
 function isPattern(text: string): boolean {
   try {

@@ -1,7 +1,17 @@
-import { type Bag, type Catalogue, CONTENT, isBag, type Json, type Receipt, type Reply, type Surface } from "../../contract/index.ts";
+import {
+  type Bag,
+  type Catalogue,
+  CONTENT,
+  isBag,
+  type Json,
+  type Receipt,
+  type Reply,
+  type Surface,
+  isList,
+} from "../../contract/index.ts";
 import { type Call, type Method, type Outcome, RECEIPT_META, type Refusal } from "../call.ts";
 import { Fault } from "../errors.ts";
-import { bagIn, isArray } from "../json.ts";
+import { bagIn } from "../json.ts";
 import { orMissing } from "../missing.ts";
 import { indexOf, type Target } from "../offers.ts";
 import { eraOf } from "../revision.ts";
@@ -132,7 +142,7 @@ class KeptReceipt {
 
 /** What an author's content says of itself beside its blocks. */
 function metaIn(value: Json): Bag | undefined {
-  return isBag(value) && isArray(value[CONTENT]) ? bagIn(value, "meta") : undefined;
+  return isBag(value) && isList(value[CONTENT]) ? bagIn(value, "meta") : undefined;
 }
 
 function invalidParams({ message, data }: Refusal): Fault {

@@ -1,9 +1,9 @@
-import { type Bag, isBag } from "../../contract/index.ts";
+import { type Bag, isBag, isList } from "../../contract/index.ts";
 import { EXTENSION } from "../../contract/internal.ts";
 import { type Call, type Members, type Refusal, REFUSED_META } from "../call.ts";
 import { toolError } from "../content.ts";
 import { Fault } from "../errors.ts";
-import { isArray, shortText } from "../json.ts";
+import { shortText } from "../json.ts";
 import { eraOf } from "../revision.ts";
 
 /** The text for a client that cannot be asked: a tool's result where it is a tool. */
@@ -20,7 +20,7 @@ export const CANNOT_ASK = "CANNOT_ASK";
 const MOST_NAMED = 64;
 
 export function capabilitiesIn({ data }: Refusal): readonly string[] {
-  const named = isBag(data) && isArray(data["capabilities"]) ? data["capabilities"] : [isBag(data) ? (data["capability"] ?? null) : null];
+  const named = isBag(data) && isList(data["capabilities"]) ? data["capabilities"] : [isBag(data) ? (data["capability"] ?? null) : null];
   const known = named.slice(0, MOST_NAMED).flatMap((one) => shortText(one, 256) ?? []);
   return known.length === 0 ? ["elicitation"] : known;
 }

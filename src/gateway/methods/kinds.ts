@@ -1,9 +1,9 @@
-import { type Bag, isBag, type Json, TroupeError } from "../../contract/index.ts";
+import { type Bag, isBag, type Json, TroupeError, isList } from "../../contract/index.ts";
 import { complaintAbout } from "../arguments.ts";
 import { type Call, type Members, type Refusal, REFUSED_META } from "../call.ts";
 import { promptMembers, resourceMembers, toolError, toolMembers } from "../content.ts";
 import { failureData, Fault, faultOf, type Reason } from "../errors.ts";
-import { EMPTY, isArray, shortText } from "../json.ts";
+import { EMPTY, shortText } from "../json.ts";
 import { MAX_URI, type OfferIndex, type Target } from "../offers.ts";
 
 /** What the three acting methods differ in. */
@@ -110,7 +110,7 @@ export const prompt: Kind = {
     const wrong = Object.keys(args).find((key) => asText(args[key]) === undefined);
     if (wrong !== undefined) throw new Fault("PARAMS", `The argument ${wrong.slice(0, 100)} is text.`);
     const wanted = offer.definition["arguments"];
-    for (const argument of isArray(wanted) ? wanted : []) {
+    for (const argument of isList(wanted) ? wanted : []) {
       if (
         isBag(argument) &&
         argument["required"] === true &&

@@ -1,9 +1,19 @@
-import type { Bag, CancelSignal, Caller, Channel, Json, ListName, Log, Source } from "../../contract/index.ts";
+import {
+  type Bag,
+  type CancelSignal,
+  type Caller,
+  type Channel,
+  type Json,
+  type ListName,
+  type Log,
+  type Source,
+  isList,
+} from "../../contract/index.ts";
 import type { Posture } from "../../source/index.ts";
 import { Audience, type AudienceHost } from "../audience.ts";
 import { viewerOf, type Core, type Lasting } from "../core.ts";
 import { Fault, inLog } from "../errors.ts";
-import { bagIn, isArray } from "../json.ts";
+import { bagIn } from "../json.ts";
 import { notificationText, type Request, type RequestId } from "../json-rpc.ts";
 import type { Target } from "../offers.ts";
 import { modernReply, wholeText } from "../reply.ts";
@@ -156,7 +166,7 @@ async function honoured(core: Core, filter: Bag, caller: Caller, source: Source)
   const found = new Map<string, Target>();
   if (asked === undefined) return found;
   const { subscriptions: most, subscriptionLength: longest } = core.settings.limits;
-  if (!isArray(asked) || asked.length > most) throw new Fault("PARAMS", `resourceSubscriptions is a list of at most ${most} URIs.`);
+  if (!isList(asked) || asked.length > most) throw new Fault("PARAMS", `resourceSubscriptions is a list of at most ${most} URIs.`);
   const uris = new Set(asked.filter((uri) => typeof uri === "string"));
   if (uris.size === 0) return found;
   if ([...uris].reduce((length, uri) => length + uri.length, 0) > longest)

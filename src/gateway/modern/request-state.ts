@@ -1,8 +1,9 @@
+import { canonical } from "../../contract/internal.ts";
 import { base64urlOf, fromBase64, hmacSha256, sameBytes, sha256Base64url, textOf, utf8Of } from "../../platform/index.ts";
 import { type Bag, isBag, type Json } from "../../contract/index.ts";
 import type { Call } from "../call.ts";
 import { Fault } from "../errors.ts";
-import { canonical, EMPTY } from "../json.ts";
+import { EMPTY } from "../json.ts";
 import type { Settings } from "../settings.ts";
 import { type AskMethod, isAskMethod } from "../questions.ts";
 

@@ -1,5 +1,4 @@
-import { isBag, type Json, type Policy, REDACTED, TroupeError } from "../../contract/index.ts";
-import { isList } from "../packet-json.ts";
+import { isBag, type Json, type Policy, REDACTED, TroupeError, isList } from "../../contract/index.ts";
 import { clean, cut, joined, type Marked } from "./text.ts";
 
 /** A kind of actor whose texts are searchable. */

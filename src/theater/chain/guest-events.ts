@@ -1,4 +1,4 @@
-import { type Bag, type Body, type ContentStore, type Header, isBag, type Json } from "../../contract/index.ts";
+import { type Bag, type Body, type ContentStore, type Header, isBag, isList, type Json } from "../../contract/index.ts";
 import type { WitValue } from "../../wasm/index.ts";
 import { type Printable, printJson } from "../wire/index.ts";
 import { hostEvents } from "./host/index.ts";
@@ -13,7 +13,6 @@ type Get = ContentStore["get"];
 const LONGEST = 2 ** 31;
 
 const bytesOf = (value: Printable): Uint8Array => printJson(value, LONGEST);
-const isList = (value: Json | undefined): value is readonly Json[] => Array.isArray(value);
 const listOf = (value: Json | undefined): readonly Json[] => (isList(value) ? value : []);
 const textIn = (bag: Bag, name: string): string => (typeof bag[name] === "string" ? bag[name] : "");
 

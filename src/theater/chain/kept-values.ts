@@ -1,8 +1,7 @@
-import { type Bag, type ContentStore, isBag, type Json } from "../../contract/index.ts";
+import { type Bag, type ContentStore, isBag, isList, type Json } from "../../contract/index.ts";
 import { ContentGone, unkept, type WitValue } from "../../wasm/index.ts";
 import { EVENT_BYTES, VALUE_BYTES } from "./told-lengths.ts";
 
-const isList = (value: Json | undefined): value is readonly Json[] => Array.isArray(value);
 const lengthOf = ({ length }: Bag): number => (typeof length === "number" ? length : Infinity);
 
 /**

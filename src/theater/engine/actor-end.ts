@@ -1,8 +1,6 @@
-import { type Body, type ContentStore, isBag, type Json } from "../../contract/index.ts";
+import { type Body, type ContentStore, isBag, type Json, isList } from "../../contract/index.ts";
 import { unkept } from "../../wasm/index.ts";
 import type { ActorEnd, TheaterEvent } from "../theater-stage.ts";
-
-const isList = (value: Json | undefined): value is readonly Json[] => Array.isArray(value);
 
 /** A call that failed, which a parent is told of like an end. */
 export function failureIn(body: Body | undefined, last: TheaterEvent | undefined): ActorEnd | undefined {

@@ -1,5 +1,5 @@
 import { apply, readBody, readHeader } from "../../chain/index.ts";
-import { type ActorId, type ChainEvent, type Engine, isBag, type Json } from "../../contract/index.ts";
+import { type ActorId, type ChainEvent, type Engine, isBag, type Json, isList } from "../../contract/index.ts";
 import { GUEST } from "../../wasm/index.ts";
 import { type EventQuery, type StageEvent, StageError } from "../stage.ts";
 
@@ -115,8 +115,6 @@ const ownState = (state: Json): Json => (isBag(state) ? (state["state"] ?? null)
 /** What it is before its first event. */
 const noState = (isGuest: boolean, event: ChainEvent): string | undefined =>
   isGuest && readHeader(event).parent === null ? "null" : undefined;
-
-const isList = (value: Json | undefined): value is readonly Json[] => Array.isArray(value);
 
 function patchesOwn(patch: Json): boolean {
   if (!isBag(patch)) return true;

@@ -1,4 +1,5 @@
 import { parse } from "smol-toml";
+import { isList } from "../../contract/index.ts";
 import type { StageDetails } from "../stage.ts";
 import type { Printable } from "../wire/index.ts";
 
@@ -21,7 +22,6 @@ const DEPTH = 8;
 type Table = { readonly [name: string]: unknown };
 const isTable = (value: unknown): value is Table =>
   typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Date);
-const isList = (value: unknown): value is readonly unknown[] => Array.isArray(value);
 const textIn = (table: Table, ...names: readonly string[]): string | undefined => {
   const found = names.map((name) => table[name]).find((value) => typeof value === "string");
   return typeof found === "string" ? found : undefined;

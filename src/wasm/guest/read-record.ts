@@ -1,4 +1,4 @@
-import { type ContentStore, isBag, type Json } from "../../contract/index.ts";
+import { type ContentStore, isBag, type Json, isList } from "../../contract/index.ts";
 import { unkeptText } from "../kept.ts";
 import { EXPORTS, type ExportName } from "../world/interfaces.ts";
 
@@ -16,7 +16,6 @@ const NAMES: ReadonlySet<string> = new Set(
   Object.entries(EXPORTS).flatMap(([of, functions]) => Object.keys(functions).map((name) => `${of}.${name}`)),
 );
 const isExport = (name: Json | undefined): name is ExportName => typeof name === "string" && NAMES.has(name);
-const isList = (json: Json | undefined): json is readonly Json[] => Array.isArray(json);
 
 /** Undefined: it is none. Throws `ContentGone` where a part of it was kept apart and is no longer there. */
 export async function readRecord(record: Json | undefined, get: ContentStore["get"]): Promise<GuestRecord | undefined> {

@@ -1,5 +1,5 @@
 import { BARE_RESULT, isBareResult, type Message, type Policy, type Reply, type Turn, type Viewer, type Work } from "../contract/index.ts";
-import { freezeDeep } from "../contract/internal.ts";
+import { freezeDeep, isRefusal } from "../contract/internal.ts";
 import { badTurn, explained } from "./bad-turn.ts";
 import { unconfirmed } from "./confirm.ts";
 import { isContent } from "./content.ts";
@@ -8,7 +8,7 @@ import { Later } from "./later.ts";
 import { keyOf } from "./names.ts";
 import { plain } from "./plain.ts";
 import type { Act } from "./plan.ts";
-import { isRefusal, refused, unknownAction } from "./refuse.ts";
+import { refused, unknownAction } from "./refuse.ts";
 import { describeIssues } from "./schema.ts";
 import { Needs, NOBODY, TurnContext } from "./turn-context.ts";
 import { WorkingContext } from "./work-context.ts";

@@ -1,14 +1,12 @@
 import type { Json, Reply } from "../contract/index.ts";
+import { REFUSAL } from "../contract/internal.ts";
 import { plain } from "./plain.ts";
-
-const REFUSAL = Symbol.for("troupe.refusal");
 
 /** What `refuse` throws: the turn leaves no trace and its caller is told why (C3). */
 export class Refusal extends Error {
   override readonly name = "Refusal";
   readonly code: string;
   readonly data?: Json;
-  // Two copies of this package may meet in one process: `instanceof` would not know the other's.
   readonly [REFUSAL] = true;
   constructor(message: string, code: string, data?: Json) {
     super(message);
@@ -21,10 +19,6 @@ export class Refusal extends Error {
 export function refuse(message: string, options?: { readonly code?: string; readonly data?: unknown }): never {
   const data = options?.data === undefined ? undefined : plain(options.data, "the data of a refusal");
   throw new Refusal(message, options?.code ?? "REFUSED", data);
-}
-
-export function isRefusal(error: unknown): error is Refusal {
-  return typeof error === "object" && error !== null && REFUSAL in error;
 }
 
 export function refused(code: string, message: string, data?: Json): Reply {

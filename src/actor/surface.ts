@@ -1,9 +1,8 @@
 import { type ActorId, type Catalogue, type OfferRef, type Surface, TroupeError, type Viewer } from "../contract/index.ts";
-import { isActorId, kindOf } from "../contract/internal.ts";
+import { isActorId, kindOf, isRefusal, outOfOrder } from "../contract/internal.ts";
 import { availability, listOf } from "./decide.ts";
-import { broken, misgiven, outOfOrder } from "./out-of-order.ts";
+import { broken, misgiven } from "./out-of-order.ts";
 import type { Act, AnyDefinition } from "./plan.ts";
-import { isRefusal } from "./refuse.ts";
 
 type Links = NonNullable<AnyDefinition["links"]>;
 type Compute = (state: unknown, viewer: Viewer, onFault?: (error: TroupeError) => void) => Surface;
@@ -51,7 +50,7 @@ export function surfaceOf(catalogue: Catalogue, acts: readonly Act[], links: Lin
         }
       } catch (error) {
         if (!isRefusal(error)) fault(act.action, word, error);
-        (off ??= {})[act.ref] = isRefusal(error) ? error.message : outOfOrder(act);
+        (off ??= {})[act.ref] = isRefusal(error) ? error.message : outOfOrder(act.action);
       }
     }
     for (const [prefix, link] of ways) {

@@ -12,7 +12,9 @@ export { ANNOTATIONS, ARGUMENT, HINTS, ICONS, misfit, OBJECT, SIZE, TEXT, wrongI
 export { checkMirrored, type Mirrored, mirroredIn } from "./mirrored.ts";
 export { nearest } from "./nearest.ts";
 export { checkNeeded, KINDS } from "./option-checks.ts";
+export { nameOf, outOfOrder, shapeOf } from "./out-of-order.ts";
 export { put } from "./put.ts";
+export { isRefusal, REFUSAL } from "./refusal.ts";
 export { remembering } from "./remembering.ts";
 export { checkScopes, isScope, lacking, lacksScopes, needsScopes, scopesOf, withScopes } from "./scopes.ts";
 export { isTexts } from "./texts.ts";

@@ -1,4 +1,5 @@
 import { type OfferRef, TroupeError, type Viewer } from "../contract/index.ts";
+import { nameOf, outOfOrder, shapeOf } from "../contract/internal.ts";
 
 const WANTED = "true, false, or as text the reason it is off";
 
@@ -34,15 +35,6 @@ export class Gate {
       this.#told = true;
       fault(new TroupeError("OUT_OF_ORDER", `${this.#ref} is out of order: what says whether it is on ${what}.`, { cause }));
     }
-    return `This ${this.#ref.slice(0, this.#ref.indexOf("/") - 1)} is out of order.`;
+    return outOfOrder(this.#ref);
   }
-}
-
-// Its name only: a message may hold what it is about.
-const nameOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.name.slice(0, 100) : `a ${typeof thrown}`);
-
-function shapeOf(given: unknown): string {
-  if (given === undefined || given === null) return String(given);
-  if (typeof given !== "object") return `a ${typeof given}`;
-  return "then" in given ? "a promise" : "an object";
 }

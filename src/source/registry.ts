@@ -17,7 +17,7 @@ import {
   untilAborted,
   type Viewer,
 } from "../contract/index.ts";
-import { LATE, Listeners, tellOf } from "../contract/internal.ts";
+import { isRefusal, LATE, Listeners, tellOf } from "../contract/internal.ts";
 import { dotted, type Names } from "./names.ts";
 import { contextFor, isNeeds } from "./registry-context.ts";
 import { Book } from "./registry-book.ts";
@@ -205,8 +205,6 @@ class Listed implements Registry {
   }
 }
 
-const REFUSAL = Symbol.for("troupe.refusal");
-
 /** Whether a handler's throw is an outcome like any other: a refusal, or what its client is asked first. */
 export const isOutcome = (error: unknown): boolean => replyOf(error) !== undefined;
 
@@ -216,8 +214,4 @@ function replyOf(error: unknown): Reply | undefined {
   if (!isRefusal(error)) return undefined;
   const { code, message, data } = error;
   return { refused: { code, message, ...(data === undefined ? {} : { data }) } };
-}
-
-function isRefusal(error: unknown): error is { readonly code: string; readonly message: string; readonly data?: Json } {
-  return typeof error === "object" && error !== null && REFUSAL in error;
 }

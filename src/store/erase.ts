@@ -1,5 +1,5 @@
 import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
-import type { Cell } from "./cells.ts";
+import type { Tip } from "./tips.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { History } from "./history.ts";
 
@@ -23,11 +23,11 @@ export class Eraser {
     this.#erase = database.prepare("UPDATE event SET body = NULL WHERE pos = ?");
   }
 
-  async erase(cell: Cell, beforeSeq: number): Promise<number> {
-    const full = Number(this.#seqAt.get(cell.full)?.["seq"] ?? 0);
+  async erase(tip: Tip, beforeSeq: number): Promise<number> {
+    const full = Number(this.#seqAt.get(tip.full)?.["seq"] ?? 0);
     const last = Math.min(beforeSeq, full) - 1;
     if (last < 1) return 0;
-    let pos: number | undefined = this.#history.seek(cell, last).pos;
+    let pos: number | undefined = this.#history.seek(tip, last).pos;
     let count = 0;
     while (pos !== undefined) {
       const from: number = pos;

@@ -11,7 +11,7 @@ import {
   type Letter,
   type Undelivered,
 } from "../contract/index.ts";
-import { type Cell, Cells } from "./cells.ts";
+import { type Tip, Tips } from "./tips.ts";
 import { actorId, damaged, int, text } from "./column.ts";
 import { Directory } from "./directory.ts";
 import { guarded } from "./guarded.ts";
@@ -76,7 +76,7 @@ class SqliteExporter implements Exporter {
   }
 
   async *actors(kind?: string): AsyncGenerator<Leaving> {
-    const cells = new Cells(this.#database, 1);
+    const tips = new Tips(this.#database, 1);
     const calls = new CallsInOrder(this.#database, this.at, kind);
     let after: ActorId | undefined;
     for (;;) {
@@ -85,18 +85,18 @@ class SqliteExporter implements Exporter {
         this.#directory.list({ limit: ACTORS, ...(kind === undefined ? {} : { kind }), ...(from === undefined ? {} : { after: from }) }),
       );
       for (const { id } of page) {
-        const cell = this.#read(() => {
-          const found = cells.read(id);
+        const tip = this.#read(() => {
+          const found = tips.read(id);
           if (found === undefined) throw damaged(`the row of ${id} is not where its name leads`);
           return found;
         });
         yield {
           id,
-          row: cell.row,
-          seq: cell.seq,
-          head: cell.head,
-          events: () => each(this.#events(cell)),
-          calls: () => each(this.#calls(cell, id, calls)),
+          row: tip.row,
+          seq: tip.seq,
+          head: tip.head,
+          events: () => each(this.#events(tip)),
+          calls: () => each(this.#calls(tip, id, calls)),
         };
         calls.leave(id);
       }
@@ -120,16 +120,16 @@ class SqliteExporter implements Exporter {
     this.#database.close();
   }
 
-  *#events(cell: Cell): Generator<ChainEvent> {
-    for (let seq = 0; seq < cell.seq;) {
-      const last = Math.min(cell.seq, seq + PLACES);
+  *#events(tip: Tip): Generator<ChainEvent> {
+    for (let seq = 0; seq < tip.seq;) {
+      const last = Math.min(tip.seq, seq + PLACES);
       const count = last - seq;
-      const places = this.#read(() => this.#places.all(this.#history.seek(cell, last).pos, count));
+      const places = this.#read(() => this.#places.all(this.#history.seek(tip, last).pos, count));
       for (const { pos } of places.toReversed()) {
         seq += 1;
         yield this.#read(() => {
           const columns = this.#event.get(int(pos));
-          if (columns === undefined || columns["actor"] !== cell.pk || columns["seq"] !== seq) throw missing(seq);
+          if (columns === undefined || columns["actor"] !== tip.pk || columns["seq"] !== seq) throw missing(seq);
           return readEvent(columns);
         });
       }
@@ -137,11 +137,11 @@ class SqliteExporter implements Exporter {
     }
   }
 
-  *#calls(cell: Cell, id: ActorId, calls: CallsInOrder): Generator<KeyedCall> {
+  *#calls(tip: Tip, id: ActorId, calls: CallsInOrder): Generator<KeyedCall> {
     for (let next = calls.next; next?.id === id; next = this.#read(() => calls.skip())) {
       const { key } = next;
       yield this.#read(() => {
-        const columns = this.#call.get(key, cell.pk);
+        const columns = this.#call.get(key, tip.pk);
         if (columns === undefined) throw damaged("a remembered reply is missing");
         return callIn(columns);
       });

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
 import type { ActorId, ChainEvent, StoreError } from "../contract/index.ts";
-import type { Cell } from "./cells.ts";
+import type { Tip } from "./tips.ts";
 import { damaged, int, maybeInt, text } from "./column.ts";
 
 interface Place {
@@ -42,19 +42,19 @@ export class History {
   }
 
   /** Where the next event's `back` and `far` point. */
-  marksAfter(cell: Cell): { back: number | null; far: number | null } {
-    if (cell.seq < 64) return { back: null, far: null };
-    const head = this.#at(cell, cell.pos, cell.seq);
-    const back = head.seq % 64 === 0 ? head : this.#at(cell, head.back, head.seq - (head.seq % 64));
+  marksAfter(tip: Tip): { back: number | null; far: number | null } {
+    if (tip.seq < 64) return { back: null, far: null };
+    const head = this.#at(tip, tip.pos, tip.seq);
+    const back = head.seq % 64 === 0 ? head : this.#at(tip, head.back, head.seq - (head.seq % 64));
     return { back: back.pos, far: back.seq % 4_096 === 0 ? back.pos : (back.far ?? null) };
   }
 
   /** From the last whole state on, each checked: its hash, its body's, its parent. */
-  tail(id: ActorId, cell: Cell): readonly ChainEvent[] {
-    const rows = this.#downTo.all(cell.pos, cell.full);
-    const events = this.#events(cell, rows, cell.seq);
-    if (rows.at(-1)?.[POS] !== cell.full) throw missing(cell.seq - rows.length);
-    let expected: string | null = cell.head;
+  tail(id: ActorId, tip: Tip): readonly ChainEvent[] {
+    const rows = this.#downTo.all(tip.pos, tip.full);
+    const events = this.#events(tip, rows, tip.seq);
+    if (rows.at(-1)?.[POS] !== tip.full) throw missing(tip.seq - rows.length);
+    let expected: string | null = tip.head;
     for (const event of events) {
       checkEvent(event);
       if (event.id !== expected) throw damaged(`the chain of ${id} is torn`);
@@ -64,39 +64,39 @@ export class History {
   }
 
   /** As stored, not hashed: whoever verifies wants to see what is wrong. */
-  events(cell: Cell, afterSeq: number, limit: number): readonly ChainEvent[] {
+  events(tip: Tip, afterSeq: number, limit: number): readonly ChainEvent[] {
     const from = Math.max(afterSeq, 0);
-    const last = Math.min(cell.seq, from + limit);
+    const last = Math.min(tip.seq, from + limit);
     if (last <= from) return [];
-    const events = this.#events(cell, this.#count.all(this.seek(cell, last).pos, last - from), last);
+    const events = this.#events(tip, this.#count.all(this.seek(tip, last).pos, last - from), last);
     if (events.length < last - from) throw missing(last - events.length);
     return events.toReversed();
   }
 
   /** The place of an event, by the longest jumps that do not pass it. */
-  seek(cell: Cell, seq: number): Place {
-    let place = this.#at(cell, cell.pos, cell.seq);
+  seek(tip: Tip, seq: number): Place {
+    let place = this.#at(tip, tip.pos, tip.seq);
     while (place.seq > seq) {
       const farSeq = place.seq - 1 - ((place.seq - 1) % 4_096);
       const backSeq = place.seq - 1 - ((place.seq - 1) % 64);
-      if (place.far !== undefined && farSeq >= seq) place = this.#at(cell, place.far, farSeq);
-      else if (place.back !== undefined && backSeq >= seq) place = this.#at(cell, place.back, backSeq);
-      else place = this.#at(cell, place.prev, place.seq - 1);
+      if (place.far !== undefined && farSeq >= seq) place = this.#at(tip, place.far, farSeq);
+      else if (place.back !== undefined && backSeq >= seq) place = this.#at(tip, place.back, backSeq);
+      else place = this.#at(tip, place.prev, place.seq - 1);
     }
     return place;
   }
 
   /** Rows as they came, newest first, held to be this actor's and consecutive. */
-  #events(cell: Cell, rows: readonly Listed[], lastSeq: number): readonly ChainEvent[] {
+  #events(tip: Tip, rows: readonly Listed[], lastSeq: number): readonly ChainEvent[] {
     return rows.map((columns, index) => {
-      if (columns[ACTOR] !== cell.pk || columns[SEQ] !== lastSeq - index) throw missing(lastSeq - index);
+      if (columns[ACTOR] !== tip.pk || columns[SEQ] !== lastSeq - index) throw missing(lastSeq - index);
       return eventIn(columns[0], columns[1], columns[2]);
     });
   }
 
-  #at(cell: Cell, pos: number | undefined, seq: number): Place {
+  #at(tip: Tip, pos: number | undefined, seq: number): Place {
     const columns = pos === undefined ? undefined : this.#place.get(pos);
-    if (columns === undefined || columns["actor"] !== cell.pk || columns["seq"] !== seq) throw missing(seq);
+    if (columns === undefined || columns["actor"] !== tip.pk || columns["seq"] !== seq) throw missing(seq);
     const { prev, back, far } = columns;
     return { pos: int(columns["pos"]), seq, prev: maybeInt(prev), back: maybeInt(back), far: maybeInt(far) };
   }

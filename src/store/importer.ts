@@ -2,7 +2,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { StoreError, systemClock, type Arrival, type Importer, type Letter, type Travelling, type Undelivered } from "../contract/index.ts";
 import { coldSum, restText, rowSum, soonest } from "./actor-row.ts";
-import { Cells } from "./cells.ts";
+import { Tips } from "./tips.ts";
 import { split } from "./column.ts";
 import { Directory } from "./directory.ts";
 import { EventWriter } from "./event-writer.ts";
@@ -50,7 +50,7 @@ class SqliteImporter implements Importer {
   actor(actor: Travelling): Promise<Arrival | undefined> {
     return this.#do(() => {
       const { id, seq, head, row } = actor;
-      const there = new Cells(this.#database, 1).read(id);
+      const there = new Tips(this.#database, 1).read(id);
       if (there?.head === head) return undefined;
       if (there !== undefined)
         throw conflict(

@@ -6,7 +6,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { StoreError, systemClock, type Clock, type Store } from "../contract/index.ts";
 import { promising } from "../contract/internal.ts";
-import { Cells } from "./cells.ts";
+import { Tips } from "./tips.ts";
 import { Directory } from "./directory.ts";
 import { Eraser } from "./erase.ts";
 import { GroupCommit } from "./group-commit.ts";
@@ -73,7 +73,7 @@ type Reads = Omit<
 /** Synchronous inside, so that every answer is of one moment; a fault of the file becomes a `StoreError`. */
 function reads(
   database: DatabaseSync,
-  cells: Pick<Cells, "get">,
+  tips: Pick<Tips, "get">,
   history: History,
   outbox: Outbox,
   directory: Directory,
@@ -82,13 +82,13 @@ function reads(
   return {
     load: (id) =>
       read(() => {
-        const cell = cells.get(id);
-        return cell && { row: cell.row, seq: cell.seq, head: cell.head, tail: history.tail(id, cell) };
+        const tip = tips.get(id);
+        return tip && { row: tip.row, seq: tip.seq, head: tip.head, tail: history.tail(id, tip) };
       }),
     events: (id, afterSeq, limit) =>
       read(() => {
-        const cell = cells.get(id);
-        return cell ? history.events(cell, afterSeq, limit) : [];
+        const tip = tips.get(id);
+        return tip ? history.events(tip, afterSeq, limit) : [];
       }),
     undelivered: (limit, damaged, except) => read(() => outbox.undelivered(limit, damaged, except)),
     letters: (limit, damaged) => read(() => outbox.letters(limit, damaged)),
@@ -108,7 +108,7 @@ function writable(
   wal: WalSync,
   { beforeCommit, onDamage }: Pick<SqliteOptions, "beforeCommit" | "onDamage">,
 ): Store {
-  const cells = new Cells(database);
+  const tips = new Tips(database);
   const history = new History(database);
   const outbox = new Outbox(database);
   const directory = new Directory(database);
@@ -123,7 +123,7 @@ function writable(
     () => clock.now(),
     (forget) => void commits.add(forget).catch(tellOnce),
   );
-  const turns = new TurnWriter(database, cells, history, outbox, replies);
+  const turns = new TurnWriter(database, tips, history, outbox, replies);
   const commits = new GroupCommit(database, () => turns.rolledBack(), {
     beforeCommit: () => {
       turns.writeRows();
@@ -140,7 +140,7 @@ function writable(
   );
   const write = <T>(run: () => T): Promise<T> => (open ? commits.add(run) : Promise.reject(closed()));
   return {
-    ...reads(database, cells, history, outbox, directory, read),
+    ...reads(database, tips, history, outbox, directory, read),
     get fault() {
       return wal.refusal();
     },
@@ -165,24 +165,24 @@ function writable(
           if (stale.length === 0) return due;
           await commits.add(() => {
             for (const one of stale) {
-              const cell = cells.known(one.id);
-              if (directory.correct(one) && cell) cell.due = one.at;
+              const tip = tips.known(one.id);
+              if (directory.correct(one) && tip) tip.due = one.at;
             }
           });
         }
       }),
     remembered: (id, key) =>
       read(() => {
-        const cell = cells.get(id);
-        return cell && replies.get(cell.pk, key);
+        const tip = tips.get(id);
+        return tip && replies.get(tip.pk, key);
       }),
     claimants: (key) => read(() => replies.claimants(key)),
     event: (id) => read(() => seek.event(id)),
     caused: (id) => read(() => seek.caused(id)),
     erase: (id, beforeSeq) =>
       read(() => {
-        const cell = cells.get(id);
-        return cell ? eraser.erase(cell, beforeSeq) : 0;
+        const tip = tips.get(id);
+        return tip ? eraser.erase(tip, beforeSeq) : 0;
       }),
     async [Symbol.asyncDispose]() {
       if (!open) return;
@@ -214,7 +214,7 @@ function readOnlyStore(path: string, clock: Clock): Store {
     database.close();
     throw error;
   }
-  const cells = new Cells(database);
+  const tips = new Tips(database);
   const history = new History(database);
   const outbox = new Outbox(database);
   const directory = new Directory(database);
@@ -224,12 +224,12 @@ function readOnlyStore(path: string, clock: Clock): Store {
   const read = reading(() => open);
   return {
     // Another process writes: nothing may be kept from one question to the next.
-    ...reads(database, { get: (id) => cells.read(id) }, history, outbox, directory, read),
+    ...reads(database, { get: (id) => tips.read(id) }, history, outbox, directory, read),
     due: (before, limit, damaged, kinds) => read(() => directory.due(before, limit, damaged, kinds).due),
     remembered: (id, key) =>
       read(() => {
-        const cell = cells.read(id);
-        return cell && replies.get(cell.pk, key);
+        const tip = tips.read(id);
+        return tip && replies.get(tip.pk, key);
       }),
     claimants: (key) => read(() => replies.claimants(key)),
     event: (id) => read(() => seek.event(id)),

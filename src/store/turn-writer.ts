@@ -7,21 +7,21 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { StoreError, type ActorId, type Entry } from "../contract/index.ts";
 import type { CommitEnds } from "../contract/internal.ts";
 import { coldSum, expiry, restText, rowSum, sameCold, soonest } from "./actor-row.ts";
-import type { Cell, Cells } from "./cells.ts";
+import type { Tip, Tips } from "./tips.ts";
 import { int, split } from "./column.ts";
 import type { Waiting } from "./group-commit.ts";
 import type { History } from "./history.ts";
 import type { Outbox } from "./outbox.ts";
 import type { Replies } from "./replies.ts";
 
-/** Fewer than the cells that are remembered, so that none of them is forgotten before its row is written. */
+/** Fewer than the tips that are remembered, so that none of them is forgotten before its row is written. */
 const MOST_LATE = 1_000;
 
 const conflict = (id: ActorId, what: string): StoreError =>
   new StoreError("STORE_CONFLICT", `${id} ${what}. Load it again, then repeat the turn.`);
 
 export class TurnWriter {
-  readonly #cells: Cells;
+  readonly #tips: Tips;
   readonly #history: History;
   readonly #outbox: Outbox;
   readonly #replies: Replies;
@@ -33,10 +33,10 @@ export class TurnWriter {
   readonly #lastPos: StatementSync;
   #pos: number | undefined;
   /** Rows behind their actors' turns: written once a transaction, however many turns an actor had in it. One that has caught up may be among them. */
-  #late: Cell[] = [];
+  #late: Tip[] = [];
 
-  constructor(database: DatabaseSync, cells: Cells, history: History, outbox: Outbox, replies: Replies) {
-    this.#cells = cells;
+  constructor(database: DatabaseSync, tips: Tips, history: History, outbox: Outbox, replies: Replies) {
+    this.#tips = tips;
     this.#history = history;
     this.#outbox = outbox;
     this.#replies = replies;
@@ -57,39 +57,39 @@ export class TurnWriter {
   rolledBack(): void {
     this.#pos = undefined;
     this.#late = [];
-    this.#cells.clear();
+    this.#tips.clear();
   }
 
   /** Within a transaction, last. Throws `STORE_CONFLICT`: then the transaction must not be kept. */
   writeRows(): void {
-    for (const cell of this.#late) {
-      const { row, seq, head, pos, full } = cell;
-      if (cell.kept === pos) continue;
-      const sum = rowSum(cell.cold, seq, head, pos, full, row);
-      const { changes } = this.#warm.run(seq, head, pos, full, row.version, row.lastMessageAt, row.messageCount, sum, cell.pk, cell.kept);
-      if (changes !== 1) throw conflict(cell.id, "has another writer");
-      cell.kept = pos;
+    for (const tip of this.#late) {
+      const { row, seq, head, pos, full } = tip;
+      if (tip.kept === pos) continue;
+      const sum = rowSum(tip.cold, seq, head, pos, full, row);
+      const { changes } = this.#warm.run(seq, head, pos, full, row.version, row.lastMessageAt, row.messageCount, sum, tip.pk, tip.kept);
+      if (changes !== 1) throw conflict(tip.id, "has another writer");
+      tip.kept = pos;
     }
     this.#late = [];
   }
 
   /** Within a transaction, which `writeRows` ends. Throws `STORE_CONFLICT` before it wrote anything. */
   write(id: ActorId, entry: Entry): void {
-    const cell = this.#cells.get(id);
-    if ((cell?.head ?? null) !== entry.after)
+    const tip = this.#tips.get(id);
+    if ((tip?.head ?? null) !== entry.after)
       throw conflict(
         id,
-        entry.after === null ? "has begun already" : cell === undefined ? "is not there" : "has had another turn meanwhile",
+        entry.after === null ? "has begun already" : tip === undefined ? "is not there" : "has had another turn meanwhile",
       );
-    if (entry.seq !== (cell?.seq ?? 0) + 1) throw conflict(id, `was to get event ${entry.seq} after event ${cell?.seq ?? 0}`);
+    if (entry.seq !== (tip?.seq ?? 0) + 1) throw conflict(id, `was to get event ${entry.seq} after event ${tip?.seq ?? 0}`);
     if (entry.consumed !== undefined && !this.#outbox.has(entry.consumed))
       throw conflict(id, `has applied message ${entry.consumed} already`);
     this.#pos ??= Number(this.#lastPos.get()?.["pos"] ?? 0);
     const pos = this.#pos + 1;
-    const full = entry.full ? pos : (cell?.full ?? 0);
-    const marks = cell === undefined ? { back: null, far: null } : (cell.marks ??= this.#history.marksAfter(cell));
-    const prev = cell?.pos ?? null;
-    const pk = this.#row(id, entry, cell, pos, full);
+    const full = entry.full ? pos : (tip?.full ?? 0);
+    const marks = tip === undefined ? { back: null, far: null } : (tip.marks ??= this.#history.marksAfter(tip));
+    const prev = tip?.pos ?? null;
+    const pk = this.#row(id, entry, tip, pos, full);
     this.#pos = pos;
     const isBack = entry.seq % 64 === 0;
     this.#event.run(
@@ -103,7 +103,7 @@ export class TurnWriter {
       entry.event.header,
       entry.event.body ?? null,
     );
-    const known = isBack ? this.#cells.get(id) : undefined;
+    const known = isBack ? this.#tips.get(id) : undefined;
     if (known) known.marks = { back: pos, far: entry.seq % 4_096 === 0 ? pos : marks.far };
     for (const message of entry.out) this.#outbox.add(message);
     if (entry.consumed !== undefined) this.#outbox.remove(entry.consumed);
@@ -112,18 +112,18 @@ export class TurnWriter {
     if (entry.claimed) this.#replies.claim(pk, entry.claimed);
   }
 
-  #row(id: ActorId, entry: Entry, cell: Cell | undefined, pos: number, full: number): number {
+  #row(id: ActorId, entry: Entry, tip: Tip | undefined, pos: number, full: number): number {
     const { row, seq } = entry;
     const head = entry.event.id;
-    if (cell !== undefined && sameCold(cell.row, row) && (expiry(row) ?? Infinity) >= (cell.due ?? 0)) {
-      if (cell.kept === cell.pos) this.#late.push(cell);
-      cell.row = row;
-      cell.seq = seq;
-      cell.head = head;
-      cell.pos = pos;
-      cell.full = full;
+    if (tip !== undefined && sameCold(tip.row, row) && (expiry(row) ?? Infinity) >= (tip.due ?? 0)) {
+      if (tip.kept === tip.pos) this.#late.push(tip);
+      tip.row = row;
+      tip.seq = seq;
+      tip.head = head;
+      tip.pos = pos;
+      tip.full = full;
       if (this.#late.length >= MOST_LATE) this.writeRows();
-      return cell.pk;
+      return tip.pk;
     }
     const rest = restText(row);
     const cold = coldSum(row, rest);
@@ -144,17 +144,17 @@ export class TurnWriter {
       row.parent ?? null,
       rest,
     ] as const;
-    if (cell === undefined) {
+    if (tip === undefined) {
       const [kind, key] = split(id);
       const pk = int(Number(this.#begin.run(...columns, row.uid, kind, key).lastInsertRowid));
       this.#tally.run(kind);
-      this.#cells.set(id, { id, pk, row, cold, seq, head, pos, full, kept: pos, due, marks: { back: null, far: null } });
+      this.#tips.set(id, { id, pk, row, cold, seq, head, pos, full, kept: pos, due, marks: { back: null, far: null } });
       return pk;
     }
-    const { changes } = this.#cold.run(...columns, row.uid, cell.pk, cell.kept);
+    const { changes } = this.#cold.run(...columns, row.uid, tip.pk, tip.kept);
     if (changes !== 1) throw conflict(id, "has another writer");
-    Object.assign(cell, { row, cold, seq, head, pos, full, kept: pos, due });
-    return cell.pk;
+    Object.assign(tip, { row, cold, seq, head, pos, full, kept: pos, due });
+    return tip.pk;
   }
 }
 

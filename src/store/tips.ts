@@ -3,8 +3,8 @@ import type { ActorId, Row } from "../contract/index.ts";
 import { AT, COLUMNS, readRow } from "./actor-row.ts";
 import { damaged, int, maybeInt, split, text } from "./column.ts";
 
-/** What the next turn of an actor needs to know of its last one. */
-export interface Cell {
+/** The end of an actor's chain: what its next turn needs to know of its last one. */
+export interface Tip {
   readonly id: ActorId;
   readonly pk: number;
   row: Row;
@@ -23,15 +23,12 @@ export interface Cell {
   marks: { readonly back: number | null; readonly far: number | null } | undefined;
 }
 
-/**
- * Heads of actors that were in use lately, at most twice `half` of them. It holds
- * because the store's lock keeps every other writer out.
- */
-export class Cells {
+/** Of actors that were in use lately, at most twice `half` of them. They hold because the store's lock keeps every other writer out. */
+export class Tips {
   readonly #byName: StatementSync;
   readonly #half: number;
-  #young = new Map<ActorId, Cell>();
-  #old = new Map<ActorId, Cell>();
+  #young = new Map<ActorId, Tip>();
+  #old = new Map<ActorId, Tip>();
 
   constructor(database: DatabaseSync, half = 10_000) {
     // In two steps, or kind and key would be read from the index, which could never be found wrong then.
@@ -40,7 +37,7 @@ export class Cells {
     this.#half = half;
   }
 
-  get(id: ActorId): Cell | undefined {
+  get(id: ActorId): Tip | undefined {
     const young = this.#young.get(id);
     if (young) return young;
     const old = this.#old.get(id);
@@ -52,19 +49,19 @@ export class Cells {
   }
 
   /** Only what is remembered. */
-  known(id: ActorId): Cell | undefined {
+  known(id: ActorId): Tip | undefined {
     return this.#young.get(id) ?? this.#old.get(id);
   }
 
   /** From the file, its sum checked. */
-  read(id: ActorId): Cell | undefined {
+  read(id: ActorId): Tip | undefined {
     const [kind, key] = split(id);
     const columns = this.#byName.get(kind, key);
     if (columns === undefined) return undefined;
     // Its sum does not cover who it is, and a damaged index leads to another's row.
     if (columns[AT.kind] !== kind || columns[AT.key] !== key) throw damaged(`the row of ${id} is another's`);
     const { row, cold } = readRow(columns);
-    const cell: Cell = {
+    const tip: Tip = {
       id,
       pk: int(columns[AT.id]),
       row,
@@ -77,12 +74,12 @@ export class Cells {
       due: maybeInt(columns[AT.due]) ?? null,
       marks: undefined,
     };
-    this.set(id, cell);
-    return cell;
+    this.set(id, tip);
+    return tip;
   }
 
-  set(id: ActorId, cell: Cell): void {
-    this.#young.set(id, cell);
+  set(id: ActorId, tip: Tip): void {
+    this.#young.set(id, tip);
     if (this.#young.size <= this.#half) return;
     this.#old = this.#young;
     this.#young = new Map();

@@ -10,7 +10,7 @@ const PAGE = 4_096;
 const INDEX_LEAF = 0x0a;
 
 test("a flipped bit in the index of names never gives one actor's row for another's", async () => {
-  const directory = mkdtempSync(join(tmpdir(), "troupe-cells-"));
+  const directory = mkdtempSync(join(tmpdir(), "troupe-tips-"));
   {
     await using store = sqliteStore({ directory });
     const alice = new ChainWriter("door/alice");

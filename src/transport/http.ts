@@ -15,7 +15,7 @@ import { checkPath, type Routes, routes } from "./http-routes.ts";
 import { listenAt, refuseOpenDoor } from "./listen.ts";
 import { createServer } from "./node-http.ts";
 import { OpenStreams } from "./open-streams.ts";
-import { Peers } from "./peers.ts";
+import { PeerCounts } from "./peer-counts.ts";
 import type { WebSocketDoor } from "./websocket.ts";
 import { within } from "./within.ts";
 
@@ -129,7 +129,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
 
   // node:http takes a connection that has never sent a request for a busy one.
   const silent = new Set<Socket>();
-  const peers = new Peers(limits.connectionsPerPeer);
+  const peers = new PeerCounts(limits.connectionsPerPeer);
   // One function for all: a closure for each would be a tenth of what an idle connection holds.
   const left = function (this: Socket): void {
     silent.delete(this);

@@ -4,7 +4,7 @@ import { authority, isLoopback } from "./address.ts";
 import { AUTH } from "./door-options.ts";
 import type { LineChannel } from "./line-channel.ts";
 import { listenAt, refuseOpenDoor } from "./listen.ts";
-import { Peers } from "./peers.ts";
+import { PeerCounts } from "./peer-counts.ts";
 import { type TcpConnection, tcpConnection } from "./tcp-connection.ts";
 import { TCP_LIMITS, type TcpDoor, type TcpOptions } from "./tcp-options.ts";
 import { listenAtPath } from "./unix-socket.ts";
@@ -45,7 +45,7 @@ export async function serveTcp(options: TcpOptions): Promise<TcpDoor> {
   }
 
   const open = new Set<TcpConnection>();
-  const peers = new Peers(limits.connectionsPerPeer);
+  const peers = new PeerCounts(limits.connectionsPerPeer);
   const batch = new RoundBatch<LineChannel>(clock, (channel) => channel.flush());
   const reads = new RoundBatch<() => void>(
     clock,

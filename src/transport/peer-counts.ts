@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import { isLoopback } from "./address.ts";
 
 /** Counts connections per peer. Peers on this machine are one person as far as an address can say, and have no bound here. */
-export class Peers {
+export class PeerCounts {
   readonly #perPeer: number;
   readonly #counts = new Map<string, number>();
   readonly #counted = new Map<Socket, string>();

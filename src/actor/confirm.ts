@@ -1,6 +1,6 @@
 import type { Message, Reply, Viewer } from "../contract/index.ts";
 import { elicit } from "./elicit.ts";
-import type { Act } from "./plan.ts";
+import type { Act } from "./act.ts";
 import { refused } from "./refuse.ts";
 
 const KEY = "confirm";

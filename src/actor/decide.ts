@@ -2,7 +2,7 @@ import type { Reply, Viewer } from "../contract/index.ts";
 import { isTexts } from "../contract/internal.ts";
 import type { Availability } from "./definition.ts";
 import { misgiven } from "./out-of-order.ts";
-import type { Act } from "./plan.ts";
+import type { Act } from "./act.ts";
 import { refused, unknownAction } from "./refuse.ts";
 import { type Checked, describeIssues } from "./schema.ts";
 

@@ -1,6 +1,6 @@
 import { TroupeError } from "../contract/index.ts";
 import { nearest } from "../contract/internal.ts";
-import type { AnyDefinition, AnyMessage, AnyPrompt, AnyResource, AnyTool } from "./plan.ts";
+import type { AnyDefinition, AnyMessage, AnyPrompt, AnyResource, AnyTool } from "./any-definition.ts";
 
 // Types are gone when a module is served: a misspelled `owner` would leave an actor open, and say nothing.
 

@@ -7,7 +7,7 @@ import { invalid, outOfChoice, readArgs, whyOff } from "./decide.ts";
 import { Later } from "./later.ts";
 import { keyOf } from "./names.ts";
 import { plain } from "./plain.ts";
-import type { Act } from "./plan.ts";
+import type { Act } from "./act.ts";
 import { refused, unknownAction } from "./refuse.ts";
 import { describeIssues } from "./schema.ts";
 import { Needs, NOBODY, TurnContext } from "./turn-context.ts";

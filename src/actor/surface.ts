@@ -2,7 +2,8 @@ import { type ActorId, type Catalogue, type OfferRef, type Surface, TroupeError,
 import { isActorId, kindOf, isRefusal, outOfOrder } from "../contract/internal.ts";
 import { availability, listOf } from "./decide.ts";
 import { broken, misgiven } from "./out-of-order.ts";
-import type { Act, AnyDefinition } from "./plan.ts";
+import type { Act } from "./act.ts";
+import type { AnyDefinition } from "./any-definition.ts";
 
 type Links = NonNullable<AnyDefinition["links"]>;
 type Compute = (state: unknown, viewer: Viewer, onFault?: (error: TroupeError) => void) => Surface;

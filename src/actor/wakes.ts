@@ -3,7 +3,7 @@ import { badTurn } from "./bad-turn.ts";
 import type { WakeOptions } from "./context-types.ts";
 import { readArgs } from "./decide.ts";
 import { plain } from "./plain.ts";
-import type { Act } from "./plan.ts";
+import type { Act } from "./act.ts";
 import { describeIssues } from "./schema.ts";
 
 /** What a wake needs to know of its kind. */

@@ -1,5 +1,5 @@
 import type { Bag } from "../contract/index.ts";
-import { isList } from "./call.ts";
+import { isListMethod } from "./call.ts";
 import type { Settings } from "./settings.ts";
 
 /** How long whoever holds a result may keep it, and whether for one caller or for all. */
@@ -24,7 +24,7 @@ const CATALOGUE = told(CATALOGUE_TTL_MS, "private");
 const DISCOVERED = told(DISCOVER_TTL_MS, "public");
 
 function isKept(method: string): method is Kept {
-  return isList(method) || method === "resources/read" || method === "server/discover";
+  return isListMethod(method) || method === "resources/read" || method === "server/discover";
 }
 
 /** The members that say it, of a result of 2026-07-28; empty where its method has none. `lasting`: it does not follow the state. */

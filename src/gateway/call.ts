@@ -43,7 +43,7 @@ export type Method = (call: Call) => Outcome | Promise<Outcome>;
 const LISTS: ReadonlySet<string> = new Set(["tools/list", "resources/list", "resources/templates/list", "prompts/list"]);
 
 /** Whether a method lists what a viewer may do now. */
-export const isList = (method: string): boolean => LISTS.has(method);
+export const isListMethod = (method: string): boolean => LISTS.has(method);
 
 /** A surface lists are taken from: where the catalogue is not known ahead, a gated list would show what nobody can promise. */
 export function postureFor(surface: Surface, wanted: Posture): Posture {

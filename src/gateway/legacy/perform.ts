@@ -1,6 +1,6 @@
 import { type Bag, type Caller, changedSession, type Json, type SessionChange } from "../../contract/index.ts";
 import { type Aside, isLogLevel, logTo, progressTo } from "../aside.ts";
-import { type Call, isList, type Members, type Outcome, REFUSED_META, withAnswers } from "../call.ts";
+import { type Call, isListMethod, type Members, type Outcome, REFUSED_META, withAnswers } from "../call.ts";
 import { toolError } from "../content.ts";
 import type { Core } from "../core.ts";
 import { callKey, metaOf, traceOf } from "../envelope.ts";
@@ -140,7 +140,7 @@ function callOf(session: Session, request: Request, asking: Asking, running: Run
       onProgress: progressTo(asking.aside, request.params, session.revision, running),
       onLog: logTo(asking.aside, session, running),
     },
-    onListed: isList(request.method) ? showingTo(session, asking.caller) : undefined,
+    onListed: isListMethod(request.method) ? showingTo(session, asking.caller) : undefined,
     checkArguments: undefined,
   };
 }

@@ -71,11 +71,17 @@ export interface GatewayOptions {
   readonly unknownSession?: UnknownSession;
   /** Extensions of MCP the server has, and their settings, for clients of 2026-07-28; null: it has it not. */
   readonly extensions?: Bag;
-  /** How long results of 2026-07-28 may be kept, by method. */
+  /**
+   * How long results of 2026-07-28 may be kept, by method. Default: `server/discover` 5 minutes and by anybody, lists that do not
+   * follow the state 1 minute by one caller, all else not at all.
+   */
   readonly cacheHints?: Readonly<Partial<Record<Kept, CacheHint>>>;
   readonly clock?: Clock;
   readonly entropy?: Entropy;
-  /** `modern: "dynamic"` holds where the request carries a principal: lists may vary by authorization and by nothing else. */
+  /**
+   * Default: dynamic lists for legacy clients, gated for those of 2026-07-28. `modern: "dynamic"` holds where the request carries a
+   * principal: lists may vary by authorization and by nothing else.
+   */
   readonly posture?: { readonly legacy?: Posture; readonly modern?: Posture };
   /** Entries on one page of a list. Default 200, with the profile `apptheory` all. */
   readonly pageSize?: number;

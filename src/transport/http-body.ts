@@ -1,4 +1,6 @@
 import type { Socket } from "node:net";
+import type { BodyRefusal } from "./body-refusal.ts";
+import { type Arriving, FREE_BYTES, type Inflow } from "./inflow.ts";
 import { IncomingMessage } from "./node-http.ts";
 import { Pieces } from "./pieces.ts";
 
@@ -7,7 +9,7 @@ const EMPTY = Buffer.alloc(0);
 const MOST = 2 ** 31 - 1;
 const NO_HEADERS = Object.freeze({});
 
-type Reader = (body: Uint8Array | "too-large") => void;
+type Reader = (body: Uint8Array | BodyRefusal) => void;
 
 /**
  * A request whose body never passes the stream machinery, which costs a tenth of
@@ -16,6 +18,11 @@ type Reader = (body: Uint8Array | "too-large") => void;
  */
 export class BodyRequest extends IncomingMessage {
   #limit = MOST;
+  /** Up to here a body costs no thought. */
+  #free = MOST;
+  #inflow: Inflow | undefined;
+  #arriving: Arriving | undefined;
+  #refused: BodyRefusal | undefined;
   #reader: Reader | undefined;
   /** Nearly every body comes in one piece. */
   #first: Buffer | undefined;
@@ -33,14 +40,15 @@ export class BodyRequest extends IncomingMessage {
   }
 
   /**
-   * The body, once it is there; "too-large" as soon as it is longer than `limit`
-   * bytes; nothing at all when the client leaves before the end.
+   * The body, once it is there; why not, as soon as it is longer than `limit` bytes
+   * or has no room; nothing at all when the client leaves before the end.
    */
-  readBody(limit: number, reader: Reader): void {
-    this.#limit = limit;
-    if (this.#size > limit) this.#refuse(reader);
-    else if (this.#ended) reader(this.#body());
-    else this.#reader = reader;
+  readBody(limit: number, inflow: Inflow, reader: Reader): void {
+    this.hold(limit, inflow);
+    this.#reader = reader;
+    if (this.#refused !== undefined) this.#refuse(this.#refused);
+    else if (this.#size > this.#free && !this.#fits()) return;
+    else if (this.#ended) this.#hand();
   }
 
   /** What is still to come is thrown away, and counted. */
@@ -52,8 +60,10 @@ export class BodyRequest extends IncomingMessage {
   }
 
   /** Before anybody reads, not more than this is kept. */
-  hold(limit: number): void {
+  hold(limit: number, inflow: Inflow): void {
     this.#limit = limit;
+    this.#free = Math.min(limit, FREE_BYTES);
+    this.#inflow = inflow;
   }
 
   /** Nobody asks any more what it said, while its answer goes on: headers may be long, tokens above all. */
@@ -67,8 +77,8 @@ export class BodyRequest extends IncomingMessage {
     else if (this.#dropping) this.#onDropped?.(chunk.length);
     else {
       this.#size += chunk.length;
-      if (this.#size > this.#limit) this.#refuse(this.#reader);
-      else if (this.#first === undefined) this.#first = chunk;
+      if (this.#size > this.#free && !this.#fits()) return true;
+      if (this.#first === undefined) this.#first = chunk;
       else this.#more(this.#first, chunk);
     }
     return true;
@@ -82,28 +92,54 @@ export class BodyRequest extends IncomingMessage {
     this.#pieces.push(chunk);
   }
 
+  /** False: it was refused. */
+  #fits(): boolean {
+    if (this.#size > this.#limit) {
+      this.#refuse("too-large");
+      return false;
+    }
+    this.#arriving ??= this.#arrive();
+    return this.#arriving?.holds(this.#size) ?? true;
+  }
+
+  #arrive(): Arriving | undefined {
+    const arriving = this.#inflow?.begin((why) => this.#refuse(why));
+    // Whatever becomes of it, it ends with this.
+    if (arriving !== undefined) this.once("close", () => arriving.end());
+    return arriving;
+  }
+
   #end(): void {
     this.#ended = true;
     this.#onEnd?.();
+    this.#hand();
+  }
+
+  /** The body goes to whoever asked for it. */
+  #hand(): void {
     const reader = this.#reader;
     this.#reader = undefined;
     reader?.(this.#body());
   }
 
-  #refuse(reader: Reader | undefined): void {
+  #refuse(why: BodyRefusal): void {
+    const reader = this.#reader;
+    this.#refused = why;
     this.#discard();
-    reader?.("too-large");
+    reader?.(why);
   }
 
   #discard(): void {
     this.#dropping = true;
     this.#reader = undefined;
     this.#first = this.#pieces = undefined;
+    this.#arriving?.end();
   }
 
   #body(): Uint8Array {
     const [first, pieces] = [this.#first, this.#pieces];
     this.#first = this.#pieces = undefined;
+    this.#arriving?.end();
     return pieces === undefined ? (first ?? EMPTY) : pieces.whole();
   }
 }

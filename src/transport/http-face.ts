@@ -6,6 +6,7 @@ import { RoundBatch } from "./round-batch.ts";
 import { type Authenticator, type ChallengeContext, type Verdict, refuseToken, withMetadata } from "./auth/index.ts";
 import { textOf } from "./body-text.ts";
 import { EventStream, type StreamDoor } from "./event-stream.ts";
+import { type BodyRefusal, refuseBody } from "./body-refusal.ts";
 import { refuseUpload, writeAnswer } from "./http-answer.ts";
 import type { BodyRequest } from "./http-body.ts";
 import { allowOrigin, preflight } from "./http-cors.ts";
@@ -16,6 +17,7 @@ import { type HeaderList, headersOf } from "./http-headers.ts";
 import { accepts, acceptsReply, isJson, packedAs, refusePacked } from "./http-media.ts";
 import type { HttpLimits } from "./http-options.ts";
 import type { Route, Routes } from "./http-routes.ts";
+import type { Inflow } from "./inflow.ts";
 import { lineStream } from "./line-stream.ts";
 import type { OpenStream, OpenStreams } from "./open-streams.ts";
 import { withoutStream } from "./no-stream.ts";
@@ -29,6 +31,7 @@ export interface FaceOptions {
   readonly routes: Routes;
   readonly guard: HttpGuard;
   readonly streams: OpenStreams;
+  readonly inflow: Inflow;
   readonly auth: Authenticator | undefined;
   readonly resource: string;
   readonly challenge: ChallengeContext;
@@ -196,7 +199,7 @@ export class HttpFace {
     const { auth } = this.#options;
     if (auth === undefined || !route.guarded) return this.#admitted(arrival, ANYBODY);
     // While the token is looked at, the body may come already.
-    request.hold(this.#options.limits.bodyBytes);
+    request.hold(this.#options.limits.bodyBytes, this.#options.inflow);
     const verdict = auth.check(headers.get("authorization"), this.#options.resource);
     if (!(verdict instanceof Promise)) return this.#admitted(arrival, verdict);
     const due = this.#owed.of(request.socket);
@@ -243,19 +246,20 @@ export class HttpFace {
     const { bodyBytes } = this.#options.limits;
     const length = headers.get("content-length");
     if (length !== undefined && Number(length) > bodyBytes) {
-      if (arrival.expects) this.answer(response, { ...this.#tooLarge(), headers: { connection: "close" } });
-      else this.#refuseUpload(request, response, this.#tooLarge());
+      const answer = this.#refusalOf("too-large");
+      if (arrival.expects) this.answer(response, { ...answer, headers: { connection: "close" } });
+      else this.#refuseUpload(request, response, answer);
       return;
     }
     if (arrival.expects) response.writeContinue();
-    request.readBody(bodyBytes, (body) => {
-      if (body === "too-large") this.#refuseUpload(request, response, this.#tooLarge());
+    request.readBody(bodyBytes, this.#options.inflow, (body) => {
+      if (typeof body === "string") this.#refuseUpload(request, response, this.#refusalOf(body));
       else this.#arrives(arrival, verdict, body);
     });
   }
 
-  #tooLarge(): Answer {
-    return refusal("TOO_LARGE", `A body may have at most ${this.#options.limits.bodyBytes} bytes: send less at once.`);
+  #refusalOf(why: BodyRefusal): Answer {
+    return refuseBody(why, this.#options.limits.bodyBytes);
   }
 
   #arrives(arrival: Arrival, verdict: Whole["verdict"], body: Whole["body"]): void {

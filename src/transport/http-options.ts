@@ -4,6 +4,8 @@ import type { Authenticator } from "./auth/index.ts";
 export interface HttpLimits {
   /** The longest body, and the longest message of a WebSocket, in bytes. Default 4 MiB. */
   readonly bodyBytes: number;
+  /** All bodies and messages that have begun and are not whole yet, together; of each what is beyond 16 KiB. Default 256 MiB. */
+  readonly arrivingBytes: number;
   /** A request's head. Default 16 KiB. */
   readonly headerBytes: number;
   /** How many headers. Default 100. */
@@ -32,6 +34,7 @@ export interface HttpLimits {
 
 export const HTTP_LIMITS: HttpLimits = {
   bodyBytes: 4_194_304,
+  arrivingBytes: 268_435_456,
   headerBytes: 16_384,
   headers: 100,
   headersMs: 10_000,

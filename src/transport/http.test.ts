@@ -3,11 +3,12 @@ import { describe, it } from "node:test";
 import { fakeGateway, textOf, type FakeOptions } from "../../test/transport/fake-gateway.ts";
 import { head, post, rawSocket } from "../../test/transport/raw-socket.ts";
 import { eventually } from "../../test/transport/settle.ts";
-import type { Answer, Channel, Exchange, Json } from "../contract/index.ts";
+import { type Answer, type Channel, type Exchange, type Json, systemClock } from "../contract/index.ts";
 import type { Authenticator } from "./auth/index.ts";
 import { HttpExchange } from "./http-exchange.ts";
 import { serveHttp } from "./http.ts";
 import type { HttpOptions } from "./http-options.ts";
+import { Inflow } from "./inflow.ts";
 
 const PING = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping", params: { text: "žlutý kůň 🐴" } });
 
@@ -418,7 +419,11 @@ describe("event streams", () => {
     await eventually(() => request.complete);
     assert.deepEqual([request.rawHeaders, { ...request.headers }], [[], {}]);
     let kept: unknown;
-    request.readBody(Infinity, (body) => (kept = body.length));
+    request.readBody(
+      Infinity,
+      new Inflow({ bytes: 0, longest: 0, clock: systemClock, onFull: () => undefined }),
+      (body) => (kept = body.length),
+    );
     assert.equal(kept, 0);
   });
 

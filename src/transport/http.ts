@@ -12,6 +12,7 @@ import { httpGuard } from "./http-guard.ts";
 import { HTTP_LIMITS, type HttpDoor, type HttpOptions } from "./http-options.ts";
 import { HttpSse } from "./http-sse.ts";
 import { checkPath, type Routes, routes } from "./http-routes.ts";
+import { Inflow } from "./inflow.ts";
 import { listenAt, refuseOpenDoor } from "./listen.ts";
 import { createServer } from "./node-http.ts";
 import { OpenStreams } from "./open-streams.ts";
@@ -96,6 +97,12 @@ export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
   const url = `http://${authority(host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host, at)}${path}`;
   const resource = auth?.resource ?? url;
   const streams = new OpenStreams(limits, clock);
+  const inflow = new Inflow({
+    bytes: limits.arrivingBytes,
+    longest: limits.bodyBytes,
+    clock,
+    onFull: () => log?.("warning", { event: "inflow-full", door: "http" }),
+  });
   const challenge = challengeContext(auth, resource);
 
   const guard = httpGuard({
@@ -107,7 +114,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
   let table: Routes;
   let sockets: WebSocketDoor | undefined;
   try {
-    sockets = Sockets && new Sockets({ upgrades, guard, streams, auth, resource, challenge, limits, clock, log });
+    sockets = Sockets && new Sockets({ upgrades, guard, streams, inflow, auth, resource, challenge, limits, clock, log });
     table = routes({ gateway, path, doors, auth, resource, closing: () => face.closing, ready: options.ready ?? (() => true), sse });
   } catch (error) {
     server.close();
@@ -117,6 +124,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
     routes: table,
     guard,
     streams,
+    inflow,
     auth,
     resource,
     challenge,

@@ -1,5 +1,6 @@
 import type { Readable } from "node:stream";
 import type { Clock } from "../contract/index.ts";
+import type { Arriving } from "./inflow.ts";
 import type { LineChannel } from "./line-channel.ts";
 import { type Line, LineSplitter } from "./line-splitter.ts";
 import type { RoundBatch } from "./round-batch.ts";
@@ -18,6 +19,8 @@ export interface LineReaderOptions {
   /** The longest line taken; asked anew for each. */
   readonly lineBytes: () => number;
   readonly onTooLong: () => void;
+  /** Where a line that comes in many pieces takes room. Absent: it needs none. */
+  readonly begin?: () => Arriving;
   /** A line that was begun must end within this time. Absent: no bound. */
   readonly lineMs?: number;
   readonly onSlow?: () => void;
@@ -28,7 +31,7 @@ export interface LineReaderOptions {
 /** Reads lines for as long as the client reads what it is answered. Returns its undo. */
 export function readLines(options: LineReaderOptions): () => void {
   const { input, channel, clock, batch, lineMs, onSlow } = options;
-  const splitter = new LineSplitter(options.lineBytes, options.onLine, options.onTooLong);
+  const splitter = new LineSplitter(options.lineBytes, options.onLine, options.onTooLong, options.begin);
   let undoReady: (() => void) | undefined;
   let undoSlow: (() => void) | undefined;
   let gathered: Buffer | undefined;

@@ -1,4 +1,5 @@
 import { isAscii } from "node:buffer";
+import { type Arriving, FREE_BYTES } from "./inflow.ts";
 
 const NEWLINE = 10;
 const RETURN = 13;
@@ -16,15 +17,19 @@ export class LineSplitter {
   readonly #maxBytes: () => number;
   readonly #onLine: (line: Line) => void;
   readonly #onTooLong: () => void;
+  readonly #begin: (() => Arriving) | undefined;
+  #arriving: Arriving | undefined;
   #gathered = Buffer.alloc(0);
   #used = 0;
   #skipping = false;
   #stopped = false;
 
-  constructor(maxBytes: () => number, onLine: (line: Line) => void, onTooLong: () => void) {
+  /** `begin`: where a line that comes in many pieces takes room. Who has none is to be stopped. */
+  constructor(maxBytes: () => number, onLine: (line: Line) => void, onTooLong: () => void, begin?: () => Arriving) {
     this.#maxBytes = maxBytes;
     this.#onLine = onLine;
     this.#onTooLong = onTooLong;
+    this.#begin = begin;
   }
 
   /** A line has begun and not ended. */
@@ -52,8 +57,7 @@ export class LineSplitter {
   /** No line any more, not even from the chunk at hand. */
   stop(): void {
     this.#stopped = true;
-    this.#gathered = Buffer.alloc(0);
-    this.#used = 0;
+    this.#forget();
   }
 
   #lines(bytes: Uint8Array): void {
@@ -105,7 +109,13 @@ export class LineSplitter {
       this.#forget();
       this.#skipping = true;
       this.#onTooLong();
-    } else this.#append(rest);
+    } else if (this.#fits(this.#used + rest.length)) this.#append(rest);
+  }
+
+  #fits(size: number): boolean {
+    if (size <= FREE_BYTES || this.#begin === undefined) return true;
+    this.#arriving ??= this.#begin();
+    return this.#arriving.holds(size);
   }
 
   #append(rest: Uint8Array): void {
@@ -123,5 +133,7 @@ export class LineSplitter {
   #forget(): void {
     this.#gathered = Buffer.alloc(0);
     this.#used = 0;
+    this.#arriving?.end();
+    this.#arriving = undefined;
   }
 }

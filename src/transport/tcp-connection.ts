@@ -1,6 +1,7 @@
 import type { Socket } from "node:net";
 import type { Caller, Clock, Connection, Log } from "../contract/index.ts";
 import { type FaultKind, refusalText } from "../gateway/index.ts";
+import { type Inflow, NO_ROOM } from "./inflow.ts";
 import { LineChannel } from "./line-channel.ts";
 import { readLines } from "./line-reader.ts";
 import type { Line } from "./line-splitter.ts";
@@ -21,6 +22,7 @@ export interface TcpConnectionOptions {
   /** Who calls, as far as the address says. */
   readonly caller: Caller;
   readonly limits: TcpLimits;
+  readonly inflow: Inflow;
   readonly batch: RoundBatch<LineChannel>;
   readonly reads: RoundBatch<() => void>;
   readonly clock: Clock;
@@ -38,7 +40,7 @@ const beginsJson = (line: Line): boolean => /^[ \t]*[{[]/.test(typeof line === "
 
 /** One client on a socket: first its token, then its messages. */
 export function tcpConnection(options: TcpConnectionOptions): TcpConnection {
-  const { socket, door, limits, batch, reads, clock, log, onEnd } = options;
+  const { socket, door, limits, inflow, batch, reads, clock, log, onEnd } = options;
   const { tokenPlace = `params._meta["${AUTHORIZATION_KEY}"] of the first request` } = door;
   const undo: (() => void)[] = [];
   const held: Line[] = [];
@@ -149,6 +151,7 @@ export function tcpConnection(options: TcpConnectionOptions): TcpConnection {
     lineMs: limits.lineMs,
     onLine: receive,
     onTooLong: () => refuse("TOO_LARGE", `A message may have at most ${longest()} bytes here: send less at once.`),
+    begin: () => inflow.begin((why) => refuse(...NO_ROOM[why])),
     onSlow: () => refuse("LATE", "A line was begun and did not end in time."),
     onEnd: () => end(),
   });

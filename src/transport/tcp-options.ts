@@ -5,6 +5,8 @@ import type { Authenticator } from "./auth/index.ts";
 export interface TcpLimits {
   /** The longest line taken, in bytes. Default 4 MiB; 64 KiB until the client has shown its token. */
   readonly lineBytes: number;
+  /** All lines that have begun and not ended, together; of each what is beyond 16 KiB. Default 256 MiB. */
+  readonly arrivingBytes: number;
   /** A line that was begun must end within this time. Default 30 s. */
   readonly lineMs: number;
   /** The first request must have come within this time, where a token is asked for. Default 5 s. */
@@ -23,6 +25,7 @@ export interface TcpLimits {
 
 export const TCP_LIMITS: TcpLimits = {
   lineBytes: 4_194_304,
+  arrivingBytes: 268_435_456,
   lineMs: 30_000,
   tokenMs: 5_000,
   idleMs: 3_600_000,

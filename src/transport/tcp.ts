@@ -2,6 +2,7 @@ import { createServer } from "node:net";
 import { boundsOf, type Caller, checkOptions, FUNCTION, type OptionTable, systemClock, TroupeError } from "../contract/index.ts";
 import { authority, isLoopback } from "./address.ts";
 import { AUTH } from "./door-options.ts";
+import { Inflow } from "./inflow.ts";
 import type { LineChannel } from "./line-channel.ts";
 import { listenAt, refuseOpenDoor } from "./listen.ts";
 import { PeerCounts } from "./peer-counts.ts";
@@ -45,6 +46,12 @@ export async function serveTcp(options: TcpOptions): Promise<TcpDoor> {
   }
 
   const open = new Set<TcpConnection>();
+  const inflow = new Inflow({
+    bytes: limits.arrivingBytes,
+    longest: limits.lineBytes,
+    clock,
+    onFull: () => log?.("warning", { event: "inflow-full", door: "tcp" }),
+  });
   const peers = new PeerCounts(limits.connectionsPerPeer);
   const batch = new RoundBatch<LineChannel>(clock, (channel) => channel.flush());
   const reads = new RoundBatch<() => void>(
@@ -75,6 +82,7 @@ export async function serveTcp(options: TcpOptions): Promise<TcpDoor> {
       resource: auth?.resource ?? "",
       caller,
       limits,
+      inflow,
       batch,
       reads,
       clock,

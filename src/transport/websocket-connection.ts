@@ -2,6 +2,7 @@ import type { Socket } from "node:net";
 import type { RawData, WebSocket } from "ws";
 import type { Channel, Clock, Connection, Log } from "../contract/index.ts";
 import type { HttpLimits } from "./http-options.ts";
+import { type Arriving, FREE_BYTES, type Inflow, NO_ROOM, type NoRoom } from "./inflow.ts";
 import { WebSocketChannel } from "./websocket-channel.ts";
 import { Heard } from "./websocket-heard.ts";
 
@@ -13,6 +14,9 @@ const LAST_WORDS_MS = 1_000;
 const AWAY = 1001;
 const UNSUPPORTED = 1003;
 const POLICY = 1008;
+const LATER = 1013;
+
+const NO_ROOM_CODE: Readonly<Record<NoRoom, number>> = { full: LATER, stalled: POLICY };
 
 export interface WebSocketConnectionOptions {
   readonly ws: WebSocket;
@@ -22,6 +26,7 @@ export interface WebSocketConnectionOptions {
   /** Of the token, in milliseconds since 1970. */
   readonly expiresAt?: number;
   readonly limits: HttpLimits;
+  readonly inflow: Inflow;
   readonly clock: Clock;
   readonly log: Log | undefined;
   /** Once the socket has closed. */
@@ -37,11 +42,12 @@ export interface WebSocketConnection {
 
 /** One client of a WebSocket. */
 export function webSocketConnection(options: WebSocketConnectionOptions): WebSocketConnection {
-  const { ws, socket, limits, clock, log, expiresAt } = options;
+  const { ws, socket, limits, inflow, clock, log, expiresAt } = options;
   const undo: (() => void)[] = [];
   let listening = true;
   let undoPause: (() => void) | undefined;
   let undoTick: (() => void) | undefined;
+  let arriving: Arriving | undefined;
 
   const channel = new WebSocketChannel({
     ws,
@@ -71,8 +77,28 @@ export function webSocketConnection(options: WebSocketConnectionOptions): WebSoc
 
   const heard = new Heard(socket, limits.requestMs);
 
+  const giveWay = (why: NoRoom): void => {
+    if (!listening) return;
+    refuse(NO_ROOM_CODE[why], NO_ROOM[why][1]);
+    // The library keeps what it has until it has all: no more of it is read.
+    ws.pause();
+  };
+
+  // Behind the library's own listener: what is left then belongs to no whole message.
+  const count = (): void => {
+    if (!listening || heard.coming <= FREE_BYTES) return;
+    arriving ??= inflow.begin(giveWay);
+    arriving.holds(heard.coming);
+  };
+
+  const arrived = (): void => {
+    arriving?.end();
+    arriving = undefined;
+  };
+
   const receive = (data: RawData, binary: boolean): void => {
     heard.message();
+    arrived();
     if (!listening) return;
     if (binary || !(data instanceof Uint8Array)) return refuse(UNSUPPORTED, "Send text frames, one message each.");
     connection.receive(data);
@@ -100,6 +126,7 @@ export function webSocketConnection(options: WebSocketConnectionOptions): WebSoc
     ws.ping();
   };
 
+  socket.on("data", count);
   ws.on("message", receive);
   ws.on("pong", (data) => heard.control(data.length));
   ws.on("ping", (data) => {
@@ -114,6 +141,7 @@ export function webSocketConnection(options: WebSocketConnectionOptions): WebSoc
   });
   ws.once("close", () => {
     listening = false;
+    arrived();
     undoTick?.();
     undoPause?.();
     for (const one of undo) one();

@@ -21,6 +21,11 @@ export class Heard {
     this.#settled = socket.bytesRead;
   }
 
+  /** Of a message that was begun and has not ended; a little less, where one ended and the next began in one read. */
+  get coming(): number {
+    return this.#socket.bytesRead - this.#settled;
+  }
+
   message(): void {
     this.#settled = this.#socket.bytesRead;
     this.#begunAt = undefined;
@@ -43,7 +48,7 @@ export class Heard {
 
   /** A message was begun some time ago and has not ended. */
   dawdles(now: number): boolean {
-    if (this.#socket.bytesRead <= this.#settled) this.#begunAt = undefined;
+    if (this.coming <= 0) this.#begunAt = undefined;
     else this.#begunAt ??= now;
     return this.#begunAt !== undefined && now - this.#begunAt >= this.#messageMs;
   }

@@ -11,6 +11,7 @@ import { pathOf, refuseHead } from "./http-head.ts";
 import { headersOf } from "./http-headers.ts";
 import type { HttpLimits } from "./http-options.ts";
 import { checkPath } from "./http-routes.ts";
+import type { Inflow } from "./inflow.ts";
 import { TOO_MANY_STREAMS } from "./no-stream.ts";
 import type { OpenStreams } from "./open-streams.ts";
 import { type WebSocketConnection, webSocketConnection } from "./websocket-connection.ts";
@@ -24,6 +25,7 @@ export interface WebSocketDoorOptions {
   readonly guard: HttpGuard;
   /** Where they take their seats, together with the streams of responses. */
   readonly streams: OpenStreams;
+  readonly inflow: Inflow;
   readonly auth: Authenticator | undefined;
   readonly resource: string;
   readonly challenge: ChallengeContext;
@@ -128,7 +130,7 @@ export class WebSocketDoor {
   }
 
   #admitted({ request, socket, head, mount }: Arrival, { caller: verified, expiresAt }: Verified): void {
-    const { streams, limits, clock, log } = this.#options;
+    const { streams, inflow, limits, clock, log } = this.#options;
     if (socket.destroyed) return;
     if (this.#closing) return this.#refuse(socket, refusal("UNAVAILABLE", "The server is closing: try again elsewhere or later."));
     const peer = socket.remoteAddress;
@@ -146,6 +148,7 @@ export class WebSocketDoor {
         connect: (channel) => mount.connect(channel, caller),
         ...(expiresAt === undefined ? {} : { expiresAt }),
         limits,
+        inflow,
         clock,
         log,
         onEnd: () => void this.#open.delete(connection),

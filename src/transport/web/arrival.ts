@@ -1,9 +1,11 @@
 import type { CancelSignal } from "../../contract/index.ts";
+import type { BodyRefusal } from "../body-refusal.ts";
 import { HeaderList } from "../http-headers.ts";
-import { Pieces } from "../pieces.ts";
+import type { Inflow } from "../inflow.ts";
+import { Gathering } from "./gathering.ts";
 
 /** A whole body, or why there is none. */
-export type Body = Uint8Array | "too-large" | "too-deep" | "unreadable";
+export type Body = Uint8Array | BodyRefusal | "too-deep" | "unreadable";
 
 /** A request on its way, whichever server took it in. */
 export interface Arrival {
@@ -19,7 +21,7 @@ export interface Arrival {
   /** The body was read by a framework, which has undone its `Content-Encoding`; the header is still there. */
   readonly unpacked?: boolean;
   /** `late` ends the wait. */
-  read(limit: number, late: AbortSignal): Promise<Body>;
+  read(limit: number, inflow: Inflow, late: AbortSignal): Promise<Body>;
 }
 
 export function arrivalOf(request: Request): Arrival {
@@ -32,33 +34,30 @@ export function arrivalOf(request: Request): Arrival {
     url: url.pathname + url.search,
     headers: new HeaderList(Object.fromEntries(headers), headers.flat()),
     gone: request.signal,
-    read: (limit, late) => readStream(request, limit, late),
+    read: (limit, inflow, late) => readStream(request, limit, inflow, late),
   };
 }
 
-async function readStream(request: Request, limit: number, late: AbortSignal): Promise<Body> {
+async function readStream(request: Request, limit: number, inflow: Inflow, late: AbortSignal): Promise<Body> {
   // Whoever handed it on has read it.
   if (request.bodyUsed) return "unreadable";
   if (request.body === null) return new Uint8Array();
   const reader = request.body.getReader();
   const stop = (): void => void reader.cancel().catch(() => undefined);
   late.addEventListener("abort", stop, { once: true });
-  const pieces = new Pieces();
+  const gathering = new Gathering(limit, inflow, stop);
   try {
     for (;;) {
       const { done, value } = await reader.read();
-      if (done) return late.aborted ? "unreadable" : pieces.whole();
+      if (done) return late.aborted ? "unreadable" : gathering.outcome;
       const piece: unknown = value;
       if (!(piece instanceof Uint8Array)) return "unreadable";
-      pieces.push(piece);
-      if (pieces.size > limit) {
-        stop();
-        return "too-large";
-      }
+      gathering.push(piece);
     }
   } catch {
     return "unreadable";
   } finally {
     late.removeEventListener("abort", stop);
+    gathering.end();
   }
 }

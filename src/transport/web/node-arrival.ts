@@ -2,8 +2,9 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { Cancellation } from "../../contract/index.ts";
 import { headersAsSent } from "../http-headers.ts";
 import { pathOf } from "../http-head.ts";
-import { Pieces } from "../pieces.ts";
+import type { Inflow } from "../inflow.ts";
 import type { Arrival, Body } from "./arrival.ts";
+import { Gathering } from "./gathering.ts";
 
 /** `parsed`: the body as a framework has read it already. Default: what it left in `request.body`. */
 export function nodeArrival(request: IncomingMessage, response: ServerResponse, parsed: unknown): Arrival {
@@ -22,7 +23,7 @@ export function nodeArrival(request: IncomingMessage, response: ServerResponse, 
     ...(peer === undefined ? {} : { peer }),
     gone,
     unpacked: given !== undefined,
-    read: async (limit, late) => (given === undefined ? readMessage(request, limit, late) : bodyOf(given, limit)),
+    read: async (limit, inflow, late) => (given === undefined ? readMessage(request, limit, inflow, late) : bodyOf(given, limit)),
   };
 }
 
@@ -44,24 +45,23 @@ function bodyOf(given: unknown, limit: number): Body {
   }
 }
 
-function readMessage(request: IncomingMessage, limit: number, late: AbortSignal): Promise<Body> {
+function readMessage(request: IncomingMessage, limit: number, inflow: Inflow, late: AbortSignal): Promise<Body> {
   if (request.readableEnded || request.destroyed) return Promise.resolve("unreadable");
   return new Promise((resolve) => {
-    const pieces = new Pieces();
+    const gathering = new Gathering(limit, inflow, () => told());
     const finish = (body: Body): void => {
       request.off("data", taken);
       late.removeEventListener("abort", lost);
+      gathering.end();
       // What still comes is thrown away, so that the client reads its answer.
       request.resume();
       resolve(body);
     };
-    const taken = (piece: Buffer): void => {
-      pieces.push(piece);
-      if (pieces.size > limit) finish("too-large");
-    };
+    const told = (): void => finish(gathering.outcome);
+    const taken = (piece: Buffer): void => gathering.push(piece);
     const lost = (): void => finish("unreadable");
     request.on("data", taken);
-    request.once("end", () => finish(pieces.whole()));
+    request.once("end", told);
     request.once("error", lost);
     request.once("close", lost);
     late.addEventListener("abort", lost, { once: true });

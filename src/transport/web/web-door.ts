@@ -5,6 +5,7 @@ import { httpGuard } from "../http-guard.ts";
 import { HTTP_LIMITS } from "../http-options.ts";
 import { HttpSse } from "../http-sse.ts";
 import { checkPath } from "../http-routes.ts";
+import { Inflow } from "../inflow.ts";
 import { OpenStreams } from "../open-streams.ts";
 import { within } from "../within.ts";
 import { arrivalOf } from "./arrival.ts";
@@ -41,6 +42,12 @@ export function webDoor(options: WebOptions): WebDoor {
   checkPath(path, "the endpoint's path");
   const limits = { ...HTTP_LIMITS, ...options.limits };
   const streams = new OpenStreams(limits, clock);
+  const inflow = new Inflow({
+    bytes: limits.arrivingBytes,
+    longest: limits.bodyBytes,
+    clock,
+    onFull: () => log?.("warning", { event: "inflow-full", door: "web" }),
+  });
   const sse = options.sse === true ? new HttpSse(gateway, options.entropy ?? systemEntropy) : undefined;
   let closing = false;
   const face = new WebFace({
@@ -53,6 +60,7 @@ export function webDoor(options: WebOptions): WebDoor {
       ...(auth?.resource === undefined ? {} : { resource: auth.resource }),
     }),
     streams,
+    inflow,
     auth,
     cors: allowedOrigins.length > 0,
     closing: () => closing,

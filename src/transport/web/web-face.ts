@@ -1,10 +1,12 @@
 import type { Answer, Caller, Channel, Clock, Log } from "../../contract/index.ts";
 import { refusal } from "../../gateway/index.ts";
 import { type Authenticator, type ChallengeContext, challengeContext, refuseToken, type Verdict, withMetadata } from "../auth/index.ts";
+import { refuseBody } from "../body-refusal.ts";
 import { originHeaders, preflight } from "../http-cors.ts";
 import type { HttpGuard } from "../http-guard.ts";
 import { pathOf, refuseHead } from "../http-head.ts";
 import { accepts, acceptsReply, isJson, packedAs, refusePacked } from "../http-media.ts";
+import type { Inflow } from "../inflow.ts";
 import type { OpenStreams } from "../open-streams.ts";
 import type { Arrival, Body } from "./arrival.ts";
 import { textOf } from "../body-text.ts";
@@ -24,6 +26,7 @@ export interface WebFaceOptions {
   readonly path: string;
   readonly guard: HttpGuard;
   readonly streams: OpenStreams;
+  readonly inflow: Inflow;
   readonly auth: Authenticator | undefined;
   readonly cors: boolean;
   readonly closing: () => boolean;
@@ -127,18 +130,17 @@ export class WebFace {
 
   async #read(arrival: Arrival): Promise<Uint8Array | Answer> {
     const { bodyBytes, requestMs } = this.#options.limits;
-    const tooLarge = (): Answer => refusal("TOO_LARGE", `A body may have at most ${bodyBytes} bytes: send less at once.`);
     const length = arrival.headers.get("content-length");
-    if (length !== undefined && Number(length) > bodyBytes) return tooLarge();
+    if (length !== undefined && Number(length) > bodyBytes) return refuseBody("too-large", bodyBytes);
     const late = new AbortController();
     const undo = this.#options.clock.after(requestMs, () => late.abort());
-    const body: Body = await arrival.read(bodyBytes, late.signal);
+    const body: Body = await arrival.read(bodyBytes, this.#options.inflow, late.signal);
     undo();
     if (late.signal.aborted) return refusal("LATE", "The request did not arrive in time.");
-    if (body === "too-large") return tooLarge();
     if (body === "too-deep") return refusal("INVALID_REQUEST", "The body is nested too deep: send less at once.");
-    if (body !== "unreadable") return body;
-    return refusal("INVALID_REQUEST", "The body cannot be read: hand the request on as it came, or its body as it was parsed.");
+    if (body === "unreadable")
+      return refusal("INVALID_REQUEST", "The body cannot be read: hand the request on as it came, or its body as it was parsed.");
+    return typeof body === "string" ? refuseBody(body, bodyBytes) : body;
   }
 
   #dispatch(admitted: Admitted, verified: Verified, body: Uint8Array | undefined): Promise<Response> {

@@ -6,7 +6,7 @@ import type { HttpLimits } from "../http-options.ts";
 /** Those of `HttpLimits` that are not about connections, which the application has. */
 export type WebLimits = Pick<
   HttpLimits,
-  "bodyBytes" | "headers" | "requestMs" | "streams" | "streamsPerCaller" | "keepAliveMs" | "blockedMs" | "queuedBytes"
+  "bodyBytes" | "arrivingBytes" | "headers" | "requestMs" | "streams" | "streamsPerCaller" | "keepAliveMs" | "blockedMs" | "queuedBytes"
 >;
 
 export interface WebOptions {

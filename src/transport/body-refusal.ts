@@ -1,0 +1,13 @@
+import type { Answer } from "../contract/index.ts";
+import { refusal } from "../gateway/index.ts";
+import { NO_ROOM, type NoRoom } from "./inflow.ts";
+
+/** Why the rest of a body is not read. */
+export type BodyRefusal = "too-large" | NoRoom;
+
+/** `most`: the longest body there may be. */
+export function refuseBody(why: BodyRefusal, most: number): Answer {
+  if (why === "too-large") return refusal("TOO_LARGE", `A body may have at most ${most} bytes: send less at once.`);
+  const [kind, message] = NO_ROOM[why];
+  return refusal(kind, message, why === "full" ? { "retry-after": "5" } : undefined);
+}

@@ -1,0 +1,47 @@
+import type { BodyRefusal } from "../body-refusal.ts";
+import { type Arriving, FREE_BYTES, type Inflow } from "../inflow.ts";
+import { Pieces } from "../pieces.ts";
+
+/** A body that comes in pieces, within its bounds. */
+export class Gathering {
+  readonly #limit: number;
+  readonly #inflow: Inflow;
+  readonly #onRefused: () => void;
+  #pieces = new Pieces();
+  #arriving: Arriving | undefined;
+  #refused: BodyRefusal | undefined;
+
+  /** `onRefused`: once, where it cannot be taken whole. */
+  constructor(limit: number, inflow: Inflow, onRefused: () => void) {
+    this.#limit = limit;
+    this.#inflow = inflow;
+    this.#onRefused = onRefused;
+  }
+
+  push(piece: Uint8Array): void {
+    if (this.#refused !== undefined) return;
+    this.#pieces.push(piece);
+    const { size } = this.#pieces;
+    if (size > this.#limit) return this.#refuse("too-large");
+    if (size <= FREE_BYTES) return;
+    this.#arriving ??= this.#inflow.begin((why) => this.#refuse(why));
+    this.#arriving.holds(size);
+  }
+
+  /** The body, where that was all of it, or why it was not taken. */
+  get outcome(): Uint8Array | BodyRefusal {
+    return this.#refused ?? this.#pieces.whole();
+  }
+
+  /** Nothing comes any more. */
+  end(): void {
+    this.#arriving?.end();
+  }
+
+  #refuse(why: BodyRefusal): void {
+    this.#refused = why;
+    this.#pieces = new Pieces();
+    this.end();
+    this.#onRefused();
+  }
+}

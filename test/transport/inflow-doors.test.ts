@@ -1,0 +1,324 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { after, describe, it } from "node:test";
+import type { Json } from "../../src/contract/index.ts";
+import { SimulatedClock } from "../../src/testing/index.ts";
+import {
+  type HttpOptions,
+  serveHttp,
+  serveTcp,
+  type TcpOptions,
+  type Verdict,
+  webDoor,
+  type WebOptions,
+} from "../../src/transport/index.ts";
+import { fakeGateway } from "./fake-gateway.ts";
+import { head, post, type RawSocket, rawSocket } from "./raw-socket.ts";
+import { takenIn } from "./taken-in.ts";
+
+/** Two of the steps in which room is taken. */
+const ROOM = 131_072;
+/** A body or line that takes both, and what of it is sent first. */
+const SIZE = 100_000;
+const BEGUN = 70_000;
+const HTTP = { limits: { bodyBytes: ROOM, arrivingBytes: ROOM } };
+
+const taken = takenIn();
+after(() => taken[Symbol.dispose]());
+
+const x = (count: number): string => "x".repeat(count);
+const json = ["Host: localhost", "Content-Type: application/json", "Accept: application/json, text/event-stream"];
+const headOf = (length = SIZE): string => head("POST /mcp HTTP/1.1", ...json, `Content-Length: ${length}`);
+const chunked = head("POST /mcp HTTP/1.1", ...json, "Transfer-Encoding: chunked");
+const statusOf = (text: string): number => Number(/^HTTP\/1\.1 (\d+)/.exec(text)?.[1]);
+const answering = () => fakeGateway({ exchange: (exchange) => ({ status: 200, body: `{"bytes":${exchange.body?.length}}` }) });
+
+async function serve(options: Partial<HttpOptions> = {}) {
+  const logged: Json[] = [];
+  const gateway = answering();
+  const door = await serveHttp({ gateway, ...HTTP, log: (_level, data) => void logged.push(data), ...options });
+  return { gateway, logged, port: door.port, [Symbol.asyncDispose]: () => door.close({ graceMs: 0 }) };
+}
+
+/** A client that has sent so much of it, and the server has read that. */
+async function sending(port: number, begin: string | Uint8Array, body: string | Uint8Array = x(BEGUN)): Promise<RawSocket> {
+  const client = await rawSocket(port);
+  client.write(begin);
+  client.write(body);
+  await taken.bytes(client.socket, begin.length + body.length);
+  return client;
+}
+
+/** The whole answer to a whole request. */
+async function asked(port: number, request = post(x(SIZE))): Promise<string> {
+  await using client = await rawSocket(port);
+  client.write(request);
+  return await client.until(/\}$/);
+}
+
+describe("bodies on their way over HTTP", () => {
+  it("are bounded together: who comes last is refused, small ones never, and who was there gets to its end", async () => {
+    await using server = await serve();
+    await using first = await sending(server.port, headOf());
+    const refused = await asked(server.port);
+    assert.match(refused, /^HTTP\/1\.1 503 [\s\S]*retry-after: 5\r\n[\s\S]*connection: close[\s\S]*send this again in a moment/i);
+    assert.equal(statusOf(await asked(server.port)), 503);
+    assert.deepEqual(
+      server.logged.filter((entry) => JSON.stringify(entry).includes("inflow-full")),
+      [{ event: "inflow-full", door: "http" }],
+    );
+    assert.equal(statusOf(await asked(server.port, post(x(16_384)))), 200);
+    first.write(x(SIZE - BEGUN));
+    assert.match(await first.until(/\}$/), /^HTTP\/1\.1 200 [\s\S]*\{"bytes":100000\}$/);
+    assert.equal(statusOf(await asked(server.port)), 200);
+  });
+
+  it("give their room back, however they end", async () => {
+    await using server = await serve();
+    for (let round = 0; round < 3; round += 1) {
+      await using left = await sending(server.port, headOf());
+      left.socket.destroy();
+      await taken.gone(left.socket);
+      assert.equal(statusOf(await asked(server.port)), 200, "its client has left");
+
+      await using long = await sending(server.port, chunked, `${ROOM.toString(16)}\r\n${x(ROOM)}\r\n1\r\nx\r\n`);
+      assert.equal(statusOf(await long.until(/\}$/)), 413);
+      assert.equal(statusOf(await asked(server.port)), 200, "it was too long");
+
+      await using broken = await sending(server.port, chunked, `${BEGUN.toString(16)}\r\n${x(BEGUN)}\r\nno length\r\n`);
+      assert.equal(statusOf(await broken.closed()), 400);
+      await taken.gone(broken.socket);
+      assert.equal(statusOf(await asked(server.port)), 200, "it could not be read");
+    }
+  });
+
+  it("give their room back where they are late", async () => {
+    await using server = await serve({ limits: { ...HTTP.limits, requestMs: 200 } });
+    await using late = await sending(server.port, headOf());
+    assert.equal(statusOf(await late.closed()), 408);
+    await taken.gone(late.socket);
+    // On a machine that is busy enough any request is late.
+    let status = 408;
+    while (status === 408) status = statusOf(await asked(server.port));
+    assert.equal(status, 200);
+  });
+
+  it("give way where they stand still and others need the room", async () => {
+    const clock = new SimulatedClock();
+    await using server = await serve({ clock });
+    await using still = await sending(server.port, headOf());
+    await clock.advance(4_999);
+    assert.equal(statusOf(await asked(server.port)), 503);
+    await clock.advance(1);
+    assert.equal(statusOf(await asked(server.port)), 200);
+    assert.match(await still.until(/\}$/), /^HTTP\/1\.1 408 [\s\S]*too slowly while others needed its room/);
+    await clock.advance(1_000);
+  });
+
+  it("go on where they began before others", async () => {
+    await using server = await serve({ limits: { bodyBytes: ROOM, arrivingBytes: ROOM + 65_536 } });
+    await using first = await sending(server.port, headOf(), x(20_000));
+    await using second = await sending(server.port, headOf());
+    first.write(x(SIZE - 20_000));
+    assert.equal(statusOf(await first.until(/\}$/)), 200);
+    assert.equal(statusOf(await second.until(/\}$/)), 503);
+  });
+
+  it("are held while a token is looked at, and given back whatever becomes of it", async () => {
+    const good: Verdict = { caller: { scopes: [] } };
+    let verdict = Promise.withResolvers<Verdict>();
+    const auth = { scopes: [], issuers: [], needsResource: false, check: () => verdict.promise, metadata: () => ({}) };
+    await using server = await serve({ auth });
+    const verdicts: readonly (readonly [Verdict, whole: number, other: number])[] = [
+      [{ refused: "missing", why: "No token." }, 401, 401],
+      // It had been refused while its token was looked at, and learns of that once the token is good.
+      [good, 200, 503],
+    ];
+    for (const [found, first, second] of verdicts) {
+      await using whole = await sending(server.port, headOf(), x(SIZE));
+      await using other = await sending(server.port, headOf(), x(SIZE));
+      verdict.resolve(found);
+      assert.equal(statusOf(await whole.until(/\}$/)), first);
+      assert.equal(statusOf(await other.until(/\}$/)), second);
+      verdict = Promise.withResolvers();
+    }
+    verdict.resolve(good);
+    assert.equal(statusOf(await asked(server.port)), 200);
+  });
+});
+
+describe("bodies on their way into an application", () => {
+  const doorOf = (options: Partial<WebOptions> = {}) => webDoor({ gateway: answering(), ...HTTP, ...options });
+  const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
+  const requestOf = (body: string | ReadableStream): Request =>
+    new Request("http://localhost/mcp", { method: "POST", headers, body, duplex: "half" });
+
+  async function streaming(door: ReturnType<typeof webDoor>) {
+    let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+    const read = Promise.withResolvers<void>();
+    const body = new ReadableStream<Uint8Array>(
+      {
+        start: (given) => void (controller = given),
+        // Asked for when what was there has been read.
+        pull: () => read.resolve(),
+      },
+      { highWaterMark: 0 },
+    );
+    const answer = door.fetch(requestOf(body));
+    await read.promise;
+    controller?.enqueue(new Uint8Array(BEGUN));
+    await new Promise((done) => {
+      setImmediate(done);
+    });
+    assert.ok(controller);
+    return { answer, controller };
+  }
+
+  it("are bounded together, and give their room back", async () => {
+    const clock = new SimulatedClock();
+    const door = doorOf({ clock });
+    const { answer, controller } = await streaming(door);
+    const refused = await door.fetch(requestOf(x(SIZE)));
+    assert.deepEqual([refused.status, refused.headers.get("retry-after")], [503, "5"]);
+    assert.equal((await door.fetch(requestOf(x(16_384)))).status, 200);
+    controller.enqueue(new Uint8Array(SIZE - BEGUN));
+    controller.close();
+    assert.deepEqual(await (await answer).json(), { bytes: SIZE });
+    const broken = await streaming(door);
+    broken.controller.error(new Error("gone"));
+    assert.equal((await broken.answer).status, 400);
+    const late = await streaming(door);
+    await clock.advance(30_000);
+    assert.equal((await late.answer).status, 408);
+    assert.equal((await door.fetch(requestOf(x(SIZE)))).status, 200);
+    const still = await streaming(door);
+    await clock.advance(5_000);
+    assert.equal((await door.fetch(requestOf(x(SIZE)))).status, 200);
+    assert.equal((await still.answer).status, 408);
+  });
+
+  it("are so on node's requests too", async () => {
+    const door = doorOf();
+    await using http = createServer((request, response) => void door.node(request, response)).listen(0, "127.0.0.1");
+    await once(http, "listening");
+    const address = http.address();
+    assert.ok(typeof address === "object" && address !== null);
+    const { port } = address;
+    await using first = await sending(port, headOf());
+    assert.equal(statusOf(await asked(port)), 503);
+    first.write(x(SIZE - BEGUN));
+    assert.match(await first.until(/\}$/), /^HTTP\/1\.1 200 [\s\S]*\{"bytes":100000\}$/);
+    await using left = await sending(port, headOf());
+    left.socket.destroy();
+    await taken.gone(left.socket);
+    assert.equal(statusOf(await asked(port)), 200);
+    http.closeAllConnections();
+  });
+});
+
+describe("lines on their way over TCP", () => {
+  const open = async (options: Partial<TcpOptions> = {}) => {
+    const gateway = fakeGateway();
+    const door = await serveTcp({ gateway, limits: { lineBytes: ROOM, arrivingBytes: ROOM }, ...options });
+    return { gateway, port: door.port, [Symbol.asyncDispose]: () => door.close({ graceMs: 0 }) };
+  };
+  const rest = `${x(SIZE - BEGUN)}"}\n`;
+  const whole = async (port: number): Promise<string> => {
+    await using client = await sending(port, '{"id":"');
+    client.write(rest);
+    return await client.until("\n");
+  };
+
+  it("are bounded together: who comes last is refused, and who was there gets to its end", async () => {
+    await using server = await open();
+    await using first = await sending(server.port, '{"id":"');
+    await using second = await sending(server.port, '{"id":"');
+    assert.match(await second.closed(), /^\{"jsonrpc":"2.0","id":null,"error":\{"code":-31503,[^\n]*send this again in a moment[^\n]*\n$/);
+    await using small = await rawSocket(server.port);
+    small.write('{"id":1}\n');
+    await small.until('"id":1');
+    first.write(rest);
+    await first.until(`"id":"${x(SIZE)}"`);
+    assert.match(await whole(server.port), /"id":"x{100000}"/);
+  });
+
+  it("give their room back, however they end", async () => {
+    await using server = await open();
+    await using left = await sending(server.port, '{"id":"');
+    left.socket.destroy();
+    await taken.gone(left.socket);
+    assert.match(await whole(server.port), /"id":"x{100000}"/);
+    await using long = await sending(server.port, '{"id":"', x(ROOM));
+    assert.match(await long.closed(), /"code":-32600/);
+    assert.match(await whole(server.port), /"id":"x{100000}"/);
+  });
+
+  it("give way where they stand still and others need the room", async () => {
+    const clock = new SimulatedClock();
+    await using server = await open({ clock });
+    await using still = await sending(server.port, '{"id":"');
+    await clock.advance(5_000);
+    assert.match(await whole(server.port), /"id":"x{100000}"/);
+    assert.match(await still.closed(), /"code":-31408.*too slowly/);
+  });
+});
+
+describe("messages on their way over a WebSocket", () => {
+  const piece = (first: number, size: number): Buffer =>
+    Buffer.concat([Buffer.from([first, 0x80 | 126, size >> 8, size & 255, 0, 0, 0, 0]), Buffer.alloc(size, "x")]);
+  const HANDSHAKE = head(
+    "GET /socket HTTP/1.1",
+    "host: 127.0.0.1",
+    "connection: Upgrade",
+    "upgrade: websocket",
+    "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==",
+    "sec-websocket-version: 13",
+  );
+  const begun = Buffer.concat([piece(0x01, 40_000), piece(0x00, 30_000)]);
+  const last = piece(0x80, 30_000);
+
+  const talking = async (port: number): Promise<RawSocket> => {
+    const client = await rawSocket(port);
+    client.write(HANDSHAKE);
+    await client.until("\r\n\r\n");
+    client.write(begun);
+    await taken.bytes(client.socket, HANDSHAKE.length + begun.length);
+    return client;
+  };
+
+  it("are bounded with those of HTTP, and give their room back", async () => {
+    const gateway = answering();
+    const heard: number[] = [];
+    const door = await serveHttp({
+      gateway,
+      ...HTTP,
+      upgrades: [
+        {
+          path: "/socket",
+          connect: (channel) => ({
+            receive: (frame) => {
+              heard.push(frame.length);
+              channel.send(`{"got":${frame.length}}`);
+            },
+            close: async () => undefined,
+          }),
+        },
+      ],
+    });
+    await using first = await talking(door.port);
+    assert.equal(statusOf(await asked(door.port)), 503);
+    await using second = await talking(door.port);
+    // 1013: try again later.
+    assert.ok((await second.until("send this again in a moment")).includes("\u0003\ufffdToo much"));
+    first.write(last);
+    await first.until('{"got":100000}');
+    assert.equal(statusOf(await asked(door.port)), 200);
+    await using left = await talking(door.port);
+    left.socket.destroy();
+    await taken.gone(left.socket);
+    assert.equal(statusOf(await asked(door.port)), 200);
+    assert.deepEqual(heard, [SIZE]);
+    await door.close({ graceMs: 0 });
+  });
+});

@@ -1,0 +1,33 @@
+// What servers of this process have read, by the client that sent it.
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { Socket } from "node:net";
+import { eventually } from "./settle.ts";
+
+const CHANNEL = "net.server.socket";
+
+export interface TakenIn extends Disposable {
+  /** Settles once the server has read that many bytes of that client. */
+  bytes(client: Socket, count: number): Promise<void>;
+  /** Settles once the server has let go of that client. */
+  gone(client: Socket): Promise<void>;
+}
+
+/** From now on; clients that connected before are not known. */
+export function takenIn(): TakenIn {
+  const sockets = new Map<number | undefined, Socket>();
+  const met = (message: unknown): void => {
+    if (typeof message !== "object" || message === null || !("socket" in message) || !(message.socket instanceof Socket)) return;
+    sockets.set(message.socket.remotePort, message.socket);
+  };
+  subscribe(CHANNEL, met);
+  const ports = new WeakMap<Socket, number | undefined>();
+  const serverSide = (client: Socket): Socket | undefined => {
+    if (!ports.has(client)) ports.set(client, client.localPort);
+    return sockets.get(ports.get(client));
+  };
+  return {
+    bytes: (client, count) => eventually(() => (serverSide(client)?.bytesRead ?? 0) >= count, `${count} bytes`),
+    gone: (client) => eventually(() => serverSide(client)?.closed === true, "the end of a client"),
+    [Symbol.dispose]: () => void unsubscribe(CHANNEL, met),
+  };
+}

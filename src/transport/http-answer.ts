@@ -45,6 +45,8 @@ export function lastAnswer({ status, headers, body }: Answer): string {
 }
 
 const LINGER_BYTES = 16 * 1_048_576;
+// What a piece counts for at least: it costs a call, however small it is.
+const LINGER_PIECE_BYTES = 1_024;
 
 /**
  * Refuses an upload that is still coming. Closing a socket with unread bytes
@@ -66,7 +68,7 @@ export function refuseUpload(request: BodyRequest, response: ServerResponse, ans
   };
   const undo = clock.after(lingerMs, finish);
   request.throwAway((bytes) => {
-    thrownAway += bytes;
+    thrownAway += Math.max(bytes, LINGER_PIECE_BYTES);
     if (thrownAway > LINGER_BYTES) finish();
   }, finish);
   response.once("close", finish);

@@ -90,6 +90,7 @@ export class BodyRequest extends IncomingMessage {
       this.#pieces.push(first);
     }
     this.#pieces.push(chunk);
+    if (this.#pieces.crumbs) this.#refuse("too-many-pieces");
   }
 
   /** False: it was refused. */

@@ -146,6 +146,27 @@ describe("bodies on their way over HTTP", () => {
     verdict.resolve(good);
     assert.equal(statusOf(await asked(server.port)), 200);
   });
+
+  it("are refused in pieces of a byte, not in small ones", async () => {
+    await using server = await serve({ limits: { bodyBytes: 1_000_000 } });
+    const inPieces = (count: number, bytes: number): string =>
+      `${chunked}${`${bytes.toString(16)}\r\n${x(bytes)}\r\n`.repeat(count)}0\r\n\r\n`;
+    assert.match(await asked(server.port, inPieces(5_000, 1)), /^HTTP\/1\.1 413 [\s\S]*too many pieces/);
+    assert.match(await asked(server.port, inPieces(4_000, 1)), /^HTTP\/1\.1 200 [\s\S]*"bytes":4000/);
+    assert.match(await asked(server.port, inPieces(5_000, 32)), /^HTTP\/1\.1 200 [\s\S]*"bytes":160000/);
+  });
+
+  it("do not come in pieces of a byte without end either", async () => {
+    await using server = await serve({ limits: { bodyBytes: 1_000_000 } });
+    await using client = await rawSocket(server.port);
+    client.write(chunked);
+    const pump = (): void => {
+      while (!client.socket.destroyed && client.socket.write("1\r\nx\r\n".repeat(1_000)));
+    };
+    client.socket.on("drain", pump);
+    pump();
+    assert.equal(statusOf(await client.closed()), 413);
+  });
 });
 
 describe("bodies on their way into an application", () => {
@@ -213,6 +234,7 @@ describe("bodies on their way into an application", () => {
     left.socket.destroy();
     await taken.gone(left.socket);
     assert.equal(statusOf(await asked(port)), 200);
+    assert.match(await asked(port, `${chunked}${"1\r\nx\r\n".repeat(5_000)}0\r\n\r\n`), /^HTTP\/1\.1 413 [\s\S]*too many pieces/);
     http.closeAllConnections();
   });
 });

@@ -23,6 +23,7 @@ export class Gathering {
     this.#pieces.push(piece);
     const { size } = this.#pieces;
     if (size > this.#limit) return this.#refuse("too-large");
+    if (this.#pieces.crumbs) return this.#refuse("too-many-pieces");
     if (size <= FREE_BYTES) return;
     this.#arriving ??= this.#inflow.begin((why) => this.#refuse(why));
     this.#arriving.holds(size);

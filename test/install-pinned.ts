@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { mkdirSync, readFileSync, rmdirSync, rmSync, statSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as z from "zod";
@@ -39,11 +39,23 @@ function alone(folder: string, lock: string): boolean {
     return false;
   }
   try {
-    if (!isCurrent(folder))
-      execFileSync("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], { cwd: folder, stdio: ["ignore", "ignore", "inherit"] });
+    if (!isCurrent(folder)) renew(folder);
     return true;
   } finally {
     rmdirSync(lock);
+  }
+}
+
+// Put in its place as a whole: tests beside the folder's package.json resolve what they import through it, also while it is installed.
+function renew(folder: string): void {
+  const staging = mkdtempSync(join(folder, ".installing-"));
+  try {
+    for (const file of ["package.json", "package-lock.json"]) copyFileSync(join(folder, file), join(staging, file));
+    execFileSync("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], { cwd: staging, stdio: ["ignore", "ignore", "inherit"] });
+    rmSync(join(folder, "node_modules"), { recursive: true, force: true });
+    renameSync(join(staging, "node_modules"), join(folder, "node_modules"));
+  } finally {
+    rmSync(staging, { recursive: true, force: true });
   }
 }
 

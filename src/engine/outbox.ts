@@ -110,9 +110,12 @@ export class Outbox {
         this.#reading = false;
         throw damaged;
       }
-      for (const { message, failures } of found)
-        if (!this.#held.has(message.id) && !this.#leftMeanwhile.has(message.id)) this.#put(message, true, failures);
-      if (found.length > 0) this.#missed = true;
+      // There may be more, but not after a page in which nothing is new: a store that passes over nothing tells the same for ever.
+      for (const { message, failures } of found) {
+        if (this.#held.has(message.id)) continue;
+        this.#missed = true;
+        if (!this.#leftMeanwhile.has(message.id)) this.#put(message, true, failures);
+      }
     }
     this.#reading = false;
     this.#behind = this.#missed;
@@ -254,12 +257,13 @@ export class Outbox {
     const asked = await this.#persist(async () => {
       const seen = new Set(this.#held);
       seen.delete(parcel.message.id);
-      let left: Awaited<ReturnType<Store["undelivered"]>>;
+      let known: number;
       do {
-        left = (await this.#host.store?.undelivered(PAGE, this.#damaged, seen)) ?? [];
+        known = seen.size;
+        const left = (await this.#host.store?.undelivered(PAGE, this.#damaged, seen)) ?? [];
         for (const { message } of left) seen.add(message.id);
-      } while (left.length > 0 && !seen.has(parcel.message.id));
-      gone = left.length === 0;
+      } while (seen.size > known && !seen.has(parcel.message.id));
+      gone = !seen.has(parcel.message.id);
     });
     if (!asked) return;
     if (gone) this.#next(lane, parcel);

@@ -56,7 +56,7 @@ export function mortal(store: Store, fates: readonly Fate[]): Mortal {
       caused: (id) => reading(() => store.caused(id)),
       erase: (id, before) => writing(() => store.erase(id, before)),
       due: (...asked) => reading(() => store.due(...asked)),
-      undelivered: (limit, damaged) => reading(() => store.undelivered(limit, damaged)),
+      undelivered: (...asked) => reading(() => store.undelivered(...asked)),
       letters: (limit, damaged) => reading(() => store.letters(limit, damaged)),
       letter: (id, fate) => writing(() => store.letter(id, fate)),
       children: (id) => reading(() => store.children(id)),

@@ -1,5 +1,5 @@
 import { canonical } from "../contract/internal.ts";
-import { type ActorId, type Json, type Message, type Viewer } from "../contract/index.ts";
+import type { ActorId, Json, Message, Viewer } from "../contract/index.ts";
 import { sha256 } from "./event.ts";
 import type { CallKey } from "./turn.ts";
 import { check } from "./json-check.ts";

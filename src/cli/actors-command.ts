@@ -27,6 +27,14 @@ interface Options extends Place {
 }
 
 /** What a row is sorted by. */
+/** What is listed, and where from. */
+interface Listing {
+  readonly store: Reader;
+  readonly directory: DataDirectory | undefined;
+  readonly options: Options;
+  readonly which: Which;
+}
+
 interface Sized {
   readonly events: number;
   /** Of the texts of its events. Absent: nobody asked to read them. */
@@ -58,8 +66,8 @@ export const registerActorsCommand = (program: Command): void => {
       const out = output(options.json === true);
       let unread = 0;
       const which: Which = { ...asked(options), damaged: () => (unread += 1) };
-      if (options.byKind === true) await listKinds(store, directory, options, which, out);
-      else await listActors(store, directory, options, which, out);
+      const listing: Listing = { store, directory, options, which };
+      await (options.byKind === true ? listKinds : listActors)(listing, out);
       if (unread > 0)
         throw new StoreError(
           "STORE_CORRUPT",
@@ -68,33 +76,22 @@ export const registerActorsCommand = (program: Command): void => {
     });
 };
 
-const listActors = async (
-  store: Reader,
-  directory: DataDirectory | undefined,
-  options: Options,
-  which: Which,
-  out: Output,
-): Promise<void> => {
+const listActors = async (listing: Listing, out: Output): Promise<void> => {
   const rows: ActorRow[] = [];
   const keep = (row: ActorRow): void => {
     if (out.json) out.show(actorJson(row), () => "");
     else rows.push(row);
   };
-  const isMore = await select(actorRows(store, directory, options, which), options, out, keep);
+  const isMore = await select(actorRows(listing), listing.options, out, keep);
   if (out.json) return;
   out.show({}, () => (rows.length === 0 ? "No actors." : actorTable(rows)));
   if (isMore) out.note("There are more: --limit says how many to list.");
 };
 
-const listKinds = async (
-  store: Reader,
-  directory: DataDirectory | undefined,
-  options: Options,
-  which: Which,
-  out: Output,
-): Promise<void> => {
+const listKinds = async (listing: Listing, out: Output): Promise<void> => {
+  const { directory, options } = listing;
   const kinds = new Map<string, KindRow>();
-  for await (const { actor, events, bytes, served } of actorRows(store, directory, options, which)) {
+  for await (const { actor, events, bytes, served } of actorRows(listing)) {
     const kind = kindOf(actor.id);
     const sum = kinds.get(kind) ?? { kind, actors: 0, events: 0, ...(bytes === undefined ? {} : { bytes: 0 }) };
     kinds.set(kind, {
@@ -119,7 +116,7 @@ const listKinds = async (
   out.note(`Files in ${directory.path}: ${sizes.join(", ")}.`);
 };
 
-async function* actorRows(store: Reader, directory: DataDirectory | undefined, options: Options, which: Which): AsyncGenerator<ActorRow> {
+async function* actorRows({ store, directory, options, which }: Listing): AsyncGenerator<ActorRow> {
   const kinds = directory?.readNote()?.kinds;
   const served = kinds === undefined ? undefined : new Set(kinds);
   const withBytes = options.bytes === true || options.sort === "bytes";

@@ -1,5 +1,6 @@
 import type { ApiKey } from "../transport/index.ts";
 import { isBag, type Json } from "../contract/index.ts";
+import { isTexts } from "../contract/internal.ts";
 import { usage } from "./exit-code.ts";
 
 const MEMBERS = new Set(["sha256", "scopes", "expiresAt"]);
@@ -16,8 +17,7 @@ export const keysIn = (listed: Json, file: string): readonly ApiKey[] => {
     const { sha256, scopes = [], expiresAt } = about;
     if (typeof sha256 !== "string" || !/^[0-9a-f]{64}$/.test(sha256))
       throw usage(`--api-keys: the key "${name}" needs its SHA-256 as 64 hex digits: printf %s KEY | sha256sum.`);
-    if (!Array.isArray(scopes) || !scopes.every((scope) => typeof scope === "string"))
-      throw usage(`--api-keys: the scopes of "${name}" must be a list of texts.`);
+    if (!isTexts(scopes)) throw usage(`--api-keys: the scopes of "${name}" must be a list of texts.`);
     return { name, sha256, scopes, ...(expiresAt === undefined ? {} : { expiresAt: timeOf(expiresAt, name) }) };
   });
 };

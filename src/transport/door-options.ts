@@ -1,4 +1,5 @@
 import { isBag, type OptionRule } from "../contract/index.ts";
+import { isTexts } from "../contract/internal.ts";
 import { hostName, isAddress } from "./address.ts";
 
 /** Of the option `auth` of every door. */
@@ -16,13 +17,13 @@ const isHost = (text: string): boolean => text === "*" || isAddress(text) || (!t
 /** Of `allowedHosts`. */
 export const HOSTS: OptionRule = [
   'a list of hosts, each a name as "mcp.example", with a port where that one alone counts, or "*"',
-  (value) => Array.isArray(value) && value.every((one) => typeof one === "string" && isHost(one)),
+  (value) => isTexts(value) && value.every(isHost),
 ];
 
 /** Of `allowedOrigins`. */
 export const ORIGINS: OptionRule = [
   'a list of origins, each of scheme and host as "https://app.example", or "*"',
-  (value) => Array.isArray(value) && value.every((one) => typeof one === "string" && (one === "*" || ORIGIN.test(one))),
+  (value) => isTexts(value) && value.every((one) => one === "*" || ORIGIN.test(one)),
 ];
 
 const ORIGIN = /^https?:\/\/[^/?#@]+\/?$/i;

@@ -25,6 +25,10 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
     register: async (program) => (await import("./chain-commands.ts")).registerChainCommands(program),
   },
   {
+    names: ["prune"],
+    register: async (program) => (await import("./prune-command.ts")).registerPruneCommand(program),
+  },
+  {
     names: ["export", "import"],
     register: async (program) => (await import("./export-commands.ts")).registerExportCommands(program),
   },

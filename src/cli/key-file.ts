@@ -2,9 +2,9 @@ import type { ApiKey } from "../transport/index.ts";
 import { isBag, type Json } from "../contract/index.ts";
 import { isTexts } from "../contract/internal.ts";
 import { usage } from "./exit-code.ts";
+import { utcTime } from "./utc-time.ts";
 
 const MEMBERS = new Set(["sha256", "scopes", "expiresAt"]);
-const DAY = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?Z)?$/;
 
 /** The keys of an `--api-keys` file: name → SHA-256, or an object. A member nobody reads is refused: it may have been meant to bound the key. */
 export const keysIn = (listed: Json, file: string): readonly ApiKey[] => {
@@ -23,7 +23,7 @@ export const keysIn = (listed: Json, file: string): readonly ApiKey[] => {
 };
 
 const timeOf = (value: Json, name: string): number => {
-  const time = typeof value === "string" && DAY.test(value) ? Date.parse(value) : value;
+  const time = typeof value === "string" ? utcTime(value) : value;
   if (typeof time === "number" && Number.isFinite(time)) return time;
   throw usage(`--api-keys: "expiresAt" of "${name}" must be a time, such as "2027-01-31T12:00Z", or milliseconds since 1970.`);
 };

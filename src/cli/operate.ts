@@ -4,6 +4,7 @@ import { checkpoint, fork } from "./chain-operations.ts";
 import type { ControlHandler } from "./control.ts";
 import { notFound, usage } from "./exit-code.ts";
 import { actorId } from "./actor-id.ts";
+import { prunedJson, pruningIn } from "./prune-pages.ts";
 import { textOr } from "./text-or.ts";
 import { inCommandWords } from "./command-words.ts";
 import { signingKeyIn } from "./signing-key.ts";
@@ -71,6 +72,8 @@ const perform = async (engine: LocalEngine, store: Store, operation: string, arg
         erase: args["erase"] === true,
         ...(typeof args["keyFile"] === "string" ? { key: await signingKeyIn(args["keyFile"]) } : {}),
       });
+    case "prune":
+      return prunedJson(await engine.prune(pruningIn(args)));
     default:
       throw usage(`The server does not know the operation ${operation}: it may be of another version than this command.`);
   }

@@ -83,6 +83,33 @@ export interface Undelivered {
   readonly failures: number;
 }
 
+/** An actor that has ended. */
+export interface Ended {
+  readonly id: ActorId;
+  /** Of its last event: who removes it names it. */
+  readonly head: string;
+  readonly seq: number;
+  /** When the message came that it ended with, in milliseconds since 1970. */
+  readonly endedAt: number;
+}
+
+/** Which of those that have ended. */
+export interface EndedQuery {
+  /** Ended earlier than this. */
+  readonly before: number;
+  readonly kind?: string;
+  /** Where the page before this one said to go on. */
+  readonly after?: string;
+  /** So many are looked at, whenever they ended. */
+  readonly limit: number;
+}
+
+export interface EndedPage {
+  readonly ended: readonly Ended[];
+  /** Absent: there are no more. */
+  readonly next?: string;
+}
+
 /** What goes with an outbox message that left no event. */
 export interface Settling {
   /** Of a dead letter: what its last failure was. */
@@ -129,4 +156,11 @@ export interface Store extends AsyncDisposable {
   list(query: Parameters<Engine["list"]>[0], damaged?: Damaged): Promise<readonly Change[]>;
   count(query: Parameters<Engine["count"]>[0]): Promise<number>;
   find(uid: string): Promise<ActorId | undefined>;
+  /** By kinds, then in an order of the store's own. */
+  ended(query: EndedQuery): Promise<EndedPage>;
+  /**
+   * An actor that has ended goes as a whole: its row and its chain, which in a file are overwritten. False, and it stays: that is not
+   * what it ended with (C6). What it sent is still on its way, and what it remembered is nobody's.
+   */
+  remove(ended: Pick<Ended, "id" | "head">): Promise<boolean>;
 }

@@ -11,6 +11,7 @@ import {
   type ChainEvent,
   type Clock,
   type Damaged,
+  type Ended,
   type Engine,
   type Entropy,
   type Entry,
@@ -41,6 +42,7 @@ import { Job } from "./job.ts";
 import { Keyed } from "./keyed.ts";
 import { Laters } from "./laters.ts";
 import { Outbox } from "./outbox.ts";
+import { KEY_MS, prune, type Pruned, type Pruning } from "./prune.ts";
 import { asked, type Health, Queries } from "./queries.ts";
 import { Registry } from "./registry.ts";
 import { Waits } from "./waits.ts";
@@ -159,7 +161,7 @@ export class LocalEngine implements Engine {
       entropy,
       store,
       handOver: store && handOverTo(store),
-      keyMs: options.keyMs ?? 24 * 3_600_000,
+      keyMs: options.keyMs ?? KEY_MS,
       watchers: this.#watchers,
       laters: this.#laters,
       waits: new Waits(),
@@ -288,6 +290,20 @@ export class LocalEngine implements Engine {
     await cell.loading;
     cell.restart(job);
     await job.promise();
+  }
+
+  /** A page of the actors that ended before then goes, with all their history. What this process knows of them goes, too. */
+  async prune(pruning: Pruning): Promise<Pruned> {
+    const store = this.#store;
+    if (store === undefined) return { ended: [], damaged: [] };
+    const { keyMs } = this.#host;
+    const remove = async (ended: Ended): Promise<boolean> => {
+      const isGone = await store.remove(ended);
+      // A cell from before knows a head that is no more: what it would commit is refused (C6), until it has looked.
+      if (isGone && this.#registry.get(ended.id) !== undefined) await this.restart(ended.id);
+      return isGone;
+    };
+    return asked(prune({ store, now: this.#clock.now(), keyMs, remove }, pruning));
   }
 
   knows(kind: string): boolean {

@@ -106,6 +106,8 @@ async function loaded(cell: Cell): Promise<Snapshot | undefined> {
 }
 
 /** Throws `EngineError` only. */
+export async function asked<T>(answer: Promise<T>): Promise<T>;
+export async function asked<T>(answer: Promise<T> | undefined): Promise<T | undefined>;
 export async function asked<T>(answer: Promise<T> | undefined): Promise<T | undefined> {
   try {
     return await answer;

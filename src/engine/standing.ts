@@ -137,7 +137,7 @@ export abstract class Standing extends Line implements Base {
     this.tail = woken?.tail;
     this.seq = woken?.seq ?? 0;
     this.status = woken?.row.status ?? "unborn";
-    if (woken === undefined) return;
+    if (woken === undefined) return this.#unborn();
     const { row } = woken;
     this.life = row.life;
     this.createdAt = row.createdAt;
@@ -152,6 +152,13 @@ export abstract class Standing extends Line implements Base {
       this.host.fault(woken.failure, { where: "load", actor: this.id });
       this.failWith(woken.failure);
     }
+  }
+
+  /** Nothing of a life that was removed, or never kept, goes on in the next. */
+  #unborn(): void {
+    this.life = "";
+    this.extra = this.kind.plain;
+    this.state = null;
   }
 
   protected failWith(why: EngineError): EngineError {

@@ -1,5 +1,5 @@
 import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
-import type { ActorId, Change, Damaged, Due, ListQuery, Row, StoreError } from "../contract/index.ts";
+import type { ActorId, Change, Damaged, Due, Ended, EndedPage, EndedQuery, ListQuery, Row, StoreError } from "../contract/index.ts";
 import { AT, type Columns, COLUMNS, expiry, readRow, soonest, status } from "./actor-row.ts";
 import { actorId, damaged, int, split, text } from "./column.ts";
 import { isDamage, storeFault } from "./sqlite-error.ts";
@@ -40,6 +40,7 @@ export class Directory {
   readonly #due: StatementSync;
   readonly #dueKinds: StatementSync;
   readonly #correct: StatementSync;
+  readonly #ended: StatementSync;
 
   constructor(database: DatabaseSync) {
     this.#database = database;
@@ -62,6 +63,13 @@ export class Directory {
       `SELECT ${COLUMNS} FROM actor WHERE due <= ? AND +kind IN (SELECT value FROM json_each(?)) ORDER BY due LIMIT ?`,
     );
     this.#dueKinds.setReturnArrays(true);
+    // As many as are asked for are looked at, or who ended lately would keep everybody waiting.
+    this.#ended = database.prepare(
+      `SELECT a.kind, a.key, a.id, a.seq, a.head, CASE WHEN json_valid(e.header) THEN e.header ->> '$.at' END AS at
+       FROM (SELECT kind, id FROM actor INDEXED BY actor_stopped
+             WHERE status = 'stopped' AND (?1 IS NULL OR kind = ?1) AND (kind, id) > (?2, ?3) ORDER BY kind, id LIMIT ?4) AS s
+       CROSS JOIN actor a ON a.id = s.id LEFT JOIN event e ON e.pos = a.pos ORDER BY s.kind, s.id`,
+    );
     this.#correct = database.prepare("UPDATE actor SET due = ? WHERE id = ? AND pos = ?");
   }
 
@@ -133,6 +141,19 @@ export class Directory {
   find(uid: string): ActorId | undefined {
     const columns = this.#find.get(uid);
     return columns && actorId(columns["kind"], columns["key"]);
+  }
+
+  /** When its last event came, not its last message from others: an actor may have been idle for long when it was stopped. */
+  ended({ before, kind, after = "", limit }: EndedQuery): EndedPage {
+    const [from = "", place = "0"] = after.split(" ");
+    const rows = this.#ended.all(kind ?? null, from, Number(place), limit);
+    const ended = rows.flatMap((columns): Ended[] => {
+      const at = columns["at"];
+      if (typeof at !== "number" || at >= before) return [];
+      return [{ id: actorId(columns["kind"], columns["key"]), head: text(columns["head"]), seq: int(columns["seq"]), endedAt: at }];
+    });
+    const last = rows.at(-1);
+    return last === undefined || rows.length < limit ? { ended } : { ended, next: `${text(last["kind"])} ${int(last["id"])}` };
   }
 
   /**

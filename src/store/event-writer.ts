@@ -1,5 +1,6 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { ChainEvent } from "../contract/index.ts";
+import { Numbers } from "./numbers.ts";
 
 /** Adds a whole chain to the end of the log, event by event, within one transaction. */
 export class EventWriter {
@@ -14,8 +15,9 @@ export class EventWriter {
 
   constructor(database: DatabaseSync) {
     this.#insert = database.prepare("INSERT INTO event(pos, actor, seq, prev, back, far, id, header, body) VALUES(?,?,?,?,?,?,?,?,?)");
-    this.pos = Number(database.prepare("SELECT max(pos) AS last FROM event").get()?.["last"] ?? 0);
-    this.#pk = Number(database.prepare("SELECT max(id) AS last FROM actor").get()?.["last"] ?? 0);
+    const numbers = new Numbers(database);
+    this.pos = numbers.event;
+    this.#pk = numbers.actor;
   }
 
   /** The next actor's first event comes. Returns the row it belongs to. */

@@ -7,6 +7,9 @@ import {
   type Clock,
   type Damaged,
   type Due,
+  type Ended,
+  type EndedPage,
+  type EndedQuery,
   type Entry,
   type Letter,
   type Message,
@@ -25,6 +28,8 @@ interface Held extends Omit<Remembered, "reply"> {
 
 interface Kept {
   row: Row;
+  /** Which of all that ever began it is. */
+  readonly place: number;
   seq: number;
   head: string;
   /** Ascending by seq; `events[i].seq` is `firstSeq + i`. */
@@ -43,6 +48,7 @@ interface Handed {
 
 const MOST_EFFECTS = 1_000;
 const CAUSE = /"cause":"([^"\\]*)"/u;
+const AT = /,"at":(\d+),"type":/u;
 
 /**
  * A store in this process: all the promises of one on disk but outliving the
@@ -71,6 +77,7 @@ class MemoryStore implements Store {
   /** C5: outbox messages that entries handed over have applied. */
   readonly #taken = new Set<string>();
   #handed: Handed[] = [];
+  #begun = 0;
   #closed = false;
 
   constructor(clock: Clock) {
@@ -113,7 +120,7 @@ class MemoryStore implements Store {
     const { event, row, seq } = entry;
     let kept = this.#actors.get(id);
     if (!kept) {
-      kept = { row, seq, head: event.id, events: [], firstSeq: seq, fullSeq: seq, replies: new Map() };
+      kept = { row, place: (this.#begun += 1), seq, head: event.id, events: [], firstSeq: seq, fullSeq: seq, replies: new Map() };
       this.#actors.set(id, kept);
     }
     kept.row = row;
@@ -295,6 +302,41 @@ class MemoryStore implements Store {
     return this.#uids.get(uid);
   }
 
+  async ended({ before, kind, after = "", limit }: EndedQuery): Promise<EndedPage> {
+    this.#open();
+    const [from = "", last = "0"] = after.split(" ");
+    const stopped = [...this.#actors]
+      .filter(([id, { row }]) => row.status === "stopped" && matches(id, row, { kind }))
+      .map(([id, { head, seq, place, events }]) => ({ id, head, seq, place, of: kindOf(id), endedAt: atOf(events.at(-1)) }))
+      .toSorted((one, other) => (one.of === other.of ? one.place - other.place : one.of < other.of ? -1 : 1))
+      .filter(({ of, place }) => of > from || (of === from && place > Number(last)));
+    const page = stopped.slice(0, limit);
+    const ended = page.filter(({ endedAt }) => endedAt < before).map(({ id, head, seq, endedAt }) => ({ id, head, seq, endedAt }));
+    const end = page.at(-1);
+    return end === undefined || page.length < limit ? { ended } : { ended, next: `${end.of} ${end.place}` };
+  }
+
+  async remove({ id, head }: Pick<Ended, "id" | "head">): Promise<boolean> {
+    this.#open();
+    const kept = this.#actors.get(id);
+    if (kept?.head !== head || kept.row.status !== "stopped" || this.#tips.has(id)) return false;
+    this.#actors.delete(id);
+    this.#uids.delete(kept.row.uid);
+    this.#timed.delete(id);
+    for (const key of kept.replies.keys()) {
+      this.#claims.get(key)?.delete(id);
+      if (this.#claims.get(key)?.size === 0) this.#claims.delete(key);
+    }
+    for (const event of kept.events) {
+      this.#events.delete(event.id);
+      const cause = CAUSE.exec(event.header)?.[1];
+      const effects = cause === undefined ? undefined : this.#effects.get(cause);
+      effects?.splice(effects.indexOf(event.id), 1);
+      if (cause !== undefined && effects?.length === 0) this.#effects.delete(cause);
+    }
+    return true;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#handed.length > 0) this.#flush();
     this.#closed = true;
@@ -306,6 +348,8 @@ class MemoryStore implements Store {
 }
 
 const closed = (): StoreError => new StoreError("STORE_CLOSED", "The store is closed: open it again.");
+
+const atOf = (event: ChainEvent | undefined): number => Number(AT.exec(event?.header ?? "")?.[1] ?? 0);
 
 interface Which {
   readonly kind?: string | undefined;

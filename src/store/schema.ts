@@ -12,6 +12,7 @@ export const APPLICATION = 0x54_72_70_65;
  * found from the head in a few hundred steps however long the chain.
  * `seek` finds events by id and by cause; it is filled when someone asks, up to
  * `meta.indexed`. `sum` columns hold CRC-32s of what no hash of the chain covers.
+ * `meta.actor` and `meta.event` are the highest `id` and `pos` there were when an actor was removed: none is given twice.
  */
 export const SCHEMA: readonly string[] = [
   `
@@ -39,4 +40,6 @@ export const SCHEMA: readonly string[] = [
   "ALTER TABLE remembered ADD COLUMN call TEXT NOT NULL DEFAULT ''",
   // Those that live are all without these: an index over them would cost each birth.
   "CREATE INDEX actor_stopped ON actor(kind) WHERE status = 'stopped'",
+  // Where what is left of a removed actor's chain ends: gone is it first, its events go after it, some at a time.
+  "CREATE TABLE gone(pos INTEGER PRIMARY KEY)",
 ];

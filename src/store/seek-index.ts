@@ -30,6 +30,7 @@ export class SeekIndex {
   readonly #scan: StatementSync;
   readonly #own: StatementSync;
   readonly #scanOwn: StatementSync;
+  readonly #drop: StatementSync;
   #building: Promise<void> | undefined;
 
   /** Without `commits` nothing is written: what is not indexed yet is scanned. */
@@ -47,6 +48,7 @@ export class SeekIndex {
     this.#own = database.prepare(
       "SELECT e.id, e.header, e.body FROM seek s JOIN event e ON e.pos = s.pos WHERE s.hash = ? AND e.id = ? ORDER BY s.pos LIMIT 1",
     );
+    this.#drop = database.prepare("DELETE FROM seek WHERE hash = ? AND pos = ?");
     this.#scanOwn = database.prepare("SELECT id, header, body FROM event WHERE pos > ? AND id = ? LIMIT 1");
   }
 
@@ -73,6 +75,13 @@ export class SeekIndex {
       .slice(0, MOST_EFFECTS);
   }
 
+  /** Within the transaction that removes an event. */
+  drop(pos: number, id: string, header: string): void {
+    const cause = causeOf(header);
+    this.#drop.run(short(id), pos);
+    if (cause !== undefined) this.#drop.run(short(cause), pos);
+  }
+
   async #upToDate(): Promise<void> {
     if (this.#commits) await (this.#building ??= this.#build(this.#commits).finally(() => (this.#building = undefined)));
   }
@@ -82,13 +91,15 @@ export class SeekIndex {
     let indexed = int(this.#indexed.get()?.["value"]);
     while (indexed < last) {
       const from = indexed;
-      indexed = await commits.add(() => this.#chunk(from));
+      // Those up to there may have been removed meanwhile.
+      indexed = (await commits.add(() => this.#chunk(from))) ?? last;
     }
   }
 
-  #chunk(from: number): number {
+  /** The place it got to. Undefined: there are none after that one. */
+  #chunk(from: number): number | undefined {
     const entries: (readonly [hash: number, pos: number])[] = [];
-    let indexed = from;
+    let indexed: number | undefined;
     for (const columns of this.#next.all(from, CHUNK)) {
       const pos = int(columns["pos"]);
       const cause = causeOf(text(columns["header"]));
@@ -98,7 +109,7 @@ export class SeekIndex {
     }
     // Ascending, so that the chunk's entries which share a page are written together.
     for (const [hash, pos] of entries.toSorted((a, b) => a[0] - b[0])) this.#insert.run(hash, pos);
-    this.#setIndexed.run(indexed);
+    if (indexed !== undefined) this.#setIndexed.run(indexed);
     return indexed;
   }
 }

@@ -541,6 +541,7 @@ test("a reader beside a running server sees what was committed, at once, and wri
   await assert.rejects(reader.settle("m", "done"), refused);
   await assert.rejects(reader.letter("m", "drop"), refused);
   await assert.rejects(reader.erase(a.id, 1), refused);
+  await assert.rejects(reader.remove({ id: a.id, head: a.head ?? "" }), refused);
 });
 
 test("erased bodies are gone from the files", async () => {
@@ -589,6 +590,7 @@ test("every question is answered by an index, however many actors there are", as
     "SELECT count(*) AS n FROM actor WHERE status = 'stopped' AND kind = 'k'",
     "SELECT kind, key, seq, head, status FROM actor WHERE kind = 'a' AND (kind, key) > ('a', 'b') ORDER BY kind, key LIMIT 5",
     "SELECT kind, key, seq, head, status FROM actor WHERE owner = 'a' AND (kind, key) > ('a', 'b') ORDER BY kind, key LIMIT 5",
+    "SELECT kind, id FROM actor INDEXED BY actor_stopped WHERE status = 'stopped' AND (kind, id) > ('a', 5) ORDER BY kind, id LIMIT 5",
     "SELECT * FROM event WHERE pos = 5",
     "SELECT message, failures, sum FROM outbox WHERE id = 'm'",
     "SELECT reply FROM remembered WHERE actor = 1 AND key = 'k' AND until > 5",
@@ -609,7 +611,7 @@ test("C4 replies remembered by an older schema are given again, whatever was ask
     await store.commit(a.id, a.next({ remember: { key: "k", call: "", reply: { ok: "old" }, until: 1e15 } }));
   }
   const database = connect(path);
-  database.exec("DROP INDEX actor_stopped; ALTER TABLE remembered DROP COLUMN call; PRAGMA user_version = 1");
+  database.exec("DROP TABLE gone; DROP INDEX actor_stopped; ALTER TABLE remembered DROP COLUMN call; PRAGMA user_version = 1");
   database.close();
   await using store = sqliteStore({ directory: directory.path });
   assert.deepEqual(await store.remembered(a.id, "k"), { call: "", reply: { ok: "old" } });

@@ -16,6 +16,7 @@ import { lockedStore } from "./locked-store.ts";
 import { migrate } from "./migrate.ts";
 import { openDatabase, pathOf } from "./open-database.ts";
 import { Outbox } from "./outbox.ts";
+import { Remover } from "./remover.ts";
 import { Replies } from "./replies.ts";
 import { APPLICATION, SCHEMA } from "./schema.ts";
 import { SeekIndex } from "./seek-index.ts";
@@ -67,6 +68,7 @@ type Reads = Omit<
   | "remembered"
   | "claimants"
   | "due"
+  | "remove"
   | typeof Symbol.asyncDispose
 >;
 
@@ -96,6 +98,7 @@ function reads(
     list: (query, damaged) => read(() => directory.list(query, damaged)),
     count: (query) => read(() => directory.count(query)),
     find: (uid) => read(() => directory.find(uid)),
+    ended: (query) => read(() => directory.ended(query)),
   };
 }
 
@@ -133,6 +136,8 @@ function writable(
   });
   const seek = new SeekIndex(database, commits);
   const eraser = new Eraser(database, commits, history);
+  const remover = new Remover(database, { commits, tips, turns, seek, damaged: tellOnce });
+  if (remover.unfinished) void remover.sweep().catch(tellOnce);
   let open = true;
   const read = reading(
     () => open,
@@ -184,9 +189,11 @@ function writable(
         const tip = tips.get(id);
         return tip ? eraser.erase(tip, beforeSeq) : 0;
       }),
+    remove: (ended) => read(() => remover.remove(ended)),
     async [Symbol.asyncDispose]() {
       if (!open) return;
       open = false;
+      await remover.closed();
       await commits.drained();
       try {
         await wal.close();
@@ -239,6 +246,7 @@ function readOnlyStore(path: string, clock: Clock): Store {
     settle: refuse,
     letter: refuse,
     erase: refuse,
+    remove: refuse,
     async [Symbol.asyncDispose]() {
       if (!open) return;
       open = false;

@@ -85,6 +85,11 @@ export class Tips {
     this.#young = new Map();
   }
 
+  drop(id: ActorId): void {
+    this.#young.delete(id);
+    this.#old.delete(id);
+  }
+
   /** After a rollback what they say is not there. */
   clear(): void {
     this.#young = new Map();

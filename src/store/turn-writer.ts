@@ -8,9 +8,10 @@ import { StoreError, type ActorId, type Entry } from "../contract/index.ts";
 import type { CommitEnds } from "../contract/internal.ts";
 import { coldSum, expiry, restText, rowSum, sameCold, soonest } from "./actor-row.ts";
 import type { Tip, Tips } from "./tips.ts";
-import { int, split } from "./column.ts";
+import { split } from "./column.ts";
 import type { Waiting } from "./group-commit.ts";
 import type { History } from "./history.ts";
+import { Numbers } from "./numbers.ts";
 import type { Outbox } from "./outbox.ts";
 import type { Replies } from "./replies.ts";
 
@@ -30,8 +31,9 @@ export class TurnWriter {
   readonly #cold: StatementSync;
   readonly #event: StatementSync;
   readonly #tally: StatementSync;
-  readonly #lastPos: StatementSync;
+  readonly #numbers: Numbers;
   #pos: number | undefined;
+  #pk: number | undefined;
   /** Rows behind their actors' turns: written once a transaction, however many turns an actor had in it. One that has caught up may be among them. */
   #late: Tip[] = [];
 
@@ -41,7 +43,7 @@ export class TurnWriter {
     this.#outbox = outbox;
     this.#replies = replies;
     this.#begin = database.prepare(
-      "INSERT INTO actor(seq, head, pos, full, version, seen, count, sum, due, status, owner, parent, rest, uid, kind, key) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+      "INSERT INTO actor(id, seq, head, pos, full, version, seen, count, sum, due, status, owner, parent, rest, uid, kind, key) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
     );
     const warm = "seq = ?, head = ?, pos = ?, full = ?, version = ?, seen = ?, count = ?, sum = ?";
     this.#warm = database.prepare(`UPDATE actor SET ${warm} WHERE id = ? AND pos = ?`);
@@ -50,12 +52,13 @@ export class TurnWriter {
     );
     this.#event = database.prepare("INSERT INTO event(pos, actor, seq, prev, back, far, id, header, body) VALUES(?,?,?,?,?,?,?,?,?)");
     this.#tally = database.prepare("INSERT INTO tally VALUES(?, 1) ON CONFLICT(kind) DO UPDATE SET n = n + 1");
-    this.#lastPos = database.prepare("SELECT max(pos) AS pos FROM event");
+    this.#numbers = new Numbers(database);
   }
 
   /** Nothing that was remembered holds any more. */
   rolledBack(): void {
     this.#pos = undefined;
+    this.#pk = undefined;
     this.#late = [];
     this.#tips.clear();
   }
@@ -84,7 +87,7 @@ export class TurnWriter {
     if (entry.seq !== (tip?.seq ?? 0) + 1) throw conflict(id, `was to get event ${entry.seq} after event ${tip?.seq ?? 0}`);
     if (entry.consumed !== undefined && !this.#outbox.has(entry.consumed))
       throw conflict(id, `has applied message ${entry.consumed} already`);
-    this.#pos ??= Number(this.#lastPos.get()?.["pos"] ?? 0);
+    this.#pos ??= this.#numbers.event;
     const pos = this.#pos + 1;
     const full = entry.full ? pos : (tip?.full ?? 0);
     const marks = tip === undefined ? { back: null, far: null } : (tip.marks ??= this.#history.marksAfter(tip));
@@ -146,7 +149,10 @@ export class TurnWriter {
     ] as const;
     if (tip === undefined) {
       const [kind, key] = split(id);
-      const pk = int(Number(this.#begin.run(...columns, row.uid, kind, key).lastInsertRowid));
+      this.#pk ??= this.#numbers.actor;
+      const pk = this.#pk + 1;
+      this.#begin.run(pk, ...columns, row.uid, kind, key);
+      this.#pk = pk;
       this.#tally.run(kind);
       this.#tips.set(id, { id, pk, row, cold, seq, head, pos, full, kept: pos, due, marks: { back: null, far: null } });
       return pk;

@@ -2,7 +2,18 @@ import { StoreError, type ActorId, type Damaged, type Entry, type Message, type 
 
 /** Before the store is asked, or after it has answered and before the asker hears. */
 export type FaultPlace = `${"before" | "after"} ${Asked}`;
-type Asked = "load" | "commit" | "enqueue" | "settle" | "remembered" | "claimants" | "undelivered" | "due" | "event" | "children";
+type Asked =
+  | "load"
+  | "commit"
+  | "enqueue"
+  | "settle"
+  | "remembered"
+  | "claimants"
+  | "undelivered"
+  | "due"
+  | "event"
+  | "children"
+  | "remove";
 
 /**
  * `fail`: a `StoreError`, and nothing was kept (before a call only). `lose`: it is done, but the answer is
@@ -150,6 +161,12 @@ export class FaultyStore implements Store {
   }
   find(uid: string): ReturnType<Store["find"]> {
     return this.#inner.find(uid);
+  }
+  ended(query: Parameters<Store["ended"]>[0]): ReturnType<Store["ended"]> {
+    return this.#inner.ended(query);
+  }
+  remove(ended: Parameters<Store["remove"]>[0]): Promise<boolean> {
+    return this.#around("remove", () => this.#inner.remove(ended));
   }
   /** The inner store stays open: it outlives crashes. */
   async [Symbol.asyncDispose](): Promise<void> {

@@ -359,6 +359,117 @@ export function storeSuite(name: string, options: StoreSuiteOptions): void {
       },
     );
 
+    const ended = async (store: Store, query: Partial<Parameters<Store["ended"]>[0]> = {}): Promise<readonly string[]> => {
+      const found: string[] = [];
+      for (let after: string | undefined; ;) {
+        const page = await store.ended({ before: 1_000_000, limit: 2, ...query, ...(after === undefined ? {} : { after }) });
+        found.push(...page.ended.map(({ id, seq, endedAt }) => `${id} ${seq} ${endedAt}`));
+        if (page.next === undefined) return found;
+        after = page.next;
+      }
+    };
+    const stopped = { row: { status: "stopped" as const } };
+
+    survives(
+      "actors that have ended are told page by page, by the time of the event they ended with",
+      async (store) => {
+        for (const id of ["door/a", "door/b", "door/c", "room/a", "door/d", "room/b"] as const) {
+          const actor = new ChainWriter(id);
+          await store.commit(actor.id, actor.next({ at: 2_000 }));
+          // Its last message is long ago, as where an idle actor is stopped.
+          if (!id.endsWith("b")) await store.commit(actor.id, actor.next({ at: 5_000, row: { status: "stopped", lastMessageAt: 2_000 } }));
+        }
+      },
+      async (store) => {
+        assert.deepEqual(await ended(store), ["door/a 2 5000", "door/c 2 5000", "door/d 2 5000", "room/a 2 5000"]);
+        assert.deepEqual(await ended(store, { limit: 1 }), await ended(store, { limit: 100 }));
+        assert.deepEqual(await ended(store, { kind: "room" }), ["room/a 2 5000"]);
+        assert.deepEqual(await ended(store, { before: 5_000 }), []);
+        assert.deepEqual(await ended(store, { before: 5_001, kind: "door" }), ["door/a 2 5000", "door/c 2 5000", "door/d 2 5000"]);
+      },
+    );
+
+    const gone = new ChainWriter("door/gone");
+    const other = new ChainWriter("door/other");
+    survives(
+      "an actor that has ended is removed as a whole, and what others keep stays",
+      async (store) => {
+        await store.commit(gone.id, gone.next({ row: { owner: "ann", parent: "house/h" } }));
+        for (let turn = 0; turn < 300; turn += 1) await store.commit(gone.id, gone.next());
+        await store.commit(other.id, other.next({ cause: gone.head ?? "" }));
+        await store.commit(
+          gone.id,
+          gone.next({
+            cause: other.head ?? "",
+            out: [messageTo("door/other", "m.1")],
+            remember: { key: "k", call: "c", reply: { ok: 1 }, until: 99_000 },
+          }),
+        );
+        await store.commit(gone.id, gone.next({ row: { owner: "ann", parent: "house/h", status: "stopped" } }));
+        assert.deepEqual(ids(await store.caused(other.head ?? "")), [gone.events[301]?.id]);
+        assert.equal(await store.remove({ id: gone.id, head: gone.head ?? "" }), true);
+      },
+      async (store) => {
+        assert.equal(await store.load(gone.id), undefined);
+        assert.deepEqual(await store.events(gone.id, 0, 1_000), []);
+        assert.deepEqual(await store.list({ limit: 10 }), [{ id: other.id, seq: 1, head: other.head, status: "live" }]);
+        assert.deepEqual([await store.count({}), await store.count({ live: true }), await store.count({ owner: "ann" })], [1, 1, 0]);
+        assert.equal(await store.find(`uid-of-${gone.life}`), undefined);
+        assert.deepEqual(await ended(store), []);
+        for (const event of [gone.events[0], gone.events[301]]) assert.equal(await store.event(event?.id ?? ""), undefined);
+        assert.deepEqual(await store.caused(other.head ?? ""), []);
+        assert.deepEqual(ids(await store.caused(gone.events[300]?.id ?? "")), ids(other.events), "what it caused names it still");
+        assert.equal(await store.remembered(gone.id, "k"), undefined);
+        assert.deepEqual(await store.claimants("k"), []);
+        assert.deepEqual(
+          (await store.undelivered(10)).map(({ message }) => message.id),
+          ["m.1"],
+          "what it sent is on its way",
+        );
+        assert.deepEqual(ids(await store.events(other.id, 0, 10)), ids(other.events));
+      },
+    );
+
+    it("C6 an actor that lives, or has had another turn, is not removed", async (store) => {
+      const actor = new ChainWriter("door/a");
+      await store.commit(actor.id, actor.next());
+      assert.equal(await store.remove({ id: actor.id, head: actor.head ?? "" }), false);
+      await store.commit(actor.id, actor.next(stopped));
+      const head = actor.head ?? "";
+      await store.commit(actor.id, actor.next());
+      assert.equal(await store.remove({ id: actor.id, head }), false);
+      await store.commit(actor.id, actor.next(stopped));
+      assert.equal(await store.remove({ id: actor.id, head }), false);
+      assert.equal(await store.remove({ id: "door/none", head }), false);
+      assert.deepEqual(ids(await store.events(actor.id, 0, 10)), ids(actor.events));
+      const again = actor.next();
+      const [removed, committed] = await Promise.allSettled([
+        store.remove({ id: actor.id, head: again.after ?? "" }),
+        store.commit(actor.id, again),
+      ]);
+      assert.deepEqual(
+        [removed.status, removed.status === "fulfilled" && removed.value, committed.status],
+        ["fulfilled", true, "rejected"],
+      );
+    });
+
+    it("another begins under the name of one that was removed, and finds nothing of it", async (store) => {
+      for (const life of ["one", "two", "three"]) {
+        const actor = new ChainWriter("door/a", life);
+        await store.commit(actor.id, actor.next());
+        await store.commit(actor.id, actor.next({ ...stopped, remember: { key: "k", call: "c", reply: { ok: life }, until: 99_000 } }));
+        assert.deepEqual(await store.remembered(actor.id, "k"), { call: "c", reply: { ok: life } });
+        assert.deepEqual(ids(await store.events(actor.id, 0, 10)), ids(actor.events));
+        assert.deepEqual(ids([(await store.event(actor.head ?? "")) ?? assert.fail()]), [actor.head]);
+        assert.equal(await store.remove({ id: actor.id, head: actor.head ?? "" }), true);
+        const next = new ChainWriter("door/b", life);
+        await store.commit(next.id, next.next());
+        assert.equal(await store.remembered(next.id, "k"), undefined);
+        await store.commit(next.id, next.next(stopped));
+        await store.remove({ id: next.id, head: next.head ?? "" });
+      }
+    });
+
     it("C4 a claim expires as a remembered reply does", async (store, clock) => {
       const a = new ChainWriter("door/a");
       await store.commit(a.id, a.next({ claimed: { key: "k", call: "c", until: 10_500 } }));

@@ -63,6 +63,8 @@ export function mortal(store: Store, fates: readonly Fate[]): Mortal {
       list: (query) => reading(() => store.list(query)),
       count: (query) => reading(() => store.count(query)),
       find: (uid) => reading(() => store.find(uid)),
+      ended: (query) => reading(() => store.ended(query)),
+      remove: (ended) => writing(() => store.remove(ended)),
       async [Symbol.asyncDispose]() {},
     },
   };

@@ -1,0 +1,65 @@
+import { type Command, InvalidArgumentError } from "commander";
+import { type Ended, StoreError, systemClock } from "../contract/index.ts";
+import { DataDirectory } from "./data-directory.ts";
+import { type Common, common } from "./options.ts";
+import { counted, output, table } from "./output.ts";
+import { utcTime } from "./utc-time.ts";
+
+interface Options extends Common {
+  readonly endedBefore: number;
+  readonly kind?: string;
+  readonly dryRun?: boolean;
+}
+
+const AGE = /^(\d{1,6})([dhm])$/;
+const UNIT: Readonly<Record<string, number>> = { d: 86_400_000, h: 3_600_000, m: 60_000 };
+
+const whenEnded = (text: string): number => {
+  const [, count, unit = ""] = AGE.exec(text) ?? [];
+  const time = count === undefined ? utcTime(text) : systemClock.now() - Number(count) * (UNIT[unit] ?? 0);
+  if (time === undefined)
+    throw new InvalidArgumentError("It must be an age (30d, 12h, 90m), or a day or time in UTC (2026-01-31, 2026-01-31T12:00Z).");
+  return time;
+};
+
+export const registerPruneCommand = (program: Command): void => {
+  common(program.command("prune").description("Take actors away that ended long ago, with all their history."))
+    .requiredOption("--ended-before <when>", "an age (30d, 12h, 90m), or a day or time in UTC", whenEnded)
+    .option("--kind <kind>", "of this kind only")
+    .option("--dry-run", "list those that would go; none does")
+    .action(prune);
+};
+
+const prune = async ({ endedBefore, kind, dryRun = false, data, json = false }: Options): Promise<void> => {
+  const directory = new DataDirectory(data);
+  if (!directory.holdsActors()) throw directory.noActors();
+  const { prunePages } = await import("./prune-pages.ts");
+  const out = output(json);
+  const listed: Ended[] = [];
+  let [actors, events, damaged] = [0, 0, 0];
+  for await (const page of prunePages(directory, { before: endedBefore, ...(kind === undefined ? {} : { kind }) }, dryRun)) {
+    for (const { id, seq, endedAt, head } of page.ended) {
+      actors += 1;
+      events += seq;
+      if (json) out.show({ id, seq, head, endedAt, pruned: !dryRun }, () => "");
+      else if (dryRun) listed.push({ id, seq, head, endedAt });
+    }
+    damaged += page.damaged.length;
+  }
+  if (listed.length > 0) out.show({}, () => endedTable(listed));
+  const fate = dryRun ? "would go" : actors === 1 ? "is gone" : "are gone";
+  const sum =
+    actors === 0 ? "No actor that ended before then is left." : `${counted(actors, "actor")} with ${counted(events, "event")} ${fate}.`;
+  if (!json) out.show({}, () => sum);
+  if (damaged > 0)
+    throw new StoreError(
+      "STORE_CORRUPT",
+      `${counted(damaged, "actor")} more cannot be read: the store's file is damaged. "troupe verify" names them; restore it from a copy.`,
+    );
+};
+
+const endedTable = (ended: readonly Ended[]): string =>
+  table(
+    ["actor", "events", "ended"],
+    ended.map(({ id, seq, endedAt }) => [id, String(seq), new Date(endedAt).toISOString()]),
+  );

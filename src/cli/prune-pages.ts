@@ -1,0 +1,65 @@
+import { type Bag, isBag, isList, type ActorId, type Ended, type Json, systemClock } from "../contract/index.ts";
+import { isTexts } from "../contract/internal.ts";
+import { prune, type Pruned, type Pruning } from "../engine/index.ts";
+import { sqliteStore } from "../store/index.ts";
+import { actorId } from "./actor-id.ts";
+import { askControl } from "./ask-control.ts";
+import type { DataDirectory } from "./data-directory.ts";
+import { CommandError, EXIT } from "./exit-code.ts";
+
+/** As a command asks for it on the control socket. */
+export const pruningIn = ({ before, kind, after }: Bag): Pruning => ({
+  before: typeof before === "number" ? before : 0,
+  ...(typeof kind === "string" ? { kind } : {}),
+  ...(typeof after === "string" ? { after } : {}),
+});
+
+/** As the server answers there. */
+export const prunedJson = ({ ended, damaged, next }: Pruned): Json => ({
+  ended: ended.map((one) => ({ ...one })),
+  damaged,
+  ...(next === undefined ? {} : { next }),
+});
+
+const endedIn = (value: Json): Ended => {
+  const { id, head, seq, endedAt } = isBag(value) ? value : {};
+  if (typeof id !== "string" || typeof head !== "string" || typeof seq !== "number" || typeof endedAt !== "number") throw strange();
+  return { id: actorId(id), head, seq, endedAt };
+};
+
+const prunedIn = (value: Json): Pruned => {
+  const { ended, damaged, next } = isBag(value) ? value : {};
+  if (!isList(ended) || !isTexts(damaged)) throw strange();
+  const unread: readonly ActorId[] = damaged.map((id) => actorId(id));
+  return { ended: ended.map(endedIn), damaged: unread, ...(typeof next === "string" ? { next } : {}) };
+};
+
+const strange = (): CommandError =>
+  new CommandError(EXIT.failed, "FAILED", "The running server's answer is not one: it may be of another version than this command.");
+
+/**
+ * Page after page: by the running server, or where none runs by the store itself, since what has ended needs no code of its kind.
+ * With `dryRun` none goes.
+ */
+export async function* prunePages(directory: DataDirectory, pruning: Pruning, dryRun: boolean): AsyncGenerator<Pruned> {
+  const ask = async (page: Pruning): Promise<Pruned | undefined> => {
+    const answer = await askControl(directory.control, "prune", { ...page });
+    return answer && prunedIn(answer.ok);
+  };
+  const first = dryRun ? undefined : await ask(pruning);
+  if (first !== undefined) {
+    yield* pages(first, pruning, async (page) => (await ask(page)) ?? { ended: [], damaged: [] });
+    return;
+  }
+  directory.refuseLoss();
+  await using store = sqliteStore({ directory: directory.path, readOnly: dryRun });
+  const host = { store, now: systemClock.now(), ...(dryRun ? {} : { remove: (one: Ended) => store.remove(one) }) };
+  yield* pages(await prune(host, pruning), pruning, (page) => prune(host, page));
+}
+
+async function* pages(first: Pruned, pruning: Pruning, ask: (page: Pruning) => Promise<Pruned>): AsyncGenerator<Pruned> {
+  for (let page = first; ; page = await ask({ ...pruning, after: page.next })) {
+    yield page;
+    if (page.next === undefined) return;
+  }
+}

@@ -26,7 +26,6 @@ interface Options extends Place {
   readonly limit?: number;
 }
 
-/** What a row is sorted by. */
 /** What is listed, and where from. */
 interface Listing {
   readonly store: Reader;
@@ -35,6 +34,7 @@ interface Listing {
   readonly which: Which;
 }
 
+/** What a row is sorted by. */
 interface Sized {
   readonly events: number;
   /** Of the texts of its events. Absent: nobody asked to read them. */

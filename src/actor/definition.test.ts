@@ -400,9 +400,31 @@ test("a header for an argument, over which clients would leave the tool out, is 
 });
 
 test("a resource's template is RFC 6570 level 1 with a scheme, in the signs of a URI", () => {
-  for (const uri of ["x:a b", "x://straße/{a}", "x:{+a}", "x:{a,b}", "x:{}", "x:{a", "x:a}", "no-scheme/{a}", ""]) {
-    assert.throws(() => untyped({ resources: { x: { uri, view() {} } } }), { code: "BAD_DEFINITION" }, uri);
-  }
+  const wrong: readonly (readonly [uri: string, told: RegExp])[] = [
+    ["x:a b", /x:a b has signs that no URI has/],
+    ["x://straße/{a}", /signs that no URI has/],
+    ["x:{+a}", /\{\+a\} is more than RFC 6570 level 1: use \{name\}/],
+    ["x:{a,b}", /more than RFC 6570 level 1/],
+    ["x:{}", /more than RFC 6570 level 1/],
+    ["x:{a", /a brace without its partner/],
+    ["x:a}", /a brace without its partner/],
+    ["no-scheme/{a}", /no URI: begin with a scheme, as in notes:\/\/no-scheme\/\{a\}/],
+    ["", /there is no URI/],
+  ];
+  for (const [uri, told] of wrong) assert.throws(() => untyped({ resources: { x: { uri, view() {} } } }), badDefinition(told), uri);
+});
+
+test("a variable of a URI stands for one value, so it is there once; an alias is everywhere the same", () => {
+  assert.throws(
+    () => untyped({ resources: { x: { uri: "x://{a}/{a}", view() {} } } }),
+    badDefinition(/^thing: resources\/x: \{a\} is there twice: give each variable a name/),
+  );
+  const kind = actor("thing", {
+    describe: "",
+    initial: () => ({}),
+    resources: { x: { uri: "x://{alias}/{alias}/{a.b}/{c-d}", view: (_state, { args }) => [args["a.b"], args["c-d"]] } },
+  });
+  assert.deepEqual(rehearse(kind).view("resources/x", { "a.b": "1", "c-d": "2" }), { ok: ["1", "2"] });
 });
 
 test("a secret argument is redacted, anything else is left", () => {

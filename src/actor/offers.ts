@@ -1,13 +1,12 @@
 import { type Bag, isBag, type Json, type Offer, type OfferRef, TroupeError } from "../contract/index.ts";
 import type { PromptArgument } from "./definition.ts";
-import { checkMirrored, checkScopes, freezeDeep, withScopes } from "../contract/internal.ts";
+import { checkMirrored, checkScopes, freezeDeep, templateVariables, withScopes } from "../contract/internal.ts";
 import { choosable } from "./choosable.ts";
 import { checkOfferName } from "./names.ts";
 import { Act } from "./act.ts";
 import type { AnyPrompt, AnyResource, AnyTool } from "./any-definition.ts";
 import { plain } from "./plain.ts";
 import { asObjectSchema, type Check, compileCheck, toJsonSchema } from "./schema.ts";
-import { variablesOf } from "./uri-template.ts";
 
 /** An offer of the catalogue and the action behind it, from one definition. */
 export interface Compiled {
@@ -67,7 +66,8 @@ export function compileResource(kind: string, name: string, resource: AnyResourc
   const ref: OfferRef = `resources/${name}`;
   const where = `${kind}: ${ref}`;
   checkOfferName(name, where);
-  const variables = variablesOf(resource.uri, where);
+  // {alias} is the cast's to fill.
+  const variables = templateVariables(resource.uri, where, "alias");
   declared(Object.keys(resource.choices ?? {}), variables, where);
   const definition = defined(
     {

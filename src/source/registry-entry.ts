@@ -1,5 +1,5 @@
 import { type Bag, type Json, type ListName, type Offer, type OfferRef, TroupeError } from "../contract/index.ts";
-import { checkMirrored, checkScopes } from "../contract/internal.ts";
+import { checkMirrored, checkScopes, templateVariables } from "../contract/internal.ts";
 import { checkName, type Names } from "./names.ts";
 import { refOf } from "./refs.ts";
 import type { HandlerContext } from "./registry-context.ts";
@@ -7,8 +7,6 @@ import type { Complete, Definitions, Described, RegistryPrompt, RegistryResource
 import { checkMembers, checkVariables } from "./registry-check.ts";
 import { Gate } from "./registry-gate.ts";
 import { type Schema, toJsonSchema } from "./schema.ts";
-import { checkUri } from "./template-check.ts";
-import { variablesOf } from "./uri.ts";
 
 export interface Handler {
   readonly input?: Schema;
@@ -96,10 +94,10 @@ function ofObject(schema: Bag, name: string): Bag {
 }
 
 function resourceDefinition({ uri, mimeType, annotations, size, complete }: RegistryResource, name: string): Bag {
-  checkUri(uri, `resources/${JSON.stringify(name)}`);
-  checkVariables("resources", name, variablesOf(uri), complete);
+  const variables = templateVariables(uri, `resources/${JSON.stringify(name)}`);
+  checkVariables("resources", name, variables, complete);
   return {
-    [uri.includes("{") ? "uriTemplate" : "uri"]: uri,
+    [variables.length > 0 ? "uriTemplate" : "uri"]: uri,
     ...(mimeType === undefined ? {} : { mimeType }),
     ...(annotations === undefined ? {} : { annotations }),
     ...(size === undefined ? {} : { size }),

@@ -21,11 +21,6 @@ export function fillAlias(uri: string, alias: string): string {
   return uri.replaceAll("{alias}", () => alias);
 }
 
-/** The variables of a level 1 template, in order. */
-export function variablesOf(uri: string): readonly string[] {
-  return [...uri.matchAll(/\{([^{}]+)\}/g)].map((match) => match[1] ?? "");
-}
-
 /** The URI or template of a resource's definition; "" where it has none. */
 export function uriOf(definition: { readonly [key: string]: unknown }): string {
   const uri = definition["uri"] ?? definition["uriTemplate"];

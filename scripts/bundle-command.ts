@@ -3,6 +3,9 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { type Plugin, rolldown } from "rolldown";
 
+/** Met in the bundle by no name of their own: as entries they would be more files to load. */
+const UNNAMED = new Set(["mud", "platform", "schema"]);
+
 /**
  * By name: the command, the threads it starts, and what a served module may import, since that has to meet the command's own
  * errors and refusals. All beside each other: what is asked for by a place beside or above `import.meta.url` is found there.
@@ -16,7 +19,7 @@ const entriesOf = (dist: string): Record<string, string> => ({
   ...Object.fromEntries(
     readdirSync(dist)
       .map((folder) => [folder, join(dist, folder, "index.js")] as const)
-      .filter(([folder, file]) => folder !== "mud" && existsSync(file)),
+      .filter(([folder, file]) => !UNNAMED.has(folder) && existsSync(file)),
   ),
 });
 

@@ -99,7 +99,7 @@ describe("the package", () => {
       const engine = await LocalEngine.start({ kinds: [] });
       const why = await engine.call({ to: "no/body", action: "x", args: {} }).catch((error) => error);
       if (!(why instanceof troupe.TroupeError)) throw new Error("The engine's error is of another Troupe: " + why);
-      for (const name of ["typo", "main", "worker", "cli", "platform"]) {
+      for (const name of ["typo", "main", "worker", "cli", "platform", "schema"]) {
         const code = await import("troupe/" + name).then(() => "there", (error) => error.code);
         if (!["ERR_MODULE_NOT_FOUND", "ERR_PACKAGE_PATH_NOT_EXPORTED"].includes(code)) throw new Error("troupe/" + name + ": " + code);
       }

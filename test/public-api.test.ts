@@ -19,7 +19,7 @@ const typeNames = (text: string): readonly string[] =>
   );
 
 /** The composition root, and what package.json hides. */
-const INTERNAL = new Set(["cli", "platform"]);
+const INTERNAL = new Set(["cli", "platform", "schema"]);
 
 const entries = [
   "",

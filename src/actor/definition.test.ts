@@ -380,8 +380,32 @@ test("a schema that cannot be shown to a client is refused, and says what to pas
     badDefinition(/is a function: pass a schema/),
   );
   assert.throws(() => untyped({ tools: { x: { describe: "", input: [], run() {} } } }), badDefinition(/is no schema/));
+  for (const [input, told] of [
+    [{ message: { type: "string" } }, /input has no word of JSON Schema: pass \{ type: "object"/],
+    [{ properties: { a: "string" } }, /input is no JSON Schema .+: \/properties\/a is no schema/],
+    [{ properties: { a: null } }, /: \/properties\/a is no schema/],
+    [{ properties: { a: { type: "strin" } } }, /: \/properties\/a\/type is "strin", none of string, /],
+  ] as const)
+    assert.throws(() => untyped({ tools: { x: { describe: "", input, run() {} } } }), badDefinition(told));
+  // JSON leaves it out.
+  assert.doesNotThrow(() => untyped({ tools: { x: { describe: "", input: { properties: { a: undefined } }, run() {} } } }));
   // Nobody sees the schema of a message or of the state: validating is enough.
   assert.doesNotThrow(() => untyped({ messages: { x: { input: silent, run() {} } } }));
+});
+
+test("arguments are checked in the dialect that a plain schema names", () => {
+  const pair = { type: "array", items: [{ type: "string" }, { type: "number" }] };
+  const input = { $schema: "http://json-schema.org/draft-07/schema#", type: "object", properties: { pair } };
+  const kind = actor("thing", { describe: "", initial: () => ({}), tools: { x: { describe: "", input, run: () => "taken" } } });
+  const reply = (...given: readonly (string | number)[]) => rehearse(kind).turn("tools/x", { pair: given }).reply;
+  assert.deepEqual(reply("a", 1), { ok: "taken" });
+  assert.deepEqual(reply("a", "b"), {
+    refused: {
+      code: "INVALID",
+      message: "Invalid arguments: pair.1: must be number.",
+      data: { issues: [{ path: "pair.1", message: "must be number" }] },
+    },
+  });
 });
 
 test("a schema that waits is refused when it is used", () => {

@@ -1,32 +1,16 @@
-import { createRequire } from "node:module";
-import type { Ajv2020, ErrorObject, ValidateFunction } from "ajv/dist/2020.js";
-import { type Bag, type Json, TroupeError } from "../contract/index.ts";
+import type { ErrorObject, Options, ValidateFunction } from "ajv/dist/2020.js";
+import { type Bag, TroupeError } from "../contract/index.ts";
+import { compilerFor } from "../schema/index.ts";
 import type { Check, Issue } from "./schema.ts";
 
-let shared: Ajv2020 | undefined;
+const OPTIONS: Options = { allErrors: true, useDefaults: true };
 
-// Loaded when the first plain JSON Schema appears: authors who use a schema library never pay its 30 ms.
-function compiler(): Ajv2020 {
-  if (shared === undefined) {
-    const load: { readonly Ajv2020: typeof Ajv2020 } = createRequire(import.meta.url)("ajv/dist/2020.js");
-    shared = new load.Ajv2020({
-      strict: false,
-      allErrors: true,
-      useDefaults: true,
-      validateFormats: false,
-      addUsedSchema: false,
-      meta: false,
-      validateSchema: false,
-    });
-  }
-  return shared;
-}
-
-/** Compiles a plain JSON Schema (2020-12). Defaults are filled into a copy, never into what was passed. */
+/** Compiles a plain JSON Schema. Defaults are filled into a copy, never into what was passed. */
 export function jsonSchemaCheck(schema: Bag, where: string): Check {
+  const compiler = compilerFor(schema, OPTIONS);
   let validate: ValidateFunction;
   try {
-    validate = compiler().compile(withoutDialect(schema));
+    validate = compiler.compile(schema);
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new TroupeError("BAD_DEFINITION", `${where} is no JSON Schema that can be compiled: ${why}.`, { cause });
@@ -36,14 +20,6 @@ export function jsonSchemaCheck(schema: Bag, where: string): Check {
     const candidate = fills ? structuredClone(value) : value;
     return validate(candidate) ? { value: candidate } : { issues: (validate.errors ?? []).map(issueOf) };
   };
-}
-
-// A named dialect would be looked up as a meta schema; the keywords are what counts.
-function withoutDialect(schema: Bag): Bag {
-  if (schema["$schema"] === undefined) return schema;
-  const rest: Record<string, Json> = { ...schema };
-  delete rest["$schema"];
-  return rest;
 }
 
 function issueOf(error: ErrorObject): Issue {

@@ -1,5 +1,6 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
-import { type Bag, isBag, type Json, TroupeError } from "../contract/index.ts";
+import { type Bag, TroupeError } from "../contract/index.ts";
+import { assertPlain, checkSchema, isStandard, pathOf, toJsonSchema as written } from "../schema/index.ts";
 import { jsonSchemaCheck } from "./json-schema.ts";
 import { plain } from "./plain.ts";
 
@@ -14,7 +15,6 @@ export type Checked = { readonly value: unknown; readonly issues?: undefined } |
 /** Compiled once, at the definition. */
 export type Check = (value: unknown) => Checked;
 
-const DIALECT = "https://json-schema.org/draft/2020-12/schema";
 const ISSUES_SHOWN = 8;
 const ISSUE_LENGTH = 300;
 
@@ -24,30 +24,9 @@ export function compileCheck(schema: object, where: string): Check {
   return jsonSchemaCheck(plainSchema(schema, where), where);
 }
 
-/** The JSON Schema a client reads, in the dialect 2020-12; throws `BAD_DEFINITION` where the library has no conversion. */
+/** The JSON Schema a client reads; throws `BAD_DEFINITION` where the library cannot write one. */
 export function toJsonSchema(schema: object, side: "input" | "output", where: string): Bag {
-  if (!isStandard(schema)) return plainSchema(schema, where);
-  const { vendor } = schema["~standard"];
-  if (!isConvertible(schema)) {
-    throw new TroupeError(
-      "BAD_DEFINITION",
-      `${where}: this ${vendor} schema has no JSON Schema (no \`~standard.jsonSchema\`). Pass a schema of a library that has (zod 4.2 or newer, ArkType), or a plain JSON Schema object.`,
-    );
-  }
-  let converted: unknown;
-  try {
-    converted = schema["~standard"].jsonSchema[side]({ target: "draft-2020-12" });
-  } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new TroupeError(
-      "BAD_DEFINITION",
-      `${where}: this ${vendor} schema cannot be written as JSON Schema (${why}). Use types that JSON has, or pass a plain JSON Schema object.`,
-      { cause },
-    );
-  }
-  const { $schema: dialect, ...rest } = bag(converted, where);
-  // 2020-12 is what a reader assumes; any other dialect must be said.
-  return dialect === undefined || dialect === DIALECT ? rest : { $schema: dialect, ...rest };
+  return isStandard(schema) ? written(schema, side, where) : plainSchema(schema, where);
 }
 
 /** The same schema, which must be one of an object: `type` is filled in where a union or a reference leaves it open. */
@@ -67,12 +46,12 @@ export function describeIssues(issues: readonly Issue[]): string {
 }
 
 /**
- * A plain JSON Schema (2020-12) that is known to describe a `T`: typed arguments without a
+ * A plain JSON Schema (2020-12, or an older dialect that it names) that is known to describe a `T`: typed arguments without a
  * schema library. Shown to clients word for word, compiled here (`BAD_DEFINITION`).
  */
 export function fromJsonSchema<T>(schema: Bag): StandardSchemaV1<T, T> & StandardJSONSchemaV1<T, T>;
 export function fromJsonSchema(schema: Bag): StandardSchemaV1 & StandardJSONSchemaV1 {
-  const check = jsonSchemaCheck(schema, "fromJsonSchema()");
+  const check = jsonSchemaCheck(plainSchema(schema, "fromJsonSchema()"), "fromJsonSchema()");
   const validate = (value: unknown): StandardSchemaV1.Result<unknown> => {
     const checked = check(value);
     if (checked.issues === undefined) return { value: checked.value };
@@ -95,29 +74,13 @@ function standardCheck(schema: StandardSchemaV1, where: string): Check {
 }
 
 function issueOf(issue: StandardSchemaV1.Issue): Issue {
-  const path = (issue.path ?? []).map((step) => String(typeof step === "object" ? step.key : step)).join(".");
-  return { path, message: issue.message };
+  return { path: pathOf(issue), message: issue.message };
 }
 
-function isStandard(schema: object): schema is StandardSchemaV1 {
-  return "~standard" in schema;
-}
-
-function isConvertible(schema: StandardSchemaV1): schema is StandardSchemaV1 & StandardJSONSchemaV1 {
-  const standard: object = schema["~standard"];
-  return "jsonSchema" in standard && typeof standard.jsonSchema === "object" && standard.jsonSchema !== null;
-}
-
+/** A copy of its own, that nothing can change. */
 function plainSchema(schema: object, where: string): Bag {
-  if (typeof schema === "function") throw new TroupeError("BAD_DEFINITION", `${where} is a function: pass a schema.`);
-  // As the official SDK's first version takes them.
-  if (Object.values(schema).some((one) => typeof one === "object" && one !== null && isStandard(one)))
-    throw new TroupeError("BAD_DEFINITION", `${where} is a record of schemas: pass one schema, z.object({ … }) around it.`);
-  return bag(schema, where);
-}
-
-function bag(value: unknown, where: string): Bag {
-  const copy: Json = plain(value, where, "BAD_DEFINITION");
-  if (isBag(copy)) return copy;
-  throw new TroupeError("BAD_DEFINITION", `${where} is no schema: pass a Standard Schema (zod, ArkType, …) or a JSON Schema object.`);
+  assertPlain(schema, where);
+  const copy = plain(schema, where, "BAD_DEFINITION");
+  checkSchema(copy, where);
+  return copy;
 }

@@ -5,8 +5,8 @@ import { PackageModules } from "./package-modules.ts";
 const HERE = import.meta.url;
 const SOURCES = HERE.endsWith(".ts");
 
-/** Two folders are the package's own affair, as its `exports` say. */
-const NAMED = /^troupe(\/(?!(?:cli|platform)$)[a-z-]+)?$/;
+/** Three folders are the package's own affair, as its `exports` say. */
+const NAMED = /^troupe(\/(?!(?:cli|platform|schema)$)[a-z-]+)?$/;
 
 /**
  * Where `troupe`, or `/server` of it, is: among the sources, or bundled with the command (`scripts/bundle-command.ts`), which has

@@ -1,16 +1,11 @@
 import type { ErrorObject, Options, ValidateFunction } from "ajv/dist/2020.js";
 import { type Bag, isBag, type Offer } from "../contract/index.ts";
-import { loadAjv, loadAjvDraft7 } from "../platform/index.ts";
+import { compilerFor } from "../schema/index.ts";
 
 /** What is wrong with a tool's arguments, by path and expectation; undefined: nothing. */
 export type Complaint = string | undefined;
 
-// No meta-schema: schemas are checked where they are written, and compiling one costs 55 ms of start-up.
-const OPTIONS: Options = { strict: false, validateFormats: false, meta: false, validateSchema: false, logger: false };
-const DRAFT_7 = /draft-0[467]/;
-
 // Checking stops at the first mistake, so that nobody makes it long; of short arguments all mistakes are looked for once one was found.
-const ALL_OPTIONS: Options = { ...OPTIONS, allErrors: true };
 const ALL_OF = 16_384;
 const MOST_TOLD = 8;
 
@@ -19,7 +14,7 @@ class Checks {
   readonly #options: Options;
   readonly #compiled = new WeakMap<Offer, ValidateFunction | string>();
 
-  constructor(options: Options) {
+  constructor(options: Options = {}) {
     this.#options = options;
   }
 
@@ -36,20 +31,18 @@ class Checks {
   #compile(offer: Offer): ValidateFunction | string {
     const schema = offer.definition["inputSchema"];
     if (!isBag(schema)) return "";
-    const dialect = schema["$schema"];
     // Outside: that it cannot be loaded now is no fault of this schema.
-    const Ajv = typeof dialect === "string" && DRAFT_7.test(dialect) ? loadAjvDraft7() : loadAjv();
+    const compiler = compilerFor(schema, this.#options);
     try {
-      // An instance of its own: in one for all the `$id`s of different tools would meet.
-      return new Ajv(this.#options).compile(schema);
+      return compiler.compile(schema);
     } catch (error) {
       return `The input schema of this tool cannot be used (${error instanceof Error ? error.message.slice(0, 200) : "unknown reason"}); its author has to correct it.`;
     }
   }
 }
 
-const first = new Checks(OPTIONS);
-const all = new Checks(ALL_OPTIONS);
+const first = new Checks();
+const all = new Checks({ allErrors: true });
 
 /** Checks arguments against the offer's own schema, compiled once per offer. */
 export function complaintAbout(offer: Offer, args: Bag): Complaint {

@@ -1,5 +1,6 @@
 import { isBag, TroupeError } from "../contract/index.ts";
 import { nearest } from "../contract/internal.ts";
+import { isStandard } from "../schema/index.ts";
 import { PERSISTENCES } from "./packet-fields.ts";
 
 // Types are gone when a module is served: a misspelled `persistence` would lose what was to be kept, and say nothing.
@@ -45,7 +46,7 @@ export function checkActorWords(id: string, definition: { readonly [W in (typeof
   const { initialState, state, persistence, timeout, shared, migrate, messages, periodic, search, policy } = definition;
   if (!isObject(initialState) && typeof initialState !== "function")
     throw badDefinition(`${id} has no \`initialState\`: give what each actor begins with, { count: 0 }, or a function that makes it.`);
-  if (state !== undefined && !(Object(state) === state && "~standard" in Object(state)))
+  if (state !== undefined && !isStandard(state))
     throw badDefinition(
       `${id}: \`state\` is a Standard Schema (zod, ArkType, …) of the state; what actors begin with is \`initialState\`.`,
     );

@@ -1,5 +1,6 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { type Bag, isBag, type Json, TroupeError } from "../contract/index.ts";
+import { isStandard } from "../schema/index.ts";
 import { sameJson } from "../source/index.ts";
 
 /** What a payload must be like: parts of it, or a schema. */
@@ -51,5 +52,3 @@ function isJson(part: unknown): boolean {
   if (typeof part !== "object" || part === null) return part === null || typeof part === "string" || typeof part === "boolean";
   return Object.prototype.toString.call(part) === "[object Object]" && Object.values(part).every(isJson);
 }
-
-const isStandard = (value: object): value is StandardSchemaV1 => "~standard" in value;

@@ -56,11 +56,13 @@ test("a result that fits is told as its schema makes it; a failure needs none", 
   tool("blocks", NUMBER, () => content(["one"], { n: 1 }));
   tool("fails", NUMBER, () => failure("Out of stock."));
   tool("list", z.array(z.string()), () => ["a"]);
+  tool("pair", { $schema: "http://json-schema.org/draft-07/schema#", type: "array", items: [true, { type: "number" }] }, () => ["a", 1]);
   assert.deepEqual(await call("plain"), { ok: { n: 1, more: true } });
   assert.deepEqual(await call("made"), { ok: { n: 5 } });
   assert.deepEqual(await call("blocks"), { ok: content(["one"], { n: 1 }) });
   assert.deepEqual(await call("fails"), { ok: failure("Out of stock.") });
   assert.deepEqual(await call("list"), { ok: ["a"] });
+  assert.deepEqual(await call("pair"), { ok: ["a", 1] });
 });
 
 test("a result as MCP writes it is a fault that names content() and failure(); a value that only resembles one is a value", async () => {

@@ -17,6 +17,7 @@ export {
 export { type Asked, type HandlerContext } from "./registry-context.ts";
 export { Settled, settle } from "./registry-result.ts";
 export { sameJson } from "./same-json.ts";
-export { type Checked, checkJson, type Schema, toJsonSchema } from "./schema.ts";
+export { type Checked, checkJson } from "./check.ts";
+export { type Schema, toJsonSchema } from "../schema/index.ts";
 export { describeSource } from "./source-name.ts";
 export { withSegment } from "./uri.ts";

@@ -16,7 +16,7 @@ import { lacksScopes } from "../contract/internal.ts";
 import { type Entry, listed } from "./posture.ts";
 import { offersOf, refOf, splitRef } from "./refs.ts";
 import { refused, unknownOffer } from "./refused.ts";
-import { checkJson } from "./schema.ts";
+import { checkJson } from "./check.ts";
 import { describeSource, sourceWords } from "./source-name.ts";
 
 /**

@@ -1,7 +1,7 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { Bag, Viewer } from "../contract/index.ts";
 import type { HandlerContext } from "./registry-context.ts";
-import type { Schema } from "./schema.ts";
+import type { Schema } from "../schema/index.ts";
 
 /** Values for an argument that begin with what was typed so far. */
 export type Complete = (value: string, others: Bag, viewer: Viewer) => readonly string[] | Promise<readonly string[]>;

@@ -1,12 +1,12 @@
 import { type Bag, type Json, type ListName, type Offer, type OfferRef, TroupeError } from "../contract/index.ts";
 import { checkMirrored, checkScopes, templateVariables } from "../contract/internal.ts";
+import { type Schema, toJsonSchema } from "../schema/index.ts";
 import { checkName, type Names } from "./names.ts";
 import { refOf } from "./refs.ts";
 import type { HandlerContext } from "./registry-context.ts";
 import type { Complete, Definitions, Described, RegistryPrompt, RegistryResource, RegistryTool, Texts } from "./registry-definitions.ts";
 import { checkMembers, checkVariables } from "./registry-check.ts";
 import { Gate } from "./registry-gate.ts";
-import { type Schema, toJsonSchema } from "./schema.ts";
 
 export interface Handler {
   readonly input?: Schema;

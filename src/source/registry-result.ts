@@ -1,7 +1,8 @@
 import { type Bag, BARE_RESULT, CONTENT, isBag, isBareResult, type Json, TroupeError, isList } from "../contract/index.ts";
 import { wrongInBlock } from "../contract/internal.ts";
+import { isStandard, type Schema } from "../schema/index.ts";
 import { plain } from "./registry-plain.ts";
-import { check, type Schema } from "./schema.ts";
+import { check } from "./check.ts";
 
 const NOTHING: readonly Json[] = [];
 
@@ -51,7 +52,7 @@ async function fitting(value: unknown, where: string, output: Schema): Promise<J
 
 async function fitted(value: unknown, where: string, output: Schema): Promise<unknown> {
   // A library's own schema may take more than JSON, and make JSON of it.
-  const checked = await check(output, "~standard" in output ? value : plain(value, where));
+  const checked = await check(output, isStandard(output) ? value : plain(value, where));
   if ("value" in checked) return checked.value;
   throw new TroupeError("BAD_TURN", `${where} is not its \`output\`: ${checked.wrong}.`);
 }

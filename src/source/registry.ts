@@ -26,7 +26,7 @@ import type { Handler } from "./registry-entry.ts";
 import { Settled, settle } from "./registry-result.ts";
 import { refused, unknownOffer } from "./refused.ts";
 import { sameJson } from "./same-json.ts";
-import { check } from "./schema.ts";
+import { check } from "./check.ts";
 import { describeSource } from "./source-name.ts";
 
 export interface RegistryOptions extends Definitions {

@@ -1,5 +1,7 @@
-import { isBag, TroupeError } from "../contract/index.ts";
+import { type Bag, isBag, TroupeError } from "../contract/index.ts";
 import { isTexts } from "../contract/internal.ts";
+import { isOfOldDialect } from "./compiler.ts";
+import { isStandard } from "./standard.ts";
 
 const TYPES = new Set<unknown>(["string", "number", "integer", "boolean", "object", "array", "null"]);
 const DEEPEST = 128;
@@ -13,28 +15,43 @@ const COUNTS = ["minItems", "maxItems", "minProperties", "maxProperties", "minCo
 const OTHERS = ["type", "enum", "const", "required", "items", "default", "examples", "dependentRequired", "deprecated"];
 const WORDS = new Set([...ONE, ...LISTS, ...MAPS, ...TEXTS, ...NUMBERS, ...COUNTS, ...OTHERS]);
 
-/**
- * Whether a JSON Schema written by hand can be compiled, which is done at its first use: a compiler and the meta-schema cost a third of a
- * start. Throws `BAD_DEFINITION`, naming the path.
- */
-export function checkSchema(schema: unknown, where: string): void {
+/** What no library has made can be a JSON Schema. Throws `BAD_DEFINITION`. */
+export function assertPlain(schema: unknown, where: string): asserts schema is Bag {
+  if (typeof schema === "function") throw new TroupeError("BAD_DEFINITION", `${where} is a function: pass a schema.`);
   if (!isBag(schema))
-    throw new TroupeError("BAD_DEFINITION", `${where} is no schema: pass a Standard Schema (zod, ArkType, …) or a JSON Schema.`);
-  const shape = Object.values(schema).some((one) => typeof one === "object" && one !== null && "~standard" in one);
-  if (shape) throw new TroupeError("BAD_DEFINITION", `${where} is a record of schemas: pass one schema, z.object({ … }) around it.`);
+    throw new TroupeError("BAD_DEFINITION", `${where} is no schema: pass a Standard Schema (zod, ArkType, …) or a JSON Schema object.`);
+  // As the official SDK's first version takes them.
+  if (Object.values(schema).some(isStandard))
+    throw new TroupeError("BAD_DEFINITION", `${where} is a record of schemas: pass one schema, z.object({ … }) around it.`);
+}
+
+/**
+ * Whether a JSON Schema written by hand can be compiled, by a walk: a compiler and the meta-schema cost a third of a start, and do not
+ * say where it is wrong. Throws `BAD_DEFINITION`, naming the path.
+ */
+export function checkSchema(schema: unknown, where: string): asserts schema is Bag {
+  assertPlain(schema, where);
   const keys = Object.keys(schema);
   if (keys.length > 0 && !keys.some((key) => WORDS.has(key)))
     throw new TroupeError("BAD_DEFINITION", `${where} has no word of JSON Schema: pass { type: "object", properties: { … } }.`);
-  const wrong = wrongIn(schema, schema, "", 0);
+  const wrong = wrongIn(schema, { base: schema, tuples: isOfOldDialect(schema) }, "", 0);
   if (wrong !== undefined) throw new TroupeError("BAD_DEFINITION", `${where} is no JSON Schema that can be compiled: ${wrong}.`);
 }
 
-function wrongIn(schema: unknown, root: object, path: string, depth: number): string | undefined {
+interface Around {
+  /** What `#` is in a reference. */
+  readonly base: Bag;
+  /** A list of `items` is one. */
+  readonly tuples: boolean;
+}
+
+function wrongIn(schema: unknown, outer: Around, path: string, depth: number): string | undefined {
   const at = path === "" ? "it" : path;
   if (typeof schema === "boolean") return undefined;
   if (!isBag(schema)) return `${at} is no schema`;
   if (depth > DEEPEST) return `${path.slice(0, 60)}… is deeper than ${DEEPEST} levels`;
-  const { type, required, enum: values, items } = schema;
+  const { type, required, enum: values, items, $id } = schema;
+  const around = typeof $id === "string" && !$id.startsWith("#") ? { ...outer, base: schema } : outer;
   if (type !== undefined && !isType(type)) return `${path}/type is ${JSON.stringify(type).slice(0, 60)}, none of ${[...TYPES].join(", ")}`;
   if (required !== undefined && !isTexts(required)) return `${path}/required is no list of names`;
   if (values !== undefined && !Array.isArray(values)) return `${path}/enum is no list`;
@@ -42,8 +59,8 @@ function wrongIn(schema: unknown, root: object, path: string, depth: number): st
   for (const word of [...NUMBERS, ...COUNTS]) if (word in schema && typeof schema[word] !== "number") return `${path}/${word} is no number`;
   const { pattern, $ref } = schema;
   if (typeof pattern === "string" && !isPattern(pattern)) return `${path}/pattern is no regular expression`;
-  if (typeof $ref === "string" && !leads($ref, root)) return `${path}/$ref ${$ref.slice(0, 100)} leads nowhere within it`;
-  const within = (part: unknown, step: string): string | undefined => wrongIn(part, root, `${path}/${step}`, depth + 1);
+  if (typeof $ref === "string" && !leads($ref, around.base)) return `${path}/$ref ${$ref.slice(0, 100)} leads nowhere within it`;
+  const within = (part: unknown, step: string): string | undefined => wrongIn(part, around, `${path}/${step}`, depth + 1);
   const all = (parts: readonly (readonly [step: string, part: unknown])[]): string | undefined => {
     for (const [step, part] of parts) {
       const wrong = within(part, step);
@@ -70,7 +87,9 @@ function wrongIn(schema: unknown, root: object, path: string, depth: number): st
   }
   const wrong = all(ONE.filter((word) => schema[word] !== undefined).map((word) => [word, schema[word]]));
   if (wrong !== undefined || items === undefined) return wrong;
-  return Array.isArray(items) ? listed("items", items) : within(items, "items");
+  if (!Array.isArray(items)) return within(items, "items");
+  if (!around.tuples) return `${path}/items is a list: call it prefixItems, or name its dialect in $schema`;
+  return listed("items", items);
 }
 
 const isType = (type: unknown): boolean => (Array.isArray(type) ? type.length > 0 && type.every((one) => TYPES.has(one)) : TYPES.has(type));

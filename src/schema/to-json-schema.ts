@@ -1,0 +1,46 @@
+import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
+import { type Bag, isBag, type Json, TroupeError } from "../contract/index.ts";
+import { checkSchema } from "./check-schema.ts";
+import { isStandard } from "./standard.ts";
+
+/** A Standard Schema (zod, ArkType, …) or a plain JSON Schema, which is kept word for word. */
+export type Schema = StandardSchemaV1 | Bag;
+
+const DIALECT = "https://json-schema.org/draft/2020-12/schema";
+
+/** The JSON Schema a client reads; throws `BAD_DEFINITION` where the library cannot write one. */
+export function toJsonSchema(schema: Schema, side: "input" | "output", where: string): Bag {
+  if (isStandard(schema)) return converted(schema, side, where);
+  checkSchema(schema, where);
+  return schema;
+}
+
+function converted(schema: StandardSchemaV1, side: "input" | "output", where: string): Bag {
+  const { vendor } = schema["~standard"];
+  if (!isConvertible(schema)) {
+    throw new TroupeError(
+      "BAD_DEFINITION",
+      `${where}: this ${vendor} schema has no JSON Schema (no \`~standard.jsonSchema\`). Pass a schema of a library that has (zod 4.2 or newer, ArkType), or a plain JSON Schema object.`,
+    );
+  }
+  let written: Json;
+  try {
+    written = JSON.parse(JSON.stringify(schema["~standard"].jsonSchema[side]({ target: "draft-2020-12" })));
+    if (!isBag(written)) throw new TypeError("it is no object");
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new TroupeError(
+      "BAD_DEFINITION",
+      `${where}: this ${vendor} schema cannot be written as JSON Schema (${why}). Use types that JSON has, or pass a plain JSON Schema object.`,
+      { cause },
+    );
+  }
+  const { $schema: dialect, ...rest } = written;
+  // 2020-12 is what a reader assumes; any other dialect must be said.
+  return dialect === undefined || dialect === DIALECT ? rest : { $schema: dialect, ...rest };
+}
+
+function isConvertible(schema: StandardSchemaV1): schema is StandardSchemaV1 & StandardJSONSchemaV1 {
+  const standard: object = schema["~standard"];
+  return "jsonSchema" in standard && typeof standard.jsonSchema === "object" && standard.jsonSchema !== null;
+}

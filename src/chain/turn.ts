@@ -22,8 +22,9 @@ import {
   type Wake,
   type Work,
   isBag,
+  TroupeError,
 } from "../contract/index.ts";
-import { freezeDeep, vouchedFor, type Written, isAddress } from "../contract/internal.ts";
+import { freezeDeep, unsendable, vouchedFor, type Written, isAddress } from "../contract/internal.ts";
 import { sha256 } from "./event.ts";
 import { keyOf } from "./key-of.ts";
 import { mailboxFull, stateTooLarge } from "./faults.ts";
@@ -267,7 +268,7 @@ function planAll(base: Base, job: Incoming, turn: Turn<unknown>, reply: Reply | 
 
   const { policy } = base.extra;
   const { state, bytes, patch } = differs ? changed(base, after, now) : same(base);
-  const sends = sendsOf(effects);
+  const sends = sendsOf(effects, message);
   const answers = effects.answer === undefined ? NOTHING : answersIn(effects.answer, base.extra.pending);
   const settled =
     reply !== "later" && answers === NOTHING && effects.stop === undefined && job.key === undefined
@@ -342,12 +343,16 @@ const hasEffect = (turn: Turn<unknown>): boolean =>
   (turn.wake !== undefined && Object.keys(turn.wake).length > 0) ||
   (turn.answer !== undefined && Object.keys(turn.answer).length > 0);
 
-function sendsOf(turn: Turn<unknown>): Outgoing[] {
+function sendsOf(turn: Turn<unknown>, { trace: known }: Message): Outgoing[] {
   if (turn.send === undefined) return [];
   return turn.send.map((outgoing, index) => {
     keyOf(outgoing.to);
     check(outgoing.args, `send[${index}].args`);
     if (outgoing.start !== undefined) checkTold(outgoing.start, `send[${index}].start`);
+    const { to, viewer, policy, trace } = outgoing;
+    if (viewer === undefined && policy === undefined && (trace === undefined || trace === known)) return outgoing;
+    const wrong = unsendable(to, { ...(viewer && { viewer }), ...(policy && { policy }), ...(trace && { trace }) });
+    if (wrong !== undefined) throw new TroupeError("BAD_TURN", wrong.message);
     return outgoing;
   });
 }

@@ -19,5 +19,6 @@ export { remembering } from "./remembering.ts";
 export { checkScopes, isScope, lacking, lacksScopes, needsScopes, scopesOf, withScopes } from "./scopes.ts";
 export { isTexts } from "./texts.ts";
 export { tellOf, told } from "./told.ts";
+export { blamed, unsendable } from "./unfit.ts";
 export { templateVariables } from "./uri-template.ts";
 export { vouch, vouchedFor, type Written } from "./vouch.ts";

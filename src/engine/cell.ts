@@ -5,6 +5,7 @@
  */
 import { EngineError } from "../contract/index.ts";
 import type { ActorId, Json, Reply, Turn, Work } from "../contract/index.ts";
+import { blamed } from "../contract/internal.ts";
 import { afterCrash, type Base, begin, faults, hasParent, OK_NULL, type Plan, planTurn, received } from "../chain/internal.ts";
 import { Commits } from "./commits.ts";
 import { Job, type Ring, type Task } from "./job.ts";
@@ -159,7 +160,9 @@ export class Cell extends Commits {
       if (persistence === "disk" && this.host.store === undefined) throw faults.engineMissing(this.kind.name, "store");
       return base;
     } catch (error) {
-      if (error instanceof EngineError) job.fail(error);
+      const refusal = blamed(error, message);
+      if (refusal !== undefined) job.done(refusal);
+      else if (error instanceof EngineError) job.fail(error);
       else {
         this.host.fault(error, { where: "load", actor: this.id, action: message.action });
         job.fail(this.failWith(faults.failed(this.id, "its first state could not be made", error)));
@@ -168,7 +171,16 @@ export class Cell extends Commits {
     }
   }
 
+  #unplanned(job: Job, error: EngineError): void {
+    const refusal = blamed(error, job.message);
+    if (refusal === undefined) job.fail(error);
+    else job.done(refusal);
+  }
+
   #crash(job: Job, error: unknown, where: "turn" | "work"): void {
+    // No crash of the actor's, or whoever sends it could close an actor that bounds them.
+    const refusal = blamed(error, job.message);
+    if (refusal !== undefined) return job.done(refusal);
     this.host.fault(error, { where, actor: this.id, action: job.message.action });
     const { restart } = this.extra.policy;
     const { times, fails } = afterCrash(this.crashes, this.host.clock.now(), restart);
@@ -217,7 +229,7 @@ export class Cell extends Commits {
       });
       if (plan !== undefined) this.commit(job, plan, above);
     } catch (error) {
-      if (error instanceof EngineError) job.fail(error);
+      if (error instanceof EngineError) this.#unplanned(job, error);
       else this.#crash(job, error, "turn");
       return;
     }

@@ -28,7 +28,7 @@ import {
   type Viewer,
   Watchers,
 } from "../contract/index.ts";
-import { checkNeeded, handOverTo, KINDS, told } from "../contract/internal.ts";
+import { checkNeeded, handOverTo, KINDS, told, unsendable } from "../contract/internal.ts";
 import { Alarm } from "./alarm.ts";
 import { faults, innerKey, OK_NULL, ownId, stamp, stampFrom } from "../chain/internal.ts";
 import { Cell } from "./cell.ts";
@@ -231,7 +231,8 @@ export class LocalEngine implements Engine {
     try {
       await store.enqueue(message);
     } catch (error) {
-      throw faults.fromStore(error);
+      const fault = faults.fromStore(error);
+      throw (fault.code === "STORE_IO" ? unsendable(message.to, message) : undefined) ?? fault;
     }
     this.#outbox.add([message], true);
   }

@@ -23,6 +23,7 @@ import {
   type Plan,
 } from "../chain/internal.ts";
 import { EngineError, StoreError, TroupeError, type Behaviour, type Message, type Turn } from "../contract/index.ts";
+import { blamed } from "../contract/internal.ts";
 import { commit, type Parting } from "./commit.ts";
 import { type DurableContext, Withdrawn } from "./durable-context.ts";
 import { runWork } from "./durable-work.ts";
@@ -308,6 +309,8 @@ export class DurableActor {
     try {
       return { value: step() };
     } catch (error) {
+      const refusal = blamed(error, message);
+      if (refusal !== undefined) return { fault: faultOf(faults.crashed(message.to, (known?.kept?.seq ?? 0) + 1, error)), refusal };
       if (error instanceof EngineError) return { fault: faultOf(error) };
       if (error instanceof StoreError) return { fault: faultOf(faults.fromStore(error)) };
       if (error instanceof NoBeginning) {
@@ -321,6 +324,7 @@ export class DurableActor {
 
   /** What a failure leaves behind: a crash counts where its kind bounds them, a beginning that failed fails the actor. */
   async #failed(context: DurableContext, message: Message, { kept, health }: Known, failure: Failed): Promise<Done> {
+    if (failure.refusal !== undefined) return { outcome: { reply: failure.refusal }, answered: false };
     const { code } = failure.fault;
     if (kept === undefined && code === "ACTOR_FAILED" && health.why === undefined) {
       context.set(HEALTH_KEY, JSON.stringify({ times: [], why: NO_BEGINNING }));

@@ -28,6 +28,8 @@ interface Applied {
 
 export interface Failed {
   readonly fault: Fault;
+  /** It failed on what its message brought: the sender is told so, and no crash is counted. */
+  readonly refusal?: Reply;
 }
 
 /** A change without its actor. */
@@ -41,7 +43,7 @@ export interface Fault {
 }
 
 /** What a step made, or why nothing was applied. */
-export type Guarded<T> = { readonly value: T } | { readonly fault: Fault };
+export type Guarded<T> = { readonly value: T } | Failed;
 
 export const faultOf = (error: EngineError): Fault => ({
   code: error.code,

@@ -19,7 +19,7 @@ import type {
   Trait,
   Viewer,
 } from "../contract/index.ts";
-import { compareIds, kindOf } from "../contract/internal.ts";
+import { blamed, compareIds, kindOf, unsendable } from "../contract/internal.ts";
 import type { Beside } from "./endpoint.ts";
 import type { TurnInput } from "./inputs.ts";
 import { MapClient } from "./map-client.ts";
@@ -82,6 +82,11 @@ export class RestateEngine implements Engine {
     const { calls } = this.#node;
     try {
       return await calls.call(message, options);
+    } catch (error) {
+      // It becomes text before anything else is done with it.
+      const refusal = error instanceof TypeError ? blamed(error, message) : undefined;
+      if (refusal === undefined) throw error;
+      return refusal;
     } finally {
       if (calls.size === 0) this.#whenQuiet?.();
     }
@@ -94,7 +99,11 @@ export class RestateEngine implements Engine {
     const { names, kinds, ingress, queries } = this.#node;
     if (start === undefined && (await queries.head(to)) === undefined) throw faults.noActor(to);
     const input: TurnInput = { message };
-    await ingress.begin({ ...names.actor(to, "deliver"), input: kinds.sealerFor(kindOf(to)).seal(input), idempotencyKey });
+    try {
+      await ingress.begin({ ...names.actor(to, "deliver"), input: kinds.sealerFor(kindOf(to)).seal(input), idempotencyKey });
+    } catch (error) {
+      throw (error instanceof TypeError ? unsendable(to, message) : undefined) ?? error;
+    }
   }
 
   async read(id: ActorId): Promise<Snapshot | undefined> {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import * as z from "zod";
 import { LocalEngine } from "../engine/index.ts";
 import { memoryStore } from "../store/index.ts";
 import { actor } from "../actor/index.ts";
@@ -97,4 +98,24 @@ test("C4 a key is one viewer's own, also of viewers without a principal who are 
   await wave(other);
   await wave(one);
   assert.deepEqual((await engine.read("room/0"))?.state, { left: 1, called: "" }, "each waved once");
+});
+
+test("half a character on which a view fails is refused by its path, and is no fault", async () => {
+  const echo = actor("echo", {
+    describe: "Says it again.",
+    per: "shared",
+    initial: () => ({}),
+    tools: { say: { describe: "Says it again.", input: z.object({ text: z.string() }), view: (_, { args }) => args.text } },
+  });
+  const faults: unknown[] = [];
+  await using engine = await LocalEngine.start({ kinds: [echo], store: memoryStore() });
+  const source = cast({ engine, kinds: [echo], onFault: (error) => faults.push(error) });
+  const say = async (text: string) => source.act(ann, "tools/say", { text }, {});
+  assert.deepEqual(await say("☃"), { ok: "☃" });
+  const reply = await say("\ud800");
+  assert.deepEqual("refused" in reply && [reply.refused.code, reply.refused.message.slice(0, 38)], [
+    "INVALID",
+    "Invalid arguments: text: holds half a ",
+  ]);
+  assert.deepEqual(faults, []);
 });

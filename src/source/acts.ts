@@ -14,7 +14,7 @@ import type {
   Viewer,
 } from "../contract/index.ts";
 import { EngineError, isBag } from "../contract/index.ts";
-import { isActorId, kindOf } from "../contract/internal.ts";
+import { blamed, isActorId, kindOf } from "../contract/internal.ts";
 import { linkOff, offNow } from "./closure.ts";
 import type { Handles } from "./handles.ts";
 import { isPassing, rootActor } from "./identity.ts";
@@ -127,6 +127,8 @@ export class Acts {
     try {
       return behaviour.view(sight.state, way.offer.action, args, standing.as(self), id);
     } catch (cause) {
+      const refusal = blamed(cause, { args });
+      if (refusal !== undefined) return refusal;
       if (cause instanceof EngineError) throw cause;
       this.#options.onFault?.(cause, id);
       throw new EngineError("CRASHED", `Looking at ${way.inner} of ${behaviour.kind} failed; nothing was changed.`, { cause });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { ActorId, Behaviour, Engine, Policy, Snapshot } from "../contract/index.ts";
+import type { ActorId, Behaviour, Engine, Json, Outgoing, Policy, Snapshot } from "../contract/index.ts";
 import { settle, SimulatedClock, SimulatedEntropy, until } from "./simulated-clock.ts";
 import { tallyKind, type Hooks } from "./suite-kinds.ts";
 import { chainOf, idIs, say, tallyOf, turnSuite, type OpenEngine, type Opened, type SuiteClock } from "./turn-suite.ts";
@@ -657,6 +657,22 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
         assert.deepEqual(await engine.call(say("add", null, { to: A })), { ok: 3 });
       },
       { policy: { restart: { max: 2, withinMs: 1_000 } } },
+    );
+
+    it(
+      "what a message brought that no turn can carry is no crash of the actor, nor is its beginning",
+      async ({ engine }) => {
+        const half: Json = JSON.parse('{ "text": "\\udc00", "explode": true }');
+        const refused = async (message: Outgoing): Promise<void> => {
+          const reply = await engine.call(message);
+          assert.equal("refused" in reply ? reply.refused.code : "ok", "INVALID");
+        };
+        await refused(say("add", null, { to: A, start: half }));
+        await engine.call(say("add", null, { to: A }));
+        for (let time = 0; time < 3; time += 1) await refused(say("throw", half, { to: A }));
+        assert.deepEqual(await engine.call(say("add", null, { to: A })), { ok: 2 });
+      },
+      { policy: { restart: { max: 0, withinMs: 1_000 } } },
     );
 
     it("an actor whose beginning throws has failed, until it is restarted", async ({ engine }) => {

@@ -1,5 +1,16 @@
 import assert from "node:assert/strict";
-import type { ActorId, Behaviour, ChainEvent, Clock, Engine, Entropy, Json, Outgoing, Reply } from "../contract/index.ts";
+import {
+  type ActorId,
+  type Behaviour,
+  type ChainEvent,
+  type Clock,
+  type Engine,
+  type Entropy,
+  isBag,
+  type Json,
+  type Outgoing,
+  type Reply,
+} from "../contract/index.ts";
 import { SimulatedClock, SimulatedEntropy } from "./simulated-clock.ts";
 import { tallyKind, type Hooks, type Tally } from "./suite-kinds.ts";
 
@@ -230,6 +241,27 @@ export function turnSuite(
       await rejects(engine.call(say("grow", { bytes: 150_000 })), "STATE_TOO_LARGE");
       assert.equal((await chainOf(engine, TALLY)).length, 7);
       assert.deepEqual(await engine.call(say("add")), { ok: 2 });
+    });
+
+    it("half a character in what a call brings is refused where a turn or work fails on it, by its path", async (engine) => {
+      await engine.call(say("add"));
+      const half: string = JSON.parse('"\\ud800"');
+      for (const [action, args, path] of [
+        ["note", { text: half }, "text"],
+        ["emit", { what: half }, "what"],
+        ["send", { to: "tally/a", action: "note", with: [half] }, "with.0"],
+        ["throw", { [half]: 1 }, "\ufffd"],
+        ["work", { fail: true, about: half }, "about"],
+      ] as const) {
+        const reply = await engine.call(say(action, args));
+        assert.ok("refused" in reply, action);
+        const { code, message, data } = reply.refused;
+        assert.equal(code, "INVALID");
+        assert.match(message, /half a character/);
+        assert.deepEqual(isBag(data) && data["issues"], [{ path, message: message.slice(`Invalid arguments: ${path}: `.length, -1) }]);
+      }
+      assert.deepEqual(await engine.call(say("same", { unused: half })), { ok: "same" });
+      assert.equal((await chainOf(engine, TALLY)).length, 1);
     });
 
     it("law 2: what is read is frozen, and stays as it was read", async (engine) => {

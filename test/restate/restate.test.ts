@@ -14,6 +14,7 @@ import {
   type ChainEvent,
   type Clock,
   type Entropy,
+  type Outgoing,
   type Receipt,
 } from "../../src/contract/index.ts";
 import { LocalEngine } from "../../src/engine/index.ts";
@@ -166,6 +167,20 @@ void test("law 2: a read beside running work sees the last durable state and doe
   gate.open();
   await working;
   assert.deepEqual((await engine.read(to))?.state, ["worked"]);
+});
+
+void test("what cannot become text is named before anything goes to the server", async () => {
+  const untyped: Outgoing = Object.assign(
+    { to: "golden/never", action: "draw", args: null, start: null },
+    Object({ trace: { traceparent: 1n } }),
+  );
+  const reply = await engine.call(untyped);
+  assert.equal("refused" in reply && reply.refused.message, "Invalid message: trace.traceparent: is a BigInt: pass its text.");
+  await assert.rejects(engine.send(untyped), {
+    code: "BAD_TURN",
+    message: /^A message to golden\/never is no JSON: trace\.traceparent is a BigInt/,
+  });
+  assert.equal(await engine.read("golden/never"), undefined);
 });
 
 void test("C5 what a turn sends arrives once and in order", async () => {

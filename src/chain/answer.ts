@@ -9,11 +9,13 @@ export const askerOf = ({ from, replyAs }: Message): ActorId | undefined => (rep
 export function answerMessage(message: Message, reply: Reply, at: number): Message | undefined {
   const to = askerOf(message);
   if (to === undefined || message.replyAs === undefined) return undefined;
+  // C5: whoever asked is told again by each replay, each time by a message of its own.
+  const name = message.replays === undefined ? "r" : `r${message.replays}`;
   return {
     ...answerTo(to, message.replyAs, message.to, message.id, reply),
-    id: `${message.id}.r`,
+    id: `${message.id}.${name}`,
     at,
-    seed: sha256(`${message.seed}:r`).slice(0, 32),
+    seed: sha256(`${message.seed}:${name}`).slice(0, 32),
     from: message.to,
     ...(message.cause === undefined ? {} : { cause: message.cause }),
     ...(message.trace === undefined ? {} : { trace: message.trace }),

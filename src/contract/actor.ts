@@ -46,10 +46,12 @@ export interface Message {
   readonly answers?: Bag;
   /** What the client could be asked: `elicitation`, `sampling`, `roots`. */
   readonly can?: readonly string[];
+  /** How often it went out again as a dead letter. */
+  readonly replays?: number;
 }
 
 /** A message before the engine stamped it. */
-export type Outgoing = Omit<Message, "id" | "at" | "seed" | "from" | "cause" | "answers" | "can">;
+export type Outgoing = Omit<Message, "id" | "at" | "seed" | "from" | "cause" | "answers" | "can" | "replays">;
 
 export type Reply =
   | { readonly ok: Json }

@@ -15,6 +15,7 @@ export { checkNeeded, KINDS } from "./option-checks.ts";
 export { nameOf, outOfOrder, shapeOf } from "./out-of-order.ts";
 export { put } from "./put.ts";
 export { isRefusal, REFUSAL } from "./refusal.ts";
+export { replayed } from "./replayed.ts";
 export { remembering } from "./remembering.ts";
 export { checkScopes, isScope, lacking, lacksScopes, needsScopes, scopesOf, withScopes } from "./scopes.ts";
 export { isTexts } from "./texts.ts";

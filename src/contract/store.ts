@@ -150,7 +150,7 @@ export interface Store extends AsyncDisposable {
    */
   undelivered(limit: number, damaged?: Damaged, except?: ReadonlySet<string>): Promise<readonly Undelivered[]>;
   letters(limit: number, damaged?: Damaged): Promise<readonly Letter[]>;
-  /** A dead letter goes back to the outbox (`replay`) or away (`drop`). False: there is none of that id. */
+  /** A dead letter goes back to the outbox (`replay`), its `replays` counted, or away (`drop`). False: there is none of that id. */
   letter(messageId: string, fate: "replay" | "drop"): Promise<boolean>;
   children(id: ActorId): Promise<readonly ActorId[]>;
   list(query: Parameters<Engine["list"]>[0], damaged?: Damaged): Promise<readonly Change[]>;

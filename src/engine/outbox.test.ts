@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ActorId, Engine, Json, Outgoing } from "../contract/index.ts";
+import type { ActorId, Engine, Json, Message, Outgoing } from "../contract/index.ts";
 import { readHeader } from "../chain/index.ts";
 import { memoryStore } from "../store/index.ts";
 import { chainOf, FaultyStore, settle, SimulatedClock, tallyKind, until, type Fault, type FaultPlace } from "../testing/index.ts";
@@ -17,7 +17,8 @@ async function logOf(engine: Engine, id: ActorId): Promise<string> {
 
 for (const memory of [false, true]) {
   const where = memory ? "in memory" : "on disk";
-  const kinds = [tallyKind("tally", memory ? { persistence: "memory" } : {})];
+  const policy = memory ? { persistence: "memory" as const } : {};
+  const kinds = [tallyKind("tally", policy)];
 
   test(`C5 ${where}: three failures make a dead letter, which can be seen, replayed and dropped`, async () => {
     const clock = new SimulatedClock();
@@ -54,9 +55,12 @@ for (const memory of [false, true]) {
     assert.deepEqual(await engine.letters(), []);
   });
 
-  test(`C5 ${where}: who asked with replyAs is told again by each replay`, async () => {
+  test(`C5 ${where}: who asked with replyAs is told again by each replay, each time by another message`, async () => {
     const clock = new SimulatedClock();
-    await using engine = await LocalEngine.start({ kinds, clock, ...(memory ? {} : { store: memoryStore({ clock }) }) });
+    const told: Message[] = [];
+    const saw = (_: string, message: Message): number | false => message.action === "answered" && told.push(message);
+    const watched = [tallyKind("tally", policy, { saw })];
+    await using engine = await LocalEngine.start({ kinds: watched, clock, ...(memory ? {} : { store: memoryStore({ clock }) }) });
     const answers = async (): Promise<readonly string[]> =>
       (await logOf(engine, A)).match(/(?<=answered string tally\/b .{0,9})(refused|ok)/g) ?? [];
     await engine.call(send({ to: B, action: "note", replyAs: "answered" }));
@@ -64,13 +68,23 @@ for (const memory of [false, true]) {
     const [letter] = await engine.letters();
     const of = letter?.message.id ?? "";
     assert.deepEqual(await answers(), ["refused"]);
-    assert.equal(await engine.letter(of, "replay"), true);
-    await clock.advance(3_000);
-    assert.deepEqual(await answers(), ["refused", "refused"]);
+    for (const times of [2, 3]) {
+      assert.equal(await engine.letter(of, "replay"), true);
+      await clock.advance(3_000);
+      assert.deepEqual(
+        await answers(),
+        Array.from({ length: times }, () => "refused"),
+      );
+    }
+    assert.deepEqual(
+      told.map(({ id }) => id),
+      [`${of}.r`, `${of}.r1`, `${of}.r2`],
+    );
+    assert.equal(new Set(told.map(({ seed }) => seed)).size, 3);
     await engine.call({ to: B, action: "note", args: null, start: null });
     assert.equal(await engine.letter(of, "replay"), true);
     await clock.advance(3_000);
-    assert.deepEqual(await answers(), ["refused", "refused", "ok"]);
+    assert.deepEqual(await answers(), ["refused", "refused", "refused", "ok"]);
   });
 
   test(`C5 ${where}: who asked with replyAs is told that the message is dead`, async () => {

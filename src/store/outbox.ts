@@ -1,6 +1,7 @@
 import { crc32 } from "node:zlib";
 import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
 import { StoreError, type Damaged, type Letter, type Message, type Undelivered } from "../contract/index.ts";
+import { replayed } from "../contract/internal.ts";
 import { damaged, int, text } from "./column.ts";
 import { readMessage } from "./message.ts";
 import { storeFault } from "./sqlite-error.ts";
@@ -16,7 +17,7 @@ export class Outbox {
   readonly #delete: StatementSync;
   readonly #fail: StatementSync;
   readonly #die: StatementSync;
-  readonly #replay: StatementSync;
+  readonly #letter: StatementSync;
   readonly #drop: StatementSync;
   readonly #every: StatementSync;
   readonly #order: StatementSync;
@@ -35,9 +36,7 @@ export class Outbox {
     this.#die = database.prepare(
       "INSERT INTO letter(id, at, why, message, sum) SELECT id, ?, ?, message, sum FROM outbox WHERE id = ? ON CONFLICT(id) DO NOTHING",
     );
-    this.#replay = database.prepare(
-      "INSERT INTO outbox(id, failures, message, sum) SELECT id, 0, message, sum FROM letter WHERE id = ? ON CONFLICT(id) DO NOTHING",
-    );
+    this.#letter = database.prepare("SELECT id, message, sum FROM letter WHERE id = ?");
     this.#drop = database.prepare("DELETE FROM letter WHERE id = ?");
     this.#every = database.prepare("SELECT id, message, failures, sum FROM outbox ORDER BY pos");
     this.#order = database.prepare("SELECT pos, id FROM outbox ORDER BY pos");
@@ -72,7 +71,9 @@ export class Outbox {
   }
 
   replay(id: string): boolean {
-    this.#replay.run(id);
+    const columns = this.#letter.get(id);
+    if (columns === undefined) return false;
+    this.add(replayed(messageIn(columns)));
     return this.drop(id);
   }
 

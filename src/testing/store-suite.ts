@@ -283,11 +283,11 @@ export function storeSuite(name: string, options: StoreSuiteOptions): void {
         assert.equal(await store.letter("dead", "replay"), true);
         assert.deepEqual(await store.letters(10), []);
         assert.deepEqual(
-          (await store.undelivered(10)).map(({ message, failures }) => [message.id, failures]),
+          (await store.undelivered(10)).map(({ message, failures }) => [message.id, failures, message.replays]),
           [
-            ["failed", 2],
-            ["later", 0],
-            ["dead", 0],
+            ["failed", 2, undefined],
+            ["later", 0, undefined],
+            ["dead", 0, 1],
           ],
         );
       },

@@ -54,20 +54,24 @@ export class Alarm {
 
   timed(cell: Cell): void {
     if (this.#closed) return;
+    if (this.#busy.size > 0) this.#lookAnew(cell);
     const soonest = cell.status === "live" ? this.#soonest(cell) : FAR;
     if (!cell.memory) {
-      // What was put off is looked at anew: it may be another time now, or an actor that works again.
-      for (const wake of ["", ...Object.keys(cell.extra.wakes)]) {
-        const key = keyOf(cell.id, wake);
-        if (!this.#timers.has(key)) continue;
-        this.#clear(key);
-        this.#busy.delete(key);
-      }
       if (soonest < FAR) this.#arm(soonest);
       return;
     }
     this.#clear(cell.id);
     if (soonest < FAR) this.#later(cell.id, soonest, () => this.#ringMemory(cell));
+  }
+
+  /** At what was put off: it may be another time now, or an actor that works again. */
+  #lookAnew(cell: Cell): void {
+    for (const wake of ["", ...Object.keys(cell.extra.wakes)]) {
+      const key = keyIn(cell, wake);
+      if (!this.#timers.has(key)) continue;
+      this.#clear(key);
+      this.#busy.delete(key);
+    }
   }
 
   /** When a wake comes by the clock as it is. */
@@ -89,11 +93,19 @@ export class Alarm {
     return this.#behind;
   }
 
-  #soonest({ extra, lastAt }: Cell): number {
+  #soonest(cell: Cell): number {
+    const { extra, lastAt } = cell;
     const { expireMs } = extra.policy;
     let soonest = expireMs === undefined ? FAR : lastAt + expireMs;
-    for (const wake of Object.values(extra.wakes)) soonest = Math.min(soonest, this.#comesAt(wake));
+    for (const name of Object.keys(extra.wakes)) {
+      const wake = extra.wakes[name];
+      if (wake !== undefined && !this.#isBusy(cell, name)) soonest = Math.min(soonest, this.#comesAt(wake));
+    }
     return soonest;
+  }
+
+  #isBusy(cell: Cell, wake: string): boolean {
+    return this.#busy.size > 0 && this.#busy.has(keyIn(cell, wake));
   }
 
   close(): void {
@@ -123,13 +135,23 @@ export class Alarm {
 
   #ringMemory(cell: Cell): void {
     const now = this.#host.clock.now();
-    const due = Object.entries(cell.extra.wakes).filter(([, wake]) => this.#comesAt(wake) <= now);
-    for (const [name] of due) this.#ring(cell, name, 0, () => undefined);
+    for (const [name, wake] of Object.entries(cell.extra.wakes))
+      if (!this.#isBusy(cell, name) && this.#comesAt(wake) <= now) this.#beginMemory(cell, name);
     if (cell.status !== "live") return;
     const { expireMs } = cell.extra.policy;
     if (expireMs !== undefined && cell.lastAt + expireMs <= now)
       this.#host.expire(cell, (again) => again && this.#later(cell.id, now + this.#host.retryMs, () => this.#ringMemory(cell)));
-    else if (due.length === 0) this.timed(cell);
+    else this.timed(cell);
+  }
+
+  /** One that fails, and is tried again, holds up no other. */
+  #beginMemory(cell: Cell, name: string): void {
+    const key = keyIn(cell, name);
+    this.#busy.add(key);
+    this.#ring(cell, name, 0, () => {
+      this.#busy.delete(key);
+      if (!cell.forgotten) this.timed(cell);
+    });
   }
 
   #arm(at: number): void {
@@ -197,6 +219,7 @@ export class Alarm {
     const { clock, entropy, retryMs } = this.#host;
     const wake = cell.extra.wakes[name];
     if (this.#closed || wake === undefined) return ended();
+    const rungIn = cell.life;
     const message = (life: string): Message => ({
       id: wakeId(life, name, wake.at),
       to: cell.id,
@@ -207,12 +230,15 @@ export class Alarm {
       from: cell.id,
       ...(wake.cause === undefined ? {} : { cause: wake.cause }),
     });
+    const key = keyIn(cell, name);
     const again = (afterMs: number, count: number, why?: string): void =>
-      this.#later(`ring ${keyOf(cell.id, name)}`, clock.now() + afterMs, () => {
+      this.#later(`ring ${key}`, clock.now() + afterMs, () => {
         const now = this.#host.cell(cell.id);
         if (now === undefined) return ended();
-        if (now.loading) void now.loading.then(() => this.#ring(now, name, count, ended, why));
-        else this.#ring(now, name, count, ended, why);
+        // Another life has wakes of its own, and they have not failed.
+        const ring = (): void => (now.life === rungIn ? this.#ring(now, name, count, ended, why) : ended());
+        if (now.loading) void now.loading.then(ring);
+        else ring();
       });
     cell.ring({
       name,
@@ -223,7 +249,7 @@ export class Alarm {
         const stray = misunderstood(message(""), reply);
         if (stray !== undefined) this.#host.fault(stray, { where: "wake", actor: cell.id, action: wake.action });
         if (error === undefined || this.#closed) return ended();
-        if (error.code === "ACTOR_FAILED") return this.#later(`ring ${keyOf(cell.id, name)}`, clock.now() + PUT_OFF_MS, ended);
+        if (error.code === "ACTOR_FAILED") return this.#later(key, clock.now() + PUT_OFF_MS, ended);
         if (faults.isPassing(error)) return again(retryMs / 2, failures, dropped);
         const count = failures + 1;
         // C5's measure for wakes: after three failures it is over, and the event says so.
@@ -237,3 +263,6 @@ export class Alarm {
 }
 
 const keyOf = (id: ActorId, wake: string): string => `${id}\n${wake}`;
+
+/** Of what is in memory by its life: the next begins before all timers of the last have run. */
+const keyIn = ({ memory, id, life }: Cell, wake: string): string => (memory ? `${life}\n${wake}` : keyOf(id, wake));

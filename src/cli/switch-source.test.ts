@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { OfferRef, Viewer } from "../contract/index.ts";
+import type { OfferRef, Source, Viewer } from "../contract/index.ts";
 import { registry } from "../source/index.ts";
 import { switchSource } from "./switch-source.ts";
 
@@ -44,4 +44,29 @@ test("who listens to the lists alone hears of no contents, also after an exchang
   second.changed("page");
   second.relist();
   assert.deepEqual(heard, [undefined, undefined]);
+});
+
+test("whom the next source cannot take keeps nobody else with the last one", () => {
+  const [first, second] = [pages(), pages()];
+  const switched = switchSource(first);
+  const heard: string[] = [];
+  for (const name of ["deaf", "ann"]) switched.source.watch({ principal: name, scopes: [] }, () => heard.push(name));
+  const choosy: Source = {
+    surface: (whose) => second.surface(whose),
+    act: (...call) => second.act(...call),
+    watch(whose, ...more) {
+      if (whose.principal === "deaf") throw new Error("not this one");
+      return second.watch(whose, ...more);
+    },
+  };
+  assert.throws(() => switched.replace(choosy), /not this one/);
+  heard.length = 0;
+  first.relist();
+  assert.deepEqual(heard, []);
+  second.relist();
+  assert.deepEqual(heard, ["ann"]);
+  switched.replace(first);
+  heard.length = 0;
+  first.relist();
+  assert.deepEqual(heard, ["deaf", "ann"]);
 });

@@ -10,6 +10,7 @@ interface Watcher {
 
 export interface Switched {
   readonly source: Source;
+  /** Throws what a watch of `next` threw first, when all have been moved that could be. */
   replace(next: Source): void;
 }
 
@@ -39,11 +40,18 @@ export const switchSource = (first: Source): Switched => {
     source,
     replace(next) {
       current = next;
+      const faults: unknown[] = [];
       for (const watcher of watchers) {
         watcher.undo();
-        watcher.undo = next.watch(watcher.viewer, watcher.dirty, watcher.only, watcher.contents);
+        watcher.undo = () => undefined;
+        try {
+          watcher.undo = next.watch(watcher.viewer, watcher.dirty, watcher.only, watcher.contents);
+        } catch (error) {
+          faults.push(error);
+        }
         watcher.dirty(watcher.only?.ref);
       }
+      if (faults.length > 0) throw faults[0];
     },
   };
 };

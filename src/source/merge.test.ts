@@ -37,6 +37,29 @@ const fragile = (name: string) => {
 const tools = async (source: Source): Promise<readonly string[]> => (await source.surface(viewer)).catalogue.tools.map(({ name }) => name);
 
 describe("a source of several that fails", () => {
+  it("leaves no watch of the others behind where it cannot be watched", () => {
+    let watches = 0;
+    const counted: Source = {
+      ...own(),
+      watch: () => {
+        watches += 1;
+        return () => (watches -= 1);
+      },
+    };
+    const deaf: Source = {
+      ...own(),
+      watch: () => {
+        throw new EngineError("CRASHED", "deaf");
+      },
+    };
+    assert.throws(() => merge(counted, deaf, counted).watch(viewer, () => undefined), { message: "deaf" });
+    assert.equal(watches, 0);
+    const undo = merge(counted, counted).watch(viewer, () => undefined);
+    assert.equal(watches, 2);
+    undo();
+    assert.equal(watches, 0);
+  });
+
   it("takes no other with it, and its fault is in the catalogue", async () => {
     const { source: frail, state } = fragile("frail");
     const source = merge(frail, own());

@@ -148,11 +148,19 @@ class Merged implements Source {
   watch(viewer: Viewer, dirty: Dirty, only?: ContentOf, contents?: boolean): () => void {
     // What one source shows is not what all of them do.
     const heard = (ref?: OfferRef): void => dirty(ref);
-    const undo = this.#sources.map((source) => source.watch(viewer, heard, only, contents));
-    if (only === undefined) undo.push(this.#down.watch(viewer, dirty));
-    return () => {
-      for (const one of undo) one();
+    const undos: (() => void)[] = [];
+    const undo = (): void => {
+      for (const one of undos) one();
     };
+    try {
+      for (const source of this.#sources) undos.push(source.watch(viewer, heard, only, contents));
+    } catch (error) {
+      // Nobody gets what would end those before it.
+      undo();
+      throw error;
+    }
+    if (only === undefined) undos.push(this.#down.watch(viewer, dirty));
+    return undo;
   }
 
   async complete(viewer: Viewer, ref: OfferRef, argument: string, value: string, others: Bag): Promise<readonly string[]> {

@@ -444,7 +444,8 @@ function takeOff(wakes: Record<string, SetWake>, name: string, now: number): voi
 }
 
 function checked(name: string, { at, everyMs, action, args }: Wake): Wake {
-  if (name === "" || name.length > LONGEST_WAKE_NAME) throw new RangeError(`A wake has a name of 1 to ${LONGEST_WAKE_NAME} characters.`);
+  if (name === "" || name === "__proto__" || name.length > LONGEST_WAKE_NAME)
+    throw new RangeError(`${JSON.stringify(name.slice(0, 60))} is no name for a wake: use 1 to ${LONGEST_WAKE_NAME} characters.`);
   if (!Number.isFinite(at)) throw new RangeError(`The wake "${name}" has no time: give \`at\` in milliseconds since 1970.`);
   if (everyMs !== undefined && !(Number.isFinite(everyMs) && everyMs >= 1))
     throw new RangeError(`The wake "${name}" repeats every ${everyMs} ms: give at least 1.`);

@@ -262,8 +262,14 @@ export class Cell extends Commits {
       },
       abandon: (error) => job.fail(error),
     };
+    this.#pushBeforeWork(task, faults.stopped(this.id));
+  }
+
+  /** Ends the work that holds the line, so that `task` is next. What begins while that runs, by a watcher's call say, goes on. */
+  #pushBeforeWork(task: Task, why: EngineError): void {
+    const holding = this.#work;
     this.push(task, true);
-    if (this.#work !== undefined) this.abortWork(faults.stopped(this.id));
+    if (holding !== undefined && holding === this.#work) this.abortWork(why);
   }
 
   /** A wake has come: unless it was cancelled or put off meanwhile, it runs like any message. */
@@ -299,8 +305,7 @@ export class Cell extends Commits {
       },
       abandon: (error) => job.fail(error),
     };
-    this.push(task, true);
-    this.abortWork(faults.cancelled(this.id));
+    this.#pushBeforeWork(task, faults.cancelled(this.id));
   }
 
   #restarted(job: Job): void {

@@ -225,6 +225,8 @@ export class LocalEngine implements Engine {
     if (cell.lost) throw cell.lost;
     const store = this.#store;
     if (cell.memory || store === undefined) {
+      // It delivers nothing more, and keeps nothing: drained while the actor was looked for.
+      if (this.#phase !== "open") throw faults.draining();
       if (cell.waiting + this.#outbox.waiting(message).sends >= cell.extra.policy.mailbox) throw faults.mailboxFull(cell.id);
       return this.#outbox.add([message], false);
     }

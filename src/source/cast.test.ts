@@ -364,6 +364,19 @@ describe("cast: links", () => {
     assert.deepEqual(faults, ["room/hall"]);
   });
 
+  it("tells once of a first state that does not fit, however often and for whomever it is looked at", async () => {
+    const faults: unknown[] = [];
+    const broken: Behaviour = {
+      ...player,
+      initial: () => {
+        throw new Error("no");
+      },
+    };
+    const { source } = serve([broken, room], { onFault: (error, id) => faults.push([String(error), id]) });
+    for (const who of [ana, ana, { principal: "ben", scopes: [] }]) await tools(source, who);
+    assert.deepEqual(faults, [["Error: no", "player/ana"]]);
+  });
+
   it("tells of a view that throws, whose viewer hears no more than that it failed", async () => {
     const faults: unknown[] = [];
     const broken: Behaviour = {

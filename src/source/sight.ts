@@ -65,6 +65,8 @@ export class Sights {
   readonly #seen = new Lru<ActorId, Kept>(ACTORS_KEPT);
   readonly #previews = new Lru<ActorId, Map<string, Preview>>(ACTORS_KEPT);
   readonly #constant = new Map<Behaviour, Surface>();
+  /** Why a kind's first state could not be made, as it was told last. */
+  readonly #unbegun = new Map<Behaviour, string>();
   /** What each kind ever looked at of its viewers: it only grows. */
   readonly #reads = new Map<Behaviour, Reads>();
 
@@ -142,10 +144,18 @@ export class Sights {
       const unborn = this.#preview(behaviour, id, viewer);
       return sightOf(id, unborn, this.#surface(behaviour, id, unborn, viewer, reads));
     } catch (error) {
-      this.#options.onFault?.(error, id);
+      this.#tellOnce(behaviour, id, error);
       reads?.add(this.#readsOf(behaviour));
       return sightOf(id, { state: null, seq: 0, head: "" }, brokenSurface(behaviour));
     }
+  }
+
+  /** What makes no first state makes none at each look, of each actor. */
+  #tellOnce(behaviour: Behaviour, id: ActorId, error: unknown): void {
+    const said = String(error);
+    if (this.#unbegun.get(behaviour) === said) return;
+    this.#unbegun.set(behaviour, said);
+    this.#options.onFault?.(error, id);
   }
 
   /** Its engine has said why, where the state was loaded. */

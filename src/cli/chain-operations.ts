@@ -1,6 +1,6 @@
 import { createPublicKey, type KeyObject } from "node:crypto";
-import { checkpointEntry, forkEntry } from "../chain/index.ts";
-import { type ActorId, type Json, type Store, systemClock, systemEntropy } from "../contract/index.ts";
+import { checkpointEntry, forkEntry, readBody, readHeader } from "../chain/index.ts";
+import { type ActorId, type Entry, isBag, type Json, type Store, systemClock, systemEntropy } from "../contract/index.ts";
 import { kindOf } from "../contract/internal.ts";
 import type { LocalEngine } from "../engine/index.ts";
 import { notFound, usage } from "./exit-code.ts";
@@ -24,6 +24,19 @@ export const fork = async (store: Store, from: ActorId, to: ActorId, at: number 
   return { actor: to, seq: entry.seq, head: entry.event.id };
 };
 
+/** The checkpoint that is the actor's last event. */
+const lastCheckpoint = async (store: Pick<Store, "load">, id: ActorId): Promise<Pick<Entry, "seq" | "event"> | undefined> => {
+  const stored = await store.load(id);
+  const event = stored?.tail.at(-1);
+  if (stored === undefined || event === undefined) return undefined;
+  const { type, parent } = readHeader(event);
+  const { state, message = null } = readBody(event) ?? {};
+  const args = isBag(message) ? message["args"] : undefined;
+  // A kind may have a message of that name: its event names no head.
+  const isCheckpoint = type === "checkpoint" && state !== undefined && isBag(args) && args["head"] === parent;
+  return isCheckpoint ? { seq: stored.seq, event } : undefined;
+};
+
 /** Writes the whole state as an event between two turns, signed where there is a key, and erases the bodies before it if asked. */
 export const checkpoint = async (
   engine: Pick<LocalEngine, "append">,
@@ -32,13 +45,15 @@ export const checkpoint = async (
   options: { readonly key?: KeyObject; readonly erase: boolean },
 ): Promise<Json> => {
   const { key } = options;
-  const entry = await engine.append(id, (stored) => checkpointEntry(id, stored, stamped(), key));
-  const erased = options.erase ? await store.erase(id, entry.seq) : 0;
+  // Nothing has come since: another would say the same, and be one more event each time this is asked for.
+  const last = key === undefined ? await lastCheckpoint(store, id) : undefined;
+  const { seq, event } = last ?? (await engine.append(id, (stored) => checkpointEntry(id, stored, stamped(), key)));
+  const erased = options.erase ? await store.erase(id, seq) : 0;
   return {
     actor: id,
-    seq: entry.seq,
-    head: entry.event.id,
-    signed: key !== undefined,
+    seq,
+    head: event.id,
+    signed: readBody(event)?.record !== undefined,
     erased,
     ...(key === undefined ? {} : { publicKey: createPublicKey(key).export({ type: "spki", format: "pem" }).toString() }),
   };

@@ -110,6 +110,15 @@ describe("arguments of commands", () => {
     assert.match(told.stdout, /^counter\/main has a checkpoint at event \d+, head [0-9a-f]{12}, not signed; 1 body erased\.\n$/);
   });
 
+  test("a checkpoint that is the last event already is told again, and another is written once something has come since", async () => {
+    const checkpoint = async (): Promise<unknown> =>
+      JSON.parse((await on("checkpoint", "counter/main", "--erase", "--module", MODULE, "--json")).stdout);
+    const first = await checkpoint();
+    assert.deepEqual(await checkpoint(), first);
+    await on("call", "counter/main", "tools/add", "--start", "--module", MODULE);
+    assert.notDeepEqual(await checkpoint(), first);
+  });
+
   test("a list that is cut says so, on standard error", async () => {
     const all = await on("actors", "--json");
     assert.doesNotMatch(all.stderr, /more/);

@@ -5,6 +5,8 @@ import { join, resolve } from "node:path";
 import { test } from "node:test";
 import { describeFailure, EXIT } from "../src/cli/exit-code.ts";
 import { EngineError } from "../src/contract/index.ts";
+import { createServer } from "../src/server/index.ts";
+import { testServer } from "../src/testing/index.ts";
 
 const root = resolve(import.meta.dirname, "..");
 const read = (file: string): string => readFileSync(join(root, file), "utf8");
@@ -57,6 +59,16 @@ test("the guide to errors has every refusal Troupe itself gives", () => {
     ...(file.startsWith("src/actor/") ? all(text, /options\?\.code \?\? "([A-Z_]+)"/g) : []),
   ]);
   same(given, first("Refusals"), "refusals");
+});
+
+test("arguments that do not fit a tool's schema are told by path, as the guide has it", async () => {
+  const greeter = createServer("greeter", "1.0.0");
+  const input = { type: "object", properties: { name: { type: "string" } }, required: ["name"] } as const;
+  greeter.tools.register({ name: "greet", input }, ({ name }) => `Hello, ${name}.`);
+  await using server = await testServer(greeter);
+  const { _meta: meta } = await server.client().callTool("greet", {});
+  const issues = [{ path: "name", message: "must have required property 'name'" }];
+  assert.deepEqual(meta, { "troupe/refused": { code: "INVALID", data: { issues } } });
 });
 
 test("the guide to errors has the number and status of every fault in either era", () => {

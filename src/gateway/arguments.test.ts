@@ -24,7 +24,7 @@ describe("a tool's arguments", () => {
     test(`fit a schema that refers to itself, in ${dialect}`, () => {
       const offer = taking(schema);
       assert.equal(complaintAbout(offer, { name: "a", kids: [{ name: "b", kids: [] }] }), undefined);
-      assert.match(complaintAbout(offer, { name: "a", kids: [{ name: "b", kids: [{}] }] }) ?? "", /kids\.0\.kids\.0 .*'name'/);
+      assert.match(complaintAbout(offer, { name: "a", kids: [{ name: "b", kids: [{}] }] })?.message ?? "", /kids\.0\.kids\.0 .*'name'/);
     });
 
   test("are each held to their own tool's schema, though two have one `$id`", () => {
@@ -34,11 +34,30 @@ describe("a tool's arguments", () => {
     assert.ok(text !== undefined && number !== undefined);
     assert.equal(complaintAbout(text, { it: "a" }), undefined);
     assert.equal(complaintAbout(number, { it: 1 }), undefined);
-    assert.match(complaintAbout(number, { it: "a" }) ?? "", /it must be number/);
+    assert.match(complaintAbout(number, { it: "a" })?.message ?? "", /it must be number/);
+  });
+
+  test("that do not fit are told in a sentence, and each by its path", () => {
+    const properties = { size: { enum: ["s", "m"] }, at: { type: "object", properties: { x: { type: "number" } }, required: ["x"] } };
+    const complaint = complaintAbout(taking({ type: "object", properties, required: ["name"], additionalProperties: false }), {
+      size: "l",
+      at: {},
+      more: 1,
+    });
+    assert.deepEqual(complaint?.data?.issues, [
+      { path: "name", message: "must have required property 'name'" },
+      { path: "more", message: 'must not have "more"' },
+      { path: "size", message: 'must be one of "s", "m"' },
+      { path: "at.x", message: "must have required property 'x'" },
+    ]);
+    assert.equal(
+      complaint.message,
+      'Invalid arguments: the arguments must have required property \'name\'; the arguments must not have "more"; size must be one of "s", "m"; at must have required property \'x\'.',
+    );
   });
 
   test("fit no schema that refers to another tool's", () => {
     complaintAbout(taking({ $id: "https://example.com/other", type: "object" }), {});
-    assert.match(complaintAbout(taking({ $ref: "https://example.com/other" }), {}) ?? "", /cannot be used .*its author/);
+    assert.match(complaintAbout(taking({ $ref: "https://example.com/other" }), {})?.message ?? "", /cannot be used .*its author/);
   });
 });

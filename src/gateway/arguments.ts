@@ -1,13 +1,17 @@
 import type { ErrorObject, Options, ValidateFunction } from "ajv/dist/2020.js";
-import { type Bag, isBag, type Offer } from "../contract/index.ts";
+import { type Bag, isBag, type Json, type Offer } from "../contract/index.ts";
 import { compilerFor } from "../schema/index.ts";
 
-/** What is wrong with a tool's arguments, by path and expectation; undefined: nothing. */
-export type Complaint = string | undefined;
+/** What is wrong with a tool's arguments: a sentence, and of those that do not fit the schema each path (`a.0.b`). */
+export interface Complaint {
+  readonly message: string;
+  readonly data?: { readonly issues: Json };
+}
 
 // Checking stops at the first mistake, so that nobody makes it long; of short arguments all mistakes are looked for once one was found.
 const ALL_OF = 16_384;
 const MOST_TOLD = 8;
+const MOST_PATH = 300;
 
 /** One way to check, with what it has compiled. */
 class Checks {
@@ -44,12 +48,17 @@ class Checks {
 const first = new Checks();
 const all = new Checks({ allErrors: true });
 
-/** Checks arguments against the offer's own schema, compiled once per offer. */
-export function complaintAbout(offer: Offer, args: Bag): Complaint {
+/** Checks arguments against the offer's own schema, compiled once per offer; undefined: they fit. */
+export function complaintAbout(offer: Offer, args: Bag): Complaint | undefined {
   const check = first.of(offer);
-  if (typeof check === "string") return check === "" ? undefined : check;
+  if (typeof check === "string") return check === "" ? undefined : { message: check };
   if (check(args)) return undefined;
-  return `Invalid arguments: ${[...new Set(mistakes(offer, args, check).map(sentence))].slice(0, MOST_TOLD).join("; ")}.`;
+  const found = mistakes(offer, args, check).map(mistakeOf);
+  const told = [...new Map(found.map((mistake) => [`${mistake.where} ${mistake.words}`, mistake])).values()].slice(0, MOST_TOLD);
+  return {
+    message: `Invalid arguments: ${told.map(({ where, words }) => `${where === "" ? "the arguments" : where} ${words}`).join("; ")}.`,
+    data: { issues: told.map(({ path, words }) => ({ path, message: words })) },
+  };
 }
 
 function mistakes(offer: Offer, args: Bag, { errors }: ValidateFunction): readonly ErrorObject[] {
@@ -59,11 +68,23 @@ function mistakes(offer: Offer, args: Bag, { errors }: ValidateFunction): readon
   return (typeof check === "string" ? errors : check.errors) ?? [];
 }
 
-function sentence(error: ErrorObject): string {
-  const where = error.instancePath === "" ? "the arguments" : error.instancePath.slice(1).replaceAll("/", ".");
+/** `where` holds what is wrong, `path` names it: they differ of what is missing or too much. */
+interface Mistake {
+  readonly where: string;
+  readonly path: string;
+  readonly words: string;
+}
+
+function mistakeOf({ instancePath, message, ...error }: ErrorObject): Mistake {
+  const where = instancePath.slice(1, MOST_PATH).replaceAll("/", ".");
   const params: Record<string, unknown> = error.params;
-  const { allowedValues, additionalProperty } = params;
-  if (Array.isArray(allowedValues)) return `${where} must be one of ${allowedValues.map((value) => JSON.stringify(value)).join(", ")}`;
-  if (typeof additionalProperty === "string") return `${where} must not have ${JSON.stringify(additionalProperty.slice(0, 100))}`;
-  return `${where} ${error.message ?? "do not fit"}`;
+  const { allowedValues, additionalProperty, missingProperty } = params;
+  const within = (name: string): string => (where === "" ? name : `${where}.${name}`);
+  if (Array.isArray(allowedValues))
+    return { where, path: where, words: `must be one of ${allowedValues.map((value) => JSON.stringify(value)).join(", ")}` };
+  if (typeof additionalProperty === "string") {
+    const name = additionalProperty.slice(0, 100);
+    return { where, path: within(name), words: `must not have ${JSON.stringify(name)}` };
+  }
+  return { where, path: typeof missingProperty === "string" ? within(missingProperty) : where, words: message ?? "do not fit" };
 }

@@ -9,6 +9,7 @@ import {
   type Surface,
   isList,
 } from "../../contract/index.ts";
+import type { Complaint } from "../arguments.ts";
 import { type Call, type Method, type Outcome, RECEIPT_META, type Refusal } from "../call.ts";
 import { Fault } from "../errors.ts";
 import { bagIn } from "../json.ts";
@@ -62,7 +63,7 @@ class Acting {
   }
 
   #perform(call: Call, target: Target, surface: Surface | undefined): Outcome | Promise<Outcome> {
-    let complaint: string | undefined;
+    let complaint: Complaint | undefined;
     try {
       demand(target.scopes, call.viewer.scopes);
       complaint = this.#kind.complain(call, target);
@@ -77,9 +78,9 @@ class Acting {
     throw error;
   }
 
-  async #refused(call: Call, target: Target, surface: Surface | undefined, message: string): Promise<Outcome> {
+  async #refused(call: Call, target: Target, surface: Surface | undefined, complaint: Complaint): Promise<Outcome> {
     await this.#checkShown(call, target, surface);
-    return this.#kind.refuse({ code: "INVALID", message });
+    return this.#kind.refuse({ code: "INVALID", ...complaint });
   }
 
   // Law 3: of what is hidden nothing is told, not even what it would take. Whether it may be done, the source decides again.

@@ -1,5 +1,5 @@
 import { type Bag, isBag, type Json, TroupeError, isList } from "../../contract/index.ts";
-import { complaintAbout } from "../arguments.ts";
+import { type Complaint, complaintAbout } from "../arguments.ts";
 import { type Call, type Members, type Refusal, REFUSED_META } from "../call.ts";
 import { promptMembers, resourceMembers, toolError, toolMembers } from "../content.ts";
 import { failureData, Fault, faultOf, type Reason } from "../errors.ts";
@@ -13,7 +13,7 @@ export interface Kind {
   /** What says so. */
   unknown(call: Call, target: Target): Fault;
   /** Throws, or says why, where the arguments do not fit; undefined: they do. */
-  complain(call: Call, target: Target): string | undefined;
+  complain(call: Call, target: Target): Complaint | undefined;
   /** What the source gets. */
   args(call: Call, target: Target): Json;
   encode(call: Call, target: Target, value: Json): string;

@@ -5,7 +5,7 @@ import { actorId } from "./actor-id.ts";
 import { namedActor } from "./named-actor.ts";
 import { textOr } from "./text-or.ts";
 import { usage } from "./exit-code.ts";
-import { type Place, placed, type Writing } from "./cluster-place.ts";
+import { type Place, placed, placedInDirectory, type Writing } from "./cluster-place.ts";
 import { moduleOption, wholeNumber } from "./options.ts";
 import { output } from "./output.ts";
 import { write } from "./write.ts";
@@ -77,7 +77,7 @@ export const registerChainCommands = (program: Command): void => {
       .argument("<to>", "an event's number", sequence),
   ).action(async (actor: string, from: number, to: number, options: Place) => (await import("./replay.ts")).diff(actor, from, to, options));
 
-  placed(
+  placedInDirectory(
     program
       .command("fork")
       .description("A muted copy of an actor: its sends are recorded, not delivered.")
@@ -95,7 +95,7 @@ export const registerChainCommands = (program: Command): void => {
       output(options.json === true).show({ forked }, () => `${to} begins as ${actor} was.`);
     });
 
-  placed(
+  placedInDirectory(
     program
       .command("checkpoint")
       .description("Write the whole state as an event, signed if there is a key.")

@@ -16,11 +16,15 @@ export interface Writing extends Place {
 /** Where something is sealed, and nobody said with what. */
 export const NAME_SECRET = "it is sealed with the secret that the nodes share. Name it with --secret-file, or set TROUPE_CLUSTER_SECRET.";
 
-export const placed = (command: Command): Command =>
-  common(command)
-    .addOption(
-      new Option("--engine <address>", "instead: a Restate server whose nodes run, restate://host[:port][?admin=url]")
-        .argParser((text: string) => parseEngine(text))
-        .conflicts("data"),
-    )
-    .option("--secret-file <file>", "with --engine, where kinds have secrets: what all nodes share (default: TROUPE_CLUSTER_SECRET)");
+export const placed = (command: Command): Command => placeOptions().reduce((to, option) => to.addOption(option), common(command));
+
+/** Of a command that no cluster can do: help does not offer what it refuses with the reason. */
+export const placedInDirectory = (command: Command): Command =>
+  placeOptions().reduce((to, option) => to.addOption(option.hideHelp()), common(command));
+
+const placeOptions = (): readonly Option[] => [
+  new Option("--engine <address>", "instead: a Restate server whose nodes run, restate://host[:port][?admin=url]")
+    .argParser((text: string) => parseEngine(text))
+    .conflicts("data"),
+  new Option("--secret-file <file>", "with --engine, where kinds have secrets: what all nodes share (default: TROUPE_CLUSTER_SECRET)"),
+];

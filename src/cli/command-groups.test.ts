@@ -27,6 +27,22 @@ void test("a command needs its own group, and whatever may ask for help needs al
     assert.equal(groupsFor(argv), COMMAND_GROUPS, argv.join(" "));
 });
 
+const helpOf = async (name: string): Promise<string> => {
+  const program = new Command();
+  for (const group of COMMAND_GROUPS) if (group.names.includes(name)) await group.register(program, "0");
+  return program.commands.find((command) => command.name() === name)?.helpInformation() ?? "";
+};
+
+void test("help offers a cluster to those commands that can do theirs on one", async () => {
+  for (const name of ["fork", "checkpoint"]) assert.doesNotMatch(await helpOf(name), /--engine|--secret-file/, name);
+  for (const name of ["chain", "call"]) assert.match(await helpOf(name), /--engine[^]*--secret-file/, name);
+});
+
+void test("help says what is served over HTTP where nothing is named", async () => {
+  assert.match(await helpOf("serve"), /--http[^-]*127\.0\.0\.1:3000/);
+  assert.match(await helpOf("theater"), /--http[^-]*\(default: none\)/);
+});
+
 void test("help tells every default in words that could be typed", async () => {
   const ofAll = (commands: readonly Command[]): readonly Command[] => commands.flatMap((one) => [one, ...ofAll(one.commands)]);
   for (const group of COMMAND_GROUPS) {

@@ -94,16 +94,19 @@ export const moduleOption = (): Option =>
 
 export const common = (command: Command): Command => command.addOption(dataOption()).option("--json", "one JSON value per line");
 
-export const addServeOptions = (command: Command, modules = "<module...>"): Command =>
+/** `otherwise`: help's word for HTTP that nobody named. */
+export const addServeOptions = (
+  command: Command,
+  modules = "<module...>",
+  otherwise = "default when no other door is named: 127.0.0.1:3000",
+): Command =>
   command
     .argument(
       modules,
       "a TypeScript or JavaScript file that exports actors, a folder with such an index, or a world (.yaml); name=module puts it under a prefix",
     )
-    .option(
-      "--http <address>",
-      "Streamable HTTP at [host:]port (default when no other door is named: 127.0.0.1:3000); port 0 picks a free one",
-      (text: string) => parseHostPort(text, "--http"),
+    .option("--http <address>", `Streamable HTTP at [host:]port (${otherwise}); port 0 picks a free one`, (text: string) =>
+      parseHostPort(text, "--http"),
     )
     .option("--sse", "beside MCP's HTTP, at /sse: the deprecated HTTP+SSE transport, for clients of 2024-11-05")
     .option("--stdio", "MCP on standard input and output; ends with the input")

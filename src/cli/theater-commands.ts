@@ -9,6 +9,7 @@ export const registerTheaterCommands = (program: Command, version: string): void
   addServeOptions(
     program.command("theater").description("Run WebAssembly guests, and serve Theater's management protocol to its clients."),
     "[module...]",
+    "default: none",
   )
     .addOption(
       new Option("--address <address>", "where, [host:]port or the path of a Unix socket")

@@ -102,7 +102,7 @@ export const registerActorCommands = (program: Command): void => {
     const out = output(options.json === true);
     const damaged: StoreError[] = [];
     const found = await store.letters(Number.MAX_SAFE_INTEGER, (error) => damaged.push(error));
-    if (out.json) for (const letter of found) out.show({ ...letter }, () => "");
+    if (out.json) for (const letter of found) out.show({ id: letter.message.id, ...letter }, () => "");
     else
       out.show({}, () =>
         found.length === 0

@@ -1,0 +1,93 @@
+// What each command prints with --json has the members that the guide says, and no other.
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { sqliteStore } from "troupe/store";
+import { messageTo } from "troupe/testing";
+import { root } from "../serve-child.ts";
+import { isBag } from "../wire.ts";
+import { lines, running, troupe } from "./run.ts";
+
+const namesIn = (text = ""): readonly string[] => Array.from(text.matchAll(/`([^`]+)`/g), ([, name = ""]) => name);
+
+/** Command → the members of its lines. */
+const told = (): ReadonlyMap<string, readonly string[]> => {
+  const [, table = ""] = readFileSync(join(root, "docs/guide/cli.md"), "utf8").split("| command | members of a line |\n|---|---|\n");
+  const rows = (table.split("\n\n")[0] ?? "").split("\n").map((row) => row.split("|"));
+  return new Map(
+    rows.flatMap(([, commands, members]) => {
+      const names = namesIn(members).filter((name) => !name.startsWith("--"));
+      return namesIn(commands).map((command): [string, readonly string[]] => [command, names.toSorted()]);
+    }),
+  );
+};
+
+/** Of `forked` and `checkpoint`, what is in them too. */
+const membersOf = (line: unknown): readonly string[] => {
+  assert.ok(isBag(line));
+  return Object.entries(line).flatMap(([name, value]) =>
+    ["forked", "checkpoint"].includes(name) && isBag(value) ? [name, ...Object.keys(value)] : [name],
+  );
+};
+
+test("every command's line has the members that the guide tells", async () => {
+  const data = mkdtempSync(join(tmpdir(), "troupe-json-"));
+  try {
+    const on = async (...args: readonly string[]): Promise<readonly unknown[]> => {
+      const ran = await troupe(...args, "--data", data, "--json");
+      assert.equal(ran.code, 0, ran.stderr);
+      return lines(ran.stdout);
+    };
+    const module = ["--module", "examples/counter-disk"];
+    const main = "counter/main";
+    const members = told();
+    const printed = new Map<string, Set<string>>();
+    const shows = async (command: string, ...args: readonly string[]): Promise<readonly unknown[]> => {
+      const found = await on(...command.split(" "), ...args);
+      const names = printed.get(command) ?? new Set();
+      for (const name of found.flatMap(membersOf)) names.add(name);
+      printed.set(command, names);
+      return found;
+    };
+
+    {
+      // What is served stands in the directory from then on.
+      await using server = running("serve", "examples/counter-disk", "--http", "0", "--data", data);
+      await server.said(/is served/);
+    }
+    for (const by of [1, 2]) await shows("call", main, "tools/add", JSON.stringify({ by }), "--start", ...module);
+    {
+      await using store = sqliteStore({ directory: data });
+      for (const id of ["lost.1", "lost.2"]) {
+        await store.enqueue(messageTo(main, id, { action: "nobody", start: null }));
+        await store.settle(id, "dead", { why: "CRASHED: three times" });
+      }
+    }
+    const [letter] = await shows("letters");
+    assert.equal(isBag(letter) && letter["id"], "lost.1");
+    await shows("letters replay", "lost.1", ...module);
+    await shows("letters drop", "lost.2", ...module);
+    await shows("actors", "--bytes");
+    await shows("actors --by-kind");
+    await shows("state", main);
+    const [event] = await shows("chain", main);
+    assert.ok(isBag(event));
+    await shows("causes", String(event["id"]));
+    await shows("verify");
+    await shows("replay", main, ...module);
+    await shows("diff", main, "1", "2");
+    await shows("fork", main, "counter/copy", ...module);
+    await shows("checkpoint", main, ...module);
+    await shows("restart", main, ...module);
+    await shows("stop", main, ...module);
+
+    assert.deepEqual(
+      Object.fromEntries(Array.from(printed, ([command, names]) => [command, [...names].toSorted()])),
+      Object.fromEntries(members),
+    );
+  } finally {
+    rmSync(data, { recursive: true, force: true });
+  }
+});

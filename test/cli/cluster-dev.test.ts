@@ -1,6 +1,6 @@
 // `troupe cluster dev` as a process: what it starts, mends and ends, over nodes without actors and, once, as a user starts it.
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -91,20 +91,23 @@ test("a node that is killed is told of and started again, and calls go on meanwh
   assert.deepEqual([pid, ...pidsOf(line)].filter(isAlive), []);
 });
 
-test("with --data, state and the address under which Restate knows the nodes are there again at the next start", async () => {
+test("with --data, state, the address under which Restate knows the nodes and what they share are there again at the next start", async () => {
   const data = mkdtempSync(join(tmpdir(), "troupe-cluster-kept-"));
   try {
     const endpoints: string[] = [];
+    const secrets: string[] = [];
     for (const expected of [1, 2]) {
       await using running = dev({ data, nodes: 1 });
       const line = await ready(running);
       endpoints.push(line.endpoint);
+      secrets.push((await who(line.http)).secret);
       assert.equal(line.data, data);
       assert.equal(await up(line.ingress, "kept"), expected);
       running.child.kill("SIGHUP");
       assert.equal(await running.ended, 0);
     }
     assert.equal(endpoints[0], endpoints[1]);
+    assert.deepEqual(secrets, Array(2).fill(readFileSync(join(data, "secret"), "utf8").trim()));
   } finally {
     rmSync(data, { recursive: true, force: true });
   }

@@ -5,6 +5,7 @@ import type { DevClusterOptions } from "./dev-options.ts";
 import { DevNode } from "./dev-node.ts";
 import { freePorts } from "./free-ports.ts";
 import { nodeLines } from "./node-lines.ts";
+import { keptSecret } from "./kept-secret.ts";
 import type { NodePlace } from "./node-process.ts";
 import type { NodeShare } from "./serve-program.ts";
 
@@ -30,7 +31,14 @@ export class DevNodes implements AsyncDisposable {
   constructor(options: DevClusterOptions, engine: string) {
     const { modules, entropy, grace, log, directory } = options;
     this.#options = options;
-    this.#share = { modules, engine, secret: entropy.hex(32), graceMs: grace, log, directory: ({ name }) => join(directory, name) };
+    this.#share = {
+      modules,
+      engine,
+      secret: keptSecret(directory, process.env, entropy),
+      graceMs: grace,
+      log,
+      directory: ({ name }) => join(directory, name),
+    };
   }
 
   get nodes(): readonly DevNode[] {

@@ -1,0 +1,21 @@
+import { existsSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Entropy } from "../../contract/index.ts";
+import { clusterSecret, clusterSecretIfAny } from "./secret.ts";
+
+const FILE = "secret";
+
+/**
+ * What the nodes over this directory share, in hex digits: what the environment says, else what is kept here, made once. So
+ * what they sealed is read at the next start, and by commands that are given it. Throws `USAGE`.
+ */
+export const keptSecret = (directory: string, env: Readonly<Record<string, string | undefined>>, entropy: Entropy): string => {
+  const file = join(directory, FILE);
+  const there = clusterSecretIfAny(env, undefined) ?? (existsSync(file) ? clusterSecret({}, file) : undefined);
+  if (there !== undefined) return Buffer.from(there).toString("hex");
+  const secret = entropy.hex(32);
+  // Whole or not at all.
+  writeFileSync(`${file}.new`, `${secret}\n`, { mode: 0o600, flush: true });
+  renameSync(`${file}.new`, file);
+  return secret;
+};

@@ -65,7 +65,9 @@ export class HttpSse {
 
   #post(exchange: Exchange, { query }: Asked): Answer {
     const id = new URLSearchParams(query).get(SESSION);
-    if (id === null) return refusal("SESSION_REQUIRED", "POST to the address that the stream's endpoint event has: open one with GET.");
+    // By 404 and 405 alone do clients that try what came later first know to open a stream.
+    if (id === null)
+      return refusal("VERB", "POST to the address that the stream's endpoint event has: open one with GET.", { allow: "GET" });
     const pair = this.#pairs.get(id);
     // Whose it is not is told no more than who made an id up.
     if (pair === undefined || pair.principal !== exchange.caller.principal)

@@ -120,12 +120,24 @@ for (const [name, place] of Object.entries(PLACES))
           (await at.send("/sse", { headers: { accept: "application/json" } })).status,
           (await at.send(pair.endpoint, { method: "DELETE" })).status,
         ],
-        [400, 404, 400, 415, 413, 406, 405],
+        [405, 404, 400, 415, 413, 406, 405],
       );
       // What is no JSON-RPC is answered where messages are.
       assert.equal(await post(pair.endpoint, { body: "nonsense" }), 202);
       assert.match((await pair.events.next())?.data ?? "", /"id":null,"error":\{"code":-32700/);
       await pair.events.cancel();
+    });
+
+    test("answers who tries Streamable HTTP first as clients that go on to SSE expect it", async () => {
+      await using server = served();
+      await using at = await place(server);
+      for (const path of ["/sse", "/mcp/sse"]) {
+        const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
+        const body = JSON.stringify({ jsonrpc: "2.0", id: 0, method: "initialize", params: INITIALIZE });
+        const answer = await at.send(path, { method: "POST", headers, body });
+        assert.deepEqual([answer.status, answer.headers.get("allow")], [405, "GET"]);
+        assert.match(await answer.text(), /"message":"[^"]+ open one with GET\."/);
+      }
     });
 
     test("binds the session to its principal, and lets each POST do what its own token allows", async () => {

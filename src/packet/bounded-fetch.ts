@@ -1,9 +1,17 @@
 import type { HttpOptions } from "./mcp-client.ts";
-import { reasonOf } from "./reason-of.ts";
+import { reasonOf, shortened } from "./reason-of.ts";
+
+/** The server refused a message for its session, which it does not know any more: nothing came of that message. */
+export class SessionForgotten extends Error {
+  constructor() {
+    super("it has forgotten the session");
+  }
+}
 
 /**
  * A `fetch` for one server. `maxBytes`: of a whole answer, or of one event of a stream. `lost` is told why nothing
- * more can come of the session: the server is not there, does not know it any more, or says too much.
+ * more can come of the session: the server is not there, does not know it any more, or says too much. Where a POST
+ * finds that it is forgotten, it throws `SessionForgotten`.
  */
 export const boundedFetch =
   (maxBytes: number, lost: (reason: string) => void): HttpOptions["fetch"] =>
@@ -17,15 +25,31 @@ export const boundedFetch =
       throw error;
     }
     const { body, status, statusText, headers } = response;
-    if (status === 404 && new Headers(init?.headers).has("mcp-session-id")) lost("it has forgotten the session");
+    const isPost = init?.method === "POST";
+    const hasSession = new Headers(init?.headers).has("mcp-session-id");
+    if (status === 404 && hasSession) {
+      const forgotten = new SessionForgotten();
+      if (!isPost) lost(forgotten.message);
+      else {
+        await body?.cancel().catch(() => undefined);
+        throw forgotten;
+      }
+    }
     if (body === null) return response;
     const count = counter(maxBytes, /^text\/event-stream\b/i.test(headers.get("content-type") ?? ""));
     const broken = (error: unknown): void => {
       // A call waits for what answers its POST; a stream that was opened by GET is opened again.
-      if (error instanceof TooMuch || (init?.method === "POST" && !isOver())) lost(reasonOf(error));
+      if (error instanceof TooMuch || (isPost && !isOver())) lost(reasonOf(error));
     };
-    return new Response(watched(body, count, broken), { status, statusText, headers });
+    const answer = new Response(watched(body, count, broken), { status, statusText, headers });
+    if (status !== 400 || !hasSession || !isPost) return answer;
+    const said = await answer.text();
+    if (OF_SESSION.test(said)) lost(`it does not take the session any more: ${shortened(said)}`);
+    return new Response(said, { status, statusText, headers });
   };
+
+// The official SDK's examples, and what was made after them, answer 400 where 404 is meant.
+const OF_SESSION = /session|not initialized/i;
 
 class TooMuch extends Error {}
 

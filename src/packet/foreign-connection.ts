@@ -1,4 +1,5 @@
 import { untilAborted } from "../contract/index.ts";
+import type { SessionForgotten } from "./bounded-fetch.ts";
 import type { HttpServer, LinkOptions, StdioServer } from "./foreign-options.ts";
 import { type Wire, wireTo } from "./foreign-wire.ts";
 import type { McpClient, McpLibrary } from "./mcp-client.ts";
@@ -71,6 +72,11 @@ export class ForeignConnection {
       undo();
       probe.abort();
     };
+  }
+
+  /** The server does not know it any more. */
+  forgotten({ message }: SessionForgotten): void {
+    this.#lost(message);
   }
 
   /** Ends it in good order. Never rejects. */

@@ -27,6 +27,10 @@ interface Book {
   readonly authorization: (string | undefined)[];
   sessions: number;
   session: string;
+  /** Whether it forgets each session with the first call in it. */
+  forgetful: boolean;
+  /** What it says to a session it does not know. */
+  unknown: (response: ServerResponse) => void;
 }
 
 const answers: Readonly<Record<string, (response: ServerResponse, id: unknown, book: Book) => void>> = {
@@ -47,6 +51,7 @@ const answers: Readonly<Record<string, (response: ServerResponse, id: unknown, b
     response.writeHead(200, { "content-type": "text/event-stream" });
     response.write(": here it comes\n\n", () => response.destroy());
   },
+  bad: (response) => void response.writeHead(400).end("Bad arguments"),
   hang: () => undefined,
   elsewhere: (response) => void response.writeHead(307, { location: "http://127.0.0.1:9/mcp" }).end(),
 };
@@ -70,13 +75,20 @@ async function answer(request: IncomingMessage, response: ServerResponse, book: 
     const result = { protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo: { name: "worst", version: "1.0.0" } };
     respond(response, { id, result }, { "mcp-session-id": book.session });
   } else if (method === "server/discover") respond(response, { id, error: { code: -32_601, message: "Method not found" } });
-  else if (request.headers["mcp-session-id"] !== book.session) response.writeHead(404).end();
+  else if (request.headers["mcp-session-id"] !== book.session || (book.forgetful && method === "tools/call")) book.unknown(response);
   else if (id === undefined) response.writeHead(202).end();
   else answers[String(params?.name)]?.(response, id, book);
 }
 
 async function stage(maxBytes = 1_048_576) {
-  const book: Book = { heard: [], authorization: [], sessions: 0, session: "" };
+  const book: Book = {
+    heard: [],
+    authorization: [],
+    sessions: 0,
+    session: "",
+    forgetful: false,
+    unknown: (response) => void response.writeHead(404).end(),
+  };
   const http = createServer((request, response) => void answer(request, response, book));
   http.listen(0, "127.0.0.1");
   await once(http, "listening");
@@ -113,14 +125,44 @@ describe("foreignServers over HTTP", () => {
     assert.equal(all.book.heard.at(-1), "DELETE");
   });
 
-  it("opens another session where the server has forgotten its own", async () => {
+  it("opens another session where the server has forgotten its own, and calls once more in it", async () => {
     await using all = await stage();
     await all.call("session");
     all.book.session = "";
-    await failure(all.call("session"), /forgotten the session/);
+    const calls = (): number => all.book.heard.filter((what) => what === "call session").length;
+    // Until it waits to connect again, beside the time it has.
+    const pausing = (): Promise<void> => until("the pause", () => all.clock.pending === 2);
+    const again = all.call("session");
+    await pausing();
+    await all.clock.advance(250);
+    assert.equal(await again, "session-2");
+    assert.equal(calls(), 3);
+    all.book.forgetful = true;
+    const refused = failure(all.call("session"), /forgotten the session/);
+    await pausing();
+    await all.clock.advance(10_000);
+    await refused;
+    assert.equal(calls(), 5);
+  });
+
+  it("opens another session where a server says with 400 that it does not know its own, as the official examples do", async () => {
+    await using all = await stage();
+    const error = { code: -32_000, message: "Bad Request: No valid session ID provided" };
+    all.book.unknown = (response) => void response.writeHead(400).end(JSON.stringify({ jsonrpc: "2.0", error, id: null }));
+    await all.call("session");
+    all.book.session = "";
+    // Whether it was only refused, 400 does not say.
+    await failure(all.call("session"), /No valid session ID/);
     const again = all.call("session");
     await all.clock.advance(250);
     assert.equal(await again, "session-2");
+  });
+
+  it("keeps the session where a request is refused with 400 for anything else", async () => {
+    await using all = await stage();
+    await all.call("session");
+    await failure(all.call("bad"), /Bad arguments/);
+    assert.equal(await all.call("session"), "session-1");
   });
 
   it("refuses an answer, and an event of a stream, that never ends, however long the stream may be", async () => {

@@ -1,4 +1,5 @@
 import { type Json, untilAborted } from "../contract/index.ts";
+import { SessionForgotten } from "./bounded-fetch.ts";
 import { boundedJson } from "./bounded-json.ts";
 import { ForeignConnection, NEVER_MS } from "./foreign-connection.ts";
 import type { ForeignCaller, HttpServer, LinkOptions, StdioServer } from "./foreign-options.ts";
@@ -51,11 +52,23 @@ export class ForeignLink {
     const undo = clock.after(timeoutMs, () => stop.abort(new OutOfTime(`no answer within ${timeoutMs} ms`)));
     this.#calls += 1;
     let connection: ForeignConnection | undefined;
-    try {
+    const options = { timeout: NEVER_MS, signal: stop.signal, ...progressOf(caller) };
+    const attempt = async (): Promise<unknown> => {
       connection = await untilAborted(stop.signal, () => this.#connected());
       const { client, signal: ended } = connection;
-      const options = { timeout: NEVER_MS, signal: stop.signal, ...progressOf(caller) };
-      const answer = await untilAborted(ended, () => untilAborted(stop.signal, () => request(client, options)));
+      try {
+        return await untilAborted(ended, () => untilAborted(stop.signal, () => request(client, options)));
+      } catch (error) {
+        if (error instanceof SessionForgotten) connection.forgotten(error);
+        throw error;
+      }
+    };
+    try {
+      const answer = await attempt().catch((error: unknown) => {
+        // What was refused for its session has done nothing, and may be sent again in another.
+        if (error instanceof SessionForgotten) return attempt();
+        throw error;
+      });
       const found = boundedJson(answer, this.#options);
       if ("tooMuch" in found) throw new Error(`what it answered ${found.tooMuch}`);
       return found.json;

@@ -51,6 +51,7 @@ const answers: Readonly<Record<string, (response: ServerResponse, id: unknown, b
     response.writeHead(200, { "content-type": "text/event-stream" });
     response.write(": here it comes\n\n", () => response.destroy());
   },
+  teapot: (response) => void response.writeHead(418).end(),
   bad: (response) => void response.writeHead(400).end("Bad arguments"),
   hang: () => undefined,
   elsewhere: (response) => void response.writeHead(307, { location: "http://127.0.0.1:9/mcp" }).end(),
@@ -163,6 +164,12 @@ describe("foreignServers over HTTP", () => {
     await all.call("session");
     await failure(all.call("bad"), /Bad arguments/);
     assert.equal(await all.call("session"), "session-1");
+  });
+
+  it("tells the status of what is refused, also where the server has no word for it", async () => {
+    await using all = await stage();
+    await failure(all.call("teapot"), /POSTing to endpoint: \(HTTP 418\)$/);
+    await failure(all.call("bad"), /Bad arguments \(HTTP 400\)$/);
   });
 
   it("refuses an answer, and an event of a stream, that never ends, however long the stream may be", async () => {

@@ -1,11 +1,14 @@
 import type { Bag, Caller, Channel, Connection, Json } from "../contract/index.ts";
+import { isHeavy } from "../contract/internal.ts";
 import type { Core } from "./core.ts";
-import { Fault, inLog } from "./errors.ts";
+import { Fault, faultOf, inLog } from "./errors.ts";
 import {
+  type Batch,
   classify,
   decode,
   errorText,
   type Incoming,
+  isWaitedFor,
   type Notification,
   notificationText,
   type Request,
@@ -64,9 +67,8 @@ export class StreamConnection implements Connection {
   receive(frame: Uint8Array | string, caller: Caller = this.#caller): void {
     if (frame.length === 0 || this.#channel.gone.aborted) return;
     const incoming = decode(frame, this.#core.settings.limits);
-    if (incoming.kind === "batch") return this.#batch(incoming.items, caller);
+    const reply = isHeavy(frame) ? this.#heavy(frame, incoming, caller) : this.#reply(incoming, caller);
     // What is known at once is sent at once: nothing that came later can overtake it.
-    const reply = this.#one(incoming, caller);
     if (reply instanceof Promise) this.#sendLater(reply);
     else this.#send(reply);
   }
@@ -110,20 +112,34 @@ export class StreamConnection implements Connection {
     if (text !== undefined) this.#channel.send(text);
   }
 
-  #batch(items: readonly Json[], caller: Caller): void {
+  #reply(incoming: Incoming | Batch, caller: Caller): Promise<string | undefined> | string | undefined {
+    return incoming.kind === "batch" ? this.#batch(incoming.items, caller) : this.#one(incoming, caller);
+  }
+
+  /** The same of a message that takes room for as long as it is worked on. */
+  #heavy(frame: Uint8Array | string, incoming: Incoming | Batch, caller: Caller): Promise<string | undefined> | string | undefined {
+    if (!isWaitedFor(incoming)) return this.#reply(incoming, caller);
+    try {
+      return this.#core.held.during(frame, caller, () => this.#reply(incoming, caller));
+    } catch (error) {
+      return this.#fault(incoming.kind === "request" ? incoming.id : null, faultOf(error), this.#modern ? "modern" : "legacy");
+    }
+  }
+
+  #batch(items: readonly Json[], caller: Caller): Promise<string | undefined> | string {
     const session = this.#session;
     const { batch: most } = this.#core.settings.limits;
     if (session === undefined || !batchesIn(this.#core.settings.profile, session.revision))
-      return this.#send(
-        this.#fault(null, new Fault("INVALID_REQUEST", "Batches are part of 2025-03-26 only; send messages one by one."), "legacy"),
-      );
+      return this.#fault(null, new Fault("INVALID_REQUEST", "Batches are part of 2025-03-26 only; send messages one by one."), "legacy");
     if (items.length === 0 || items.length > most)
-      return this.#send(this.#fault(null, new Fault("INVALID_REQUEST", `A batch has 1 to ${most} messages.`), "legacy"));
-    this.#run(async () => {
-      const texts = await Promise.all(items.map(async (item) => this.#one(classify(item), caller)));
-      const replies = texts.filter((text) => text !== undefined);
-      if (replies.length > 0) this.#channel.send(`[${replies.join(",")}]`);
-    });
+      return this.#fault(null, new Fault("INVALID_REQUEST", `A batch has 1 to ${most} messages.`), "legacy");
+    return this.#answers(items, caller);
+  }
+
+  async #answers(items: readonly Json[], caller: Caller): Promise<string | undefined> {
+    const texts = await Promise.all(items.map(async (item) => this.#one(classify(item), caller)));
+    const replies = texts.filter((text) => text !== undefined);
+    return replies.length > 0 ? `[${replies.join(",")}]` : undefined;
   }
 
   #fault(id: RequestId | null, fault: Fault, era: Era): string {

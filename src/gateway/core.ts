@@ -1,4 +1,5 @@
 import type { Caller, Viewer } from "../contract/index.ts";
+import { HeldMessages } from "../contract/internal.ts";
 import type { Call, Method, Outcome } from "./call.ts";
 import { Fault } from "./errors.ts";
 import { Delivered } from "./legacy/delivered.ts";
@@ -26,6 +27,8 @@ export interface Core {
   /** Listen requests, standalone streams. */
   readonly open: Set<Lasting>;
   readonly delivered: Delivered;
+  /** Messages that are being worked on. */
+  readonly held: HeldMessages;
   /** Connections, each by what lets go of it: nothing that waits for its client waits any longer. */
   readonly connections: Set<() => void>;
   /**
@@ -39,6 +42,11 @@ export interface Core {
   /** Throws `DRAINING` once no new work is taken. */
   readonly admit: () => void;
 }
+
+const noRoom = (): Fault =>
+  new Fault("BUSY", "Too much that was sent here is still being worked on; try again in a moment, or send less at once.", {
+    headers: { "retry-after": "1" },
+  });
 
 export function createCore(settings: Settings): Core {
   const work = new Work();
@@ -63,6 +71,7 @@ export function createCore(settings: Settings): Core {
     unfinished: new Unfinished(),
     open: new Set(),
     delivered: new Delivered(settings),
+    held: new HeldMessages(settings.limits.heldBytes, noRoom),
     connections: new Set(),
     serve,
     knows: (method) => methods.has(method),

@@ -1,10 +1,10 @@
 import type { Answer, Exchange, Source } from "../contract/index.ts";
-import { remembering } from "../contract/internal.ts";
+import { isHeavy, remembering } from "../contract/internal.ts";
 import type { Core } from "./core.ts";
 import { Fault } from "./errors.ts";
 import { exchangeFault } from "./exchange-fault.ts";
 import { faultAnswer } from "./fault-answer.ts";
-import { type Batch, decode, type Incoming, type RequestId } from "./json-rpc.ts";
+import { type Batch, decode, type Incoming, isWaitedFor, type RequestId } from "./json-rpc.ts";
 import type { LegacyHttp } from "./legacy/http.ts";
 import { modernExchange, modernNotification } from "./modern/http.ts";
 import { isModernParams } from "./modern/envelope.ts";
@@ -59,7 +59,33 @@ function route(
       : faultAnswer(incoming.fault, "legacy", incoming.id, profile.faults);
   const refused = profile.versionsFirst ? unknownRevision(profile, request, incoming) : undefined;
   if (refused !== undefined) return refused;
-  if (!isModern(profile, request, incoming, version)) return legacy.post(request, incoming, version);
+  const { body = "" } = request;
+  if (isHeavy(body) && isWaitedFor(incoming)) return heavy(core, legacy, sourceFor, request, body, incoming, version);
+  return posted(core, legacy, sourceFor, request, incoming, version);
+}
+
+/** One that takes room for as long as it is worked on. Apart, since what a closure holds is put on the heap each time. */
+function heavy(
+  core: Core,
+  legacy: LegacyHttp,
+  sourceFor: (posture: "meta" | undefined) => Source,
+  request: Exchange,
+  body: Uint8Array | string,
+  incoming: Incoming | Batch,
+  version: string | undefined,
+): Answer | Promise<Answer> {
+  return core.held.during(body, request.caller, () => posted(core, legacy, sourceFor, request, incoming, version));
+}
+
+function posted(
+  core: Core,
+  legacy: LegacyHttp,
+  sourceFor: (posture: "meta" | undefined) => Source,
+  request: Exchange,
+  incoming: Incoming | Batch,
+  version: string | undefined,
+): Answer | Promise<Answer> {
+  if (!isModern(core.settings.profile, request, incoming, version)) return legacy.post(request, incoming, version);
   return modern(core, sourceFor, request, incoming);
 }
 

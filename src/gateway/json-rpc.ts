@@ -42,6 +42,9 @@ export interface Batch {
 
 export type Incoming = Request | Notification | Response | Malformed;
 
+/** It is answered, and may take its time: what else comes waits for nothing. */
+export const isWaitedFor = ({ kind }: Incoming | Batch): boolean => kind === "request" || kind === "batch";
+
 const malformed = (
   kind: "PARSE" | "INVALID_REQUEST" | "PARAMS" | "TOO_LARGE",
   message: string,

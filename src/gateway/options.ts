@@ -23,6 +23,11 @@ export interface Limits {
   readonly batch: number;
   /** Requests of one session or connection that run at once. Default 1000. */
   readonly inFlight: number;
+  /**
+   * What the messages take that are being worked on, of all clients together, in bytes, about: their text, and 32 for each value of
+   * theirs. Those below 4 KiB do not count. Half of it is the most for one caller. Default 256 MiB.
+   */
+  readonly heldBytes: number;
   /** Subscribed URIs of one session or listen request. Default 1000. */
   readonly subscriptions: number;
   /** Characters of the URIs that one session subscribes to, in all. Default 64 Ki. */

@@ -64,6 +64,7 @@ const DEFAULT_LIMITS: Limits = {
   depth: 64,
   batch: 64,
   inFlight: 1_000,
+  heldBytes: 256 * 1_048_576,
   subscriptions: 1_000,
   subscriptionLength: 65_536,
   listensPerConnection: 64,

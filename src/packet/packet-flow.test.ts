@@ -92,3 +92,39 @@ void test("a capability without a state has what it requires looked at first", a
   const done = await on.send({ ...request, payload: { user_id: "u", operations: ["a", "b"] } });
   assert.deepEqual(done.payload, { done: 2, user_id: "u" });
 });
+
+void test("packets that are being worked on take no more than they may, together and of one caller", async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const waits = capability("waits", {
+    intent: "Wait",
+    requires: ["text"],
+    provides: ["done"],
+    async execute() {
+      await promise;
+      return { done: true };
+    },
+  });
+  const clock = new SimulatedClock();
+  const capabilities = new Capabilities([waits]);
+  await using engine = await LocalEngine.start({ kinds: [], clock });
+  await using packets = new PacketFlow({ capabilities, engine, clock, heldBytes: 40_000 });
+  const send = (principal: string): Promise<ReplyPacket> =>
+    packets.open({ caller: { principal, scopes: [] } }).receive(
+      JSON.stringify({
+        version: "1.0",
+        type: "capability_request",
+        capability_id: "waits",
+        payload: { text: "x".repeat(9_000) },
+        context: {},
+      }),
+    );
+  const under = [send("ada"), send("ada"), send("bob")];
+  const refused = await send("ada");
+  assert.deepEqual(
+    [refused.type, Object(refused.payload["error"]).type, refused.metadata["retry_after"]],
+    ["capability_error", "rate_limited", 1],
+  );
+  resolve();
+  for (const reply of await Promise.all(under)) assert.equal(reply.type, "capability_response");
+  assert.equal((await send("ada")).type, "capability_response");
+});

@@ -8,6 +8,7 @@ import {
   systemClock,
   systemEntropy,
 } from "../contract/index.ts";
+import { HeldMessages } from "../contract/internal.ts";
 import { Actors } from "./actors.ts";
 import type { Capabilities } from "./capabilities.ts";
 import type { Emitted } from "./effect.ts";
@@ -37,6 +38,8 @@ export interface PacketFlowOptions {
   readonly servers?: Servers;
   /** Takes a token of whoever asks; what it says otherwise is why not, `reset` in seconds. Default: no limit. */
   readonly admit?: (caller: Caller) => { readonly limit: number; readonly used: number; readonly reset: number } | undefined;
+  /** What packets take that are being worked on, of all callers together, in bytes, about; half of it is the most for one. Default 256 MiB. */
+  readonly heldBytes?: number;
   readonly clock?: Clock;
   readonly entropy?: Entropy;
   /** What failed inside, and the packet's type and capability. Default: nothing is told. */
@@ -63,6 +66,15 @@ export interface PacketSession {
   close(): Promise<void>;
 }
 
+const HELD_BYTES = 256 * 1_048_576;
+
+const noRoom = (): PacketError =>
+  new PacketError("rate_limited", "Too much that was sent here is still being worked on: send the packet again in a moment.", {
+    limit: HELD_BYTES,
+    used: HELD_BYTES,
+    reset: 1,
+  });
+
 /** Capabilities behind packets. Throws `BAD_DEFINITION` where the engine does not know a kind of theirs. Doors open a session for whoever comes; MCP is a source made of the same. */
 export class PacketFlow implements AsyncDisposable {
   readonly capabilities: Capabilities;
@@ -72,6 +84,7 @@ export class PacketFlow implements AsyncDisposable {
   readonly #clock: Clock;
   readonly #entropy: Entropy;
   readonly #listeners = new Set<(emitted: Emitted) => void>();
+  readonly #held: HeldMessages;
   readonly #sessions = new Set<Session>();
   readonly #leave: () => void;
   #tunnel: McpTunnel | undefined;
@@ -81,6 +94,7 @@ export class PacketFlow implements AsyncDisposable {
     this.#options = options;
     this.#clock = clock;
     this.#entropy = entropy;
+    this.#held = new HeldMessages(options.heldBytes ?? HELD_BYTES, noRoom);
     this.capabilities = capabilities;
     this.actors = new Actors({
       engine,
@@ -126,6 +140,7 @@ export class PacketFlow implements AsyncDisposable {
         running: this.running,
         tunnel: this.#tunnel,
         admit: (caller) => this.#admit(caller),
+        held: this.#held,
         traceId: () => this.#entropy.hex(16),
         elapsed: () => performance.now(),
         fault: (error, { type, capability_id, context: { trace_id } }) =>

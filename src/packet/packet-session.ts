@@ -1,4 +1,5 @@
 import { type Bag, type Caller, isBag, type Json } from "../contract/index.ts";
+import { type HeldMessages, isHeavy } from "../contract/internal.ts";
 import { guestOf, viewerOf } from "./viewer-of.ts";
 import type { McpTunnel } from "./mcp-tunnel.ts";
 import { PacketError } from "./packet-error.ts";
@@ -15,6 +16,8 @@ export interface SessionHost {
   readonly tunnel: McpTunnel | undefined;
   /** Takes a token of whoever asks. Throws `rate_limited`. */
   readonly admit: (caller: Caller) => void;
+  /** Packets that are being worked on. */
+  readonly held: HeldMessages;
   readonly traceId: () => string;
   /** Milliseconds, for durations. */
   readonly elapsed: () => number;
@@ -51,7 +54,7 @@ export class Session implements PacketSession {
       return Promise.resolve(errorTo(packet.echo, packet, { execution_time_ms: this.#took(since), trace_id }));
     }
     const underway: Underway = { packet, abort: new AbortController(), since };
-    const reply = this.#answer(underway).finally(() => this.#underway.delete(underway));
+    const reply = this.#answer(underway, text).finally(() => this.#underway.delete(underway));
     this.#underway.set(underway, reply);
     return reply;
   }
@@ -64,13 +67,13 @@ export class Session implements PacketSession {
     await Promise.allSettled(ended);
   }
 
-  async #answer(underway: Underway): Promise<ReplyPacket> {
+  async #answer(underway: Underway, text: string | Uint8Array): Promise<ReplyPacket> {
     const { packet, since } = underway;
     const trace_id = packet.context.trace_id ?? this.#host.traceId();
     try {
       if (this.#closed) throw new PacketError("cancelled", "The connection is closing.");
       this.#host.admit(this.#reception.caller);
-      return await this.#replied(underway, trace_id);
+      return await (isHeavy(text) ? this.#heavy(text, underway, trace_id) : this.#replied(underway, trace_id));
     } catch (error) {
       // What failed in a capability was told where it ran.
       if (!(error instanceof PacketError)) this.#host.fault(error, packet);
@@ -81,6 +84,11 @@ export class Session implements PacketSession {
         ...(packet.actor_id === undefined && actorOf(failure)),
       });
     }
+  }
+
+  /** Of a packet that takes room for as long as it is worked on. Apart, since what a closure holds is put on the heap each time. */
+  #heavy(text: string | Uint8Array, underway: Underway, trace_id: string): Promise<ReplyPacket> | ReplyPacket {
+    return this.#host.held.during(text, this.#reception.caller, () => this.#replied(underway, trace_id));
   }
 
   async #replied({ packet, abort, since }: Underway, trace_id: string): Promise<ReplyPacket> {

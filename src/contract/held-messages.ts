@@ -1,0 +1,70 @@
+import type { Caller } from "./door.ts";
+
+/** Up to here a message costs no thought: as many as may wait hold little. In bytes, or characters. */
+const LIGHT = 4_096;
+/** About what a value takes beside its text: `[{},{}]` takes twenty times as much memory as it has characters. */
+const VALUE = 32;
+
+const [QUOTE, COMMA, BRACKET, BACKSLASH, BRACE] = [0x22, 0x2c, 0x5b, 0x5c, 0x7b];
+
+export const isHeavy = (message: Uint8Array | string): boolean => message.length > LIGHT;
+
+/**
+ * What heavy messages take that are being worked on, all clients together. Each may be within its own bounds, and as many as may wait
+ * for actors or for a person be more than the process can hold. One caller has half of the room at most.
+ */
+export class HeldMessages {
+  readonly #most: number;
+  readonly #refusal: () => Error;
+  readonly #callers = new Map<string, number>();
+  #held = 0;
+
+  /** In bytes, about. `refusal`: what is thrown where there is no room. */
+  constructor(most: number, refusal: () => Error) {
+    this.#most = most;
+    this.#refusal = refusal;
+  }
+
+  /** Counts the message until `run` has settled. Throws where there is no room; for a first message there always is. */
+  during<T>(message: Uint8Array | string, { principal, peer = "" }: Caller, run: () => T | Promise<T>): T | Promise<T> {
+    const who = principal ?? `peer ${peer}`;
+    const weight = weightOf(message);
+    this.#take(who, weight);
+    let result: T | Promise<T> | undefined;
+    try {
+      result = run();
+    } finally {
+      if (!(result instanceof Promise)) this.#letGo(who, weight);
+    }
+    return result instanceof Promise ? result.finally(() => this.#letGo(who, weight)) : result;
+  }
+
+  #take(who: string, weight: number): void {
+    const own = this.#callers.get(who) ?? 0;
+    if (this.#held > 0 && this.#held + weight > this.#most) throw this.#refusal();
+    if (own > 0 && own + weight > this.#most / 2) throw this.#refusal();
+    this.#held += weight;
+    this.#callers.set(who, own + weight);
+  }
+
+  #letGo(who: string, weight: number): void {
+    this.#held -= weight;
+    const left = (this.#callers.get(who) ?? 0) - weight;
+    if (left > 0) this.#callers.set(who, left);
+    else this.#callers.delete(who);
+  }
+}
+
+/** About how much memory a JSON message takes once it is read. */
+function weightOf(message: Uint8Array | string): number {
+  const sign = typeof message === "string" ? (at: number) => message.charCodeAt(at) : (at: number) => message[at];
+  let values = 0;
+  let inText = false;
+  for (let at = 0; at < message.length; at += 1) {
+    const one = sign(at);
+    if (one === QUOTE) inText = !inText;
+    else if (inText) at += one === BACKSLASH ? 1 : 0;
+    else if (one === COMMA || one === BRACKET || one === BRACE) values += 1;
+  }
+  return message.length + VALUE * values;
+}

@@ -95,7 +95,8 @@ export class HttpFace {
     this.#owed = new Owed({
       clock,
       blockedMs: limits.blockedMs,
-      onDrop: () => log?.("warning", { event: "client-dropped", door: "http", reason: "blocked" }),
+      unreadBytes: limits.unreadBytes,
+      onDrop: (reason) => log?.("warning", { event: "client-dropped", door: "http", reason }),
     });
     this.#answered = new RoundBatch(clock, (answered) => this.#finish(answered));
     this.#arrived = new RoundBatch(

@@ -30,6 +30,8 @@ export interface HttpLimits {
   readonly blockedMs: number;
   /** What the client of a stream or WebSocket has not read; more drops it. Default 16 MiB. */
   readonly queuedBytes: number;
+  /** Answers that were written and not read yet, of all clients together; more drops who has left most of it unread. Default 256 MiB. */
+  readonly unreadBytes: number;
 }
 
 export const HTTP_LIMITS: HttpLimits = {
@@ -47,6 +49,7 @@ export const HTTP_LIMITS: HttpLimits = {
   keepAliveMs: 15_000,
   blockedMs: 30_000,
   queuedBytes: 16_777_216,
+  unreadBytes: 268_435_456,
 };
 
 export interface HttpOptions {

@@ -1,6 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Clock } from "../contract/index.ts";
+import { Unread } from "./unread.ts";
 
 /** What one connection is owed. */
 export class Due {
@@ -27,12 +28,15 @@ export interface OwedOptions {
   readonly clock: Clock;
   /** A client that has not taken its answer after this time is dropped. */
   readonly blockedMs: number;
-  readonly onDrop: () => void;
+  /** What may wait to be read, of all clients. */
+  readonly unreadBytes: number;
+  readonly onDrop: (reason: "blocked" | "unread") => void;
 }
 
 /** What connections are owed: an answer may be worked out, wait behind others, and wait for its client to read. */
 export class Owed {
   readonly #options: OwedOptions;
+  readonly #unread: Unread;
   readonly #dues = new WeakMap<Socket, Due>();
   /** Each as it is of all connections together. */
   #answers = 0;
@@ -42,6 +46,7 @@ export class Owed {
 
   constructor(options: OwedOptions) {
     this.#options = options;
+    this.#unread = new Unread(options.unreadBytes, () => options.onDrop("unread"));
   }
 
   /** The same object for as long as it is owed anything. */
@@ -148,21 +153,28 @@ export class Owed {
   #leave(due: Due, response: ServerResponse): void {
     const { clock, blockedMs, onDrop } = this.#options;
     const leaving = (due.leaving ??= new Set());
+    const { socket } = response.req;
+    const bytes = response.writableLength;
     const taken = (): void => {
       if (!leaving.delete(taken)) return;
       undo();
+      this.#unread.take(socket, bytes);
       this.#leaving -= 1;
       this.#lost(due, response);
       this.given(due);
     };
     leaving.add(taken);
     this.#leaving += 1;
-    const undo = clock.after(blockedMs, () => {
-      onDrop();
+    const late = (): void => {
+      // It waits behind another answer, and not for its client.
+      if (response.socket === null && !socket.destroyed) return void (undo = clock.after(blockedMs, late));
+      onDrop("blocked");
       response.destroy();
       taken();
-    });
+    };
+    let undo = clock.after(blockedMs, late);
     response.once("close", taken);
+    this.#unread.add(socket, bytes);
   }
 
   // Of a response that waits behind another node:http does not always say that its connection has ended.

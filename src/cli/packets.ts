@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { Caller, Engine, Log, Rate, Source } from "../contract/index.ts";
 import { defaultRate, systemClock, TokenBuckets } from "../contract/index.ts";
+import { peerOf } from "../contract/internal.ts";
 import {
   Capabilities,
   capabilityOf,
@@ -147,7 +148,7 @@ export class Packets implements AsyncDisposable {
     { principal, peer }: Caller,
     rate = defaultRate(peer),
   ): { readonly limit: number; readonly used: number; readonly reset: number } | undefined {
-    const reset = this.#buckets.take(principal ?? peer ?? "", rate);
+    const reset = this.#buckets.take(principal ?? peerOf(peer), rate);
     return reset === 0 ? undefined : { limit: rate.burst, used: rate.burst, reset };
   }
 

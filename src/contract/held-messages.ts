@@ -1,4 +1,5 @@
 import type { Caller } from "./door.ts";
+import { peerOf } from "./peer.ts";
 
 /** Up to here a message costs no thought: as many as may wait hold little. In bytes, or characters. */
 const LIGHT = 4_096;
@@ -26,8 +27,8 @@ export class HeldMessages {
   }
 
   /** Counts the message until `run` has settled. Throws where there is no room; for a first message there always is. */
-  during<T>(message: Uint8Array | string, { principal, peer = "" }: Caller, run: () => T | Promise<T>): T | Promise<T> {
-    const who = principal ?? `peer ${peer}`;
+  during<T>(message: Uint8Array | string, { principal, peer }: Caller, run: () => T | Promise<T>): T | Promise<T> {
+    const who = principal ?? `peer ${peerOf(peer)}`;
     const weight = weightOf(message);
     this.#take(who, weight);
     let result: T | Promise<T> | undefined;

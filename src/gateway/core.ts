@@ -1,5 +1,5 @@
 import type { Caller, Viewer } from "../contract/index.ts";
-import { HeldMessages } from "../contract/internal.ts";
+import { HeldMessages, peerOf } from "../contract/internal.ts";
 import type { Call, Method, Outcome } from "./call.ts";
 import { Fault } from "./errors.ts";
 import { Delivered } from "./legacy/delivered.ts";
@@ -57,7 +57,7 @@ export function createCore(settings: Settings): Core {
   ]);
   for (const method of settings.profile.withholds) methods.delete(method);
   const takeToken = rateLimiter(settings.rateLimit, settings.clock);
-  const limit = (caller: Caller, viewer?: Viewer): void => takeToken(viewer?.principal ?? caller.principal ?? caller.peer ?? "", caller);
+  const limit = (caller: Caller, viewer?: Viewer): void => takeToken(viewer?.principal ?? caller.principal ?? peerOf(caller.peer), caller);
 
   const serve = (call: Call, caller: Caller): Outcome | Promise<Outcome> => {
     limit(caller, call.viewer);

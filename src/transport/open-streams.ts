@@ -1,4 +1,5 @@
 import type { Caller, Clock } from "../contract/index.ts";
+import { peerOf } from "../contract/internal.ts";
 import { isLoopback } from "./address.ts";
 
 export interface StreamLimits {
@@ -51,7 +52,7 @@ export class OpenStreams {
   admit({ principal, peer }: Caller): Seat | undefined {
     if (this.#size >= this.#limits.streams) return undefined;
     const unbounded = principal === undefined && (peer === undefined || isLoopback(peer));
-    const who = principal === undefined ? `peer ${peer ?? ""}` : `principal ${principal}`;
+    const who = principal === undefined ? `peer ${peerOf(peer)}` : `principal ${principal}`;
     const seat = this.#perCaller.get(who) ?? { who, taken: 0 };
     if (!unbounded && seat.taken >= this.#limits.streamsPerCaller) return undefined;
     this.#perCaller.set(who, seat);

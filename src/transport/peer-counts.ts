@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import { peerOf } from "../contract/internal.ts";
 import { isLoopback } from "./address.ts";
 
 /** Counts connections per peer. Peers on this machine are one person as far as an address can say, and have no bound here. */
@@ -15,19 +16,20 @@ export class PeerCounts {
   enter(socket: Socket): boolean {
     const address = socket.remoteAddress;
     if (address === undefined || isLoopback(address)) return true;
-    const count = this.#counts.get(address) ?? 0;
+    const peer = peerOf(address);
+    const count = this.#counts.get(peer) ?? 0;
     if (count >= this.#perPeer) return false;
-    this.#counts.set(address, count + 1);
-    this.#counted.set(socket, address);
+    this.#counts.set(peer, count + 1);
+    this.#counted.set(socket, peer);
     return true;
   }
 
   leave(socket: Socket): void {
-    const address = this.#counted.get(socket);
-    if (address === undefined) return;
+    const peer = this.#counted.get(socket);
+    if (peer === undefined) return;
     this.#counted.delete(socket);
-    const left = (this.#counts.get(address) ?? 1) - 1;
-    if (left === 0) this.#counts.delete(address);
-    else this.#counts.set(address, left);
+    const left = (this.#counts.get(peer) ?? 1) - 1;
+    if (left === 0) this.#counts.delete(peer);
+    else this.#counts.set(peer, left);
   }
 }

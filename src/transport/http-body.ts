@@ -104,7 +104,7 @@ export class BodyRequest extends IncomingMessage {
   }
 
   #arrive(): Arriving | undefined {
-    const arriving = this.#inflow?.begin((why) => this.#refuse(why));
+    const arriving = this.#inflow?.begin(this.socket.remoteAddress, (why) => this.#refuse(why));
     // Whatever becomes of it, it ends with this.
     if (arriving !== undefined) this.once("close", () => arriving.end());
     return arriving;

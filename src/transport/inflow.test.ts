@@ -13,7 +13,7 @@ function inflowOf(bytes = MOST, longest = 4 * STEP) {
   let full = 0;
   const inflow = new Inflow({ bytes, longest, clock, onFull: () => (full += 1) });
   const given: [name: string, why: NoRoom][] = [];
-  const begin = (name: string): Arriving => inflow.begin((why) => given.push([name, why]));
+  const begin = (name: string, from?: string): Arriving => inflow.begin(from, (why) => given.push([name, why]));
   return { clock, inflow, given, begin, told: () => full };
 }
 
@@ -112,6 +112,23 @@ describe("what is on its way into a door", () => {
     assert.equal(begin("other").holds(20_000), false);
     one.end();
     assert.equal(inflow.held, 0);
+  });
+
+  test("gives way to others where one peer takes most of the room, what began last first", () => {
+    const { inflow, begin, given } = inflowOf();
+    const greedy = ["a", "b", "c", "d"].map((name) => begin(name, "2001:db8::1"));
+    for (const one of greedy) assert.equal(one.holds(2 * STEP), true);
+    const another = begin("another", "2001:db8::2");
+    assert.equal(another.holds(2 * STEP), true);
+    // Of one network of IPv6: it took most.
+    assert.equal(begin("e", "2001:db8::3").holds(STEP), false);
+    assert.equal(begin("others", "192.0.2.1").holds(3 * STEP), true);
+    assert.deepEqual(given, [
+      ["e", "full"],
+      ["another", "full"],
+      ["d", "full"],
+    ]);
+    assert.equal(inflow.held, 9 * STEP);
   });
 
   test("is told of when it is full, not for each that gives way", async () => {

@@ -1,4 +1,5 @@
 import type { Clock } from "../contract/index.ts";
+import { peerOf } from "../contract/internal.ts";
 import type { FaultKind } from "../gateway/index.ts";
 
 /** So much of a message is not counted, so that small ones cost nothing: a request's head may hold as much. */
@@ -29,8 +30,8 @@ export interface InflowOptions {
 
 /**
  * What a door has received of messages that are not whole yet, all clients together: each may be within its own bounds, and all of
- * them more than the process can hold. Where there is no room, those that stand still give way first, then whoever began last: what
- * began before others and goes on always gets to its end.
+ * them more than the process can hold. Where there is no room, those that stand still give way first, then of the peer that takes
+ * most of it what began last: nobody's messages keep out those of others, and of one peer's what began before goes on to its end.
  */
 export class Inflow {
   readonly #options: InflowOptions;
@@ -50,9 +51,9 @@ export class Inflow {
     return this.#held;
   }
 
-  /** A message of which more than `FREE_BYTES` came. `giveWay` is called once at most, and not after `end`. */
-  begin(giveWay: (why: NoRoom) => void): Arriving {
-    const one = new Arriving(this, giveWay);
+  /** A message of which more than `FREE_BYTES` came, and from which address. `giveWay` is called once at most, and not after `end`. */
+  begin(from: string | undefined, giveWay: (why: NoRoom) => void): Arriving {
+    const one = new Arriving(this, peerOf(from), giveWay);
     this.#arriving.push(one);
     return one;
   }
@@ -63,13 +64,20 @@ export class Inflow {
     one.grownAt = now;
     while (this.#held + bytes > this.#most) {
       const stalled = this.#arriving.find(({ grownAt }) => now - grownAt >= STALLED_MS);
-      const gives = stalled ?? this.#arriving.at(-1) ?? one;
+      const gives = stalled ?? this.#lastOfLargest(one, bytes);
       this.#tell(now);
       gives.giveWay(stalled === undefined ? "full" : "stalled");
       if (one.ended) return false;
     }
     this.#held += bytes;
     return true;
+  }
+
+  #lastOfLargest(growing: Arriving, bytes: number): Arriving {
+    const taken = new Map([[growing.peer, bytes]]);
+    for (const { peer, room } of this.#arriving) taken.set(peer, (taken.get(peer) ?? 0) + room);
+    const most = Math.max(...taken.values());
+    return this.#arriving.findLast(({ peer }) => taken.get(peer) === most) ?? growing;
   }
 
   /** For `Arriving`, once. */
@@ -89,18 +97,24 @@ export class Inflow {
 export class Arriving {
   readonly #inflow: Inflow;
   readonly #giveWay: (why: NoRoom) => void;
+  readonly peer: string;
   #room = 0;
   #ended = false;
   /** When it took room last. */
   grownAt = 0;
 
-  constructor(inflow: Inflow, giveWay: (why: NoRoom) => void) {
+  constructor(inflow: Inflow, peer: string, giveWay: (why: NoRoom) => void) {
     this.#inflow = inflow;
+    this.peer = peer;
     this.#giveWay = giveWay;
   }
 
   get ended(): boolean {
     return this.#ended;
+  }
+
+  get room(): number {
+    return this.#room;
   }
 
   /** So much of it is there, in all. False: it has given way, and nothing of it may be kept. */

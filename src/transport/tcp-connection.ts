@@ -151,7 +151,7 @@ export function tcpConnection(options: TcpConnectionOptions): TcpConnection {
     lineMs: limits.lineMs,
     onLine: receive,
     onTooLong: () => refuse("TOO_LARGE", `A message may have at most ${longest()} bytes here: send less at once.`),
-    begin: () => inflow.begin((why) => refuse(...NO_ROOM[why])),
+    begin: () => inflow.begin(options.caller.peer, (why) => refuse(...NO_ROOM[why])),
     onSlow: () => refuse("LATE", "A line was begun and did not end in time."),
     onEnd: () => end(),
   });

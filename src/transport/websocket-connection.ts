@@ -87,7 +87,7 @@ export function webSocketConnection(options: WebSocketConnectionOptions): WebSoc
   // Behind the library's own listener: what is left then belongs to no whole message.
   const count = (): void => {
     if (!listening || heard.coming <= FREE_BYTES) return;
-    arriving ??= inflow.begin(giveWay);
+    arriving ??= inflow.begin(socket.remoteAddress, giveWay);
     arriving.holds(heard.coming);
   };
 

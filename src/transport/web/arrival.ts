@@ -45,7 +45,7 @@ async function readStream(request: Request, limit: number, inflow: Inflow, late:
   const reader = request.body.getReader();
   const stop = (): void => void reader.cancel().catch(() => undefined);
   late.addEventListener("abort", stop, { once: true });
-  const gathering = new Gathering(limit, inflow, stop);
+  const gathering = new Gathering(limit, inflow, undefined, stop);
   try {
     for (;;) {
       const { done, value } = await reader.read();

@@ -6,15 +6,17 @@ import { Pieces } from "../pieces.ts";
 export class Gathering {
   readonly #limit: number;
   readonly #inflow: Inflow;
+  readonly #from: string | undefined;
   readonly #onRefused: () => void;
   #pieces = new Pieces();
   #arriving: Arriving | undefined;
   #refused: BodyRefusal | undefined;
 
-  /** `onRefused`: once, where it cannot be taken whole. */
-  constructor(limit: number, inflow: Inflow, onRefused: () => void) {
+  /** `from`: an address, where one is known. `onRefused`: once, where it cannot be taken whole. */
+  constructor(limit: number, inflow: Inflow, from: string | undefined, onRefused: () => void) {
     this.#limit = limit;
     this.#inflow = inflow;
+    this.#from = from;
     this.#onRefused = onRefused;
   }
 
@@ -25,7 +27,7 @@ export class Gathering {
     if (size > this.#limit) return this.#refuse("too-large");
     if (this.#pieces.crumbs) return this.#refuse("too-many-pieces");
     if (size <= FREE_BYTES) return;
-    this.#arriving ??= this.#inflow.begin((why) => this.#refuse(why));
+    this.#arriving ??= this.#inflow.begin(this.#from, (why) => this.#refuse(why));
     this.#arriving.holds(size);
   }
 

@@ -48,7 +48,7 @@ function bodyOf(given: unknown, limit: number): Body {
 function readMessage(request: IncomingMessage, limit: number, inflow: Inflow, late: AbortSignal): Promise<Body> {
   if (request.readableEnded || request.destroyed) return Promise.resolve("unreadable");
   return new Promise((resolve) => {
-    const gathering = new Gathering(limit, inflow, () => told());
+    const gathering = new Gathering(limit, inflow, request.socket.remoteAddress, () => told());
     const finish = (body: Body): void => {
       request.off("data", taken);
       late.removeEventListener("abort", lost);

@@ -9,7 +9,7 @@ import { fakeGateway } from "../../test/transport/fake-gateway.ts";
 import { rawSocket, head } from "../../test/transport/raw-socket.ts";
 import { eventually } from "../../test/transport/settle.ts";
 import type { Channel, Json } from "../contract/index.ts";
-import { type Authenticator, type AuthOptions, authenticator, hashApiKey, serveHttp, serveTcp } from "./index.ts";
+import { type Authenticator, type AuthOptions, authenticator, hashApiKey, serveHttp, serveTcp, type Verdict } from "./index.ts";
 
 const ISSUER = "https://login.example";
 const RESOURCE = "https://troupe.example/mcp";
@@ -173,6 +173,59 @@ describe("bearer tokens", () => {
     const expired = await serve({ keys: [{ name: "ada", sha256: hashApiKey(KEY), expiresAt: 1 }] });
     assert.match((await expired.ask(`Bearer ${KEY}`)).headers.get("www-authenticate") ?? "", /The API key has expired/);
     await expired.door.close({ graceMs: 0 });
+  });
+
+  it("that an application's own way fails to check are refused for now, and the door goes on", async () => {
+    const quick = await authenticator({ keys: [{ name: "ada", sha256: hashApiKey(KEY) }] });
+    const failures: Readonly<Record<string, () => Verdict | Promise<Verdict>>> = {
+      "Bearer once": () => {
+        throw new Error("at once");
+      },
+      "Bearer later": () => Promise.reject(new Error("later")),
+    };
+    const auth: Authenticator = {
+      ...quick,
+      check: (authorization = "", resource) => failures[authorization]?.() ?? quick.check(authorization, resource),
+    };
+    const logged: Json[] = [];
+    const gateway = fakeGateway();
+    const door = await serveHttp({
+      gateway,
+      auth,
+      upgrades: [{ path: "/socket", connect: (channel, caller) => gateway.connect(channel, caller) }],
+      log: (_level, data) => void logged.push(data),
+    });
+    const post = (authorization: string): Promise<Response> =>
+      fetch(`http://127.0.0.1:${door.port}/mcp`, {
+        method: "POST",
+        body: '{"id":1}',
+        headers: { "content-type": "application/json", authorization },
+      });
+    for (const authorization of Object.keys(failures)) {
+      const refused = await post(authorization);
+      assert.deepEqual([refused.status, refused.headers.get("retry-after")], [503, "5"], authorization);
+      assert.deepEqual(await refused.json(), {
+        error: "temporarily_unavailable",
+        error_description: "The token cannot be checked now: try again.",
+      });
+      assert.deepEqual(logged.pop(), { event: "request-refused", door: "http", why: "unavailable" });
+      await using upgrade = await rawSocket(door.port);
+      const key = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==";
+      upgrade.write(
+        head(
+          "GET /socket HTTP/1.1",
+          "Host: localhost",
+          "Connection: Upgrade",
+          "Upgrade: websocket",
+          "Sec-WebSocket-Version: 13",
+          key,
+          `Authorization: ${authorization}`,
+        ),
+      );
+      assert.match(await upgrade.closed(), /^HTTP\/1\.1 503 [\s\S]*retry-after: 5[\s\S]*cannot be checked now/i);
+    }
+    assert.equal((await post(`Bearer ${KEY}`)).status, 200);
+    await door.close({ graceMs: 0 });
   });
 
   it("that are checked slowly lose nothing of the body, and let nobody send more than may be", async () => {

@@ -3,20 +3,21 @@ import type { Socket } from "node:net";
 import type { Answer, Caller, Channel, Clock, Log } from "../contract/index.ts";
 import { refusal } from "../gateway/index.ts";
 import { RoundBatch } from "./round-batch.ts";
-import { type Authenticator, type ChallengeContext, type Verdict, refuseToken, withMetadata } from "./auth/index.ts";
+import { type Authenticator, type ChallengeContext, type Verdict, refuseToken, verdictOn, withMetadata } from "./auth/index.ts";
 import { textOf } from "./body-text.ts";
 import { EventStream, type StreamDoor } from "./event-stream.ts";
 import { type BodyRefusal, refuseBody } from "./body-refusal.ts";
 import { refuseUpload, writeAnswer } from "./http-answer.ts";
 import type { BodyRequest } from "./http-body.ts";
-import { allowOrigin, preflight } from "./http-cors.ts";
+import { allowOrigin } from "./http-cors.ts";
 import { Expiry, type Framing, HttpExchange } from "./http-exchange.ts";
 import type { HttpGuard } from "./http-guard.ts";
 import { pathOf, refuseHead } from "./http-head.ts";
 import { type HeaderList, headersOf } from "./http-headers.ts";
-import { accepts, acceptsReply, isJson, packedAs, refusePacked } from "./http-media.ts";
+import { refuseMedia, refusePacked } from "./http-media.ts";
 import type { HttpLimits } from "./http-options.ts";
 import type { Route, Routes } from "./http-routes.ts";
+import { answerVerb } from "./http-verb.ts";
 import type { Inflow } from "./inflow.ts";
 import { lineStream } from "./line-stream.ts";
 import type { OpenStream, OpenStreams } from "./open-streams.ts";
@@ -184,11 +185,8 @@ export class HttpFace {
     const route = this.#options.routes.find(path);
     if (route === undefined)
       return this.#refuse(request, response, refusal("PATH", `There is nothing at this path: MCP is at ${this.#options.path}.`));
-    if (request.method === "OPTIONS") return this.#refuse(request, response, this.#optionsOf(route, headers));
-    if (!route.verbs.includes(request.method ?? "")) {
-      const allow = { allow: [...route.verbs, "OPTIONS"].join(", ") };
-      return this.#refuse(request, response, refusal("VERB", `This path takes ${route.verbs.join(", ")}.`, allow));
-    }
+    const told = answerVerb(request.method ?? "", route.verbs, guard, headers);
+    if (told !== undefined) return this.#refuse(request, response, told);
     if (this.#closing && route.guarded) {
       return this.#refuse(
         request,
@@ -201,23 +199,11 @@ export class HttpFace {
     if (auth === undefined || !route.guarded) return this.#admitted(arrival, ANYBODY);
     // While the token is looked at, the body may come already.
     request.hold(this.#options.limits.bodyBytes, this.#options.inflow);
-    const verdict = auth.check(headers.get("authorization"), this.#options.resource);
+    const verdict = verdictOn(auth, headers.get("authorization"), this.#options.resource);
     if (!(verdict instanceof Promise)) return this.#admitted(arrival, verdict);
     const due = this.#owed.of(request.socket);
     this.#owed.lasts(due);
-    void verdict
-      .then(
-        (found) => this.#admitted(arrival, found),
-        () =>
-          this.#refuse(request, response, refusal("UNAVAILABLE", "The token cannot be checked now: try again.", { "retry-after": "5" })),
-      )
-      .finally(() => this.#owed.ends(due));
-  }
-
-  #optionsOf(route: Route, headers: HeaderList): Answer {
-    const { guard, cors } = this.#options;
-    const asks = cors && guard.cors(headers.get("origin")) && headers.get("access-control-request-method") !== undefined;
-    return asks ? preflight(headers, route.verbs) : { status: 204, headers: { allow: [...route.verbs, "OPTIONS"].join(", ") } };
+    void verdict.then((found) => this.#admitted(arrival, found)).finally(() => this.#owed.ends(due));
   }
 
   #admitted(arrival: Arrival, verdict: Verdict): void {
@@ -226,24 +212,15 @@ export class HttpFace {
       this.#options.log?.("notice", { event: "request-refused", door: "http", why: verdict.refused });
       return this.#refuse(request, response, refuseToken(verdict, this.#options.challenge));
     }
-    const post = request.method === "POST";
-    if (route.mcp && request.method !== "DELETE") {
-      const admits = accepts(headers.get("accept"));
-      if (post && route.bodiless !== true && !acceptsReply(admits, route)) {
-        return this.#refuse(request, response, refusal("NOT_ACCEPTABLE", "Send Accept: application/json, text/event-stream."));
-      }
-      if (!post && !admits.events) return this.#refuse(request, response, refusal("NOT_ACCEPTABLE", "Send Accept: text/event-stream."));
-    }
+    const { method = "" } = request;
+    const post = method === "POST";
+    const media = (route.mcp ? refuseMedia(method, headers, route) : undefined) ?? (post ? refusePacked(headers) : undefined);
+    if (media !== undefined) return this.#refuse(request, response, media);
     if (!post) {
       // Nobody reads what a GET brings along.
       request.throwAway();
       return this.#arrives(arrival, verdict, undefined);
     }
-    if (route.mcp && !isJson(headers.get("content-type") ?? "")) {
-      return this.#refuse(request, response, refusal("MEDIA_TYPE", "Send Content-Type: application/json."));
-    }
-    const packed = packedAs(headers.get("content-encoding"));
-    if (packed !== undefined) return this.#refuse(request, response, refusal("MEDIA_TYPE", refusePacked(packed)));
     const { bodyBytes } = this.#options.limits;
     const length = headers.get("content-length");
     if (length !== undefined && Number(length) > bodyBytes) {

@@ -1,8 +1,10 @@
-import type { Gateway } from "../contract/index.ts";
+import type { Answer, Gateway } from "../contract/index.ts";
 import { remembering } from "../contract/internal.ts";
+import { refusal } from "../gateway/index.ts";
+import type { HeaderList } from "./http-headers.ts";
 
 /** What an `Accept` header admits. */
-export interface Admits {
+interface Admits {
   readonly json: boolean;
   readonly events: boolean;
 }
@@ -30,24 +32,15 @@ const readAccept = remembering((text): Admits => {
 });
 
 /** No `Accept` header admits everything (RFC 9110, 12.5.1). */
-export const accepts = (header: string | undefined): Admits => (header === undefined ? EVERYTHING : readAccept(header));
+const accepts = (header: string | undefined): Admits => (header === undefined ? EVERYTHING : readAccept(header));
 
 /** Whether a POST accepts what it may be answered by: both media types, or one where the gateway says that this is enough. */
-export function acceptsReply({ json, events }: Admits, { acceptsEither }: Pick<Gateway, "acceptsEither">): boolean {
+function acceptsReply({ json, events }: Admits, { acceptsEither }: Pick<Gateway, "acceptsEither">): boolean {
   return acceptsEither === true ? json || events : json && events;
 }
 
-/** What a body has to be unpacked from first; nothing here does. Undefined: it is as it came. */
-export function packedAs(encoding: string | undefined): string | undefined {
-  const named = encoding?.trim().slice(0, 64).toLowerCase() ?? "";
-  return named === "" || named === "identity" ? undefined : named;
-}
-
-export const refusePacked = (encoding: string): string =>
-  `Send the body as it is, without Content-Encoding: ${encoding.replace(/[^a-z0-9, -]/g, "")}.`;
-
 /** JSON in UTF-8, the only charset JSON has between systems (RFC 8259, 8.1). */
-export const isJson: (contentType: string) => boolean = remembering((text) => {
+const isJson: (contentType: string) => boolean = remembering((text) => {
   const [type = "", ...parameters] = text.split(";");
   if (type.trim().toLowerCase() !== "application/json") return false;
   for (const parameter of parameters) {
@@ -56,3 +49,26 @@ export const isJson: (contentType: string) => boolean = remembering((text) => {
   }
   return true;
 });
+
+/** What a way in to MCP leaves its clients. */
+interface Leave extends Pick<Gateway, "acceptsEither"> {
+  /** A POST is answered without a body, so what it accepts does not matter. */
+  readonly bodiless?: boolean;
+}
+
+/** What is wrong with a request to MCP as far as its media types say. */
+export function refuseMedia(method: string, headers: HeaderList, leave: Leave): Answer | undefined {
+  if (method === "DELETE") return undefined;
+  const admits = accepts(headers.get("accept"));
+  if (method !== "POST") return admits.events ? undefined : refusal("NOT_ACCEPTABLE", "Send Accept: text/event-stream.");
+  if (leave.bodiless !== true && !acceptsReply(admits, leave))
+    return refusal("NOT_ACCEPTABLE", "Send Accept: application/json, text/event-stream.");
+  return isJson(headers.get("content-type") ?? "") ? undefined : refusal("MEDIA_TYPE", "Send Content-Type: application/json.");
+}
+
+/** A body that has to be unpacked first: nothing here does. */
+export function refusePacked(headers: HeaderList): Answer | undefined {
+  const coding = headers.get("content-encoding")?.trim().slice(0, 64).toLowerCase() ?? "";
+  if (coding === "" || coding === "identity") return undefined;
+  return refusal("MEDIA_TYPE", `Send the body as it is, without Content-Encoding: ${coding.replace(/[^a-z0-9, -]/g, "")}.`);
+}

@@ -4,7 +4,7 @@ import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import { type Answer, type Caller, type Clock, type Log, type SocketMount, TroupeError } from "../contract/index.ts";
 import { refusal } from "../gateway/index.ts";
-import { type Authenticator, type ChallengeContext, refuseToken, type Verified } from "./auth/index.ts";
+import { type Authenticator, type ChallengeContext, refuseToken, type Verified, verdictOn } from "./auth/index.ts";
 import { lastAnswer } from "./http-answer.ts";
 import type { HttpGuard } from "./http-guard.ts";
 import { pathOf, refuseHead } from "./http-head.ts";
@@ -96,14 +96,11 @@ export class WebSocketDoor {
       return this.#refuse(socket, { ...answer, status: 426 });
     }
     if (auth === undefined) return this.#admitted(arrival, { caller: { scopes: [] } });
-    void Promise.resolve(auth.check(headers.get("authorization"), resource)).then(
-      (verdict) => {
-        if (!("refused" in verdict)) return this.#admitted(arrival, verdict);
-        this.#options.log?.("notice", { event: "request-refused", door: "websocket", why: verdict.refused });
-        return this.#refuse(socket, refuseToken(verdict, this.#options.challenge));
-      },
-      () => this.#refuse(socket, refusal("UNAVAILABLE", "The token cannot be checked now: try again.", { "retry-after": "5" })),
-    );
+    void Promise.resolve(verdictOn(auth, headers.get("authorization"), resource)).then((verdict) => {
+      if (!("refused" in verdict)) return this.#admitted(arrival, verdict);
+      this.#options.log?.("notice", { event: "request-refused", door: "websocket", why: verdict.refused });
+      return this.#refuse(socket, refuseToken(verdict, this.#options.challenge));
+    });
   }
 
   /** No WebSocket opens any more; each ends (1001) when what runs for it has ended. Settles when none is left. */

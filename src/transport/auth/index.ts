@@ -4,3 +4,4 @@ export { type ChallengeContext, challengeContext, metadataUrlOf, refuseToken, wi
 export type { TrustedIssuer } from "./issuer.ts";
 export type { KeySource } from "./jwks.ts";
 export type { Refused, Verdict, Verified } from "./verdict.ts";
+export { verdictOn } from "./verdict-on.ts";

@@ -1,11 +1,20 @@
 import type { Answer, Caller, Channel, Clock, Log } from "../../contract/index.ts";
 import { refusal } from "../../gateway/index.ts";
-import { type Authenticator, type ChallengeContext, challengeContext, refuseToken, type Verdict, withMetadata } from "../auth/index.ts";
+import {
+  type Authenticator,
+  type ChallengeContext,
+  challengeContext,
+  refuseToken,
+  type Verdict,
+  verdictOn,
+  withMetadata,
+} from "../auth/index.ts";
 import { refuseBody } from "../body-refusal.ts";
-import { originHeaders, preflight } from "../http-cors.ts";
+import { originHeaders } from "../http-cors.ts";
 import type { HttpGuard } from "../http-guard.ts";
 import { pathOf, refuseHead } from "../http-head.ts";
-import { accepts, acceptsReply, isJson, packedAs, refusePacked } from "../http-media.ts";
+import { refuseMedia, refusePacked } from "../http-media.ts";
+import { answerVerb } from "../http-verb.ts";
 import type { Inflow } from "../inflow.ts";
 import type { OpenStreams } from "../open-streams.ts";
 import type { Arrival, Body } from "./arrival.ts";
@@ -95,13 +104,8 @@ export class WebFace {
     const resource = auth?.resource ?? `http://${headers.get("host") ?? ""}${this.#options.path}`;
     const route = this.#options.route(pathOf(arrival.url), resource);
     if (route === undefined) return refuse(refusal("PATH", `There is nothing at this path: MCP is at ${this.#options.path}.`));
-    const verbs = "page" in route ? PAGE_VERBS : route.verbs;
-    if (method === "OPTIONS") {
-      const asks = guard.cors(origin) && headers.get("access-control-request-method") !== undefined;
-      return refuse(asks ? preflight(headers, verbs) : { status: 204, headers: { allow: [...verbs, "OPTIONS"].join(", ") } });
-    }
-    if (!verbs.includes(method))
-      return refuse(refusal("VERB", `This path takes ${verbs.join(", ")}.`, { allow: [...verbs, "OPTIONS"].join(", ") }));
+    const told = answerVerb(method, "page" in route ? PAGE_VERBS : route.verbs, guard, headers);
+    if (told !== undefined) return refuse(told);
     if ("page" in route) return refuse(route.page());
     if (this.#options.closing()) return refuse(refusal("UNAVAILABLE", "The server is closing: try again elsewhere or later."));
     const challenge = challengeContext(auth, resource);
@@ -110,22 +114,18 @@ export class WebFace {
       this.#options.log?.("notice", { event: "request-refused", door: "web", why: verdict.refused });
       return refuse(refuseToken(verdict, challenge));
     }
-    const media = refuseMedia(arrival, route);
+    const post = method === "POST";
+    const media = refuseMedia(method, headers, route) ?? (post && arrival.unpacked !== true ? refusePacked(headers) : undefined);
     if (media !== undefined) return refuse(media);
-    const body = method === "POST" ? await this.#read(arrival) : undefined;
+    const body = post ? await this.#read(arrival) : undefined;
     if (body !== undefined && "status" in body) return refuse(body);
     return this.#dispatch({ arrival, route, challenge, also }, verdict, body);
   }
 
-  async #verdict({ headers }: Arrival, resource: string, known: Caller | undefined): Promise<Verdict> {
+  #verdict({ headers }: Arrival, resource: string, known: Caller | undefined): Verdict | Promise<Verdict> {
     if (known !== undefined) return { caller: known };
     const { auth } = this.#options;
-    if (auth === undefined) return { caller: { scopes: [] } };
-    try {
-      return await auth.check(headers.get("authorization"), resource);
-    } catch {
-      return { refused: "unavailable", why: "The token cannot be checked now: try again." };
-    }
+    return auth === undefined ? { caller: { scopes: [] } } : verdictOn(auth, headers.get("authorization"), resource);
   }
 
   async #read(arrival: Arrival): Promise<Uint8Array | Answer> {
@@ -227,15 +227,4 @@ export class WebFace {
     answer(new Response(stream.body, { status: 200, headers: { ...EVENTS, ...also } }));
     return stream;
   }
-}
-
-function refuseMedia({ method, headers, unpacked }: Arrival, route: WebEndpoint): Answer | undefined {
-  if (method === "DELETE") return undefined;
-  const admits = accepts(headers.get("accept"));
-  if (method === "GET") return admits.events ? undefined : refusal("NOT_ACCEPTABLE", "Send Accept: text/event-stream.");
-  if (!route.bodiless && !acceptsReply(admits, route))
-    return refusal("NOT_ACCEPTABLE", "Send Accept: application/json, text/event-stream.");
-  if (!isJson(headers.get("content-type") ?? "")) return refusal("MEDIA_TYPE", "Send Content-Type: application/json.");
-  const packed = unpacked === true ? undefined : packedAs(headers.get("content-encoding"));
-  return packed === undefined ? undefined : refusal("MEDIA_TYPE", refusePacked(packed));
 }

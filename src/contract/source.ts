@@ -55,7 +55,8 @@ export interface Source {
    * A tool call, a resource read (args: the variables of its template) or a prompt.
    * Refusals with a meaning to the gateway: `UNKNOWN` (no such offer for this viewer),
    * `INVALID` (arguments), `INVALID_PARAMS` (the request itself is wrong: an error and no
-   * result, of a tool too, with the refusal's data as its own), `SCOPE` (the token lacks `data.scopes`, a list of texts:
+   * result, of a tool too, with the refusal's data as its own), `URL_ELICITATION` (pages to be opened first, `data.elicitations` as MCP
+   * writes them: an error that says so where the client knows it), `SCOPE` (the token lacks `data.scopes`, a list of texts:
    * answered with a challenge). Throws `TroupeError` for faults.
    */
   act(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Promise<Reply>;

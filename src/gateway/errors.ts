@@ -88,6 +88,7 @@ const TABLE = {
   UNKNOWN_OFFER: { legacy: [-32602, 200], modern: [-32602, 200] },
   RESOURCE_NOT_FOUND: { legacy: [-32002, 200], modern: [-32602, 200] },
   STATE: { legacy: [-32602, 200], modern: [-32602, 200] },
+  URL_ELICITATION: { legacy: [-32042, 200], modern: [-31422, 200] },
   HEADERS: { legacy: [-32600, 400], modern: [-32020, 400] },
   CAPABILITY: { legacy: [-32600, 200], modern: [-32021, 400] },
   VERSION: { legacy: [-32600, 400], modern: [-32022, 400] },

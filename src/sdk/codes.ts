@@ -2,3 +2,4 @@
 export const METHOD_NOT_FOUND = -32601;
 export const INVALID_PARAMS = -32602;
 export const RESOURCE_NOT_FOUND = -32002;
+export const URL_ELICITATION_REQUIRED = -32042;

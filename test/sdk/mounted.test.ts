@@ -2,9 +2,15 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
-import { Server } from "@modelcontextprotocol/server";
+import { UrlElicitationRequiredError as UrlElicitationRequiredErrorV1 } from "@modelcontextprotocol/sdk/types.js";
+import {
+  McpServer as McpServerV2,
+  Server,
+  UrlElicitationRequiredError as UrlElicitationRequiredErrorV2,
+} from "@modelcontextprotocol/server";
 import { fromMcpServer, type McpServerOptions, type SdkServer } from "troupe/sdk";
 import { createServer } from "troupe/server";
+import { connectInMemory } from "troupe/transport";
 import { prefix } from "troupe/source";
 import {
   assertError,
@@ -16,6 +22,7 @@ import {
   toolText,
   until,
 } from "troupe/testing";
+import * as z from "zod";
 import { everythingV1 } from "./everything-v1.ts";
 import { everythingV2 } from "./everything-v2.ts";
 
@@ -292,3 +299,59 @@ it("a low-level server of many pages is listed as a whole", async () => {
   assert.equal(toolText(failed), "Not so.");
   assert.deepEqual(failed["_meta"], { "troupe/refused": { code: "REFUSED", data: { code: -32_050, data: { why: 1 } } } });
 });
+
+const PAGE = { mode: "url", url: "https://shop.example/connect", message: "Connect your account.", elicitationId: "one" };
+
+const shops = {
+  v1() {
+    const server = new McpServer({ name: "shop", version: "1.0.0" });
+    server.registerTool("buy", {}, () => {
+      throw new UrlElicitationRequiredErrorV1([{ ...PAGE, mode: "url" }], "Connect first.");
+    });
+    return server;
+  },
+  v2() {
+    const server = new McpServerV2({ name: "shop", version: "1.0.0" });
+    server.registerTool("buy", {}, () => {
+      throw new UrlElicitationRequiredErrorV2([{ ...PAGE, mode: "url" }], "Connect first.");
+    });
+    return server;
+  },
+};
+
+for (const [sdk, shop] of Object.entries(shops))
+  it(`${sdk}: that a page has to be opened first is told as the client's revision has it, with the address`, async () => {
+    const told = async (protocolVersion: string, capabilities: object): Promise<Readonly<Record<string, unknown>>> => {
+      await using source = fromMcpServer(shop());
+      await using server = createServer("ours", "1.0.0", { sources: [source] });
+      await using client = connectInMemory(server.gateway, { principal: "ada", scopes: [] });
+      const params = { name: "buy", arguments: {} };
+      const meta = {
+        "io.modelcontextprotocol/protocolVersion": protocolVersion,
+        "io.modelcontextprotocol/clientCapabilities": capabilities,
+      };
+      if (protocolVersion === "2026-07-28")
+        client.send({ jsonrpc: "2.0", id: 2, method: "tools/call", params: { ...params, _meta: meta } });
+      else {
+        const clientInfo = { name: "t", version: "1" };
+        client.send({ jsonrpc: "2.0", id: 1, method: "initialize", params: { protocolVersion, capabilities, clientInfo } });
+        client.send({ jsonrpc: "2.0", method: "notifications/initialized" });
+        client.send({ jsonrpc: "2.0", id: 2, method: "tools/call", params });
+      }
+      for await (const text of client.messages)
+        if (text.includes('"id":2')) return z.record(z.string(), z.unknown()).parse(JSON.parse(text));
+      return {};
+    };
+    const url = { elicitation: { url: {} } };
+    const { error } = await told("2025-11-25", url);
+    assert.deepEqual(z.object({ code: z.number(), data: z.unknown() }).parse(error), { code: -32042, data: { elicitations: [PAGE] } });
+    for (const [revision, capabilities] of [
+      ["2025-11-25", { elicitation: {} }],
+      ["2025-06-18", url],
+      ["2026-07-28", url],
+    ] as const) {
+      const { result } = await told(revision, capabilities);
+      const { content } = z.object({ content: z.array(z.object({ text: z.string() })), isError: z.literal(true) }).parse(result);
+      assert.match(content[0]?.text ?? "", /Connect first\. Connect your account\. https:\/\/shop\.example\/connect$/, revision);
+    }
+  });

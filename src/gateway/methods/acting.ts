@@ -15,7 +15,7 @@ import { Fault } from "../errors.ts";
 import { bagIn } from "../json.ts";
 import { orMissing } from "../missing.ts";
 import { indexOf, type Target } from "../offers.ts";
-import { eraOf } from "../revision.ts";
+import { eraOf, has } from "../revision.ts";
 import { demand, missingIn, scopeFault } from "../scopes.ts";
 import { CANNOT_ASK, cannotAsk, capabilitiesIn } from "./cannot-ask.ts";
 import type { Settings } from "../settings.ts";
@@ -128,7 +128,8 @@ class Acting {
     if (reply.refused.code === "UNKNOWN") throw kind.unknown(call, target);
     const scopes = missingIn(reply.refused);
     if (scopes !== undefined) throw scopeFault(scopes, call.viewer.scopes);
-    if (reply.refused.code === "INVALID_PARAMS") throw invalidParams(reply.refused);
+    if (reply.refused.code === "INVALID_PARAMS") throw asFault("PARAMS", reply.refused);
+    if (reply.refused.code === "URL_ELICITATION" && canOpen(call)) throw asFault("URL_ELICITATION", reply.refused);
     return kind.refuse(reply.refused);
   }
 }
@@ -146,8 +147,13 @@ function metaIn(value: Json): Bag | undefined {
   return isBag(value) && isList(value[CONTENT]) ? bagIn(value, "meta") : undefined;
 }
 
-function invalidParams({ message, data }: Refusal): Fault {
-  return new Fault("PARAMS", message, data === undefined ? undefined : { data });
+function asFault(kind: "PARAMS" | "URL_ELICITATION", { message, data }: Refusal): Fault {
+  return new Fault(kind, message, data === undefined ? undefined : { data });
+}
+
+/** Whether the client knows the error that sends its person to a page: others are told in words. */
+function canOpen({ revision, options }: Call): boolean {
+  return has(revision, "elicitationIds") && options.can.includes("elicitation.url");
 }
 
 function withReceipt(outcome: Outcome, receipt: Receipt | undefined): Outcome {

@@ -9,6 +9,7 @@ import { fakeGateway } from "../../test/transport/fake-gateway.ts";
 import { rawSocket, head } from "../../test/transport/raw-socket.ts";
 import { eventually } from "../../test/transport/settle.ts";
 import type { Channel, Json } from "../contract/index.ts";
+import { SimulatedClock } from "../testing/index.ts";
 import { type Authenticator, type AuthOptions, authenticator, hashApiKey, serveHttp, serveTcp, type Verdict } from "./index.ts";
 
 const ISSUER = "https://login.example";
@@ -78,6 +79,8 @@ describe("bearer tokens", () => {
       [await token({ aud: "https://other.example/mcp" }), 'The token\'s "aud" does not fit this server.'],
       [await token({ aud: undefined }), 'The token\'s "aud" does not fit this server.'],
       [await token({ sub: undefined }), 'The token\'s "sub" does not fit this server.'],
+      [await token({ sub: ["ada"] }), 'The token\'s "sub" does not fit this server.'],
+      [await token({ sub: 7 }), 'The token\'s "sub" does not fit this server.'],
       [await token({ sub: "" }), 'The token\'s "sub" does not fit this server.'],
       [await token({ exp: undefined }), 'The token\'s "exp" does not fit this server.'],
       [await token({ iss: "https://evil.example" }), "The token's issuer is not one of this server."],
@@ -357,6 +360,36 @@ describe("key sets", () => {
     for (let index = 0; index < 5; index += 1)
       assert.equal((await server.ask(`Bearer ${await token({}, { kid: `k${index}` })}`)).status, 401);
     assert.equal(fetched, 1);
+    origin.close();
+    origin.closeAllConnections();
+  });
+
+  it("that cannot be had are not asked for at the pace of strangers", async () => {
+    let fetched = 0;
+    let text = "";
+    const origin = createServer((_request, response) => {
+      fetched += 1;
+      response.end(text);
+    }).listen(0, "127.0.0.1");
+    await new Promise<void>((done) => void origin.once("listening", () => done()));
+    const address = origin.address();
+    assert.ok(typeof address === "object" && address !== null);
+    const clock = new SimulatedClock(Date.now());
+    const auth = await authenticator({
+      issuers: [{ issuer: ISSUER, keys: `http://127.0.0.1:${address.port}/` }],
+      resource: RESOURCE,
+      clock,
+    });
+    const check = async (): Promise<string> => {
+      const verdict = await auth.check(`Bearer ${await token()}`, "");
+      return "refused" in verdict ? verdict.refused : "good";
+    };
+    for (let index = 0; index < 5; index += 1) assert.equal(await check(), "unavailable");
+    assert.equal(fetched, 1);
+    text = JSON.stringify(keys);
+    await clock.advance(5_000);
+    assert.equal(await check(), "good");
+    assert.equal(fetched, 2);
     origin.close();
     origin.closeAllConnections();
   });

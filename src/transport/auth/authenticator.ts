@@ -43,14 +43,14 @@ const REMEMBERED_MAX = 4_096;
 const NO_ISSUERS: IssuerRing = { issuers: [], verify: () => Promise.resolve(invalid("The token is not known here.")) };
 
 /** What reads signed tokens is loaded where there is an issuer. */
-const issuerRing = async (trusted: readonly TrustedIssuer[]): Promise<IssuerRing> =>
-  trusted.length === 0 ? NO_ISSUERS : (await import("./issuer.ts")).issuerRing(trusted);
+const issuerRing = async (trusted: readonly TrustedIssuer[], clock: Clock): Promise<IssuerRing> =>
+  trusted.length === 0 ? NO_ISSUERS : (await import("./issuer.ts")).issuerRing(trusted, clock);
 
 /** Tokens of keys and issuers. Neither a token nor a part of one leaves here. */
 export async function authenticator(options: AuthOptions): Promise<Authenticator> {
   const { resource, clock = systemClock, scopes = [] } = options;
   const ring = apiKeyRing(options.keys ?? []);
-  const issuers = await issuerRing(options.issuers ?? []);
+  const issuers = await issuerRing(options.issuers ?? [], clock);
   if (ring.size === 0 && issuers.issuers.length === 0) {
     throw new TroupeError("DOOR_OPTION", "Authentication needs at least one API key or one issuer: nobody could come in.");
   }

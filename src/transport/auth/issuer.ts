@@ -1,5 +1,5 @@
 import { decodeJwt, errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from "jose";
-import { TroupeError } from "../../contract/index.ts";
+import { type Clock, TroupeError } from "../../contract/index.ts";
 import { type KeySource, keySet } from "./jwks.ts";
 import { invalid, unavailable, type Verdict } from "./verdict.ts";
 
@@ -45,13 +45,13 @@ function refusal(error: unknown): Verdict {
 }
 
 /** Verifies tokens of the issuers that are trusted: signature, `iss`, `aud`, `exp`, `nbf`, and a subject. */
-export async function issuerRing(trusted: readonly TrustedIssuer[]): Promise<IssuerRing> {
+export async function issuerRing(trusted: readonly TrustedIssuer[], clock: Clock): Promise<IssuerRing> {
   const keys = new Map<string, JWTVerifyGetKey>();
   for (const { issuer, keys: source } of trusted) {
     if (issuer === "" || issuer.includes("|"))
       throw new TroupeError("DOOR_OPTION", `"${issuer}" cannot be an issuer: give the token's "iss", without a bar.`);
     if (keys.has(issuer)) throw new TroupeError("DOOR_OPTION", `The issuer ${issuer} is given twice: give it once with all its keys.`);
-    keys.set(issuer, await keySet(source));
+    keys.set(issuer, await keySet(source, clock));
   }
   return {
     issuers: trusted.map((one) => one.issuer),
@@ -75,8 +75,10 @@ export async function issuerRing(trusted: readonly TrustedIssuer[]): Promise<Iss
           clockTolerance: TOLERANCE_S,
           currentDate: new Date(now),
         });
-        const { sub = "", exp = 0 } = payload;
-        if (sub === "" || sub.length > SUBJECT_MAX) return invalid('The token\'s "sub" does not fit this server.');
+        // The library says that it is text, and does not look.
+        const { sub, exp = 0 }: { readonly sub?: unknown; readonly exp?: number } = payload;
+        if (typeof sub !== "string" || sub === "" || sub.length > SUBJECT_MAX)
+          return invalid('The token\'s "sub" does not fit this server.');
         return {
           caller: { principal: `${issuer.issuer}|${sub}`, scopes: scopesOf(payload) },
           expiresAt: (exp + TOLERANCE_S) * 1_000,

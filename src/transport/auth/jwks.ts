@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { createLocalJWKSet, createRemoteJWKSet, customFetch, type JSONWebKeySet, type JWK, type JWTVerifyGetKey } from "jose";
-import { TroupeError } from "../../contract/index.ts";
+import { type Clock, isBag, TroupeError } from "../../contract/index.ts";
 import { isLoopback } from "../address.ts";
 
 /** Where an issuer's public keys are: an `https:` address, a file's path, or the set itself. */
@@ -10,6 +10,7 @@ const FETCH_MS = 5_000;
 const ANSWER_BYTES = 262_144;
 const REMEMBERED_MS = 600_000;
 const COOLDOWN_MS = 30_000;
+const FAILED_MS = 5_000;
 
 const isKey = (value: unknown): value is JWK =>
   typeof value === "object" && value !== null && "kty" in value && typeof value.kty === "string";
@@ -32,11 +33,37 @@ async function fetchBounded(url: string, init: RequestInit): Promise<Response> {
     if (size > ANSWER_BYTES) throw new TroupeError("DOOR_OPTION", `The key set at ${url} is larger than ${ANSWER_BYTES} bytes.`);
     parts.push(part);
   }
-  return new Response(Buffer.concat(parts), { status: answer.status, headers: answer.headers });
+  const bytes = Buffer.concat(parts);
+  if (answer.status !== 200 || !holdsKeys(bytes)) throw new TroupeError("DOOR_OPTION", `There is no key set at ${url} now.`);
+  return new Response(bytes, { headers: answer.headers });
 }
 
-/** The keys of one issuer. A remote set is fetched on the first token and again when an unknown key appears, at most every 30 s. */
-export async function keySet(source: KeySource): Promise<JWTVerifyGetKey> {
+function holdsKeys(bytes: Buffer): boolean {
+  try {
+    const set: unknown = JSON.parse(bytes.toString());
+    return isBag(set) && Array.isArray(set["keys"]) && set["keys"].every((key) => isBag(key));
+  } catch {
+    return false;
+  }
+}
+
+/** The same, and what failed fails again for a while without asking: every token makes us ask that a stranger sends. */
+function fetchPatiently(clock: Clock): typeof fetchBounded {
+  let failed: { readonly error: unknown; readonly at: number } | undefined;
+  return async (url, init) => {
+    const since = failed === undefined ? Infinity : clock.now() - failed.at;
+    if (failed !== undefined && since >= 0 && since < FAILED_MS) throw failed.error;
+    try {
+      return await fetchBounded(url, init);
+    } catch (error) {
+      failed = { error, at: clock.now() };
+      throw error;
+    }
+  };
+}
+
+/** The keys of one issuer. A remote set is fetched on the first token and again when an unknown key appears, at most every 30 s; where it cannot be had, every 5 s. */
+export async function keySet(source: KeySource, clock: Clock): Promise<JWTVerifyGetKey> {
   if (typeof source !== "string") return createLocalJWKSet(checkedSet(source, "The key set given"));
   if (!/^https?:/i.test(source)) {
     const text = await readFile(source, "utf8").catch((cause: unknown) => {
@@ -58,6 +85,6 @@ export async function keySet(source: KeySource): Promise<JWTVerifyGetKey> {
     timeoutDuration: FETCH_MS,
     cooldownDuration: COOLDOWN_MS,
     cacheMaxAge: REMEMBERED_MS,
-    [customFetch]: fetchBounded,
+    [customFetch]: fetchPatiently(clock),
   });
 }

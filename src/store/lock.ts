@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { StoreError } from "../contract/index.ts";
 import { sqliteCode } from "./sqlite-error.ts";
@@ -11,6 +11,8 @@ import { sqliteCode } from "./sqlite-error.ts";
 export function lockStore(path: string): () => void {
   const lock = `${path}.lock`;
   const holder = `${path}.pid`;
+  // SQLite would make it for all to read, and whoever may read a file may lock it.
+  closeSync(openSync(lock, "a", 0o600));
   const database: DatabaseSync = new (process.getBuiltinModule("node:sqlite").DatabaseSync)(lock, { timeout: 0 });
   try {
     database.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
@@ -32,7 +34,7 @@ export function lockStore(path: string): () => void {
     );
   }
   try {
-    writeFileSync(holder, `${process.pid}\n`);
+    writeFileSync(holder, `${process.pid}\n`, { mode: 0o600 });
   } catch (error) {
     database.close();
     throw error;

@@ -87,13 +87,13 @@ async function wholeChain(store: Store, id: ActorId): Promise<readonly ChainEven
   }
 }
 
-test("its files are readable by their owner only, whatever the directory allows", async () => {
+test("its files, those of its lock too, are readable by their owner only, whatever the directory allows", async () => {
   using directory = temporary();
   chmodSync(directory.path, 0o755);
   await using store = sqliteStore({ directory: directory.path });
   await store.commit("door/front", new ChainWriter("door/front").next());
-  const holding = readdirSync(directory.path).filter((name) => /\.db(-wal|-shm)?$/.test(name));
-  assert.deepEqual(holding.toSorted(), ["troupe.db", "troupe.db-shm", "troupe.db-wal"]);
+  const holding = readdirSync(directory.path);
+  assert.deepEqual(holding.toSorted(), ["troupe.db", "troupe.db-shm", "troupe.db-wal", "troupe.db.lock", "troupe.db.pid"]);
   for (const name of holding) assert.equal(statSync(join(directory.path, name)).mode & 0o777, 0o600, name);
 });
 

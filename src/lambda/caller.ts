@@ -27,5 +27,6 @@ function ofName(name: Json | undefined, granted: Json | undefined): Caller | und
 function scopesOf(granted: Json | undefined): readonly string[] {
   if (Array.isArray(granted)) return granted.filter((scope): scope is string => typeof scope === "string");
   // A claim that was a list has become text: `[read write]`.
-  return typeof granted === "string" ? granted.split(/[[\] ]+/).filter((scope) => scope !== "") : [];
+  const listed = typeof granted === "string" ? (/^\[(.*)\]$/.exec(granted)?.[1] ?? granted) : "";
+  return listed.split(" ").filter((scope) => scope !== "");
 }

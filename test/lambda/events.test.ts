@@ -232,6 +232,8 @@ test("an authorizer's word is read as each kind has it, and none is nobody", () 
   // What the route wants is no grant.
   const scoped = { jwt: { claims: { iss: "i", sub: "s", scp: "[read write]" }, scopes: ["admin"] } };
   assert.deepEqual(authorizedCaller(scoped), { principal: "i|s", scopes: ["read", "write"] });
+  // A bracket within a scope is a part of it.
+  assert.deepEqual(authorizedCaller({ claims: { iss: "i", sub: "s", scope: "read[admin] x[" } })?.scopes, ["read[admin]", "x["]);
   assert.deepEqual(authorizedCaller({ claims: { iss: "i", sub: "s" }, scopes: ["admin"] }), { principal: "i|s", scopes: [] });
   assert.deepEqual(authorizedCaller({ lambda: { principalId: "bo", scope: ["a", 1] } }), { principal: "bo", scopes: ["a"] });
   for (const nobody of [{}, { jwt: { claims: { sub: "a" } } }, { claims: { iss: "", sub: "a" } }, { principalId: 7 }, { iam: {} }])

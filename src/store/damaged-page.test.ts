@@ -6,9 +6,11 @@ import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import type { ActorId, StoreError } from "../contract/index.ts";
-import { SimulatedClock } from "../testing/index.ts";
-import { ChainWriter } from "../testing/store-entries.ts";
-import { sqliteStore } from "./index.ts";
+import { writeDump } from "../chain/index.ts";
+import { LocalEngine } from "../engine/index.ts";
+import { SimulatedClock, tallyKind } from "../testing/index.ts";
+import { ChainWriter, messageTo } from "../testing/store-entries.ts";
+import { sqliteExporter, sqliteStore } from "./index.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -107,4 +109,40 @@ test("of actors whose rows lie in a damaged page the others are listed, page by 
   assert.deepEqual(new Set([...lost, ...listed]), new Set(ids));
   assert.equal(lost.length + listed.length, ids.length);
   assert.equal((await store.list({ kind: "door", live: true, limit: 100 }, () => undefined)).length, listed.length);
+});
+
+test("an export that meets a damaged page says whose it is, or what lies there", async () => {
+  for (const [name, said] of [
+    ["actor", /the row of door\/k\d\d cannot be read/],
+    ["event", /^door\/k\d\d, after event \d+: /],
+    ["remembered", /^door\/k\d\d, after event 2: /],
+    ["outbox", /some of the messages that wait cannot be read/],
+    ["letter", /some of the dead letters cannot be read/],
+  ] as const) {
+    using directory = temporary();
+    {
+      await using store = sqliteStore({ directory: directory.path });
+      await using engine = await LocalEngine.start({ kinds: [tallyKind("door", { persistence: "disk" })], store });
+      for (let n = 0; n < 40; n += 1) {
+        const to: ActorId = `door/k${String(n).padStart(2, "0")}`;
+        await engine.call({ to, action: "note", args: { text: "x".repeat(300) }, start: null }, { key: `k${n}` });
+        await engine.call({ to, action: "wake", args: { name: "w".repeat(200), at: 9e12 } });
+        for (const kept of ["m", "l"]) await store.enqueue({ ...messageTo(to, `${kept}${n}`), action: "x".repeat(300) });
+        await store.settle(`l${n}`, "dead");
+      }
+    }
+    damage(directory.path, name);
+    const exporter = sqliteExporter({ directory: directory.path });
+    await assert.rejects(
+      async () => {
+        await using from = exporter;
+        for await (const _ of writeDump(from));
+      },
+      (error: StoreError) => {
+        assert.equal(error.code, "STORE_CORRUPT");
+        assert.match(error.message, said, name);
+        return true;
+      },
+    );
+  }
 });

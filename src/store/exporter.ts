@@ -5,6 +5,8 @@ import {
   systemClock,
   type ActorId,
   type ChainEvent,
+  type Change,
+  type Damaged,
   type Exporter,
   type KeyedCall,
   type Leaving,
@@ -21,7 +23,7 @@ import { openDatabase, pathOf } from "./open-database.ts";
 import { Outbox } from "./outbox.ts";
 import { callIn } from "./replies.ts";
 import { APPLICATION, SCHEMA } from "./schema.ts";
-import { storeFault } from "./sqlite-error.ts";
+import { isDamage, sqliteCode, storeFault } from "./sqlite-error.ts";
 import type { SqliteOptions } from "./sqlite.ts";
 
 const ACTORS = 1_000;
@@ -77,19 +79,24 @@ class SqliteExporter implements Exporter {
 
   async *actors(kind?: string): AsyncGenerator<Leaving> {
     const tips = new Tips(this.#database, 1);
-    const calls = new CallsInOrder(this.#database, this.at, kind);
+    const calls = this.#read(
+      () => new CallsInOrder(this.#database, this.at, kind),
+      // It reads the rows of all of them: one that cannot be read is told by its name below.
+      (error) => this.#unreadable(kind) ?? error,
+    );
     let after: ActorId | undefined;
     for (;;) {
       const from = after;
-      const page = this.#read(() =>
-        this.#directory.list({ limit: ACTORS, ...(kind === undefined ? {} : { kind }), ...(from === undefined ? {} : { after: from }) }),
-      );
+      const page = this.#read(() => this.#page(kind, from, throwIt));
       for (const { id } of page) {
-        const tip = this.#read(() => {
-          const found = tips.read(id);
-          if (found === undefined) throw damaged(`the row of ${id} is not where its name leads`);
-          return found;
-        });
+        const tip = this.#read(
+          () => {
+            const found = tips.read(id);
+            if (found === undefined) throw damaged(`the row of ${id} is not where its name leads`);
+            return found;
+          },
+          (error) => (error.message.includes(id) ? error : damaged(`the row of ${id} cannot be read`, error)),
+        );
         yield {
           id,
           row: tip.row,
@@ -107,11 +114,11 @@ class SqliteExporter implements Exporter {
   }
 
   undelivered(): AsyncIterable<Undelivered> {
-    return each(this.#guarded(this.#outbox.everyUndelivered()));
+    return each(this.#guarded(this.#outbox.everyUndelivered(), "messages that wait"));
   }
 
   letters(): AsyncIterable<Letter> {
-    return each(this.#guarded(this.#outbox.everyLetter()));
+    return each(this.#guarded(this.#outbox.everyLetter(), "dead letters"));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -148,23 +155,52 @@ class SqliteExporter implements Exporter {
     }
   }
 
-  *#guarded<T>(items: Generator<T>): Generator<T> {
+  #page(kind: string | undefined, after: ActorId | undefined, lost: Damaged): readonly Change[] {
+    return this.#directory.list(
+      { limit: ACTORS, ...(kind === undefined ? {} : { kind }), ...(after === undefined ? {} : { after }) },
+      lost,
+    );
+  }
+
+  /** Undefined: no row is, or not even their names can be. */
+  #unreadable(kind: string | undefined): StoreError | undefined {
+    try {
+      for (let after: ActorId | undefined; ;) {
+        const page = this.#page(kind, after, throwIt);
+        if (page.length < ACTORS) return undefined;
+        after = page.at(-1)?.id;
+      }
+    } catch (error) {
+      return isDamage(error) ? error : undefined;
+    }
+  }
+
+  *#guarded<T>(items: Generator<T>, what: string): Generator<T> {
     for (;;) {
-      const next = this.#read(() => items.next());
+      const next = this.#read(
+        () => items.next(),
+        (error) => (sqliteCode(error.cause) === undefined ? error : damaged(`some of the ${what} cannot be read`, error)),
+      );
       if (next.done === true) return;
       yield next.value;
     }
   }
 
-  #read<T>(run: () => T): T {
+  /** `named` says of damage whose it is. */
+  #read<T>(run: () => T, named?: (error: StoreError) => StoreError): T {
     if (!this.#open) throw new StoreError("STORE_CLOSED", "This export is over: begin another.");
     try {
       return run();
     } catch (error) {
-      throw storeFault(error);
+      const fault = storeFault(error);
+      throw named !== undefined && isDamage(fault) ? named(fault) : fault;
     }
   }
 }
+
+const throwIt: Damaged = (error) => {
+  throw error;
+};
 
 /**
  * Who remembers replies to which keys, in the order of actors, then of keys. Their own index is by key: asking it for each

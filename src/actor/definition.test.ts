@@ -423,6 +423,22 @@ test("a header for an argument, over which clients would leave the tool out, is 
   assert.throws(() => untyped({ tools: { x: { describe: "", input, run() {} } } }), told);
 });
 
+test("a secret argument is not repeated in a header", () => {
+  const input = z.object({ a: z.object({ b: z.string().meta({ "x-mcp-header": "B" }) }), c: z.string() });
+  const told = badDefinition(/^thing: tools\/x: the argument "a\.b" is `secret`, and `x-mcp-header` would repeat it in a header/);
+  assert.throws(() => untyped({ tools: { x: { describe: "", input, secret: ["a"], run() {} } } }), told);
+  untyped({ tools: { x: { describe: "", input, secret: ["c"], run() {} } } });
+});
+
+test("a schema of a dialect that is not read here is refused, a draft of JSON Schema is not", () => {
+  const dialect = (name: string) => ({ $schema: name, type: "object", properties: {} });
+  const told = badDefinition(/^thing: tools\/x, input is of a dialect that is not read here, "https:\/\/a\.example\/own": write it in/);
+  assert.throws(() => untyped({ tools: { x: { describe: "", input: dialect("https://a.example/own"), run() {} } } }), told);
+  assert.throws(() => fromJsonSchema(dialect("https://a.example/own")), badDefinition(/^fromJsonSchema\(\) is of a dialect/));
+  for (const known of ["draft-07/schema#", "draft/2019-09/schema", "draft/2020-12/schema#", "schema"])
+    untyped({ tools: { x: { describe: "", input: dialect(`https://json-schema.org/${known}`), run() {} } } });
+});
+
 test("a resource's template is RFC 6570 level 1 with a scheme, in the signs of a URI", () => {
   const wrong: readonly (readonly [uri: string, told: RegExp])[] = [
     ["x:a b", /x:a b has signs that no URI has/],

@@ -1,6 +1,6 @@
 import { type Bag, isBag, type Json, type Offer, type OfferRef, TroupeError } from "../contract/index.ts";
 import type { PromptArgument } from "./definition.ts";
-import { checkMirrored, checkScopes, freezeDeep, templateVariables, withScopes } from "../contract/internal.ts";
+import { checkMirrored, checkScopes, freezeDeep, mirroredIn, templateVariables, withScopes } from "../contract/internal.ts";
 import { choosable } from "./choosable.ts";
 import { checkOfferName } from "./names.ts";
 import { Act } from "./act.ts";
@@ -27,6 +27,12 @@ export function compileTool(kind: string, name: string, tool: AnyTool): Compiled
   const readOnly = does.how === "view";
   if (readOnly && tool.confirm !== undefined) throw new TroupeError("BAD_DEFINITION", `${where} only reads: it has nothing to confirm.`);
   declared([...Object.keys(tool.choices ?? {}), ...(tool.secret ?? [])], namesOf(inputSchema), where);
+  const open = mirroredIn(inputSchema).find(({ path: [first = ""] }) => tool.secret?.includes(first) === true);
+  if (open !== undefined)
+    throw new TroupeError(
+      "BAD_DEFINITION",
+      `${where}: the argument ${JSON.stringify(open.path.join("."))} is \`secret\`, and \`x-mcp-header\` would repeat it in a header, which proxies write down: take one of them off.`,
+    );
   choosable(Object.keys(tool.choices ?? {}), propertiesOf(inputSchema), where);
   const annotations = {
     ...(tool.confirm !== undefined && { destructiveHint: true }),

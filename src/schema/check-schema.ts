@@ -1,6 +1,6 @@
 import { type Bag, isBag, TroupeError } from "../contract/index.ts";
 import { isTexts } from "../contract/internal.ts";
-import { isOfOldDialect } from "./compiler.ts";
+import { checkDialect, isOfOldDialect } from "./dialect.ts";
 import { isStandard } from "./standard.ts";
 
 const TYPES = new Set<unknown>(["string", "number", "integer", "boolean", "object", "array", "null"]);
@@ -34,6 +34,7 @@ export function checkSchema(schema: unknown, where: string): asserts schema is B
   const keys = Object.keys(schema);
   if (keys.length > 0 && !keys.some((key) => WORDS.has(key)))
     throw new TroupeError("BAD_DEFINITION", `${where} has no word of JSON Schema: pass { type: "object", properties: { … } }.`);
+  checkDialect(schema["$schema"], where);
   const wrong = wrongIn(schema, { base: schema, tuples: isOfOldDialect(schema) }, "", 0);
   if (wrong !== undefined) throw new TroupeError("BAD_DEFINITION", `${where} is no JSON Schema that can be compiled: ${wrong}.`);
 }

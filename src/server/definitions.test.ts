@@ -36,6 +36,7 @@ test("a schema that cannot be one is refused where it is registered, by its path
     ["a bound that is none", input(object({ a: { type: "string", maxLength: "9" } })), /\/properties\/a\/maxLength is no number/],
     ["an empty choice of schemas", input(object({ a: { items: { anyOf: [] } } })), /\/properties\/a\/items\/anyOf is no list of schemas/],
     ["a tuple of no older dialect", input(object({ a: { items: [true] } })), /\/properties\/a\/items is a list: call it prefixItems/],
+    ["another dialect", input({ ...object({}), $schema: "https://a.example/own" }), /The input of t is of a dialect that is not read here/],
     ["a list", input({ type: "array" }), /The input of t must be the schema of an object/],
     ["a library's list", input(z.array(z.string())), /must be the schema of an object/],
     ["an output", { name: "t", output: { type: "objekt" } }, /The output of t .+\/type is "objekt"/],

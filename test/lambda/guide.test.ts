@@ -3,12 +3,14 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { request } from "node:http";
-import { existsSync, mkdirSync, symlinkSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
-import type { Bag } from "troupe/contract";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { type Bag, isBag } from "troupe/contract";
 import { CLIENTS, connect } from "../clients.ts";
 import { NOBODY, startDynamo } from "../dynamo/tables.ts";
 import { installJudges } from "../foreign/install.ts";
@@ -46,6 +48,14 @@ const invoked = async (folder: string, file: string, more: Bag, env: Readonly<Re
   return (await run(process.execPath, ["--input-type=module", "-e", script], { cwd: folder, env: all })).stdout;
 };
 
+const bagIn = (value: unknown): Bag => {
+  assert.ok(isBag(value));
+  return value;
+};
+
+/** The first of code. */
+const blockIn = (text: string): string => /```ts\n([\s\S]*?)```/.exec(text)?.[1] ?? "";
+
 describe("the pages, followed", () => {
   let project: Project;
   before(async () => {
@@ -59,7 +69,7 @@ describe("the pages, followed", () => {
     const tsc = join(root, "node_modules/typescript/bin/tsc");
     const types = ["--types", "node", "--typeRoots", join(root, "node_modules/@types")];
     const module = ["--module", "nodenext", "--target", "es2024", "--lib", "es2024,esnext.disposable", "--allowImportingTsExtensions"];
-    const files = ["hello.ts", "serve.ts", "hello.test.ts", "deployed.ts", "agentcore.ts"];
+    const files = ["hello.ts", "serve.ts", "stdio.ts", "hello.test.ts", "deployed.ts", "agentcore.ts"];
     await run(process.execPath, [tsc, "--strict", "--noEmit", "--skipLibCheck", ...module, ...types, ...files], { cwd: project.folder });
   });
 
@@ -77,6 +87,35 @@ describe("the pages, followed", () => {
       await using client = await connect({ http: running.url }, which);
       assert.equal((await client.call("greet", { name: "Bo" })).text, "Hello, Bo.");
       assert.equal(await client.read("hello://motto"), "Be kind.");
+    }
+  });
+
+  test("clients reach it, and start it, as their configurations on the page say", async () => {
+    writeFileSync(join(project.folder, "door.ts"), blockIn(readFileSync(join(root, "README.md"), "utf8")));
+    const page = readFileSync(join(root, "docs/guide/first-server.md"), "utf8");
+    const servers = Array.from(page.matchAll(/\{ "(mcpServers|servers)": .+ \} \}/g), ([text, key = ""]): Bag => {
+      const [one] = Object.values(bagIn(bagIn(JSON.parse(text))[key]));
+      return bagIn(one);
+    });
+    const [cursor, code, hello, door] = servers;
+    assert.deepEqual([servers.length, cursor?.["url"], code?.["url"]], [4, "http://127.0.0.1:3000/mcp", "http://127.0.0.1:3000/mcp"]);
+    assert.equal(code?.["type"], "http");
+    for (const [server, tool] of [
+      [hello, "greet"],
+      [door, "unlock"],
+    ] as const) {
+      assert.ok(server?.["command"] === "node" && Array.isArray(server["args"]));
+      const args = server["args"].map((word) => String(word).replace("/path/to/hello", project.folder));
+      for (const file of args.filter((word) => /\.[jt]s$/.test(word))) assert.ok(existsSync(file), file);
+      // What was packed here has no command line but its own file: this repository's is the same.
+      const [program = "", ...rest] = args;
+      const own = program.replace(join(project.folder, "node_modules/troupe"), root);
+      const client = new Client({ name: "guide", version: "1" });
+      // A client starts it from a folder of its own.
+      await client.connect(new StdioClientTransport({ command: process.execPath, args: [own, ...rest], cwd: root, stderr: "inherit" }));
+      const { tools } = await client.listTools();
+      await client.close();
+      assert.ok(tools.some(({ name }) => name === tool));
     }
   });
 

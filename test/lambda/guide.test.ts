@@ -14,6 +14,7 @@ import { type Bag, isBag } from "troupe/contract";
 import { CLIENTS, connect } from "../clients.ts";
 import { NOBODY, startDynamo } from "../dynamo/tables.ts";
 import { installJudges } from "../foreign/install.ts";
+import { serveChild } from "../serve-child.ts";
 import { blocksOf, lineWith, root } from "./pages.ts";
 import { followPage, type Project } from "./project.ts";
 import { changed } from "./samples.ts";
@@ -46,6 +47,24 @@ const invoked = async (folder: string, file: string, more: Bag, env: Readonly<Re
   const event = changed("function-url.json", { isBase64Encoded: false, ...more });
   const all = { ...process.env, KEY_SHA256, ...env, EVENT: JSON.stringify(event) };
   return (await run(process.execPath, ["--input-type=module", "-e", script], { cwd: folder, env: all })).stdout;
+};
+
+/** Who has no key is refused, and so is a Host that was not allowed. */
+const asksForTheKey = async (url: string, authorization: string): Promise<void> => {
+  // fetch writes Host by itself.
+  const asked = (more: Readonly<Record<string, string>>): Promise<number | undefined> =>
+    new Promise((settle, fail) => {
+      const sent = request(url, { method: "POST", headers: { ...headers, ...more } }, (response) => {
+        response.resume();
+        settle(response.statusCode);
+      });
+      sent.once("error", fail);
+      sent.end(JSON.stringify(initialize));
+    });
+  assert.equal(await asked({}), 401);
+  assert.equal(await asked({ authorization }), 200);
+  assert.equal(await asked({ authorization, host: "mcp.example" }), 200);
+  assert.equal(await asked({ authorization, host: "evil.example" }), 403);
 };
 
 const bagIn = (value: unknown): Bag => {
@@ -134,21 +153,22 @@ describe("the pages, followed", () => {
 
   test("deployed, it asks for the key, and answers to its public name", async () => {
     await using running = await project.start("deployed.ts", { PORT: "0", KEY_SHA256, PUBLIC_HOST: "mcp.example" });
-    // fetch writes Host by itself.
-    const asked = (more: Readonly<Record<string, string>>): Promise<number | undefined> =>
-      new Promise((settle, fail) => {
-        const sent = request(running.url, { method: "POST", headers: { ...headers, ...more } }, (response) => {
-          response.resume();
-          settle(response.statusCode);
-        });
-        sent.once("error", fail);
-        sent.end(JSON.stringify(initialize));
-      });
-    const authorization = `Bearer ${KEY}`;
-    assert.equal(await asked({}), 401);
-    assert.equal(await asked({ authorization }), 200);
-    assert.equal(await asked({ authorization, host: "mcp.example" }), 200);
-    assert.equal(await asked({ authorization, host: "evil.example" }), 403);
+    await asksForTheKey(running.url, `Bearer ${KEY}`);
+  });
+
+  test("actors too, by the command that their container runs", async () => {
+    const key = lineWith("cli.md", "KEY=$(node");
+    const { stdout } = await project.shell([key, lineWith("cli.md", "> keys.json"), 'echo "$KEY"'].join("\n"));
+    const { text = "" } = blocksOf("deploy.md").find(({ file }) => file === "Dockerfile.actors") ?? {};
+    const command: unknown = JSON.parse(/^CMD (.+)$/m.exec(text)?.[1] ?? "");
+    assert.ok(Array.isArray(command));
+    const [program, serve, ...words] = command.map(String);
+    assert.deepEqual([program, serve], ["node_modules/.bin/troupe", "serve"]);
+    const data = join(project.folder, "data-deployed");
+    // Loopback in place of every address: this is no container.
+    const args = words.map((word) => word.replace("0.0.0.0:3000", "127.0.0.1:0").replace(/^\/data$/, data));
+    await using served = await serveChild(args, { cwd: project.folder, data });
+    await asksForTheKey(served.ready.http ?? "", `Bearer ${stdout.trim()}`);
   });
 
   test("zipped as the page says, the function answers who has the key, and nobody else", async () => {

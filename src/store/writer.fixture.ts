@@ -23,19 +23,18 @@ async function resume(store: Store, id: ActorId): Promise<ChainWriter> {
 
 const round = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
+const failed = (error: unknown): never => {
+  say(`fail ${String(error)}`);
+  process.exit(3);
+};
+
 /** `late`: how many rounds of the event loop it comes after the others, whose group is open until then. */
 async function work(store: Store, id: ActorId, next: ActorId, late: number): Promise<void> {
   const writer = await resume(store, id);
   let waiting: Promise<unknown> = Promise.resolve();
   for (let turn = 0; ; turn += 1) {
     const entry = writer.next({ out: turn % 7 === 0 ? [messageTo(next, `${id}.${writer.seq + 1}.0`)] : [] });
-    const commit = store.commit(id, entry).then(
-      () => say(`ack ${id} ${entry.seq} ${entry.event.id}`),
-      (error: unknown) => {
-        say(`fail ${String(error)}`);
-        process.exit(3);
-      },
-    );
+    const commit = store.commit(id, entry).then(() => say(`ack ${id} ${entry.seq} ${entry.event.id}`), failed);
     // A lead of up to four turns, as a hot actor has one.
     if (turn % 4 === 3) await waiting;
     waiting = commit;
@@ -58,4 +57,8 @@ async function consume(store: Store): Promise<void> {
 const store = sqliteStore({ directory });
 say("ready");
 if (mode === "hold") setInterval(() => undefined, 1_000);
-else await Promise.all([...Array.from({ length: 8 }, (_, index) => work(store, `door/${index}`, "purse/p", index % 3)), consume(store)]);
+else
+  await Promise.all([
+    ...Array.from({ length: 8 }, (_, index) => work(store, `door/${index}`, "purse/p", index % 3)),
+    consume(store).catch(failed),
+  ]);

@@ -1,7 +1,7 @@
 // The guides are true: rows that must be there, defaults that must be those of the code.
 import assert from "node:assert/strict";
-import { globSync, readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import { test } from "node:test";
 import { DEFAULT_POLICY } from "../src/contract/index.ts";
 import { HTTP_LIMITS, TCP_LIMITS } from "../src/transport/index.ts";
@@ -114,6 +114,36 @@ test("the guide to clusters names the events of peers that nodes warn of, and no
     warned.filter((event) => !named.includes(event)),
     [],
   );
+});
+
+test("the guide to the command line tells where everything is kept", () => {
+  const [, kept = ""] = /DEFAULT_DATA = "([^"]+)"/.exec(sourcesOf("src/cli/options.ts")) ?? [];
+  assert.ok(kept !== "" && page("cli.md").includes(`without it in \`${kept}\` of the folder`));
+});
+
+/** As GitHub makes it of a heading. */
+const anchorOf = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\s_-]/gu, "")
+    .trim()
+    .replace(/\s/g, "-");
+
+test("every link of a page leads to a page, and to a heading that is there", () => {
+  const pages = globSync(["*.md", "docs/**/*.md", "examples/*/README.md"], { cwd: root });
+  const texts = new Map(pages.map((file) => [resolve(root, file), readFileSync(join(root, file), "utf8")]));
+  const headings = (text: string): readonly string[] =>
+    Array.from(text.replace(/```[\s\S]*?```/g, "").matchAll(/^#+ (.+)$/gm), ([, heading = ""]) => anchorOf(heading));
+  let followed = 0;
+  for (const [file, text] of texts)
+    for (const [, path = "", anchor] of text.matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)]+))?\)/g)) {
+      const to = path === "" ? file : resolve(dirname(file), path);
+      assert.ok(existsSync(to), `${file} leads to ${path}`);
+      if (anchor === undefined) continue;
+      assert.ok(headings(texts.get(to) ?? "").includes(anchor), `${file} leads to ${path}#${anchor}`);
+      followed += 1;
+    }
+  assert.ok(followed > 50);
 });
 
 test("the guide to clusters tells the traits that there are", () => {

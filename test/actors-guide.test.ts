@@ -3,6 +3,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it, test } from "node:test";
+import * as z from "zod";
+import { actor } from "../src/actor/index.ts";
 import { readBody } from "../src/chain/index.ts";
 import { LocalEngine } from "../src/engine/index.ts";
 import { chainOf, rehearse, testServer, toolText, until } from "../src/testing/index.ts";
@@ -23,6 +25,25 @@ for (const [title, file] of [
     assert.ok(code.length > 200);
     assert.ok(readFileSync(join(import.meta.dirname, `guide/${file}.fixture.ts`), "utf8").includes(code));
   });
+
+test("a state of an older version has what is new by its schema's defaults, as the guide has it", async () => {
+  const store = memoryStore();
+  const add = { describe: "Adds.", run: ({ state }: { state: { n: number } }) => (state.n += 1) };
+  const kind = { describe: "A counter.", per: "shared", tools: { add } } as const;
+  const before = actor("counter", { ...kind, state: z.object({ n: z.int().default(0) }) });
+  const State = z.object({ n: z.int().default(0), log: z.array(z.string()).default([]) });
+  const later = actor("counter", { ...kind, state: State, version: 2, migrate: (old) => State.parse(old) });
+  const message = { to: before.id("main"), action: "tools/add", args: {}, start: null };
+  {
+    await using engine = await LocalEngine.start({ kinds: [before], store });
+    assert.deepEqual(await engine.call(message), { ok: 1 });
+  }
+  await using engine = await LocalEngine.start({ kinds: [later], store });
+  assert.deepEqual(await engine.call(message), { ok: 2 });
+  assert.deepEqual((await engine.read(before.id("main")))?.state, { n: 2, log: [] });
+  const told = "where all that is new has defaults, `version: 2` and `migrate: (old) => State.parse(old)` do";
+  assert.ok(readFileSync(join(root, "docs/guide/actors.md"), "utf8").includes(told));
+});
 
 test("a function that turns share is one of each, as the guide has it", () => {
   const stage = rehearse(order, { key: "o1" });

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { sqliteStore } from "troupe/store";
-import { messageTo } from "troupe/testing";
+import { ChainWriter, messageTo } from "troupe/testing";
 import { root } from "../serve-child.ts";
 import { isBag } from "../wire.ts";
 import { lines, running, troupe } from "./run.ts";
@@ -64,11 +64,14 @@ test("every command's line has the members that the guide tells", async () => {
         await store.enqueue(messageTo(main, id, { action: "nobody", start: null }));
         await store.settle(id, "dead", { why: "CRASHED: three times" });
       }
+      const old = new ChainWriter("counter/old");
+      await store.commit(old.id, old.next({ row: { status: "stopped" } }));
     }
     const [letter] = await shows("letters");
     assert.equal(isBag(letter) && letter["id"], "lost.1");
     await shows("letters replay", "lost.1", ...module);
     await shows("letters drop", "lost.2", ...module);
+    await shows("prune", "--ended-before", "30d");
     await shows("actors", "--bytes");
     await shows("actors --by-kind");
     await shows("state", main);

@@ -154,7 +154,7 @@ const nodes: readonly Requirement[] = [
     tests: [
       "as a user starts it, official clients play over two nodes, go on when one is killed, and Ctrl-C ends all",
       "one address spreads connections over nodes that share a new secret, and Restate reaches them; Ctrl-C ends all and leaves nothing",
-      "with --data, state and the address under which Restate knows the nodes are there again at the next start",
+      "with --data, state, the address under which Restate knows the nodes and what they share are there again at the next start",
     ],
   },
   {

@@ -262,3 +262,30 @@ test("law 3: a `when`, `choices` or link that gives what it cannot give is out o
   assert.throws(() => stage.turn("tools/pick", { a: "a" }), { code: "OUT_OF_ORDER", message: /`choices\.a` gave text/ });
   assert.deepEqual(stage.turn("tools/free").reply, { ok: "done" });
 });
+
+test("all values of a long list are looked for at once among the choices", () => {
+  let looks = 0;
+  const names = ["bread", "salt"];
+  const counted = Object.assign([...names], {
+    includes(name: string): boolean {
+      looks += 1;
+      return names.includes(name);
+    },
+  });
+  const market = actor("market", {
+    describe: "A market.",
+    state: z.object({}),
+    tools: {
+      buy: {
+        describe: "Buy.",
+        input: z.object({ all: z.array(z.string()) }),
+        choices: { all: () => counted },
+        run: ({ args }) => args.all.length,
+      },
+    },
+  });
+  const stage = rehearse(market);
+  assert.deepEqual(stage.turn("tools/buy", { all: Array.from({ length: 1_000 }, () => "salt") }).reply, { ok: 1_000 });
+  assert.equal(refusal(stage.turn("tools/buy", { all: ["salt", "gold"] }).reply).code, "INVALID");
+  assert.equal(looks, 0);
+});

@@ -49,7 +49,7 @@ export function outOfChoice(act: Act, state: unknown, args: unknown, viewer: Vie
     if (given === undefined || given === null) continue;
     const allowed = listOf(act, name, choose(state, viewer));
     const one: readonly unknown[] = Array.isArray(given) ? given : [given];
-    if (one.every((item) => typeof item === "string" && allowed.includes(item))) continue;
+    if (areAmong(one, allowed)) continue;
     const shown = allowed
       .slice(0, CHOICES_SHOWN)
       .map((item) => JSON.stringify(item))
@@ -59,4 +59,11 @@ export function outOfChoice(act: Act, state: unknown, args: unknown, viewer: Vie
     return invalid([{ path: name, message }]);
   }
   return undefined;
+}
+
+function areAmong(given: readonly unknown[], allowed: readonly string[]): boolean {
+  if (given.length < 2) return given.every((item) => typeof item === "string" && allowed.includes(item));
+  // A list that names one often must not look through all for each.
+  const known = new Set<unknown>(allowed);
+  return given.every((item) => known.has(item));
 }

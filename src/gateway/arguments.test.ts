@@ -60,4 +60,27 @@ describe("a tool's arguments", () => {
     complaintAbout(taking({ $id: "https://example.com/other", type: "object" }), {});
     assert.match(complaintAbout(taking({ $ref: "https://example.com/other" }), {})?.message ?? "", /cannot be used .*its author/);
   });
+
+  for (const dialect of ["https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-07/schema#"])
+    test(`that shall be unlike are not each compared with all others, in ${dialect}`, () => {
+      let looks = 0;
+      const list = Array.from({ length: 200 }, (_, at) => ({
+        get at() {
+          looks += 1;
+          return at;
+        },
+      }));
+      const offer = taking({ $schema: dialect, type: "object", properties: { list: { type: "array", uniqueItems: true } } });
+      assert.equal(complaintAbout(offer, { list }), undefined);
+      assert.ok(looks <= 2 * list.length, `${looks} looks at ${list.length} items`);
+      assert.match(complaintAbout(offer, { list: [{ a: 1 }, { a: 1 }] })?.message ?? "", /list must NOT have duplicate items/);
+    });
+
+  test("are told some of very many values that one may have", () => {
+    const values = Array.from({ length: 10_000 }, (_, at) => `value ${at}`);
+    const told = complaintAbout(taking({ type: "object", properties: { it: { enum: values } } }), { it: "none" })?.message ?? "";
+    assert.match(told, /^Invalid arguments: it must be one of "value 0", "value 1", .*"value 49" and 9950 more\.$/);
+    const few = complaintAbout(taking({ type: "object", properties: { it: { enum: values.slice(0, 50) } } }), { it: "none" })?.message ?? "";
+    assert.match(few, /"value 49"\.$/);
+  });
 });

@@ -11,6 +11,7 @@ export interface Complaint {
 // Checking stops at the first mistake, so that nobody makes it long; of short arguments all mistakes are looked for once one was found.
 const ALL_OF = 16_384;
 const MOST_TOLD = 8;
+const MOST_VALUES = 50;
 const MOST_PATH = 300;
 
 /** One way to check, with what it has compiled. */
@@ -68,6 +69,12 @@ function mistakes(offer: Offer, args: Bag, { errors }: ValidateFunction): readon
   return (typeof check === "string" ? errors : check.errors) ?? [];
 }
 
+// For a model to read: all of them it has in the list.
+function among(allowed: readonly unknown[]): string {
+  const shown = allowed.slice(0, MOST_VALUES).map((value) => JSON.stringify(value));
+  return allowed.length > MOST_VALUES ? `${shown.join(", ")} and ${allowed.length - MOST_VALUES} more` : shown.join(", ");
+}
+
 /** `where` holds what is wrong, `path` names it: they differ of what is missing or too much. */
 interface Mistake {
   readonly where: string;
@@ -80,8 +87,7 @@ function mistakeOf({ instancePath, message, ...error }: ErrorObject): Mistake {
   const params: Record<string, unknown> = error.params;
   const { allowedValues, additionalProperty, missingProperty } = params;
   const within = (name: string): string => (where === "" ? name : `${where}.${name}`);
-  if (Array.isArray(allowedValues))
-    return { where, path: where, words: `must be one of ${allowedValues.map((value) => JSON.stringify(value)).join(", ")}` };
+  if (Array.isArray(allowedValues)) return { where, path: where, words: `must be one of ${among(allowedValues)}` };
   if (typeof additionalProperty === "string") {
     const name = additionalProperty.slice(0, 100);
     return { where, path: within(name), words: `must not have ${JSON.stringify(name)}` };

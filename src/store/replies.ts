@@ -14,6 +14,8 @@ const sumOf = (call: string, written: string): number => crc32(call + written);
 // Of a call that was told "later": its reply is due.
 const DUE = "";
 const MOST_CLAIMANTS = 100;
+/** Forgotten in one go. */
+const BATCH = 500;
 
 /** C4: the first reply of a keyed call, until it expires. */
 export class Replies {
@@ -24,6 +26,8 @@ export class Replies {
   readonly #now: () => number;
   readonly #aside: ((write: () => void) => void) | undefined;
   #forgotAt = 0;
+  /** Remembered since. */
+  #added = 0;
 
   /**
    * `aside` runs what forgets those that expired, within a transaction of nobody's turn: a damaged page among them must not fail
@@ -43,7 +47,7 @@ export class Replies {
        WHERE r.key = ? AND r.until > ? ORDER BY r.until DESC LIMIT ${MOST_CLAIMANTS}`,
     );
     this.#forget = database.prepare(
-      "DELETE FROM remembered WHERE (actor, key) IN (SELECT actor, key FROM remembered WHERE until <= ? LIMIT 500)",
+      `DELETE FROM remembered WHERE (actor, key) IN (SELECT actor, key FROM remembered WHERE until <= ? LIMIT ${BATCH})`,
     );
   }
 
@@ -62,10 +66,21 @@ export class Replies {
   #add(actor: number, { key, call, until }: Claim, written: string): void {
     const now = this.#now();
     this.#insert.run(actor, key, call, until, written, sumOf(call, written), now);
-    // A little at a time, so that no turn waits for all of them.
+    this.#added += 1;
     if (this.#aside === undefined || (now - this.#forgotAt < 1_000 && now >= this.#forgotAt)) return;
     this.#forgotAt = now;
-    this.#aside(() => void this.#forget.run(this.#now()));
+    // Twice as many as came, or what has expired would grow for ever where more come.
+    const batches = 1 + Math.ceil((2 * this.#added) / BATCH);
+    this.#added = 0;
+    this.#forgetSome(this.#aside, batches);
+  }
+
+  // A little at a time, so that no turn waits for all of them.
+  #forgetSome(aside: (write: () => void) => void, batches: number): void {
+    aside(() => {
+      const { changes } = this.#forget.run(this.#now());
+      if (changes === BATCH && batches > 1) this.#forgetSome(aside, batches - 1);
+    });
   }
 
   get(actor: number, key: string): Pick<Remembered, "call" | "reply"> | undefined {

@@ -129,3 +129,23 @@ test("a child sent for in a former life of its parent is not born into the next,
   assert.deepEqual([await second.read(CHILD), await second.read("child/other")], [undefined, undefined]);
   assert.equal((await second.letters()).length, 2);
 });
+
+test("others are served while a parent's very many children stop", async () => {
+  for (const persistence of ["memory", "disk"] as const) {
+    const many = [tallyKind("tally", { persistence }), tallyKind("child", { persistence })];
+    await using engine = await LocalEngine.start({ kinds: many, store: memoryStore() });
+    const ids = Array.from({ length: 1_000 }, (_, at): ActorId => `child/${at}`);
+    for (const id of ids) await engine.call(bear(id));
+    await until("all are there", async () => (await engine.count({ kind: "child" })) === ids.length);
+    let rounds = 0;
+    const round = (): void => {
+      rounds += 1;
+      next = setImmediate(round);
+    };
+    let next = setImmediate(round);
+    await engine.stop(A, "done");
+    clearImmediate(next);
+    assert.equal((await engine.list({ kind: "child", live: true, limit: 10 })).length, 0, persistence);
+    assert.ok(rounds >= 5, `${rounds} rounds of the event loop`);
+  }
+});

@@ -27,6 +27,8 @@ export interface FamilyHost {
 }
 
 const MARK = ".children";
+/** Children that are stopped at once. */
+const AT_ONCE = 128;
 const NOBODY: ReadonlySet<ActorId> = new Set();
 
 /** Stands in the outbox from an actor's stop until its children have ended. No other message has such an id. */
@@ -61,8 +63,15 @@ export class Family {
     const down = new Set([...above, id]);
     const kept = (await this.#host.store?.children(id)) ?? [];
     const children = [...new Set([...here, ...kept])].filter((child) => !down.has(child));
-    const ends = await Promise.allSettled(children.map((child) => this.#host.stop(child, `its parent ${id} stops`, down)));
-    for (const end of ends) if (end.status === "rejected" && !isGone(end.reason)) throw end.reason;
+    const failed: unknown[] = [];
+    for (let from = 0; from < children.length; from += AT_ONCE) {
+      // Each is loaded to be stopped: of many at once nobody else would be served meanwhile.
+      if (from > 0) await new Promise<void>((resolve) => setImmediate(resolve));
+      const some = children.slice(from, from + AT_ONCE);
+      const ends = await Promise.allSettled(some.map((child) => this.#host.stop(child, `its parent ${id} stops`, down)));
+      for (const end of ends) if (end.status === "rejected" && !isGone(end.reason)) failed.push(end.reason);
+    }
+    if (failed.length > 0) throw failed[0];
   }
 
   /** The first try, while the actor that stops has told nobody yet. Never rejects: what fails is left to the outbox. Undefined: there are no children. */

@@ -90,6 +90,8 @@ export class Queries {
       const page = (await asked(this.#store?.events(id, after, PAGE))) ?? [];
       yield* page;
       if (page.length < PAGE) return;
+      // A store that answers at once would let nobody else be served until a long chain is read.
+      await new Promise<void>((resolve) => setImmediate(resolve));
     }
   }
 

@@ -27,6 +27,8 @@ export const kindOf = (id: ActorId): string => id.slice(0, id.indexOf("/"));
 
 /** Before 0: `one` is listed first. By kind, then by key: as text, `a-b/c` would come before `a/c`. */
 export function compareIds(one: ActorId, other: ActorId): number {
-  const [left, right] = [one.replace("/", "\0"), other.replace("/", "\0")];
+  // Of kinds of one length the text says it: many are sorted by this.
+  const isText = one.indexOf("/") === other.indexOf("/");
+  const [left, right] = isText ? [one, other] : [one.replace("/", "\0"), other.replace("/", "\0")];
   return left < right ? -1 : left > right ? 1 : 0;
 }

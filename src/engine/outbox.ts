@@ -61,7 +61,7 @@ export class Outbox {
   readonly #letters = new Map<string, Letter>();
   readonly #undos = new Set<() => void>();
   readonly #settling = new Set<Promise<void>>();
-  #ready: Lane[] = [];
+  readonly #ready = new Mailbox<Lane>();
   #scheduled = false;
   #closed = false;
   /** The store has more than is in the lanes: what is new is read from it, in its order. */
@@ -197,7 +197,7 @@ export class Outbox {
 
   #schedule(lane: Lane): void {
     lane.busy = true;
-    this.#ready.push(lane);
+    this.#ready.add(lane);
     if (this.#scheduled) return;
     this.#scheduled = true;
     queueMicrotask(() => this.#flush());

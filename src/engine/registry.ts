@@ -83,17 +83,26 @@ export class Registry {
     return count;
   }
 
-  list({ kind, owner, after }: ListQuery): Change[] {
-    const found: Change[] = [];
+  /** At most `limit`, in order. */
+  list({ kind, owner, after, limit }: ListQuery): Change[] {
+    let found: Cell[] = [];
+    let last: Cell | undefined;
     for (const cell of owner === undefined ? this.#cells.values() : (this.#owned.get(owner) ?? [])) {
       if (!lives(cell) || (kind !== undefined && cell.kind.name !== kind)) continue;
       if (after !== undefined && compareIds(cell.id, after) <= 0) continue;
-      const now = cell.snapshot();
-      if (now) found.push(now);
+      if (last !== undefined && compareIds(cell.id, last.id) >= 0) continue;
+      found.push(cell);
+      // Twice as many as are wanted are held at most: who lists page by page would else sort all for each.
+      if (found.length < 2 * limit) continue;
+      found = firstOf(found, limit);
+      last = found.at(-1);
     }
-    return found;
+    return firstOf(found, limit).flatMap((cell) => cell.snapshot() ?? []);
   }
 }
+
+const firstOf = (cells: readonly Cell[], limit: number): Cell[] =>
+  cells.toSorted((one, other) => compareIds(one.id, other.id)).slice(0, limit);
 
 const lives = (cell: Cell): boolean => cell.memory && cell.seq > 0 && cell.status !== "stopped";
 const uidOf = (cell: Cell): string => cell.extra.uid ?? cell.life;

@@ -273,6 +273,34 @@ describe("a legacy session over HTTP", () => {
     assert.equal(sessions.rows.has(idle.id), false);
   });
 
+  test("ends with very many others while who is there is served", async () => {
+    const [sessions, streams, clock] = [sessionsDouble(), streamsDouble(), steppedClock()];
+    for (let n = 0; n < 1_000; n += 1)
+      await sessions.put({ id: `s${n}`, protocol: "2025-11-25", client: {}, capabilities: {}, subscriptions: [], createdAt: 0, seenAt: 0 });
+    let rounds = 0;
+    const round = (): void => {
+      rounds += 1;
+      next = setImmediate(round);
+    };
+    let next = setImmediate(round);
+    const at: number[] = [];
+    const ended = Promise.withResolvers<void>();
+    const counted: typeof streams = {
+      ...streams,
+      async delete(id) {
+        await streams.delete(id);
+        at.push(rounds);
+        if (at.length === 1_000) ended.resolve();
+      },
+    };
+    await using _ = gatewayOf(world().source, { sessions, streams: counted, clock, sessionTtlMs: 100_000 });
+    await clock.step(1_000_000);
+    await ended.promise;
+    clearImmediate(next);
+    const [first = 0, last = 0] = [at[0], at.at(-1)];
+    assert.ok(last - first >= 10, `${last - first} rounds of the event loop`);
+  });
+
   test("ends its time after its last request though that is stored seldom; where only that is known, a tenth later", async () => {
     const [sessions, clock, ttl] = [sessionsDouble(), steppedClock(), 60 * 60_000];
     const open_ = () => gatewayOf(world().source, { sessions, clock, sessionTtlMs: ttl, rateLimit: false });

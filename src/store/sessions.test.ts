@@ -49,6 +49,27 @@ test("processes that start and write at once share one file: no message lost, no
   assert.equal(all?.messages.length, 299);
 });
 
+test("others are served while very many sessions expire, each of which is named once", async () => {
+  using file = temporary();
+  await using stores = sqliteSessionStores({ path: file.path });
+  const writer = new DatabaseSync(file.path);
+  writer.exec(
+    "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 6000) INSERT INTO session SELECT 's' || n, n, '{}' FROM n",
+  );
+  writer.close();
+  let rounds = 0;
+  const round = (): void => {
+    rounds += 1;
+    next = setImmediate(round);
+  };
+  let next = setImmediate(round);
+  const gone = await stores.sessions.expire(5_501);
+  clearImmediate(next);
+  assert.deepEqual([gone.length, new Set(gone).size], [5_500, 5_500]);
+  assert.deepEqual(await stores.sessions.expire(5_501), []);
+  assert.ok(rounds >= 5, `${rounds} rounds of the event loop`);
+});
+
 test("the log of a session file is short again once nobody reads what it says", async () => {
   using file = temporary();
   await using stores = sqliteSessionStores({ path: file.path });

@@ -27,6 +27,9 @@ import { storeFault } from "./sqlite-error.ts";
 /** "TrpS" */
 const APPLICATION = 0x54_72_70_53;
 
+/** Deleted in one go. */
+const EXPIRED = 1_000;
+
 const SCHEMA = [
   `
   CREATE TABLE session(id TEXT PRIMARY KEY, seen INTEGER NOT NULL, row TEXT NOT NULL) WITHOUT ROWID;
@@ -108,7 +111,7 @@ function sessionStore(database: DatabaseSync, read: Run, write: Run): Omit<Sessi
   const get = database.prepare("SELECT seen, row FROM session WHERE id = ?");
   const touch = database.prepare("UPDATE session SET seen = ? WHERE id = ? AND seen < ?");
   const remove = database.prepare("DELETE FROM session WHERE id = ?");
-  const expire = database.prepare("DELETE FROM session WHERE seen < ? RETURNING id");
+  const expire = database.prepare(`DELETE FROM session WHERE id IN (SELECT id FROM session WHERE seen < ? LIMIT ${EXPIRED}) RETURNING id`);
   const rowOf = (id: string): SessionRow | undefined => {
     const columns = get.get(id);
     if (columns === undefined) return undefined;
@@ -130,7 +133,16 @@ function sessionStore(database: DatabaseSync, read: Run, write: Run): Omit<Sessi
       }),
     touch: (id, seenAt) => write(() => void touch.run(seenAt, id, seenAt)),
     delete: (id) => write(() => void remove.run(id)),
-    expire: (seenBefore) => write(() => expire.all(seenBefore).map((columns) => text(columns["id"]))),
+    async expire(seenBefore) {
+      const gone: string[] = [];
+      for (;;) {
+        const some = await write(() => expire.all(seenBefore).map((columns) => text(columns["id"])));
+        gone.push(...some);
+        if (some.length < EXPIRED) return gone;
+        // Of very many at once nobody else would be served meanwhile.
+        await new Promise<void>((resolve) => setImmediate(resolve));
+      }
+    },
   };
 }
 

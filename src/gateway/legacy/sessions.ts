@@ -2,8 +2,12 @@ import type { Caller, SessionRow, Source } from "../../contract/index.ts";
 import { inLog } from "../errors.ts";
 import type { Core } from "../core.ts";
 import { Nodes } from "./nodes.ts";
+import { soon } from "../../platform/index.ts";
 import { SessionNotices } from "./session-notices.ts";
 import { Session } from "./session.ts";
+
+/** Sessions whose streams are deleted in one round of the event loop. */
+const AT_ONCE = 64;
 
 /** Sessions of clients that come back: rows in the store, and the live ones in memory. */
 export class Sessions {
@@ -168,9 +172,14 @@ export class Sessions {
       else if (this.#nodes !== undefined && this.#over(session)) this.drop(session);
       if (session.stale && session.busy) this.#nodes?.rows.rereadSoon(session);
     }
-    for (const id of await sessions.expire(this.#storedBefore())) {
+    const gone = await sessions.expire(this.#storedBefore());
+    for (const id of gone) {
       const live = this.#live.get(id);
       if (live !== undefined) this.drop(live);
+    }
+    for (const [at, id] of gone.entries()) {
+      // A store that answers at once would let nobody else be served until all are gone.
+      if (at % AT_ONCE === AT_ONCE - 1) await new Promise<void>(soon);
       await streams.delete(id);
     }
   }

@@ -3,8 +3,8 @@ import { checkpointEntry, forkEntry, readBody, readHeader } from "../chain/index
 import { type ActorId, type Entry, isBag, type Json, type Store, systemClock, systemEntropy } from "../contract/index.ts";
 import { kindOf } from "../contract/internal.ts";
 import type { LocalEngine } from "../engine/index.ts";
-import { notFound, usage } from "./exit-code.ts";
-import { chainOf, refuseErased } from "./reading.ts";
+import { eventsOfState } from "./events-of-state.ts";
+import { usage } from "./exit-code.ts";
 
 const stamped = (): { readonly messageId: string; readonly at: number; readonly seed: string } => ({
   messageId: systemEntropy.uuid(),
@@ -16,9 +16,8 @@ const stamped = (): { readonly messageId: string; readonly at: number; readonly 
 export const fork = async (store: Store, from: ActorId, to: ActorId, at: number | undefined): Promise<Json> => {
   if (kindOf(from) !== kindOf(to)) throw usage(`A fork is of the same kind as its origin: name it ${kindOf(from)}/….`);
   if ((await store.load(to)) !== undefined) throw usage(`There is an actor ${to} already: choose another key.`);
-  const events = await chainOf(store, from, at);
-  if (at !== undefined && events.length < at) throw notFound(`${from} has ${events.length} events, not ${at}.`);
-  refuseErased(from, events, events.length);
+  const length = async (): Promise<number | undefined> => (await store.load(from))?.seq;
+  const events = await eventsOfState(store, from, at ?? (await length()) ?? 1, length);
   const entry = forkEntry(events, { to, life: systemEntropy.uuid(), ...stamped() });
   await store.commit(to, entry);
   return { actor: to, seq: entry.seq, head: entry.event.id };

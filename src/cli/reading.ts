@@ -88,8 +88,8 @@ export const chainOf = async (
   return events;
 };
 
-/** Throws where what an event left behind was erased on purpose: nothing is corrupt. */
-export const refuseErased = (id: ActorId, events: readonly ChainEvent[], seq: number): void => {
-  if (events[seq - 1]?.body !== undefined) return;
+/** Throws where what an event left behind, the one at that place of them, was erased on purpose: nothing is corrupt. */
+export const refuseErased = (id: ActorId, events: readonly ChainEvent[], place: number, seq = place): void => {
+  if (events[place - 1]?.body !== undefined) return;
   throw notFound(`The body of event ${seq} of ${id} was erased, and the state there with it: "troupe chain ${id}" shows what is left.`);
 };

@@ -1,12 +1,13 @@
 import { diffStates, reexecute, stateAt } from "../chain/index.ts";
-import type { ActorId, Behaviour } from "../contract/index.ts";
+import type { ActorId, Behaviour, Json } from "../contract/index.ts";
 import { kindOf } from "../contract/internal.ts";
 import { namedActor } from "./named-actor.ts";
 import { CommandError, EXIT, notFound, usage } from "./exit-code.ts";
 import type { Loaded } from "./load.ts";
 import type { Place } from "./cluster-place.ts";
 import { output, short, table, visible } from "./output.ts";
-import { chainOf, openToRead, refuseErased } from "./reading.ts";
+import { eventsOfState } from "./events-of-state.ts";
+import { chainOf, openToRead, type Reader, refuseErased } from "./reading.ts";
 import { withModules } from "./with-modules.ts";
 
 const behaviourIn = (loaded: Loaded, id: ActorId, modules: readonly string[]): Behaviour => {
@@ -16,6 +17,8 @@ const behaviourIn = (loaded: Loaded, id: ActorId, modules: readonly string[]): B
   return found;
 };
 
+const lengthIn = (store: Reader, id: ActorId) => async (): Promise<number | undefined> => (await store.state(id))?.seq;
+
 export const replay = async (
   actor: string,
   options: Place & { readonly to?: number; readonly module?: readonly string[] },
@@ -24,15 +27,18 @@ export const replay = async (
   const { store } = await openToRead(options);
   await using _ = store;
   const out = output(options.json === true);
-  const events = await chainOf(store, id, options.to);
-  if (options.to !== undefined && events.length < options.to) throw notFound(`${id} has ${events.length} events, not ${options.to}.`);
-  refuseErased(id, events, events.length);
-  const { state, version } = stateAt(events, events.length);
-  const { module } = options;
+  const { module, to } = options;
   if (module === undefined) {
-    out.show({ actor: id, seq: events.length, version, state }, () => visible(JSON.stringify(state, null, 2)));
+    const length = lengthIn(store, id);
+    const seq = to ?? (await length()) ?? 1;
+    const { state, version } = stateAt(await eventsOfState(store, id, seq, length), seq);
+    out.show({ actor: id, seq, version, state }, () => visible(JSON.stringify(state, null, 2)));
     return;
   }
+  const events = await chainOf(store, id, to);
+  if (to !== undefined && events.length < to) throw notFound(`${id} has ${events.length} events, not ${to}.`);
+  refuseErased(id, events, events.length);
+  const { state, version } = stateAt(events, events.length);
   const again = await withModules(module, options, async (loaded) => reexecute(behaviourIn(loaded, id, module), events));
   out.show({ actor: id, seq: events.length, version, state, ...again }, () =>
     [
@@ -59,10 +65,11 @@ export const diff = async (actor: string, from: number, to: number, options: Pla
   const id = await namedActor(actor);
   const { store } = await openToRead(options);
   await using _ = store;
-  const events = await chainOf(store, id, Math.max(from, to));
-  if (events.length < Math.max(from, to)) throw notFound(`${id} has ${events.length} events, not ${Math.max(from, to)}.`);
-  for (const seq of [from, to]) refuseErased(id, events, seq);
-  const differences = diffStates(stateAt(events, from).state, stateAt(events, to).state);
+  const stateOf = async (seq: number): Promise<Json> => stateAt(await eventsOfState(store, id, seq, lengthIn(store, id)), seq).state;
+  // The later one first: what is wrong about it is told.
+  const later = await stateOf(Math.max(from, to));
+  const earlier = await stateOf(Math.min(from, to));
+  const differences = from <= to ? diffStates(earlier, later) : diffStates(later, earlier);
   const out = output(options.json === true);
   if (out.json) out.show({ actor: id, from, to, differences: [...differences] }, () => "");
   else

@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { stateAt } from "../chain/index.ts";
+import type { ActorId } from "../contract/index.ts";
+import { LocalEngine } from "../engine/index.ts";
+import { memoryStore } from "../store/index.ts";
+import { tallyKind } from "../testing/index.ts";
+import { eventsOfState } from "./events-of-state.ts";
+import { chainOf } from "./reading.ts";
+
+const A: ActorId = "tally/a";
+const LENGTH = 5_000;
+
+test("of a long chain only what tells a state is read for it, whichever it is", async () => {
+  const inner = memoryStore();
+  await using engine = await LocalEngine.start({ kinds: [tallyKind("tally")], store: inner });
+  for (let n = 0; n < LENGTH; n += 1) await engine.call({ to: A, action: "add", args: null, start: null });
+  let read = 0;
+  const store: Pick<typeof inner, "events"> = {
+    async events(...asked) {
+      const page = await inner.events(...asked);
+      read += page.length;
+      return page;
+    },
+  };
+  const length = async (): Promise<number | undefined> => (await inner.load(A))?.seq;
+  const all = await chainOf(inner, A);
+  for (const seq of [1, 2, 255, 256, 257, 511, 512, 513, 2_000, 4_999, LENGTH]) {
+    read = 0;
+    assert.deepEqual(stateAt(await eventsOfState(store, A, seq, length), seq), stateAt(all, seq), `event ${seq}`);
+    assert.ok(read <= 1_000, `${read} were read for event ${seq}`);
+  }
+  await assert.rejects(eventsOfState(store, A, LENGTH + 1, length), {
+    code: "NOT_FOUND",
+    message: /^tally\/a has 5000 events, not 5001\.$/,
+  });
+  await assert.rejects(
+    eventsOfState(store, "tally/none", 1, async () => undefined),
+    { code: "NOT_FOUND", message: /There is no actor tally\/none/ },
+  );
+  await inner.erase(A, 4_000);
+  await assert.rejects(eventsOfState(store, A, 3_000, length), {
+    code: "NOT_FOUND",
+    message: /The body of event 3000 of tally\/a was erased/,
+  });
+});

@@ -61,7 +61,8 @@ const NOTHING_SEEN: Seen = Object.freeze({});
 
 function differs(was: SeenList, is: readonly Entry[]): boolean {
   if (typeof was === "string") return was !== fingerprintOf(is);
-  return was !== is && textOf(was) !== textOf(is);
+  // Where many come one by one, a text of all of them for each would be most of the work.
+  return was !== is && (was.length !== is.length || textOf(was) !== textOf(is));
 }
 
 // Very many who were shown the same are told one after the other: what came out for the one before is nearly always asked for again.

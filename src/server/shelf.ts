@@ -18,16 +18,16 @@ export abstract class Shelf {
   }
 
   get size(): number {
-    return this.#offers.length;
+    return this.registry.count(this.#list);
   }
 
   /** In the order they were registered. */
   list(): readonly Listed[] {
-    return this.#offers.map(({ name, definition }) => ({ name, ...definition }));
+    return this.registry.catalogue({ scopes: [] })[this.#list].map(({ name, definition }) => ({ name, ...definition }));
   }
 
   has(name: string): boolean {
-    return this.#offers.some((offer) => offer.name === name);
+    return this.registry.has(this.refOf(name));
   }
 
   /** False: there was none. Clients hear that the list has changed; calls that run go on. */
@@ -37,9 +37,5 @@ export abstract class Shelf {
 
   protected refOf(name: string): OfferRef {
     return `${this.#list}/${name}`;
-  }
-
-  get #offers() {
-    return this.registry.catalogue({ scopes: [] })[this.#list];
   }
 }

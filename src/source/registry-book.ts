@@ -14,6 +14,7 @@ export class Book {
   readonly #entries = new Map<OfferRef, Entry>();
   /** URI → the ref that has it. */
   readonly #uris = new Map<string, OfferRef>();
+  readonly #counts = new Map<ListName, number>();
   #made: Made | undefined;
 
   constructor(names: Names, fault: (error: TroupeError) => void) {
@@ -33,7 +34,10 @@ export class Book {
       if (other !== undefined) throw new TroupeError("NAME_COLLISION", `${other} and ${ref} have the same URI ${uri}: change one.`);
       if (uri !== "") uris.set(uri, ref);
     }
-    for (const entry of entries) this.#entries.set(entry.ref, entry);
+    for (const entry of entries) {
+      this.#entries.set(entry.ref, entry);
+      this.#counts.set(entry.list, this.count(entry.list) + 1);
+    }
     for (const [uri, ref] of uris) this.#uris.set(uri, ref);
     this.renew();
     return entries;
@@ -43,9 +47,18 @@ export class Book {
     const entry = this.#entries.get(ref);
     if (entry === undefined) return false;
     this.#entries.delete(ref);
+    this.#counts.set(entry.list, this.count(entry.list) - 1);
     this.#uris.delete(uriOf(entry.offer.definition));
     this.renew();
     return true;
+  }
+
+  knows(ref: OfferRef): boolean {
+    return this.#entries.has(ref);
+  }
+
+  count(list: ListName): number {
+    return this.#counts.get(list) ?? 0;
   }
 
   has(entry: Entry): boolean {

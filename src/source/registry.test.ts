@@ -437,3 +437,37 @@ describe("a handler that asks", () => {
     assert.equal("refused" in refused && refused.refused.code, "INVALID");
   });
 });
+
+it("who listens to other contents is not looked at when one has changed", () => {
+  const notes = registry({ resources: Object.fromEntries(["a", "b"].map((name) => [name, { uri: `note://${name}`, read: () => name }])) });
+  let looks = 0;
+  const told: string[] = [];
+  const listen = (name: string): (() => void) =>
+    notes.watch({ scopes: [] }, () => told.push(name), {
+      get ref() {
+        looks += 1;
+        return `resources/${name}` as const;
+      },
+      args: {},
+    });
+  const undo = ["a", "b", "b"].map(listen);
+  const before = looks;
+  notes.changed("a");
+  notes.changed("b", {});
+  assert.deepEqual(told, ["a", "b", "b"]);
+  for (const one of undo) one();
+  notes.changed("b");
+  assert.deepEqual([told.length, looks - before], [3, 0]);
+});
+
+it("how many there are of a list, and whether there is one, follow what comes and goes", () => {
+  const tools = registry({ tools: { a: { run: () => "a" } }, prompts: { a: { get: () => "a" } } });
+  const undo = tools.add({ tools: { b: { run: () => "b" }, c: { run: () => "c" } } });
+  assert.throws(() => tools.add({ tools: { d: { run: () => "d" }, a: { run: () => "a" } } }), { code: "NAME_COLLISION" });
+  assert.deepEqual([tools.count("tools"), tools.count("resources"), tools.count("prompts")], [3, 0, 1]);
+  assert.deepEqual([tools.has("tools/b"), tools.has("tools/d"), tools.has("prompts/b")], [true, false, false]);
+  tools.remove("tools/b");
+  tools.remove("tools/b");
+  undo();
+  assert.deepEqual([tools.count("tools"), tools.has("tools/c"), tools.has("tools/a")], [1, false, true]);
+});

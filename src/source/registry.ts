@@ -8,6 +8,7 @@ import {
   type Dirty,
   EngineError,
   type Json,
+  type ListName,
   type OfferRef,
   type Reply,
   type Source,
@@ -55,6 +56,9 @@ export interface Registry extends Source {
   add(more: Definitions): () => void;
   /** False: there was none. */
   remove(ref: OfferRef): boolean;
+  has(ref: OfferRef): boolean;
+  /** How many there are, whoever may see them. */
+  count(list: ListName): number;
   /** The content of a resource changed: under these template variables, or under any. */
   changed(resource: string, args?: Bag): void;
   /** What a `when` looks at changed. */
@@ -87,6 +91,8 @@ class Listed implements Registry {
   readonly #clock: Clock;
   readonly #fault: (error: unknown) => void;
   readonly #listeners = new Listeners<Listener>();
+  /** Who listens to one offer's content. */
+  readonly #ofContents = new Map<OfferRef, Listeners<Listener>>();
   readonly #book: Book;
   readonly #running = new Set<AbortController>();
 
@@ -153,8 +159,18 @@ class Listed implements Registry {
 
   watch(_viewer: Viewer, dirty: Dirty, only?: ContentOf, contents = true): () => void {
     const listener: Listener = { dirty, only, contents };
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    if (only === undefined) {
+      this.#listeners.add(listener);
+      return () => this.#listeners.delete(listener);
+    }
+    const { ref } = only;
+    const others = this.#ofContents.get(ref) ?? new Listeners();
+    this.#ofContents.set(ref, others);
+    others.add(listener);
+    return () => {
+      others.delete(listener);
+      if (others.none && this.#ofContents.get(ref) === others) this.#ofContents.delete(ref);
+    };
   }
 
   async complete(viewer: Viewer, ref: OfferRef, argument: string, value: string, others: Bag): Promise<readonly string[]> {
@@ -180,6 +196,14 @@ class Listed implements Registry {
     return removed;
   }
 
+  has(ref: OfferRef): boolean {
+    return this.#book.knows(ref);
+  }
+
+  count(list: ListName): number {
+    return this.#book.count(list);
+  }
+
   relist(): void {
     this.#book.renew();
     this.#dirty();
@@ -189,19 +213,18 @@ class Listed implements Registry {
     const ref: OfferRef = `resources/${resource}`;
     if (this.#book.handler(ref) === undefined)
       throw new TroupeError("BAD_NAME", `There is no resource ${JSON.stringify(resource)} here: name one by its key in \`resources\`.`);
-    this.#flag(
-      ({ only, contents }) => (only === undefined ? contents : only.ref === ref && (args === undefined || sameJson(args, only.args))),
-      ref,
-    );
+    this.#flag(this.#listeners, ({ contents }) => contents, ref);
+    this.#flag(this.#ofContents.get(ref), ({ only }) => args === undefined || sameJson(args, only?.args), ref);
   }
 
   #dirty(): void {
-    this.#flag(({ only }) => only === undefined);
+    this.#flag(this.#listeners, () => true);
   }
 
-  #flag(isMeant: (listener: Listener) => boolean, ref?: OfferRef): void {
-    const list = this.#listeners.list();
-    for (const listener of list) if (this.#listeners.has(listener, list) && isMeant(listener)) tellOf(listener.dirty, ref, this.#fault);
+  #flag(listeners: Listeners<Listener> | undefined, isMeant: (listener: Listener) => boolean, ref?: OfferRef): void {
+    if (listeners === undefined) return;
+    const list = listeners.list();
+    for (const listener of list) if (listeners.has(listener, list) && isMeant(listener)) tellOf(listener.dirty, ref, this.#fault);
   }
 }
 

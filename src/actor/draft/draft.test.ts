@@ -175,3 +175,37 @@ function assertFrozenOnce(value: object, seen = new Set<object>()): void {
   assert.ok(Object.isFrozen(value));
   for (const item of Object.values(value)) if (typeof item === "object" && item !== null) assertFrozenOnce(item, seen);
 }
+
+test("to move the items of a list drafts none of them but those that go, and they can be written where they came to", () => {
+  const base = freezeDeep({ list: Array.from({ length: 1_000 }, (_, at) => ({ at, tags: ["a"] })) });
+  const draft = openDraft(base);
+  const list: unknown = Reflect.get(draft.state, "list");
+  assert.ok(Array.isArray(list));
+  const third: unknown = list[3];
+  const first: unknown = list.shift();
+  list.unshift("new", "newer");
+  assert.equal(list.splice(1, 1)[0], "newer");
+  assert.equal(list[3], third, "a draft goes along");
+  let parts = 0;
+  for (let part = draft.last; part !== undefined; part = part.earlier) parts += 1;
+  assert.equal(parts, 4, "the state, the list, the third and the first");
+  for (const item of [first, third, list[4]]) {
+    assert.ok(typeof item === "object" && item !== null);
+    Reflect.set(item, "at", -1);
+  }
+  list[5].tags.push("b");
+  const next: unknown = Reflect.get(draft.finish(), "list");
+  assert.ok(Array.isArray(next));
+  assert.deepEqual(next.slice(0, 7), [
+    "new",
+    { at: 1, tags: ["a"] },
+    { at: 2, tags: ["a"] },
+    { at: -1, tags: ["a"] },
+    { at: -1, tags: ["a"] },
+    { at: 5, tags: ["a", "b"] },
+    { at: 6, tags: ["a"] },
+  ]);
+  assert.equal(next[6], base.list[6]);
+  assert.equal(base.list[0]?.at, 0);
+  assert.throws(() => list.shift(), TypeError, "the draft is dead");
+});

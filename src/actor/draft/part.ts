@@ -5,6 +5,7 @@ import { LIST } from "./list-shape.ts";
 import { OBJECT } from "./object-shape.ts";
 import { isObject, isPlain, opened, type Row, rowOf } from "./row.ts";
 import type { Shape } from "./shape.ts";
+import { type Splice, spliceOf } from "./splice.ts";
 
 /** Of so many keys that were written, or whose parts changed, a part tells the names; where there are more all is looked at. */
 const MOST_KEYS = 8;
@@ -57,6 +58,7 @@ export class Part implements ProxyHandler<object>, Written {
   get(_target: object, key: PropertyKey): unknown {
     this.#draft.alive();
     const value = this.#now[key];
+    if (typeof value === "function") return this.#method(value);
     if (typeof value !== "object" || value === null || typeof key !== "string") return value;
     if (key === this.#firstKey && this.#first?.before === value) return this.#first.proxy;
     return this.#drafted(key, value);
@@ -146,6 +148,41 @@ export class Part implements ProxyHandler<object>, Written {
     if (typeof key !== "string") return;
     if (this.#firstKey === key && this.#first?.before === value) this.#first = undefined;
     if (this.#others?.get(key)?.before === value) this.#others.delete(key);
+  }
+
+  /** A list's own, but for those that move what is behind a place: on their way item by item each would be drafted, and written. */
+  #method(method: object): unknown {
+    if (this.#shape !== LIST || this.#isGiven) return method;
+    const splice = spliceOf(method);
+    if (splice === undefined) return method;
+    const { proxy } = this;
+    const move = (splicing: Splice): readonly unknown[] => this.#splice(splicing);
+    const lengthNow = (): number => Number(this.#now["length"]);
+    return function moved(this: unknown, ...given: readonly unknown[]): unknown {
+      if (this !== proxy) return Reflect.apply(splice.method, this, given);
+      return splice.told(move(splice.of(given, lengthNow())), lengthNow());
+    };
+  }
+
+  #splice({ from, count, items }: Splice): readonly unknown[] {
+    this.#draft.alive();
+    if (count === 0 && items.length === 0) return [];
+    const gone = Array.from({ length: count }, (_, at) => this.get(this.proxy, String(from + at)));
+    const now = this.#open();
+    for (const [key, part] of this.#parts()) if (now[key] === part.before) now[key] = part.proxy;
+    this.#firstKey = undefined;
+    this.#first = undefined;
+    this.#others = undefined;
+    // What the state has elsewhere than before is as if the author had put it there, frozen as it is.
+    this.#draft.tookFrozen = true;
+    this.#keys = undefined;
+    Reflect.apply(Array.prototype.splice, now, [from, count, ...items]);
+    return gone;
+  }
+
+  *#parts(): Generator<readonly [string, Part]> {
+    if (this.#first !== undefined && this.#firstKey !== undefined) yield [this.#firstKey, this.#first];
+    yield* this.#others ?? [];
   }
 
   #open(): Row {

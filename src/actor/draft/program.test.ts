@@ -100,7 +100,7 @@ function edit(state: object, { how, at, from, a, b, value: given }: Step): unkno
     case 14:
       return part.unshift(b, value);
     case 15:
-      return text(part.splice(a, b, value));
+      return text(b === 0 ? part.splice(a - 3) : part.splice(a - 3, b - 1, value));
     case 16:
       // oxlint-disable-next-line unicorn/no-array-sort -- in place is what is tested
       return text(part.sort((one, two) => (text(one) < text(two) ? -1 : 1)));

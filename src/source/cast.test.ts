@@ -330,6 +330,55 @@ describe("cast: links", () => {
     assert.deepEqual(await source.complete?.(ana, "tools/none", "item", "", {}), []);
   });
 
+  it("lists what as many actors offer as are known ahead, and says so where links lead to more than it looks at", async () => {
+    const kinds = Array.from({ length: 400 }, (_, at) =>
+      actor(`kind${at}`, {
+        describe: "One of many.",
+        per: "shared",
+        state: z.object({ n: z.number().default(0) }),
+        tools: { [`tool${at}`]: { describe: "Looks.", view: () => at } },
+      }),
+    );
+    const faults: string[] = [];
+    const onFault = (error: unknown): void => void faults.push(String(error));
+    const { source } = serve(kinds, { onFault });
+    assert.equal((await tools(source, ana)).length, 400);
+    assert.deepEqual(faults, []);
+
+    const leaf: Behaviour = {
+      kind: "leaf",
+      version: 1,
+      policy: counter.policy,
+      per: "link",
+      initial: () => null,
+      receive: () => ({}),
+      surface: () => ({
+        catalogue: {
+          tools: [{ name: "look", action: "look", readOnly: true, definition: { inputSchema: { type: "object" } } }],
+          resources: [],
+          prompts: [],
+        },
+        off: {},
+      }),
+    };
+    const hub: Behaviour = {
+      ...leaf,
+      kind: "hub",
+      per: "shared",
+      surface: () => ({
+        catalogue: { tools: [], resources: [], prompts: [] },
+        off: {},
+        links: Object.fromEntries(Array.from({ length: 300 }, (_, at) => [`to${at}`, `leaf/${at}` as const])),
+      }),
+    };
+    const wide = serve([hub, leaf], { onFault });
+    for (let at = 0; at < 300; at += 1) wide.engine.put(`leaf/${at}`, null);
+    assert.equal((await tools(wide.source, ana)).length, 255);
+    await tools(wide.source, bob);
+    assert.equal(faults.length, 1);
+    assert.match(faults[0] ?? "", /More than 256 actors can be met by one viewer here/);
+  });
+
   it("computes a surface once per head and viewer, however often it is asked for", async () => {
     let computed = 0;
     const counting: typeof room = {

@@ -1,4 +1,4 @@
-import type { ActorId, Behaviour, Catalogue, OfferRef, Surface, Viewer } from "../contract/index.ts";
+import { type ActorId, type Behaviour, type Catalogue, type OfferRef, type Surface, TroupeError, type Viewer } from "../contract/index.ts";
 import { kindOf } from "../contract/internal.ts";
 import { rootActor } from "./identity.ts";
 import { Lru } from "./lru.ts";
@@ -49,6 +49,7 @@ export interface ClosureOptions {
   readonly onFault?: (error: unknown, actor: ActorId) => void;
 }
 
+/** Where links lead is for states to say. Of as many kinds as stand for every viewer, each is met. */
 const MAX_ACTORS = 256;
 
 /** Walks links and joins what it finds. Told of every actor *before* it is read, so that a watcher misses nothing. */
@@ -59,6 +60,8 @@ export class Closures {
   readonly #lastOf = new Lru<string, Shown>(4_096);
   readonly #joined = new Lru<string, Joined>(256);
   readonly #numbers = new WeakMap<Catalogue, number>();
+  readonly #most: number;
+  #told = false;
   #count = 0;
   /** Where one actor is all that can be met, nothing is walked. */
   readonly #single: Place | undefined;
@@ -70,6 +73,7 @@ export class Closures {
     const [root] = plan.roots;
     if (root !== undefined && plan.roots.length === 1 && root.children.length === 0 && !plan.open) this.#single = root;
     this.#order = new Map(plan.roots.flatMap(placesOf).map((place, i) => [place, i]));
+    this.#most = Math.max(MAX_ACTORS, plan.roots.length);
   }
 
   /** Its surface alone; on the spot where all that is looked at is seen on the spot. */
@@ -121,7 +125,10 @@ export class Closures {
         const further: Step[] = [];
         for (const step of steps) {
           actors += 1;
-          if (actors > MAX_ACTORS) break;
+          if (actors > this.#most) {
+            this.#tooMany(step.id);
+            break;
+          }
           onActor?.(step.id);
           const sight = this.#look(step, standing, reads);
           if (sight instanceof Promise) late.push(sight.then((found) => walk(this.#below(step, found, at))));
@@ -133,6 +140,13 @@ export class Closures {
     };
     const waits = walk([...standing.roots].map(([place, id]) => ({ place, id, self: id, above: [] })));
     return waits === undefined ? this.#join(standing, at, reads) : waits.then(() => this.#join(standing, at, reads));
+  }
+
+  #tooMany(actor: ActorId): void {
+    if (this.#told) return;
+    this.#told = true;
+    const text = `More than ${this.#most} actors can be met by one viewer here: what those beyond offer is in no list, though it can be called. Link to fewer.`;
+    this.#options.onFault?.(new TroupeError("OUT_OF_ORDER", text), actor);
   }
 
   // One that fails on the spot leaves nobody alone with those that are waited for.

@@ -80,7 +80,8 @@ describe("a tool's arguments", () => {
     const values = Array.from({ length: 10_000 }, (_, at) => `value ${at}`);
     const told = complaintAbout(taking({ type: "object", properties: { it: { enum: values } } }), { it: "none" })?.message ?? "";
     assert.match(told, /^Invalid arguments: it must be one of "value 0", "value 1", .*"value 49" and 9950 more\.$/);
-    const few = complaintAbout(taking({ type: "object", properties: { it: { enum: values.slice(0, 50) } } }), { it: "none" })?.message ?? "";
+    const few =
+      complaintAbout(taking({ type: "object", properties: { it: { enum: values.slice(0, 50) } } }), { it: "none" })?.message ?? "";
     assert.match(few, /"value 49"\.$/);
   });
 });

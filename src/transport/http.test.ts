@@ -625,6 +625,16 @@ describe("what comes behind a request", () => {
     assert.equal(server.logged.filter((one) => JSON.stringify(one).includes("request-unreadable")).length, 1);
   });
 
+  it("writes one line, however many come that it cannot read", async () => {
+    await using server = await serve({ exchange: () => ({ status: 200, body: "{}" }) });
+    for (let n = 0; n < 20; n += 1) {
+      await using client = await rawSocket(server.port);
+      client.write(NONSENSE);
+      assert.deepEqual(statuses(await client.closed()), ["400"]);
+    }
+    assert.equal(server.logged.filter((one) => JSON.stringify(one).includes("request-unreadable")).length, 1);
+  });
+
   it("waits for an answer whose client is slow to read", async () => {
     const long = "x".repeat(20_000_000);
     await using server = await serve({ exchange: ({ body }) => ({ status: 200, body: textOf(body) === '"long"' ? long : "{}" }) });

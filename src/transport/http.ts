@@ -17,6 +17,7 @@ import { listenAt, refuseOpenDoor } from "./listen.ts";
 import { createServer } from "./node-http.ts";
 import { OpenStreams } from "./open-streams.ts";
 import { PeerCounts } from "./peer-counts.ts";
+import { seldom } from "./seldom.ts";
 import type { WebSocketDoor } from "./websocket.ts";
 import { within } from "./within.ts";
 
@@ -63,8 +64,9 @@ function unreadable(code: string | undefined): string {
  * and time. Throws `TroupeError` (`DOOR_…`) when it cannot open.
  */
 export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
-  const { gateway, host = "127.0.0.1", port = 0, path = "/mcp", auth, doors = [], upgrades = [], clock = systemClock, log } = options;
+  const { gateway, host = "127.0.0.1", port = 0, path = "/mcp", auth, doors = [], upgrades = [], clock = systemClock } = options;
   checkOptions("serveHttp", options, OPTIONS);
+  const log = seldom(options.log, clock);
   const sse = options.sse === true ? new HttpSse(gateway, options.entropy ?? systemEntropy) : undefined;
   const limits = { ...HTTP_LIMITS, ...options.limits };
   refuseOpenDoor("HTTP", host, auth !== undefined, options.insecure ?? false);

@@ -9,6 +9,7 @@ import { PeerCounts } from "./peer-counts.ts";
 import { type TcpConnection, tcpConnection } from "./tcp-connection.ts";
 import { TCP_LIMITS, type TcpDoor, type TcpOptions } from "./tcp-options.ts";
 import { listenAtPath } from "./unix-socket.ts";
+import { seldom } from "./seldom.ts";
 import { RoundBatch } from "./round-batch.ts";
 
 const OPTIONS: OptionTable<TcpOptions> = {
@@ -32,8 +33,9 @@ const OPTIONS: OptionTable<TcpOptions> = {
  * protocols of one JSON object a line go the same way, with a `refusal` of their own.
  */
 export async function serveTcp(options: TcpOptions): Promise<TcpDoor> {
-  const { gateway, refusal, tokenPlace, host = "127.0.0.1", port = 0, path, as = "local", clock = systemClock, log } = options;
+  const { gateway, refusal, tokenPlace, host = "127.0.0.1", port = 0, path, as = "local", clock = systemClock } = options;
   checkOptions("serveTcp", options, OPTIONS);
+  const log = seldom(options.log, clock);
   const limits = { ...TCP_LIMITS, ...options.limits };
   // Whoever may open the file is its owner: the mode has asked already.
   const auth = path === undefined ? options.auth : undefined;

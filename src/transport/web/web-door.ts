@@ -7,6 +7,7 @@ import { HttpSse } from "../http-sse.ts";
 import { checkPath } from "../http-routes.ts";
 import { Inflow } from "../inflow.ts";
 import { OpenStreams } from "../open-streams.ts";
+import { seldom } from "../seldom.ts";
 import { within } from "../within.ts";
 import { arrivalOf } from "./arrival.ts";
 import { nodeArrival } from "./node-arrival.ts";
@@ -37,8 +38,9 @@ const FLUSH_MS = 1_000;
  * Origin are checked, everything is bounded. Throws `DOOR_OPTION`.
  */
 export function webDoor(options: WebOptions): WebDoor {
-  const { gateway, path = "/mcp", auth, allowedHosts = [], allowedOrigins = [], ready = () => true, clock = systemClock, log } = options;
+  const { gateway, path = "/mcp", auth, allowedHosts = [], allowedOrigins = [], ready = () => true, clock = systemClock } = options;
   checkOptions("webDoor", options, OPTIONS);
+  const log = seldom(options.log, clock);
   checkPath(path, "the endpoint's path");
   const limits = { ...HTTP_LIMITS, ...options.limits };
   const streams = new OpenStreams(limits, clock);

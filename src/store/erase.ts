@@ -2,6 +2,7 @@ import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
 import type { Tip } from "./tips.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { History } from "./history.ts";
+import { emptyLog, overwriting } from "./overwrite.ts";
 
 const CHUNK = 256;
 
@@ -31,32 +32,26 @@ export class Eraser {
     let count = 0;
     while (pos !== undefined) {
       const from: number = pos;
-      const done = await this.#commits.add(() => this.#chunk(from));
+      const done = await this.#commits.add(() => overwriting(this.#database, () => this.#chunk(from)));
       count += done.count;
       pos = done.next;
     }
-    // The old pages are still in the WAL. With a reader beside it this copies what it can; the next one does the rest.
-    if (count > 0) this.#database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+    if (count > 0) emptyLog(this.#database);
     return count;
   }
 
   #chunk(from: number): { readonly count: number; readonly next: number | undefined } {
     let pos: number | undefined = from;
     let count = 0;
-    this.#database.exec("PRAGMA secure_delete = ON");
-    try {
-      for (let step = 0; step < CHUNK && pos !== undefined; step += 1) {
-        const columns: Record<string, SQLOutputValue> | undefined = this.#step.get(pos);
-        if (columns === undefined) return { count, next: undefined };
-        if (columns["gone"] === 0) {
-          this.#erase.run(pos);
-          count += 1;
-        }
-        pos = typeof columns["prev"] === "number" ? columns["prev"] : undefined;
+    for (let step = 0; step < CHUNK && pos !== undefined; step += 1) {
+      const columns: Record<string, SQLOutputValue> | undefined = this.#step.get(pos);
+      if (columns === undefined) return { count, next: undefined };
+      if (columns["gone"] === 0) {
+        this.#erase.run(pos);
+        count += 1;
       }
-      return { count, next: pos };
-    } finally {
-      this.#database.exec("PRAGMA secure_delete = FAST");
+      pos = typeof columns["prev"] === "number" ? columns["prev"] : undefined;
     }
+    return { count, next: pos };
   }
 }

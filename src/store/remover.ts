@@ -1,8 +1,10 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { Ended, StoreError } from "../contract/index.ts";
+import { kindOf } from "../contract/internal.ts";
 import { maybeInt } from "./column.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import { Numbers } from "./numbers.ts";
+import { emptyLog, overwriting } from "./overwrite.ts";
 import type { SeekIndex } from "./seek-index.ts";
 import { isDamage, storeFault } from "./sqlite-error.ts";
 import type { Tips } from "./tips.ts";
@@ -66,10 +68,10 @@ export class Remover {
       if (tip === undefined || tip.head !== head || tip.row.status !== "stopped") return false;
       // The row is behind where this actor has had a turn in the same transaction.
       turns.writeRows();
-      this.#overwriting(() => {
+      overwriting(this.#database, () => {
         this.#numbers.keep();
         this.#row.run(tip.pk);
-        this.#tally.run(id.slice(0, id.indexOf("/")));
+        this.#tally.run(kindOf(id));
         this.#begin.run(tip.pos);
       });
       tips.drop(id);
@@ -94,7 +96,7 @@ export class Remover {
     const { commits, damaged } = this.#parts;
     while (!this.#closed && this.unfinished)
       try {
-        await commits.add(() => this.#overwriting(() => this.#chunk()));
+        await commits.add(() => overwriting(this.#database, () => this.#chunk()));
       } catch (error) {
         const fault = storeFault(error);
         if (!isDamage(fault)) throw fault;
@@ -102,8 +104,7 @@ export class Remover {
         await commits.add(() => void this.#giveUp.run());
       }
     if (this.#closed) return;
-    // The old pages are still in the WAL. With a reader beside it this copies what it can; the next one does the rest.
-    this.#database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+    emptyLog(this.#database);
   }
 
   #chunk(): void {
@@ -123,14 +124,5 @@ export class Remover {
     if (typeof id === "string" && typeof header === "string") this.#parts.seek.drop(pos, id, header);
     this.#delete.run(pos);
     return typeof prev === "number" ? prev : undefined;
-  }
-
-  #overwriting(run: () => void): void {
-    this.#database.exec("PRAGMA secure_delete = ON");
-    try {
-      run();
-    } finally {
-      this.#database.exec("PRAGMA secure_delete = FAST");
-    }
   }
 }

@@ -21,6 +21,9 @@ export interface Due {
   readonly rang?: number;
 }
 
+/** The place of an actor among others, by what is due of it first. */
+export type DuePlace = Pick<Due, "id" | "at">;
+
 /** What is known of an actor without its state. */
 export interface Row {
   readonly uid: string;
@@ -142,8 +145,11 @@ export interface Store extends AsyncDisposable {
   caused(eventId: string): Promise<readonly ChainEvent[]>;
   /** Bodies only, and none from the last full state on. Returns how many. */
   erase(id: ActorId, beforeSeq: number): Promise<number>;
-  /** Wakes and expiries that are due, soonest first; with `kinds`, only of actors of these kinds. */
-  due(before: number, limit: number, damaged?: Damaged, kinds?: readonly string[]): Promise<readonly Due[]>;
+  /**
+   * Wakes and expiries that are due, soonest first; with `kinds`, only of actors of these kinds; with `after`, only of actors behind that
+   * place. The next page of actors is behind the last entry that is its actor's first.
+   */
+  due(before: number, limit: number, damaged?: Damaged, kinds?: readonly string[], after?: DuePlace): Promise<readonly Due[]>;
   /**
    * In the order they were committed, without those whose ids are in `except`: at most `limit`, fewer where they are large, and none
    * only where there are no more.

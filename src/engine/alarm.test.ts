@@ -70,3 +70,70 @@ for (const persistence of ["memory", "disk"] as const) {
     assert.deepEqual(await came(), ["once 2000"]);
   });
 }
+
+const FAILED = 1_000;
+
+/** A store with what is due of actors that were of an earlier version, which may fail to be brought to this one. */
+const brokenKind = (more: Parameters<typeof tallyKind>[1] = {}) => {
+  const has = { mended: false };
+  const migrate = (): { n: number; log: readonly string[] } => {
+    if (!has.mended) throw new Error("a mistake");
+    return { n: 0, log: [] };
+  };
+  return { has, kind: tallyKind("old", more, {}, { version: 2, migrate }) };
+};
+
+const withDue = async (clock: SimulatedClock, count: number) => {
+  const store = memoryStore({ clock });
+  await using engine = await LocalEngine.start({ kinds: [tallyKind("old")], store, clock });
+  for (let key = 0; key < count; key += 1)
+    await engine.call({ to: `old/${key}`, action: "wake", start: null, args: { name: "w", at: clock.now() + 1 } });
+  return store;
+};
+
+test("what is due of failed actors, however many, is not read again for each wake of others", async () => {
+  const clock = new SimulatedClock();
+  const store = await withDue(clock, FAILED);
+  const { kind, has } = brokenKind();
+  await clock.advance(10);
+  await using engine = await LocalEngine.start({ kinds: [kind, tallyKind("tally")], store, clock });
+  for (let ms = 0; ms < 100; ms += 1) await clock.advance(10);
+  assert.match(engine.health("old/999")?.failure ?? "", /could not be brought to this version/);
+  const wake = (name: string, inMs: number, more: { readonly [key: string]: Json } = {}) =>
+    engine.call({ to: A, action: "wake", start: null, args: { name, at: clock.now() + inMs, ...more } });
+  await wake("w", 100, { everyMs: 100 });
+  await clock.advance(150);
+  let read = 0;
+  const due = store.due.bind(store);
+  store.due = async (...asked) => {
+    const answer = await due(...asked);
+    read += answer.length;
+    return answer;
+  };
+  await clock.advance(1_000);
+  assert.equal((await engine.read(A))?.seq, 12);
+  assert.ok(read < 40, `${read} were read for 10 wakes`);
+  // Behind those of the failed, one that fails holds up no other wake of its actor.
+  await wake("bad", 10, { action: "throw" });
+  await wake("good", 20);
+  const begun = clock.now();
+  for (let ms = 0; ms < 30; ms += 1) await clock.advance(1);
+  assert.match((await tallyOf(engine, A)).log.at(-1) ?? "", new RegExp(`^tick good ${begun + 20}$`));
+  has.mended = true;
+  for (let key = 0; key < FAILED; key += 1) await engine.restart(`old/${key}`);
+  for (let ms = 0; ms < 100; ms += 1) await clock.advance(10);
+  for (let key = 0; key < FAILED; key += 1) assert.equal((await engine.read(`old/${key}`))?.seq, 2, `old/${key}`);
+});
+
+test("what is due of a failed actor comes by itself once it can be loaded", async () => {
+  const clock = new SimulatedClock();
+  const store = await withDue(clock, 1);
+  const { kind, has } = brokenKind({ idleMs: 5_000 });
+  await using engine = await LocalEngine.start({ kinds: [kind], store, clock });
+  await clock.advance(20_000);
+  assert.equal((await store.load("old/0"))?.seq, 1);
+  assert.equal(engine.health("old/0"), undefined, "it is asleep");
+  has.mended = true;
+  await clock.advance(60_000);
+  assert.equal((await store.load("old/0"))?.seq, 2);
+});

@@ -2,7 +2,7 @@
  * Wakes and expiries. Of actors on disk the store knows what is due, so nothing is
  * read at start but the soonest; a memory actor has one timer of its own.
  */
-import type { ActorId, Clock, Damaged, Entropy, Message, SetWake, Store } from "../contract/index.ts";
+import type { ActorId, Clock, Damaged, Due, DuePlace, Entropy, Message, SetWake, Store } from "../contract/index.ts";
 import type { Cell } from "./cell.ts";
 import { faults, misunderstood, wakeId } from "../chain/internal.ts";
 import { damageTo } from "./damage.ts";
@@ -13,7 +13,7 @@ const PAGE = 128;
 const FAR = Number.MAX_SAFE_INTEGER;
 /** Clocks are set right by less all the time. */
 const SLACK_MS = 1_000;
-/** What is due but cannot be done, of a failed actor say, is looked at again after this. */
+/** What is due of actors that cannot be woken is looked at again after this. */
 const PUT_OFF_MS = 60_000;
 
 export interface AlarmHost extends Pick<Host, "fault"> {
@@ -34,6 +34,10 @@ export class Alarm {
   readonly #damaged: Damaged;
   /** Being rung, or put off. */
   readonly #busy = new Set<string>();
+  /** They have failed or cannot be read: what is due of them is put off. */
+  readonly #unfit = new Set<ActorId>();
+  /** All that is due before it is of such actors, and not read for each wake of the others: there may be thousands. */
+  #after: DuePlace | undefined;
   readonly #timers = new Map<string, () => void>();
   #at = FAR;
   /** The clock was set back by this much: repeating wakes go by what it would say, until it says so. */
@@ -54,7 +58,7 @@ export class Alarm {
 
   timed(cell: Cell): void {
     if (this.#closed) return;
-    if (this.#busy.size > 0) this.#lookAnew(cell);
+    if (!cell.memory) this.#lookAnew(cell);
     const soonest = cell.status === "live" ? this.#soonest(cell) : FAR;
     if (!cell.memory) {
       if (soonest < FAR) this.#arm(soonest);
@@ -66,8 +70,10 @@ export class Alarm {
 
   /** At what was put off: it may be another time now, or an actor that works again. */
   #lookAnew(cell: Cell): void {
+    if (this.#unfit.size > 0 && cell.status !== "failed" && this.#unfit.delete(cell.id)) this.#after = undefined;
+    if (this.#busy.size === 0) return;
     for (const wake of ["", ...Object.keys(cell.extra.wakes)]) {
-      const key = keyIn(cell, wake);
+      const key = keyOf(cell.id, wake);
       if (!this.#timers.has(key)) continue;
       this.#clear(key);
       this.#busy.delete(key);
@@ -96,7 +102,7 @@ export class Alarm {
   #soonest(cell: Cell): number {
     const { extra, lastAt } = cell;
     const { expireMs } = extra.policy;
-    let soonest = expireMs === undefined ? FAR : lastAt + expireMs;
+    let soonest = expireMs === undefined || this.#isBusy(cell, "") ? FAR : lastAt + expireMs;
     for (const name of Object.keys(extra.wakes)) {
       const wake = extra.wakes[name];
       if (wake !== undefined && !this.#isBusy(cell, name)) soonest = Math.min(soonest, this.#comesAt(wake));
@@ -169,11 +175,8 @@ export class Alarm {
     if (this.#reading) return this.#arm(clock.now() + 1);
     this.#reading = true;
     try {
-      const limit = PAGE + this.#busy.size;
-      const due = await store.due(clock.now() + this.#behindBy(), limit, this.#damaged, kinds);
-      for (const { id, wake, at, rang } of due) this.#begin(id, wake, this.#comesAt({ at, ...(rang === undefined ? {} : { rang }) }));
-      const left = await store.due(FAR, 1 + this.#busy.size, this.#damaged, kinds);
-      const next = left.find(({ id, wake }) => !this.#busy.has(keyOf(id, wake)));
+      const place = await this.#readDue(store, this.#after);
+      const [next] = await store.due(FAR, 1, this.#damaged, kinds, place);
       if (next) {
         this.#comesAt(next);
         this.#arm(next.at);
@@ -186,10 +189,66 @@ export class Alarm {
     }
   }
 
+  /** Begins all that is due behind that place, and tells where that ends. */
+  async #readDue(store: Store, begun: DuePlace | undefined): Promise<DuePlace | undefined> {
+    const { clock, kinds } = this.#host;
+    let place = begun;
+    let passes = true;
+    for (;;) {
+      const limit = PAGE + this.#busy.size;
+      const due = await store.due(clock.now() + this.#behindBy(), limit, this.#damaged, kinds, place);
+      const fresh = due.filter(({ id, wake }) => this.#claim(id, wake));
+      for (const { id, wake, at, rang } of fresh) this.#begin(id, wake, this.#comesAt({ at, ...(rang === undefined ? {} : { rang }) }));
+      passes &&= this.#after === begun;
+      for (const first of firstOfEach(due)) {
+        place = first;
+        passes &&= this.#unfit.has(first.id);
+        if (passes) this.#after = begun = first;
+        else this.#armOthers(first.id);
+      }
+      if (due.length < limit) return place;
+      await this.#breath();
+      if (this.#closed) return place;
+    }
+  }
+
+  /** Others have their turn before the next page. */
+  #breath(): Promise<void> {
+    return new Promise((resolve) => this.#later("page", this.#host.clock.now(), resolve));
+  }
+
+  #claim(id: ActorId, wake: string): boolean {
+    const key = keyOf(id, wake);
+    if (this.#unfit.has(id) || this.#busy.has(key)) return false;
+    this.#busy.add(key);
+    return true;
+  }
+
+  /** The store is asked for what comes behind all actors of which something is due: what comes next of those is known here. */
+  #armOthers(id: ActorId): void {
+    const cell = this.#unfit.has(id) ? undefined : this.#host.cell(id);
+    if (cell === undefined) return;
+    const arm = (): void => {
+      if (cell.status === "live" && cell.lost === undefined) this.#arm(this.#soonest(cell));
+    };
+    if (cell.loading) void cell.loading.then(arm);
+    else arm();
+  }
+
+  /** What is due of it waits until it works again, or is looked at once more with all others. */
+  #putOff(id: ActorId, wake: string): void {
+    this.#busy.delete(keyOf(id, wake));
+    this.#unfit.add(id);
+    if (this.#timers.has("unfit")) return;
+    this.#later("unfit", this.#host.clock.now() + PUT_OFF_MS, () => {
+      this.#unfit.clear();
+      this.#after = undefined;
+      this.#arm(this.#host.clock.now());
+    });
+  }
+
   #begin(id: ActorId, wake: string, at: number): void {
     const key = keyOf(id, wake);
-    if (this.#busy.has(key) || this.#closed) return;
-    this.#busy.add(key);
     const now = (): number => this.#host.clock.now();
     const ended = (): void => {
       this.#busy.delete(key);
@@ -198,11 +257,11 @@ export class Alarm {
     // The store was asked for more than is due, since the clock was set back: it comes by itself.
     if (at > now()) return this.#later(key, at, ended);
     const cell = this.#host.cell(id);
-    // From a store that does not look at kinds: stays busy, so that it is not met again and again.
-    if (cell === undefined) return;
+    // From a store that does not look at kinds.
+    if (cell === undefined) return this.#putOff(id, wake);
     const begin = (): void => {
-      if (cell.lost) return this.#later(key, now() + (faults.isPassing(cell.lost) ? this.#host.retryMs : PUT_OFF_MS), ended);
-      if (cell.status === "failed") return this.#later(key, now() + PUT_OFF_MS, ended);
+      if (cell.lost && faults.isPassing(cell.lost)) return this.#later(key, now() + this.#host.retryMs, ended);
+      if (cell.lost || cell.status === "failed") return this.#putOff(id, wake);
       if (Object.hasOwn(cell.extra.wakes, wake)) return this.#ring(cell, wake, 0, ended);
       // Not a wake: an expiry, unless the actor has been busy since its last commit.
       const { expireMs } = cell.extra.policy;
@@ -248,8 +307,7 @@ export class Alarm {
         // What was checked when it was set may be another message to newer code.
         const stray = misunderstood(message(""), reply);
         if (stray !== undefined) this.#host.fault(stray, { where: "wake", actor: cell.id, action: wake.action });
-        if (error === undefined || this.#closed) return ended();
-        if (error.code === "ACTOR_FAILED") return this.#later(key, clock.now() + PUT_OFF_MS, ended);
+        if (error === undefined || error.code === "ACTOR_FAILED" || this.#closed) return ended();
         if (faults.isPassing(error)) return again(retryMs / 2, failures, dropped);
         const count = failures + 1;
         // C5's measure for wakes: after three failures it is over, and the event says so.
@@ -260,6 +318,12 @@ export class Alarm {
       dropped,
     });
   }
+}
+
+/** Of each actor its first. */
+function firstOfEach(due: readonly Due[]): readonly Due[] {
+  const met = new Set<ActorId>();
+  return due.filter(({ id }) => !met.has(id) && met.add(id));
 }
 
 const keyOf = (id: ActorId, wake: string): string => `${id}\n${wake}`;

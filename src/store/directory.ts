@@ -1,5 +1,17 @@
 import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
-import type { ActorId, Change, Damaged, Due, Ended, EndedPage, EndedQuery, ListQuery, Row, StoreError } from "../contract/index.ts";
+import type {
+  ActorId,
+  Change,
+  Damaged,
+  Due,
+  DuePlace,
+  Ended,
+  EndedPage,
+  EndedQuery,
+  ListQuery,
+  Row,
+  StoreError,
+} from "../contract/index.ts";
 import { AT, type Columns, COLUMNS, expiry, readRow, soonest, status } from "./actor-row.ts";
 import { actorId, damaged, int, split, text } from "./column.ts";
 import { isDamage, storeFault } from "./sqlite-error.ts";
@@ -37,6 +49,7 @@ export class Directory {
   readonly #countOwnerLive: StatementSync;
   readonly #children: StatementSync;
   readonly #find: StatementSync;
+  readonly #pk: StatementSync;
   readonly #due: StatementSync;
   readonly #dueKinds: StatementSync;
   readonly #correct: StatementSync;
@@ -56,11 +69,12 @@ export class Directory {
     );
     this.#children = database.prepare("SELECT kind, key FROM actor WHERE parent = ? AND status <> 'stopped' ORDER BY kind, key");
     this.#find = database.prepare("SELECT kind, key FROM actor WHERE uid = ?");
-    this.#due = database.prepare(`SELECT ${COLUMNS} FROM actor WHERE due <= ? ORDER BY due LIMIT ?`);
+    this.#pk = database.prepare("SELECT id FROM actor WHERE kind = ? AND key = ?");
+    this.#due = database.prepare(`SELECT ${COLUMNS} FROM actor WHERE due <= ? AND (due, id) > (?, ?) ORDER BY due, id LIMIT ?`);
     this.#due.setReturnArrays(true);
     // `+kind`, or all of a kind would be read and sorted: what is due is few.
     this.#dueKinds = database.prepare(
-      `SELECT ${COLUMNS} FROM actor WHERE due <= ? AND +kind IN (SELECT value FROM json_each(?)) ORDER BY due LIMIT ?`,
+      `SELECT ${COLUMNS} FROM actor WHERE due <= ? AND (due, id) > (?, ?) AND +kind IN (SELECT value FROM json_each(?)) ORDER BY due, id LIMIT ?`,
     );
     this.#dueKinds.setReturnArrays(true);
     // As many as are asked for are looked at, or who ended lately would keep everybody waiting.
@@ -166,6 +180,7 @@ export class Directory {
     limit: number,
     lost?: Damaged,
     kinds?: readonly string[],
+    after?: DuePlace,
   ): { readonly due: readonly Due[]; readonly stale: readonly Stale[] } {
     const tell =
       lost &&
@@ -176,14 +191,19 @@ export class Directory {
       });
     const due: Due[] = [];
     const stale: Stale[] = [];
+    const place = [after?.at ?? -Number.MAX_VALUE, after === undefined ? 0 : this.#pkOf(after.id)] as const;
     const select = (most: number) =>
-      kinds === undefined ? this.#due.all(before, most) : this.#dueKinds.all(before, JSON.stringify(kinds), most);
+      kinds === undefined ? this.#due.all(before, ...place, most) : this.#dueKinds.all(before, ...place, JSON.stringify(kinds), most);
     for (const { id, row, pk, pos, stored } of wholeRows(limit, select, foundIn, tell)) {
       const at = soonest(row);
       if (at !== stored) stale.push({ id, pk, pos, at });
       due.push(...dueOf(id, row, before));
     }
     return { due: due.toSorted((a, b) => a.at - b.at).slice(0, limit), stale };
+  }
+
+  #pkOf(id: ActorId): number {
+    return int(this.#pk.get(...split(id))?.["id"] ?? 0);
   }
 
   /** Within a transaction. False for one that had a turn meanwhile. */

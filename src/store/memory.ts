@@ -7,6 +7,7 @@ import {
   type Clock,
   type Damaged,
   type Due,
+  type DuePlace,
   type Ended,
   type EndedPage,
   type EndedQuery,
@@ -234,19 +235,20 @@ class MemoryStore implements Store {
     return count;
   }
 
-  async due(before: number, limit: number, _damaged?: Damaged, kinds?: readonly string[]): ReturnType<Store["due"]> {
+  async due(before: number, limit: number, _damaged?: Damaged, kinds?: readonly string[], after?: DuePlace): ReturnType<Store["due"]> {
     this.#open();
-    const due: Due[] = [];
+    const actors: (readonly Due[])[] = [];
     for (const id of this.#timed) {
-      if (kinds?.includes(kindOf(id)) === false) continue;
-      const row = this.#actors.get(id)?.row;
-      if (!row) continue;
-      for (const [wake, { at, rang }] of Object.entries(row.wakes))
-        if (at <= before) due.push({ id, wake, at, ...(rang === undefined ? {} : { rang }) });
-      const expireMs = row.policy?.expireMs;
-      if (expireMs !== undefined && row.lastMessageAt + expireMs <= before) due.push({ id, wake: "", at: row.lastMessageAt + expireMs });
+      const row = kinds?.includes(kindOf(id)) === false ? undefined : this.#actors.get(id)?.row;
+      const due = row === undefined ? [] : dueOf(id, row).filter(({ at }) => at <= before);
+      const [first] = due;
+      if (first !== undefined && (after === undefined || isBehind(first, after))) actors.push(due);
     }
-    return due.toSorted((one, other) => one.at - other.at).slice(0, limit);
+    const inOrder = actors.toSorted(([one], [other]) => (one && other ? one.at - other.at || compareIds(one.id, other.id) : 0));
+    return inOrder
+      .flat()
+      .toSorted((one, other) => one.at - other.at)
+      .slice(0, limit);
   }
 
   async undelivered(limit: number, _damaged?: Damaged, except?: ReadonlySet<string>): Promise<readonly Undelivered[]> {
@@ -350,6 +352,16 @@ class MemoryStore implements Store {
 const closed = (): StoreError => new StoreError("STORE_CLOSED", "The store is closed: open it again.");
 
 const atOf = (event: ChainEvent | undefined): number => Number(AT.exec(event?.header ?? "")?.[1] ?? 0);
+
+/** Soonest first. */
+function dueOf(id: ActorId, { wakes, policy, lastMessageAt }: Row): readonly Due[] {
+  const due = Object.entries(wakes).map(([wake, { at, rang }]): Due => ({ id, wake, at, ...(rang === undefined ? {} : { rang }) }));
+  if (policy?.expireMs !== undefined) due.push({ id, wake: "", at: lastMessageAt + policy.expireMs });
+  return due.toSorted((one, other) => one.at - other.at);
+}
+
+const isBehind = (one: DuePlace, other: DuePlace): boolean =>
+  one.at > other.at || (one.at === other.at && compareIds(one.id, other.id) > 0);
 
 interface Which {
   readonly kind?: string | undefined;

@@ -163,10 +163,10 @@ function writable(
         if (answer !== undefined) outbox.add(answer);
       }),
     letter: (messageId, fate) => write(() => (fate === "replay" ? outbox.replay(messageId) : outbox.drop(messageId))),
-    due: (before, limit, damaged, kinds) =>
+    due: (before, limit, damaged, kinds, after) =>
       read(async () => {
         for (;;) {
-          const { due, stale } = directory.due(before, limit, damaged, kinds);
+          const { due, stale } = directory.due(before, limit, damaged, kinds, after);
           if (stale.length === 0) return due;
           await commits.add(() => {
             for (const one of stale) {
@@ -232,7 +232,7 @@ function readOnlyStore(path: string, clock: Clock): Store {
   return {
     // Another process writes: nothing may be kept from one question to the next.
     ...reads(database, { get: (id) => tips.read(id) }, history, outbox, directory, read),
-    due: (before, limit, damaged, kinds) => read(() => directory.due(before, limit, damaged, kinds).due),
+    due: (before, limit, damaged, kinds, after) => read(() => directory.due(before, limit, damaged, kinds, after).due),
     remembered: (id, key) =>
       read(() => {
         const tip = tips.read(id);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { ActorId, ChainEvent, Clock, Store } from "../contract/index.ts";
+import type { ActorId, ChainEvent, Clock, DuePlace, Store } from "../contract/index.ts";
 import { ChainWriter, messageTo } from "./store-entries.ts";
 
 /** A place to keep actors in, opened as often as a test wants. */
@@ -521,6 +521,38 @@ export function storeSuite(name: string, options: StoreSuiteOptions): void {
         assert.deepEqual(await store.due(299, 10), []);
       },
     );
+
+    it("what is due is read in pages of actors, each behind the one before", async (store) => {
+      for (const [index, key] of ["e", "c", "a", "d", "b"].entries()) {
+        const one = new ChainWriter(`door/${key}`);
+        // Three of one time, and one of which the second comes after them.
+        const at = index === 0 ? 100 : index === 4 ? 300 : 200;
+        await store.commit(
+          one.id,
+          one.next({ row: { wakes: { w: { at, action: "x" }, ...(index === 0 && { v: { at: 250, action: "x" } }) } } }),
+        );
+      }
+      const all = await store.due(400, 10);
+      assert.deepEqual(
+        all.map(({ at }) => at),
+        [100, 200, 200, 200, 250, 300],
+      );
+      const met: string[] = [];
+      let after: DuePlace | undefined;
+      for (let page = await store.due(400, 2); page.length > 0; page = await store.due(400, 2, undefined, undefined, after)) {
+        met.push(...page.map(({ id }) => id));
+        for (const { id, at } of page) if (id !== "door/e" || at === 100) after = { id, at };
+      }
+      assert.deepEqual(
+        met,
+        all.filter(({ wake }) => wake === "w").map(({ id }) => id),
+      );
+      assert.deepEqual(
+        await store.due(400, 10, undefined, ["door"], { id: "door/e", at: 100 }),
+        all.filter(({ id }) => id !== "door/e"),
+      );
+      assert.deepEqual(await store.due(400, 10, undefined, undefined, { id: "door/b", at: 300 }), []);
+    });
 
     it("of what is due, only that of the kinds asked for counts", async (store) => {
       for (const [index, id] of (["old/a", "old/b", "door/c", "old/d", "gate/e", "door/f"] as const).entries()) {

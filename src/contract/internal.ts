@@ -21,6 +21,7 @@ export { replayed } from "./replayed.ts";
 export { remembering } from "./remembering.ts";
 export { checkScopes, isScope, lacking, lacksScopes, needsScopes, scopesOf, withScopes } from "./scopes.ts";
 export { isTexts } from "./texts.ts";
+export { isLocal } from "./token-buckets.ts";
 export { tellOf, told } from "./told.ts";
 export { blamed, unsendable } from "./unfit.ts";
 export { templateVariables } from "./uri-template.ts";

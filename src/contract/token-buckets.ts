@@ -72,7 +72,7 @@ export class TokenBuckets {
 const LOCAL: Rate = { perSecond: 20_000, burst: 200_000 };
 const REMOTE: Rate = { perSecond: 200, burst: 2_000 };
 
-const isLocal = remembering((peer) => /^(?:127\.|\[?::1\b|\[?::ffff:127\.|unix|local|stdio|\/)/.test(peer));
+export const isLocal = remembering((peer) => /^(?:127\.|\[?::1\b|\[?::ffff:127\.|unix|local|stdio|\/)/.test(peer));
 
 /** Where nothing is said. Nobody floods a server over its own loopback by accident of being far away. */
 export const defaultRate = (peer: string | undefined): Rate => (peer === undefined || isLocal(peer) ? LOCAL : REMOTE);

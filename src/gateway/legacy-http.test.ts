@@ -703,3 +703,45 @@ test("a session subscribes to a bounded number of resources of a bounded length 
   assert.deepEqual(await written(() => ask("logging/setLevel", { level: "error" })), [true, 1]);
   assert.deepEqual(await written(() => ask("logging/setLevel", { level: "error" })), [true, 0]);
 });
+
+test("of more sessions than a caller may have, the one ends that was left alone for the longest time", async () => {
+  const clock = steppedClock();
+  const sessions = sessionsDouble();
+  const { source } = world();
+  await using gateway = gatewayOf(source, { sessions, clock, limits: { sessionsPerCaller: 2 } });
+  const begin = async (caller: Caller): Promise<Opened> => {
+    await clock.step(10);
+    return open(gateway, { caller });
+  };
+  const statuses = async (...opened: readonly Opened[]): Promise<readonly number[]> =>
+    Promise.all(opened.map(async (one) => (await one.post({ jsonrpc: "2.0", id: 1, method: "ping" })).status));
+  const others = await begin(bob);
+  const first = await begin(ann);
+  const second = await begin(ann);
+  await clock.step(10);
+  assert.deepEqual(await statuses(first), [200]);
+  const third = await begin(ann);
+  assert.deepEqual(await statuses(first, second, third, others), [200, 404, 200, 200]);
+  assert.deepEqual([...sessions.rows.keys()].toSorted(), [others.id, first.id, third.id].toSorted());
+  // Who is there is not left alone.
+  void gateway.exchange(exchangeOf("GET", { ...first.headers, accept: "text/event-stream" }, undefined, ann).exchange);
+  await quiet();
+  await clock.step(10);
+  assert.deepEqual(await statuses(third), [200]);
+  const fourth = await begin(ann);
+  assert.deepEqual(await statuses(first, third, fourth), [200, 404, 200]);
+  await gateway.exchange(exchangeOf("DELETE", fourth.headers, undefined, ann).exchange);
+  const fifth = await begin(ann);
+  assert.deepEqual(await statuses(first, fifth), [200, 200]);
+});
+
+test("sessions without a principal are counted for their peer, a network of IPv6 as one, and not of this machine", async () => {
+  const sessions = sessionsDouble();
+  const { source } = world();
+  await using gateway = gatewayOf(source, { sessions, limits: { sessionsPerCaller: 2 } });
+  for (const peer of ["203.0.113.7", "203.0.113.7", "203.0.113.7", "2001:db8::1", "2001:db8::2", "2001:db8::3"])
+    await open(gateway, { caller: { scopes: [], peer } });
+  assert.equal(sessions.rows.size, 4);
+  for (let more = 0; more < 4; more += 1) await open(gateway, { caller: { scopes: [], peer: "127.0.0.1" } });
+  assert.equal(sessions.rows.size, 8);
+});

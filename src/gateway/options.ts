@@ -38,6 +38,11 @@ export interface Limits {
   readonly listens: number;
   /** Sessions held in memory; more stay in the store only. Default 100,000. */
   readonly liveSessions: number;
+  /**
+   * Sessions of one principal, or of one peer without any; with more, the one that its client has left alone for the longest time ends.
+   * Not of this machine's own without any: all of them are one peer. Default 10,000.
+   */
+  readonly sessionsPerCaller: number;
   /** How long a client may take to answer a request of the server. Default 10 minutes. */
   readonly answerMs: number;
   /** Of one such answer, in characters of its JSON. Default 256 Ki. */

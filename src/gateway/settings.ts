@@ -70,6 +70,7 @@ const DEFAULT_LIMITS: Limits = {
   listensPerConnection: 64,
   listens: 100_000,
   liveSessions: 100_000,
+  sessionsPerCaller: 10_000,
   answerMs: 10 * 60_000,
   answerLength: 262_144,
   rounds: 8,

@@ -48,15 +48,15 @@ export class Newcomers {
 
   /** Of initialize. A client that comes with a name of its session keeps it, where one may come with one. */
   async begin(row: SessionRow, exchange: Exchange): Promise<Session> {
-    if (this.#core.settings.unknownSession === "reject") return this.#sessions.add(row);
+    if (this.#core.settings.unknownSession === "reject") return this.#sessions.add(row, exchange.caller);
     const id = exchange.header(SESSION);
     const own = id === undefined ? undefined : await this.known(id, exchange);
     if (own !== undefined) {
       await this.#sessions.end(own);
-      return this.#sessions.add({ ...row, id: own.row.id });
+      return this.#sessions.add({ ...row, id: own.row.id }, exchange.caller);
     }
     const adopts = id !== undefined && this.#core.settings.unknownSession === "adopt" && ADOPTABLE.test(id);
-    return this.#sessions.add(adopts ? { ...row, id: adoptedId(id, exchange) } : row);
+    return this.#sessions.add(adopts ? { ...row, id: adoptedId(id, exchange) } : row, exchange.caller);
   }
 
   /** Of any other request: the session it names, or one that begins with it. Rejects where none may. */
@@ -84,7 +84,7 @@ export class Newcomers {
   async #add(exchange: Exchange, version: string | undefined, name: string | undefined): Promise<Session> {
     this.#core.limit(exchange.caller);
     const row = uninitialized(this.#core, exchange.caller, exchange.posture, version);
-    const session = await this.#sessions.add(name === undefined ? row : { ...row, id: name });
+    const session = await this.#sessions.add(name === undefined ? row : { ...row, id: name }, exchange.caller);
     session.ready = true;
     return session;
   }

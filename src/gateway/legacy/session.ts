@@ -51,6 +51,8 @@ export class Session implements StreamOwner {
   stale = false;
   /** The standalone stream of an HTTP client, or the connection. */
   standalone: Channel | undefined;
+  /** Whose bound of sessions it counts for. */
+  countedFor: string | undefined;
   /** This process holds it no longer. */
   closed = false;
   /** Settles when the lists a change would be compared with are known. */

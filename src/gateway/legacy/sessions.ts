@@ -1,6 +1,7 @@
 import type { Caller, SessionRow, Source } from "../../contract/index.ts";
 import { inLog } from "../errors.ts";
 import type { Core } from "../core.ts";
+import { CallerSessions } from "./caller-sessions.ts";
 import { Nodes } from "./nodes.ts";
 import { soon } from "../../platform/index.ts";
 import { SessionNotices } from "./session-notices.ts";
@@ -15,6 +16,7 @@ export class Sessions {
   readonly #sourceFor: (posture: string | undefined) => Source;
   readonly #notices = new Map<Source, SessionNotices>();
   readonly #live = new Map<string, Session>();
+  readonly #callers: CallerSessions;
   readonly #nodes: Nodes | undefined;
   #undoSweep: (() => void) | undefined;
 
@@ -22,6 +24,7 @@ export class Sessions {
     this.#core = core;
     this.#sourceFor = sourceFor;
     const { settings } = core;
+    this.#callers = new CallerSessions(settings.limits.sessionsPerCaller);
     this.#nodes = settings.peers === undefined ? undefined : new Nodes(settings.peers, settings, this);
     this.#sweepLater();
   }
@@ -35,9 +38,16 @@ export class Sessions {
     return this.#live.get(id);
   }
 
-  async add(row: SessionRow): Promise<Session> {
-    await this.#core.settings.sessions.put(row);
-    return this.#keep(this.#revive(row, false));
+  async add(row: SessionRow, caller: Caller): Promise<Session> {
+    const { sessions, log } = this.#core.settings;
+    await sessions.put(row);
+    const session = this.#keep(this.#revive(row, false), caller);
+    const left = this.#callers.tooMany(session);
+    if (left !== undefined) {
+      log("info", { event: "session-ended", reason: "sessionsPerCaller" });
+      await this.end(left);
+    }
+    return session;
   }
 
   /**
@@ -79,7 +89,7 @@ export class Sessions {
     if (row === undefined || row.seenAt < this.#storedBefore() || !belongs(row, caller, posture)) return undefined;
     const other = this.#live.get(id);
     if (other !== undefined) return other;
-    const session = this.#keep(this.#revive(row, true));
+    const session = this.#keep(this.#revive(row, true), caller);
     session.stale = this.#nodes?.rows.heard !== heard;
     // Its client may go on to another node at once, and the row has to say that it was here.
     this.#seen(session);
@@ -104,8 +114,9 @@ export class Sessions {
     return notices;
   }
 
-  #keep(session: Session): Session {
+  #keep(session: Session, caller: Caller): Session {
     this.#live.set(session.row.id, session);
+    this.#callers.add(session, caller);
     if (this.#live.size > this.#core.settings.limits.liveSessions) {
       for (const old of this.#live.values()) {
         if (old.busy || old === session) continue;
@@ -118,6 +129,7 @@ export class Sessions {
 
   drop(session: Session): void {
     this.#live.delete(session.row.id);
+    this.#callers.remove(session);
     for (const running of session.running.all()) running.abort();
     session.close();
   }

@@ -1,5 +1,6 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { Bag, Json } from "../contract/index.ts";
+import { memoize } from "../contract/internal.ts";
 import { formFields } from "./form-fields.ts";
 import { refuse } from "./refuse.ts";
 import { asObjectSchema, type Check, compileCheck, describeIssues, toJsonSchema } from "./schema.ts";
@@ -21,8 +22,6 @@ interface Form {
   readonly requested: Bag;
   readonly check: Check;
 }
-
-const forms = new WeakMap<object, Form>();
 
 /**
  * A form for the person behind the client. MCP allows flat objects of text, numbers, booleans, enums of text and lists of those;
@@ -51,16 +50,12 @@ export function roots(): Question<Json> {
 
 const YES = { type: "object", properties: { yes: { type: "boolean", title: "Yes", default: false } }, required: ["yes"] };
 
-function formOf(schema: object): Form {
-  const known = forms.get(schema);
-  if (known !== undefined) return known;
+const formOf = memoize((schema: object): Form => {
   const json = asObjectSchema(toJsonSchema(schema, "input", "elicit()"), "The schema of elicit()");
   const requested: Record<string, Json> = { type: "object", properties: formFields(json) };
   if (json["required"] !== undefined) requested["required"] = json["required"];
-  const form = { requested, check: compileCheck(schema, "elicit()") };
-  forms.set(schema, form);
-  return form;
-}
+  return { requested, check: compileCheck(schema, "elicit()") };
+});
 
 function readForm(answer: Json, form: Form): Elicited<unknown> {
   if (typeof answer !== "object" || answer === null || !("action" in answer))

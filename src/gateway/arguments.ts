@@ -1,5 +1,6 @@
 import type { ErrorObject, Options, ValidateFunction } from "ajv/dist/2020.js";
 import { type Bag, isBag, type Json, type Offer } from "../contract/index.ts";
+import { memoize } from "../contract/internal.ts";
 import { compilerFor } from "../schema/index.ts";
 
 /** What is wrong with a tool's arguments: a sentence, and of those that do not fit the schema each path (`a.0.b`). */
@@ -14,44 +15,25 @@ const MOST_TOLD = 8;
 const MOST_VALUES = 50;
 const MOST_PATH = 300;
 
-/** One way to check, with what it has compiled. */
-class Checks {
-  readonly #options: Options;
-  readonly #compiled = new WeakMap<Offer, ValidateFunction | string>();
-
-  constructor(options: Options = {}) {
-    this.#options = options;
-  }
-
-  /** Text: there is nothing to check, or why nothing can be. */
-  of(offer: Offer): ValidateFunction | string {
-    let check = this.#compiled.get(offer);
-    if (check === undefined) {
-      check = this.#compile(offer);
-      this.#compiled.set(offer, check);
-    }
-    return check;
-  }
-
-  #compile(offer: Offer): ValidateFunction | string {
-    const schema = offer.definition["inputSchema"];
-    if (!isBag(schema)) return "";
-    // Outside: that it cannot be loaded now is no fault of this schema.
-    const compiler = compilerFor(schema, this.#options);
-    try {
-      return compiler.compile(schema);
-    } catch (error) {
-      return `The input schema of this tool cannot be used (${error instanceof Error ? error.message.slice(0, 200) : "unknown reason"}); its author has to correct it.`;
-    }
+/** Text: there is nothing to check, or why nothing can be. */
+function compiled({ definition }: Offer, options: Options): ValidateFunction | string {
+  const schema = definition["inputSchema"];
+  if (!isBag(schema)) return "";
+  // Outside: that it cannot be loaded now is no fault of this schema.
+  const compiler = compilerFor(schema, options);
+  try {
+    return compiler.compile(schema);
+  } catch (error) {
+    return `The input schema of this tool cannot be used (${error instanceof Error ? error.message.slice(0, 200) : "unknown reason"}); its author has to correct it.`;
   }
 }
 
-const first = new Checks();
-const all = new Checks({ allErrors: true });
+const checkOf = memoize((offer: Offer) => compiled(offer, {}));
+const wholeCheckOf = memoize((offer: Offer) => compiled(offer, { allErrors: true }));
 
 /** Checks arguments against the offer's own schema, compiled once per offer; undefined: they fit. */
 export function complaintAbout(offer: Offer, args: Bag): Complaint | undefined {
-  const check = first.of(offer);
+  const check = checkOf(offer);
   if (typeof check === "string") return check === "" ? undefined : { message: check };
   if (check(args)) return undefined;
   const found = mistakes(offer, args, check).map(mistakeOf);
@@ -64,7 +46,7 @@ export function complaintAbout(offer: Offer, args: Bag): Complaint | undefined {
 
 function mistakes(offer: Offer, args: Bag, { errors }: ValidateFunction): readonly ErrorObject[] {
   if (JSON.stringify(args).length > ALL_OF) return errors ?? [];
-  const check = all.of(offer);
+  const check = wholeCheckOf(offer);
   if (typeof check !== "string") check(args);
   return (typeof check === "string" ? errors : check.errors) ?? [];
 }

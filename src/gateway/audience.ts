@@ -1,5 +1,6 @@
 import { sha256Base64url } from "../platform/index.ts";
 import type { Channel, Json, ListName, Log, OfferRef, Shown, Source, Surface, Viewer } from "../contract/index.ts";
+import { memoize } from "../contract/internal.ts";
 import { type Entry, listed, type Lists, type Posture } from "../source/index.ts";
 import { postureFor } from "./call.ts";
 import { inLog } from "./errors.ts";
@@ -30,27 +31,10 @@ const noticeOf = (list: keyof Lists): ListName => (list === "resourceTemplates" 
 // So many at a time keep a round of the event loop below some milliseconds, whoever else is served meanwhile. All of a process share them.
 const telling = new Slices(128);
 
-const texts = new WeakMap<readonly Entry[], string>();
-function textOf(entries: readonly Entry[]): string {
-  let text = texts.get(entries);
-  if (text === undefined) {
-    text = JSON.stringify(entries);
-    texts.set(entries, text);
-  }
-  return text;
-}
-
-const fingerprints = new WeakMap<readonly Entry[], string>();
+const textOf = memoize((entries: readonly Entry[]) => JSON.stringify(entries));
 
 /** A list in few characters, the same in every process. */
-export function fingerprintOf(entries: readonly Entry[]): string {
-  let fingerprint = fingerprints.get(entries);
-  if (fingerprint === undefined) {
-    fingerprint = sha256Base64url(textOf(entries));
-    fingerprints.set(entries, fingerprint);
-  }
-  return fingerprint;
-}
+export const fingerprintOf = memoize((entries: readonly Entry[]) => sha256Base64url(textOf(entries)));
 
 /** A list as another process showed it, by its fingerprint; empty where nobody can say what the client saw last. */
 type SeenList = readonly Entry[] | string;

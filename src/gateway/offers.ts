@@ -1,5 +1,5 @@
 import type { Bag, Catalogue, ListName, Offer, OfferRef } from "../contract/index.ts";
-import { scopesOf } from "../contract/internal.ts";
+import { memoize, scopesOf } from "../contract/internal.ts";
 import { UriPattern } from "./uri-pattern.ts";
 
 /** An offer that was asked for by name or URI. */
@@ -25,24 +25,13 @@ const NO_ARGS: Bag = Object.freeze({});
 // A longer URI is nobody's: matching stays cheap whatever a client sends.
 export const MAX_URI = 4_096;
 
-const indexes = new WeakMap<Catalogue, OfferIndex>();
-
-export function indexOf(catalogue: Catalogue): OfferIndex {
-  let index = indexes.get(catalogue);
-  if (index === undefined) {
-    index = build(catalogue);
-    indexes.set(catalogue, index);
-  }
-  return index;
-}
-
 interface Template {
   readonly text: string;
   readonly pattern: UriPattern;
   readonly target: Target;
 }
 
-function build(catalogue: Catalogue): OfferIndex {
+export const indexOf = memoize((catalogue: Catalogue): OfferIndex => {
   const fixed = new Map<string, Target>();
   const templates: Template[] = [];
   for (const offer of catalogue.resources) {
@@ -66,7 +55,7 @@ function build(catalogue: Catalogue): OfferIndex {
       return undefined;
     },
   };
-}
+});
 
 function byName(list: "tools" | "prompts", offers: readonly Offer[]): ReadonlyMap<string, Target> {
   return new Map(offers.map((offer) => [offer.name, targetOf(list, offer)]));

@@ -1,4 +1,5 @@
 import type { Catalogue, Json, Offer } from "../contract/index.ts";
+import { memoize } from "../contract/internal.ts";
 import type { Capability, OfferedTool } from "./capability.ts";
 import { toolsOf } from "./tool-schema.ts";
 
@@ -44,17 +45,10 @@ function resource(name: string, definition: Offer["definition"]): Offer {
 export const actorUri = (capability: string, actor_id: string): string =>
   `packetflow://actor/${capability}/${encodeURIComponent(actor_id)}`;
 
-const booked = new WeakMap<Capability, readonly BookedTool[]>();
-
 // The same objects as long as the capability is there: what is compiled and written of an offer hangs on it.
-function bookedOf(capability: Capability): readonly BookedTool[] {
-  let tools = booked.get(capability);
-  if (tools === undefined) {
-    tools = toolsOf(capability).map((tool) => ({ capability, tool, offer: offerOf(tool) }));
-    booked.set(capability, tools);
-  }
-  return tools;
-}
+const bookedOf = memoize((capability: Capability): readonly BookedTool[] =>
+  toolsOf(capability).map((tool) => ({ capability, tool, offer: offerOf(tool) })),
+);
 
 function offerOf({ name, description, inputSchema }: OfferedTool): Offer {
   const definition = Object.freeze({ description, inputSchema });

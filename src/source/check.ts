@@ -1,5 +1,6 @@
 import type { ErrorObject, ValidateFunction } from "ajv/dist/2020.js";
 import { type Bag, TroupeError } from "../contract/index.ts";
+import { memoize } from "../contract/internal.ts";
 import { compilerFor, isStandard, pathOf, type Schema } from "../schema/index.ts";
 
 /** What is wrong with a value, in one bounded sentence, or the value as the schema made it. */
@@ -8,27 +9,20 @@ export type Checked =
   /** `path`: where, as a JSON Pointer; of a Standard Schema absent. */
   | { readonly wrong: string; readonly path?: string };
 
-const compiled = new WeakMap<object, ValidateFunction>();
-
-function validatorOf(schema: Bag): ValidateFunction {
-  let validate = compiled.get(schema);
-  if (validate === undefined) {
-    const compiler = compilerFor(schema);
-    try {
-      validate = compiler.compile(schema);
-    } catch (cause) {
-      throw new TroupeError(
-        "BAD_DEFINITION",
-        "A schema cannot be compiled: make it a JSON Schema of 2020-12 without references to elsewhere.",
-        {
-          cause,
-        },
-      );
-    }
-    compiled.set(schema, validate);
+const validatorOf = memoize((schema: Bag): ValidateFunction => {
+  const compiler = compilerFor(schema);
+  try {
+    return compiler.compile(schema);
+  } catch (cause) {
+    throw new TroupeError(
+      "BAD_DEFINITION",
+      "A schema cannot be compiled: make it a JSON Schema of 2020-12 without references to elsewhere.",
+      {
+        cause,
+      },
+    );
   }
-  return validate;
-}
+});
 
 function sayError(error: ErrorObject | undefined): string {
   if (error === undefined) return "does not fit its schema";

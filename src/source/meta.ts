@@ -12,7 +12,7 @@ import {
   type Surface,
   type Viewer,
 } from "../contract/index.ts";
-import { lacksScopes } from "../contract/internal.ts";
+import { lacksScopes, memoize } from "../contract/internal.ts";
 import { type Entry, listed } from "./posture.ts";
 import { offersOf, refOf, splitRef } from "./refs.ts";
 import { refused, unknownOffer } from "./refused.ts";
@@ -63,8 +63,6 @@ const ACT: Offer = {
 
 class Meta implements Source {
   readonly #source: Source;
-  readonly #catalogues = new WeakMap<Catalogue, Catalogue>();
-  readonly #surfaces = new WeakMap<Surface, Surface>();
   readonly complete?: NonNullable<Source["complete"]>;
 
   constructor(source: Source) {
@@ -78,21 +76,12 @@ class Meta implements Source {
 
   surface(viewer: Viewer): Surface | Promise<Surface> {
     const inner = this.#source.surface(viewer);
-    return inner instanceof Promise ? inner.then((late) => this.#shown(late)) : this.#shown(inner);
-  }
-
-  #shown(inner: Surface): Surface {
-    let outer = this.#surfaces.get(inner);
-    if (outer === undefined) {
-      outer = { catalogue: this.#catalogue(inner.catalogue), off: withoutTools(inner.off), choices: withoutTools(inner.choices ?? {}) };
-      this.#surfaces.set(inner, outer);
-    }
-    return outer;
+    return inner instanceof Promise ? inner.then(surfaceIn) : surfaceIn(inner);
   }
 
   catalogue(viewer: Viewer): Catalogue | undefined {
     const inner = this.#source.catalogue?.(viewer);
-    return inner && this.#catalogue(inner);
+    return inner && catalogueIn(inner);
   }
 
   async act(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Promise<Reply> {
@@ -103,16 +92,6 @@ class Meta implements Source {
 
   watch(viewer: Viewer, dirty: Dirty, only?: ContentOf, contents?: boolean): () => void {
     return this.#source.watch(viewer, (ref) => dirty(ref), only, contents);
-  }
-
-  #catalogue(inner: Catalogue): Catalogue {
-    let outer = this.#catalogues.get(inner);
-    if (outer === undefined) {
-      const { resources, prompts, missing } = inner;
-      outer = { tools: TOOLS, resources, prompts, ...(missing === undefined ? {} : { missing }) };
-      this.#catalogues.set(inner, outer);
-    }
-    return outer;
   }
 
   #actions(surface: Surface): Reply {
@@ -149,6 +128,19 @@ const noAction = (action: string): Reply =>
   refused("INVALID", `There is no action ${JSON.stringify(action.slice(0, 128))} now. The tool \`actions\` lists those there are.`);
 
 const TOOLS: readonly Offer[] = Object.freeze([ACTIONS, ACT]);
+
+const catalogueIn = memoize(({ resources, prompts, missing }: Catalogue): Catalogue => ({
+  tools: TOOLS,
+  resources,
+  prompts,
+  ...(missing === undefined ? {} : { missing }),
+}));
+
+const surfaceIn = memoize(({ catalogue, off, choices = {} }: Surface): Surface => ({
+  catalogue: catalogueIn(catalogue),
+  off: withoutTools(off),
+  choices: withoutTools(choices),
+}));
 
 function describeAction(entry: Entry): Json {
   const { description, inputSchema } = entry;

@@ -1,4 +1,5 @@
 import { type Catalogue, isBag, type Json, type ListName, type Offer, type OfferRef, type Surface } from "../contract/index.ts";
+import { memoize } from "../contract/internal.ts";
 import { LISTS, refOf } from "./refs.ts";
 import { sameJson } from "./same-json.ts";
 
@@ -67,17 +68,8 @@ function entryOf(offer: Offer, choices: Choices | undefined): Entry {
   return { ...plainEntry(offer), inputSchema: { ...(isBag(schema) ? schema : {}), properties } };
 }
 
-const plainEntries = new WeakMap<Offer, Entry>();
-
-function plainEntry(offer: Offer): Entry {
-  let entry = plainEntries.get(offer);
-  if (entry === undefined) {
-    // A resource may be listed by another name than it is known by: clients ask for its URI.
-    entry = { name: offer.name, ...offer.definition };
-    plainEntries.set(offer, entry);
-  }
-  return entry;
-}
+// A resource may be listed by another name than it is known by: clients ask for its URI.
+const plainEntry = memoize((offer: Offer): Entry => ({ name: offer.name, ...offer.definition }));
 
 /** Lists of one catalogue by what they show: a few are kept, the others live as long as anybody holds them. */
 class Listings {
@@ -99,31 +91,21 @@ class Listings {
   }
 }
 
-const listings = new WeakMap<Catalogue, Listings>();
-const dynamic = new WeakMap<Surface, Lists>();
-const gated = new WeakMap<Catalogue, Lists>();
-const prints = new WeakMap<Surface, Readonly<Record<ListName, string>>>();
+const listingsOf = memoize((_catalogue: Catalogue) => new Listings());
 
-function printsOf(surface: Surface): Readonly<Record<ListName, string>> {
-  let made = prints.get(surface);
-  if (made === undefined) {
-    made = { tools: printList(surface, "tools"), resources: printList(surface, "resources"), prompts: printList(surface, "prompts") };
-    prints.set(surface, made);
-  }
-  return made;
-}
+const printsOf = memoize((surface: Surface): Readonly<Record<ListName, string>> => ({
+  tools: printList(surface, "tools"),
+  resources: printList(surface, "resources"),
+  prompts: printList(surface, "prompts"),
+}));
 
 function isTemplate(offer: Offer): boolean {
   return offer.definition["uriTemplate"] !== undefined;
 }
 
-function listsOf(surface: Surface): Lists {
+const dynamicLists = memoize((surface: Surface): Lists => {
   const { catalogue } = surface;
-  let kept = listings.get(catalogue);
-  if (kept === undefined) {
-    kept = new Listings();
-    listings.set(catalogue, kept);
-  }
+  const kept = listingsOf(catalogue);
   const print = printsOf(surface);
   const visible = (list: ListName): readonly Offer[] =>
     catalogue[list].filter((offer) => !Object.hasOwn(surface.off, refOf(list, offer.name)));
@@ -139,27 +121,16 @@ function listsOf(surface: Surface): Lists {
     resourceTemplates: kept.get(`u${print.resources}`, () => visible("resources").filter(isTemplate).map(plainEntry)),
     prompts: kept.get(`p${print.prompts}`, () => visible("prompts").map(plainEntry)),
   };
-}
+});
+
+const gatedLists = memoize((catalogue: Catalogue): Lists => dynamicLists({ catalogue, off: {} }));
 
 /**
  * The entries of the lists. Definitions are never changed: choices are filled as `enum` over a copy of the one
  * property. Arrays and entries are shared and frozen in meaning: serialise them once and hang the text on their identity.
  */
 export function listed(surface: Surface, posture: Posture): Lists {
-  if (posture === "gated") {
-    let lists = gated.get(surface.catalogue);
-    if (lists === undefined) {
-      lists = listsOf({ catalogue: surface.catalogue, off: {} });
-      gated.set(surface.catalogue, lists);
-    }
-    return lists;
-  }
-  let lists = dynamic.get(surface);
-  if (lists === undefined) {
-    lists = listsOf(surface);
-    dynamic.set(surface, lists);
-  }
-  return lists;
+  return posture === "gated" ? gatedLists(surface.catalogue) : dynamicLists(surface);
 }
 
 /** Which of the three lists a client would find changed. Reasons and empty choices are not seen in a list. */

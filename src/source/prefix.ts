@@ -14,6 +14,7 @@ import {
   TroupeError,
   type Viewer,
 } from "../contract/index.ts";
+import { memoize } from "../contract/internal.ts";
 import { describePrefix, joinInstructions } from "./instructions.ts";
 import { Lru } from "./lru.ts";
 import { checkName, dotted, joinName, type Names } from "./names.ts";
@@ -41,8 +42,8 @@ class Prefixed implements Source {
   readonly #head: string;
   readonly #source: Source;
   readonly #names: Names;
-  readonly #catalogues = new WeakMap<Catalogue, Catalogue>();
-  readonly #surfaces = new WeakMap<Surface, Surface>();
+  readonly #catalogueOf = memoize((inner: Catalogue) => this.#renamed(inner));
+  readonly #surfaceOf = memoize((inner: Surface) => this.#outside(inner));
   /** By their sentence: the same again is the same object, and is logged once. */
   readonly #refused = new Lru<string, TroupeError>(1_000);
   readonly complete?: NonNullable<Source["complete"]>;
@@ -69,19 +70,15 @@ class Prefixed implements Source {
   }
 
   #shown(inner: Surface): Surface {
-    let outer = this.#surfaces.get(inner);
-    if (outer === undefined) {
-      outer = this.#outside(inner);
-      this.#surfaces.set(inner, outer);
-    }
+    const outer = this.#surfaceOf(inner);
     const [fault] = outer.catalogue.missing ?? [];
-    if (fault !== undefined && LISTS.every((list) => outer?.catalogue[list].length === 0)) throw fault;
+    if (fault !== undefined && LISTS.every((list) => outer.catalogue[list].length === 0)) throw fault;
     return outer;
   }
 
   catalogue(viewer: Viewer): Catalogue | undefined {
     const inner = this.#source.catalogue?.(viewer);
-    return inner && this.#renamed(inner);
+    return inner && this.#catalogueOf(inner);
   }
 
   async act(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Promise<Reply> {
@@ -118,16 +115,10 @@ class Prefixed implements Source {
   }
 
   #renamed(inner: Catalogue): Catalogue {
-    let outer = this.#catalogues.get(inner);
-    if (outer === undefined) {
-      const missing = [...(inner.missing ?? [])];
-      const renamed = (list: ListName): readonly Offer[] =>
-        Object.freeze(inner[list].flatMap((offer) => this.#rename(list, offer, missing)));
-      const lists = { tools: renamed("tools"), resources: renamed("resources"), prompts: renamed("prompts") };
-      outer = missing.length === 0 ? lists : { ...lists, missing: Object.freeze(missing) };
-      this.#catalogues.set(inner, outer);
-    }
-    return outer;
+    const missing = [...(inner.missing ?? [])];
+    const renamed = (list: ListName): readonly Offer[] => Object.freeze(inner[list].flatMap((offer) => this.#rename(list, offer, missing)));
+    const lists = { tools: renamed("tools"), resources: renamed("resources"), prompts: renamed("prompts") };
+    return missing.length === 0 ? lists : { ...lists, missing: Object.freeze(missing) };
   }
 
   #outside(inner: Surface): Surface {
@@ -137,7 +128,7 @@ class Prefixed implements Source {
       return result;
     };
     return {
-      catalogue: this.#renamed(inner.catalogue),
+      catalogue: this.#catalogueOf(inner.catalogue),
       off: renameKeys(inner.off),
       ...(inner.choices === undefined ? {} : { choices: renameKeys(inner.choices) }),
       ...(inner.links === undefined ? {} : { links: inner.links }),

@@ -1,4 +1,5 @@
 import type { Catalogue, ListName, Offer, OfferRef } from "../contract/index.ts";
+import { memoize } from "../contract/internal.ts";
 
 export const LISTS: readonly ListName[] = ["tools", "resources", "prompts"];
 
@@ -13,14 +14,8 @@ export function splitRef(ref: string): { readonly list: ListName; readonly name:
   return list === undefined || slash === ref.length - 1 ? undefined : { list, name: ref.slice(slash + 1) };
 }
 
-const indexes = new WeakMap<Catalogue, ReadonlyMap<OfferRef, Offer>>();
-
 /** The offers of a catalogue by ref, indexed once. */
-export function offersOf(catalogue: Catalogue): ReadonlyMap<OfferRef, Offer> {
-  let index = indexes.get(catalogue);
-  if (index === undefined) {
-    index = new Map(LISTS.flatMap((list) => catalogue[list].map((offer): [OfferRef, Offer] => [refOf(list, offer.name), offer])));
-    indexes.set(catalogue, index);
-  }
-  return index;
-}
+export const offersOf = memoize(
+  (catalogue: Catalogue): ReadonlyMap<OfferRef, Offer> =>
+    new Map(LISTS.flatMap((list) => catalogue[list].map((offer): [OfferRef, Offer] => [refOf(list, offer.name), offer]))),
+);

@@ -1,6 +1,6 @@
 import { fromBase64, textOf } from "../../platform/index.ts";
 import { type Bag, type Exchange, isBag, type Json, type Offer } from "../../contract/index.ts";
-import { type Mirrored, mirroredIn } from "../../contract/internal.ts";
+import { memoize, mirroredIn } from "../../contract/internal.ts";
 import { Fault, type Reason } from "../errors.ts";
 import type { Request } from "../json-rpc.ts";
 
@@ -54,17 +54,8 @@ export function checkVersionHeader(header: Header, claimed: string): void {
     throw wrong(version, "MCP-Protocol-Version does not match the version in _meta.", "header-version", "MCP-Protocol-Version");
 }
 
-const mirrors = new WeakMap<Offer, readonly Mirrored[]>();
-
 /** The arguments a tool wants repeated as `Mcp-Param-*`, found once per offer. */
-function mirroredBy(offer: Offer): readonly Mirrored[] {
-  let found = mirrors.get(offer);
-  if (found === undefined) {
-    found = mirroredIn(offer.definition["inputSchema"]);
-    mirrors.set(offer, found);
-  }
-  return found;
-}
+const mirroredBy = memoize(({ definition }: Offer) => mirroredIn(definition["inputSchema"]));
 
 /** Every mirrored argument has its header and says the same; none has a header without a value. Throws `HEADERS`. */
 export function checkParamHeaders(header: Header, offer: Offer, args: Bag): void {

@@ -4,7 +4,7 @@ import { meta } from "../source/index.ts";
 import { StreamConnection } from "./connection.ts";
 import { createCore } from "./core.ts";
 import { inLog } from "./errors.ts";
-import { exchange } from "./http.ts";
+import { GatewayHttp } from "./http.ts";
 import { LegacyHttp } from "./legacy/http.ts";
 import type { GatewayOptions } from "./options.ts";
 import { settle } from "./settings.ts";
@@ -21,6 +21,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   let wrapped: Source | undefined;
   const sourceFor = (posture: string | undefined): Source => (posture === "meta" ? (wrapped ??= meta(settings.source)) : settings.source);
   const legacy = new LegacyHttp(core, sourceFor);
+  const http = new GatewayHttp(core, legacy, sourceFor);
 
   // One that fails is no reason to leave the others.
   const ended = (end: () => void): void => told(end, (error) => settings.log("error", { event: "end-failed", ...inLog(error) }));
@@ -36,7 +37,7 @@ export function createGateway(options: GatewayOptions): Gateway {
 
   return {
     connect: (channel: Channel, caller: Caller): Connection => new StreamConnection(core, channel, caller),
-    exchange: (request: Exchange): Answer | Promise<Answer> => exchange(core, legacy, sourceFor, request),
+    exchange: (request: Exchange): Answer | Promise<Answer> => http.exchange(request),
     acceptsEither: settings.profile.acceptsEither,
     drain,
     async [Symbol.asyncDispose]() {

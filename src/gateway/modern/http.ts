@@ -2,7 +2,7 @@ import { type Answer, type Bag, type CancelSignal, type Channel, type Exchange, 
 import type { Aside } from "../aside.ts";
 import type { Core } from "../core.ts";
 import { faultAnswer } from "../fault-answer.ts";
-import { type Notification, notificationText, type Request, type RequestId } from "../json-rpc.ts";
+import { notificationText, type Request, type RequestId } from "../json-rpc.ts";
 import { pieces, type ReplyText } from "../reply.ts";
 import { requestFault } from "../request-fault.ts";
 import { Running } from "../running.ts";
@@ -42,8 +42,8 @@ const GONE: Answer = Object.freeze({ status: 499 });
 const answer = (reply: ReplyText | undefined): Answer => (reply === undefined ? GONE : { status: 200, body: pieces(reply) });
 
 /** The core protocol has no notification over HTTP; what a client sends all the same is taken and ignored. */
-export function modernNotification(core: Core, exchange: Exchange, _notification: Notification): Answer {
-  core.limit(exchange.caller);
+export function modernNotification(core: Core, { caller }: Exchange): Answer {
+  core.limit(caller);
   return { status: 202 };
 }
 

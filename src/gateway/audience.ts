@@ -23,7 +23,7 @@ export interface AudienceHost {
   updated(uri: string): string;
 }
 
-const EVERY: readonly (keyof Lists)[] = ["tools", "resources", "resourceTemplates", "prompts"];
+export const EVERY: readonly (keyof Lists)[] = ["tools", "resources", "resourceTemplates", "prompts"];
 
 // Templates have no notification of their own: MCP counts them to the resources.
 const noticeOf = (list: keyof Lists): ListName => (list === "resourceTemplates" ? "resources" : list);
@@ -185,10 +185,7 @@ export class Audience implements Piece {
 
   /** That URI may have changed while nobody here watched it. */
   missed(uri: string): void {
-    if (!this.has(uri)) return;
-    this.#dirtyUris ??= new Set();
-    this.#dirtyUris.add(uri);
-    this.#schedule();
+    if (this.has(uri)) this.#dirtyUri(uri);
   }
 
   /** Whether it is known here what the client was shown of that list last. */
@@ -252,12 +249,14 @@ export class Audience implements Piece {
   #watch(uri: string, subscribed: Subscribed): void {
     const { ref, args } = subscribed;
     const dirty = (of?: OfferRef): void => {
-      if (of !== undefined && of !== ref) return;
-      this.#dirtyUris ??= new Set();
-      this.#dirtyUris.add(uri);
-      this.#schedule();
+      if (of === undefined || of === ref) this.#dirtyUri(uri);
     };
     subscribed.undo = this.#source.watch(this.#viewer, dirty, { ref, args });
+  }
+
+  #dirtyUri(uri: string): void {
+    (this.#dirtyUris ??= new Set()).add(uri);
+    this.#schedule();
   }
 
   #heard(ref?: OfferRef, shown?: Shown): void {
@@ -350,33 +349,23 @@ export class Audience implements Piece {
 
   // Whether what the client was shown still holds nobody can say: it is told to ask, and hears the fault then.
   #tellStale(): void {
-    const shown = new Set(EVERY.filter((list) => this.#seen[list] !== undefined).map(noticeOf));
-    for (const list of shown) if (this.#wanted.includes(list)) this.#listChanged(list);
+    this.#tellChanged(new Set(EVERY.filter((list) => this.#seen[list] !== undefined).map(noticeOf)));
   }
 
   // The client went away meanwhile: what it was not told stays to be told.
   #put(uris: ReadonlySet<string> | undefined): void {
     this.#dirtyLists = this.#started;
-    for (const uri of uris ?? []) {
-      if (!this.has(uri)) continue;
-      this.#dirtyUris ??= new Set();
-      this.#dirtyUris.add(uri);
-    }
+    for (const uri of uris ?? []) if (this.has(uri)) (this.#dirtyUris ??= new Set()).add(uri);
   }
 
   #tellLists(surface: Surface): void {
     const lists = listed(surface, postureFor(surface, this.#posture));
     const was = this.#seen;
     this.#seen = lists;
-    if (was === lists) return;
-    for (const list of changedBetween(was, lists)) if (this.#wanted.includes(list)) this.#listChanged(list);
+    if (was !== lists) this.#tellChanged(changedBetween(was, lists));
   }
 
-  #listChanged(list: ListName): void {
-    try {
-      this.#channel?.send(this.#host.listChanged(list));
-    } catch (error) {
-      this.#failed(error);
-    }
+  #tellChanged(lists: Iterable<ListName>): void {
+    for (const list of lists) if (this.#wanted.includes(list)) this.#send(() => this.#host.listChanged(list));
   }
 }

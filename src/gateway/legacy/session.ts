@@ -2,7 +2,7 @@ import { sha256Hex } from "../../platform/index.ts";
 import type { CancelSignal, Caller, Channel, Json, LogLevel, SessionRow, Source, Viewer } from "../../contract/index.ts";
 import type { Posture } from "../../source/index.ts";
 import { isLogLevel } from "../aside.ts";
-import { Audience } from "../audience.ts";
+import { Audience, EVERY } from "../audience.ts";
 import { viewerOf } from "../core.ts";
 import { canOf } from "../envelope.ts";
 import { inLog } from "../errors.ts";
@@ -17,7 +17,6 @@ import { Paced } from "./paced.ts";
 import type { ResumableStream } from "./resumable-stream.ts";
 import { ALL_LISTS, type SessionNotices } from "./session-notices.ts";
 
-const SHOWN = ["tools", "resources", "resourceTemplates", "prompts"] as const;
 /** Two nodes may see the same world as two lists, one of another release say: their client is told to compare no more often. */
 const RECHECK_MS = 10_000;
 const NOTHING: readonly string[] = Object.freeze([]);
@@ -217,7 +216,7 @@ export class Session implements StreamOwner {
 
   /** Another node gave the client that list. */
   shownElsewhere(list: Json | undefined, fingerprint: string): void {
-    const known = SHOWN.find((one) => one === list);
+    const known = EVERY.find((one) => one === list);
     if (known === undefined) return;
     if (this.#audience === undefined) this.#revived = true;
     else if (!this.#audience.sawElsewhere(known, fingerprint)) this.#compare();

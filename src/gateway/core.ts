@@ -1,4 +1,4 @@
-import type { Caller, Viewer } from "../contract/index.ts";
+import type { Bag, Caller, Viewer } from "../contract/index.ts";
 import { HeldMessages, peerOf } from "../contract/internal.ts";
 import type { Call, Method, Outcome } from "./call.ts";
 import { Fault } from "./errors.ts";
@@ -6,9 +6,12 @@ import { Delivered } from "./legacy/delivered.ts";
 import { actingMethods } from "./methods/acting.ts";
 import { complete } from "./methods/completion.ts";
 import { listMethods } from "./methods/listing.ts";
+import { SERVER_META } from "./modern/envelope.ts";
 import type { Settings } from "./settings.ts";
 import { Pages } from "./pages.ts";
 import { rateLimiter } from "./rate-limit.ts";
+import { LATEST_MODERN } from "./revision.ts";
+import { shapeInfo } from "./server-info.ts";
 import { Unfinished } from "./unfinished.ts";
 import { Work } from "./work.ts";
 
@@ -21,6 +24,8 @@ export interface Lasting {
 /** What both eras share: the way every request goes, and the count of what runs. */
 export interface Core {
   readonly settings: Settings;
+  /** The `_meta` of every result of 2026-07-28. */
+  readonly serverMeta: Bag;
   readonly work: Work;
   /** What is answered at the latest where a drain's grace is over. */
   readonly unfinished: Unfinished;
@@ -48,6 +53,9 @@ const noRoom = (): Fault =>
     headers: { "retry-after": "1" },
   });
 
+export const draining = (): Fault =>
+  new Fault("DRAINING", "The server is shutting down; connect again in a moment.", { headers: { "retry-after": "1" } });
+
 export function createCore(settings: Settings): Core {
   const work = new Work();
   const methods = new Map<string, Method>([
@@ -67,6 +75,7 @@ export function createCore(settings: Settings): Core {
   };
   return {
     settings,
+    serverMeta: { [SERVER_META]: shapeInfo(settings.info, LATEST_MODERN) },
     work,
     unfinished: new Unfinished(),
     open: new Set(),
@@ -77,8 +86,7 @@ export function createCore(settings: Settings): Core {
     knows: (method) => methods.has(method),
     limit,
     admit() {
-      if (work.closed)
-        throw new Fault("DRAINING", "The server is shutting down; connect again in a moment.", { headers: { "retry-after": "1" } });
+      if (work.closed) throw draining();
     },
   };
 }

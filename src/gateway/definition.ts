@@ -1,11 +1,9 @@
 import { type Bag, isBag, type Json, isList } from "../contract/index.ts";
+import type { Lists } from "../source/index.ts";
 import { has, type Feature, type Revision } from "./revision.ts";
 
-/** The four lists as the wire names them. */
-export type WireList = "tools" | "resources" | "resourceTemplates" | "prompts";
-
 // Member → the feature that brought it; null: every revision has it. What is not here is not MCP's and stays inside.
-const MEMBERS: Readonly<Record<WireList, Readonly<Record<string, Feature | null>>>> = {
+const MEMBERS: Readonly<Record<keyof Lists, Readonly<Record<string, Feature | null>>>> = {
   tools: {
     name: null,
     title: "titles",
@@ -41,7 +39,7 @@ const MEMBERS: Readonly<Record<WireList, Readonly<Record<string, Feature | null>
 };
 
 /** A list's entry, given in its newest shape, as that revision knows it. */
-export function shapeEntry(list: WireList, entry: Bag, revision: Revision): Bag {
+export function shapeEntry(list: keyof Lists, entry: Bag, revision: Revision): Bag {
   const shaped: Record<string, Json> = {};
   for (const [member, feature] of Object.entries(MEMBERS[list])) {
     const value = entry[member];

@@ -45,6 +45,9 @@ export type Incoming = Request | Notification | Response | Malformed;
 /** It is answered, and may take its time: what else comes waits for nothing. */
 export const isWaitedFor = ({ kind }: Incoming | Batch): boolean => kind === "request" || kind === "batch";
 
+/** Of a message that is sound. */
+export const isResponse = (message: Json): boolean => isBag(message) && message["method"] === undefined && message["id"] !== undefined;
+
 const malformed = (
   kind: "PARSE" | "INVALID_REQUEST" | "PARAMS" | "TOO_LARGE",
   message: string,

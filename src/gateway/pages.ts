@@ -1,6 +1,7 @@
 import { sha256Base64url, utf8Of } from "../platform/index.ts";
-import type { Entry } from "../source/index.ts";
-import { shapeEntry, type WireList } from "./definition.ts";
+import { memoize } from "../contract/internal.ts";
+import type { Entry, Lists } from "../source/index.ts";
+import { shapeEntry } from "./definition.ts";
 import { Fault } from "./errors.ts";
 import type { Revision } from "./revision.ts";
 
@@ -27,30 +28,24 @@ export class Page {
   }
 }
 
-type PagesByRevision = Map<Revision, readonly Page[]>;
-
 /** The pages of lists, cut and serialised once per list and revision. */
 export class Pages {
   readonly #size: number;
-  readonly #made = new WeakMap<readonly Entry[], PagesByRevision>();
+  readonly #made = memoize((_entries: readonly Entry[]) => new Map<Revision, readonly Page[]>());
 
   constructor(size: number) {
     this.#size = size;
   }
 
   /** Throws `PARAMS` for a cursor of another list, or of this one before it changed. */
-  page(list: WireList, entries: readonly Entry[], revision: Revision, cursor: string | undefined): Page {
+  page(list: keyof Lists, entries: readonly Entry[], revision: Revision, cursor: string | undefined): Page {
     const page = this.#pages(list, entries, revision).find((one) => one.cursor === cursor);
     if (page === undefined) throw new Fault("PARAMS", "This cursor is of no page of the list as it is now; start again without a cursor.");
     return page;
   }
 
-  #pages(list: WireList, entries: readonly Entry[], revision: Revision): readonly Page[] {
-    let made = this.#made.get(entries);
-    if (made === undefined) {
-      made = new Map();
-      this.#made.set(entries, made);
-    }
+  #pages(list: keyof Lists, entries: readonly Entry[], revision: Revision): readonly Page[] {
+    const made = this.#made(entries);
     let pages = made.get(revision);
     if (pages === undefined) {
       pages = this.#cut(list, entries, revision);
@@ -59,7 +54,7 @@ export class Pages {
     return pages;
   }
 
-  #cut(list: WireList, entries: readonly Entry[], revision: Revision): readonly Page[] {
+  #cut(list: keyof Lists, entries: readonly Entry[], revision: Revision): readonly Page[] {
     const texts = entries.map((entry) => JSON.stringify(shapeEntry(list, entry, revision)));
     const count = Math.max(1, Math.ceil(texts.length / this.#size));
     // The same list has the same cursors in every process, and a changed one has others.

@@ -26,6 +26,10 @@ export function questionsOf(needs: Bag): ReadonlyMap<string, Question> {
   );
 }
 
+/** What these questions take of a client and this one did not declare. */
+export const unmet = (questions: ReadonlyMap<string, Question>, can: readonly string[]): readonly string[] =>
+  [...new Set(Array.from(questions.values(), ({ needs }) => needs))].filter((one) => !can.includes(one));
+
 function noQuestion(key: string, request: Json | undefined): string {
   const method = isBag(request) ? JSON.stringify(request["method"])?.slice(0, 100) : undefined;
   return `What is asked as ${JSON.stringify(key.slice(0, 100))} is no request a client can be sent: its method is ${method ?? "missing"}, not elicitation/create, sampling/createMessage, roots/list, or an extension's own.`;

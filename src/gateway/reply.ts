@@ -1,4 +1,5 @@
 import type { Bag } from "../contract/index.ts";
+import { memoize } from "../contract/internal.ts";
 import type { Members } from "./call.ts";
 import type { RequestId } from "./json-rpc.ts";
 import type { Page } from "./pages.ts";
@@ -22,12 +23,11 @@ export function legacyReply(id: RequestId, { members, meta }: Members): ReplyTex
   };
 }
 
-const tails = new WeakMap<Bag, Map<string, string>>();
+const tailsOf = memoize((_serverMeta: Bag) => new Map<string, string>());
 
 // Who answers is the same every time, and of hints there are a few: a page sees by the same text at once that it has this end already.
 function tailOf(serverMeta: Bag, extra: string): string {
-  let known = tails.get(serverMeta);
-  if (known === undefined) tails.set(serverMeta, (known = new Map()));
+  const known = tailsOf(serverMeta);
   let tail = known.get(extra);
   if (tail === undefined) known.set(extra, (tail = `${extra},"_meta":${JSON.stringify(serverMeta)}}}`));
   return tail;

@@ -1,8 +1,8 @@
 import { Fault } from "./errors.ts";
 
-interface Place<T> {
+interface Place {
   at: number;
-  readonly refuse: (fault: T) => void;
+  readonly refuse: (fault: Fault) => void;
 }
 
 /**
@@ -10,7 +10,7 @@ interface Place<T> {
  * leaves with every call is held by the collector with what it held.
  */
 export class Unfinished {
-  readonly #places: Place<Fault>[] = [];
+  readonly #places: Place[] = [];
   #over = false;
 
   /** Nothing is waited for any more. */
@@ -21,7 +21,7 @@ export class Unfinished {
   /** Settles as it does, or is refused where nothing is waited for any more. */
   within<T>(outcome: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      const place: Place<Fault> = { at: this.#places.length, refuse: reject };
+      const place: Place = { at: this.#places.length, refuse: reject };
       this.#places.push(place);
       outcome.then(
         (value) => {
@@ -43,7 +43,7 @@ export class Unfinished {
     for (const { refuse } of this.#places) refuse(closed());
   }
 
-  #leave(place: Place<Fault>): void {
+  #leave(place: Place): void {
     const last = this.#places.pop();
     if (last === undefined || last === place) return;
     this.#places[place.at] = last;

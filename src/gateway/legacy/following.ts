@@ -1,4 +1,5 @@
-import { type Channel, type Clock, isBag, type StreamStore } from "../../contract/index.ts";
+import type { Channel, Clock, StreamStore } from "../../contract/index.ts";
+import { isResponse } from "../json-rpc.ts";
 
 /** What is followed, from after which event on, and where to. */
 export interface Followed {
@@ -76,7 +77,7 @@ export class Following {
       for (const { id, message } of missed.messages) {
         if (message !== null) channel.send(JSON.stringify(message), id);
         this.#last = id;
-        if (isBag(message) && message["method"] === undefined && message["id"] !== undefined) this.answered = true;
+        if (isResponse(message)) this.answered = true;
       }
     } catch (error) {
       failed(error);

@@ -1,7 +1,7 @@
 import { type Answer, type Channel, type Exchange, isBag, type Json } from "../../contract/index.ts";
 import type { Core } from "../core.ts";
 import { Fault } from "../errors.ts";
-import { errorText, type RequestId } from "../json-rpc.ts";
+import { errorText, isResponse, type RequestId } from "../json-rpc.ts";
 import { has } from "../revision.ts";
 import { lost } from "./lost.ts";
 import { sessionUnknown } from "./newcomers.ts";
@@ -67,7 +67,7 @@ async function resume(core: Core, session: Session, exchange: Exchange, name: st
 /** The stream is over: what was left of it is read now. */
 async function replayed(core: Core, session: Session, exchange: Exchange, name: string, last: string): Promise<Answer> {
   const messages = await left(core, session, last);
-  const request = messages.some(({ message }) => isAnswer(message)) ? undefined : orphaned(core, name);
+  const request = messages.some(({ message }) => isResponse(message)) ? undefined : orphaned(core, name);
   // By an empty stream clients are told to come back for more, and those of the official SDK do. MCP has 405 beside the stream itself.
   if (messages.length === 0 && request === undefined && !core.settings.profile.refusesEvents)
     throw new Fault("VERB", "Nothing is left of this stream: its request was cancelled, or all of it was read.", {
@@ -91,7 +91,6 @@ async function refuse({ settings }: Core, session: Session, request: RequestId, 
   channel.send(text, await settings.streams.append(session.row.id, replyMark(settings, undefined), JSON.parse(text)));
 }
 
-const isAnswer = (message: Json): boolean => isBag(message) && message["method"] === undefined && message["id"] !== undefined;
 // Nobody waits for its answer any more: a person is asked nothing in vain.
 const isRequest = (message: Json): boolean => isBag(message) && message["method"] !== undefined && message["id"] !== undefined;
 

@@ -5,7 +5,6 @@ import { exchangeFault } from "../exchange-fault.ts";
 import { faultAnswer } from "../fault-answer.ts";
 import type { Batch, Incoming, Request } from "../json-rpc.ts";
 import { discoverMembers } from "../modern/discover.ts";
-import { serverMeta } from "../modern/server-meta.ts";
 import { offeredTo } from "../offered.ts";
 import { legacyReply, pieces, wholeText } from "../reply.ts";
 import { isLegacyRevision } from "../revision.ts";
@@ -98,7 +97,7 @@ export class LegacyHttp {
   async #discover(exchange: Exchange, { id }: Request): Promise<Answer> {
     this.#core.limit(exchange.caller);
     const members = await discoverMembers(this.#core.settings, this.#sourceFor(exchange.posture), viewerOf(exchange.caller, undefined));
-    return { status: 200, body: wholeText(legacyReply(id, { members, meta: serverMeta(this.#core) })) };
+    return { status: 200, body: wholeText(legacyReply(id, { members, meta: this.#core.serverMeta })) };
   }
 
   async #initialize(exchange: Exchange, request: Request): Promise<Answer> {

@@ -2,18 +2,17 @@ import { type Bag, type Caller, changedSession, type Json, type SessionChange } 
 import { type Aside, isLogLevel, logTo, progressTo } from "../aside.ts";
 import { type Call, isListMethod, type Members, type Outcome, REFUSED_META, withAnswers } from "../call.ts";
 import { toolError } from "../content.ts";
-import type { Core } from "../core.ts";
+import { type Core, draining } from "../core.ts";
 import { callKey, metaOf, traceOf } from "../envelope.ts";
 import { Fault } from "../errors.ts";
 import { shortText } from "../json.ts";
 import { errorText, type Notification, type Request } from "../json-rpc.ts";
 import { cannotAsk } from "../methods/cannot-ask.ts";
 import { MAX_URI } from "../offers.ts";
-import { checkAnswer, questionsOf, shapeQuestion } from "../questions.ts";
+import { checkAnswer, questionsOf, shapeQuestion, unmet } from "../questions.ts";
 import { offeredTo } from "../offered.ts";
 import { legacyReply, type ReplyText } from "../reply.ts";
 import { discoverMembers } from "../modern/discover.ts";
-import { serverMeta } from "../modern/server-meta.ts";
 import { requestFault } from "../request-fault.ts";
 import { Running } from "../running.ts";
 import { subscribable } from "../subscribable.ts";
@@ -86,8 +85,7 @@ async function settled(session: Session, result: Members | Promise<Members>): Pr
 }
 
 function begin(core: Core, session: Session, request: Request): Running | Fault {
-  if (core.work.closed)
-    return new Fault("DRAINING", "The server is shutting down; connect again in a moment.", { headers: { "retry-after": "1" } });
+  if (core.work.closed) return draining();
   const { running } = session;
   if (running.get(request.id) !== undefined) return new Fault("ID_IN_USE", "A request with this id is still running.");
   if (running.size >= core.settings.limits.inFlight) return new Fault("BUSY", "Too many requests of this session run at once.");
@@ -175,7 +173,7 @@ async function afterAsking(core: Core, session: Session, call: Call, asking: Ask
   let needs = first;
   for (let round = 0; round < core.settings.limits.rounds; round += 1) {
     const questions = questionsOf(needs);
-    const missing = [...new Set([...questions.values()].map((question) => question.needs))].filter((one) => !session.can.includes(one));
+    const missing = unmet(questions, session.can);
     if (missing.length > 0) return notAsked(core, call, missing);
     try {
       // All are looked at before the first is asked: a person is asked nothing in vain.
@@ -228,7 +226,7 @@ const OWN_METHODS: ReadonlyMap<string, OwnMethod> = new Map(
     },
     async "server/discover"(core, session, request, caller) {
       if (!core.settings.profile.discoversInSessions) throw new Fault("METHOD", `Method not found: ${request.method}`);
-      return { members: await discoverMembers(core.settings, session.source, session.viewerFor(caller)), meta: serverMeta(core) };
+      return { members: await discoverMembers(core.settings, session.source, session.viewerFor(caller)), meta: core.serverMeta };
     },
     async "logging/setLevel"(core, session, request) {
       const { level } = request.params;

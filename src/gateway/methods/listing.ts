@@ -1,12 +1,11 @@
 import type { Log, Surface } from "../../contract/index.ts";
 import { listed, type Lists } from "../../source/index.ts";
 import { type Call, type Method, type Outcome, postureFor } from "../call.ts";
-import type { WireList } from "../definition.ts";
 import { Fault } from "../errors.ts";
 import { tellMissing } from "../missing.ts";
 import type { Pages } from "../pages.ts";
 
-function listing(list: WireList & keyof Lists, pages: Pages, log: Log): Method {
+function listing(list: keyof Lists, pages: Pages, log: Log): Method {
   const outcome = (call: Call, surface: Surface): Outcome => {
     const { cursor } = call.params;
     if (cursor !== undefined && cursor !== null && (typeof cursor !== "string" || cursor.length > 256))

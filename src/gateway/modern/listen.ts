@@ -20,7 +20,6 @@ import { modernReply, wholeText } from "../reply.ts";
 import { subscribable } from "../subscribable.ts";
 import { SUBSCRIPTION_META } from "./envelope.ts";
 import { postureOf } from "./perform.ts";
-import { serverMeta } from "./server-meta.ts";
 
 const FILTERS = [
   ["toolsListChanged", "tools"],
@@ -89,7 +88,7 @@ export class Listen implements AudienceHost, Lasting {
 
   /** Gracefully: the request gets its result. */
   finish(): void {
-    const meta = { [SUBSCRIPTION_META]: this.id, ...serverMeta(this.#core) };
+    const meta = { [SUBSCRIPTION_META]: this.id, ...this.#core.serverMeta };
     try {
       this.#channel?.send(wholeText(modernReply(this.id, { members: "" }, "complete", "", meta)));
     } finally {

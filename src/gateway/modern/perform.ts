@@ -8,14 +8,13 @@ import { Fault } from "../errors.ts";
 import { bagIn, EMPTY } from "../json.ts";
 import type { Request } from "../json-rpc.ts";
 import { cannotAsk } from "../methods/cannot-ask.ts";
-import { checkAnswer, questionsOf, shapeQuestion } from "../questions.ts";
+import { checkAnswer, questionsOf, shapeQuestion, unmet } from "../questions.ts";
 import { modernReply, type ReplyText } from "../reply.ts";
 import { requestFault } from "../request-fault.ts";
 import type { Running } from "../running.ts";
 import { discoverMembers } from "./discover.ts";
 import { checkServed, claimedVersion, type Envelope, openEnvelope } from "./envelope.ts";
 import { checkParamHeaders, checkStandardHeaders, checkVersionHeader } from "./headers.ts";
-import { serverMeta } from "./server-meta.ts";
 import { openState, type Remembered, sealState } from "./request-state.ts";
 
 export interface ModernAsking {
@@ -64,7 +63,7 @@ export function performModern(core: Core, request: Request, asking: ModernAsking
 function discover(core: Core, request: Request, { caller, source }: ModernAsking): ReplyText | Promise<ReplyText> {
   core.limit(caller);
   const hints = cacheHints(core.settings, request.method, request.params, true);
-  const told = (members: string): ReplyText => modernReply(request.id, { members }, "complete", hints, serverMeta(core));
+  const told = (members: string): ReplyText => modernReply(request.id, { members }, "complete", hints, core.serverMeta);
   const members = discoverMembers(core.settings, source, viewerOf(caller, undefined));
   return members instanceof Promise ? members.then(told) : told(members);
 }
@@ -86,7 +85,7 @@ function reply(
       outcome,
       "complete",
       cacheHints(core.settings, call.method, call.params, outcome.lasting === true),
-      serverMeta(core),
+      core.serverMeta,
     );
   };
   const outcome = core.serve(answers === undefined ? call : withAnswers(call, answers), asking.caller);
@@ -152,7 +151,7 @@ function answersOf(core: Core, request: Request, remembered: Remembered | undefi
 
 function inputRequired(core: Core, call: Call, needs: Bag, answers: Bag): ReplyText {
   const questions = questionsOf(needs);
-  const missing = [...new Set([...questions.values()].map((question) => question.needs))].filter((one) => !call.options.can.includes(one));
+  const missing = unmet(questions, call.options.can);
   if (missing.length > 0) cannotAsk(call, missing);
   const inputRequests = Object.fromEntries(
     [...questions].map(([key, question]) => [
@@ -163,5 +162,5 @@ function inputRequired(core: Core, call: Call, needs: Bag, answers: Bag): ReplyT
   const asked = Object.fromEntries([...questions].map(([key, question]) => [key, question.method]));
   const requestState = sealState(core.settings, call, { answers, asked });
   const outcome: Members = { members: `"inputRequests":${JSON.stringify(inputRequests)},"requestState":"${requestState}"` };
-  return modernReply(call.id, outcome, "input_required", "", serverMeta(core));
+  return modernReply(call.id, outcome, "input_required", "", core.serverMeta);
 }

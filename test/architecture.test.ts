@@ -28,6 +28,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   wasm: ["contract", "chain", "platform"],
   theater: ["contract", "chain", "platform", "source", "transport", "wasm"],
   agentic: ["contract", "source"],
+  telemetry: ["contract"],
   embed: ["contract", "gateway", "agentic"],
   testing: ["contract", "chain", "source", "gateway", "engine", "store", "agentic"],
   "packet-testing": ["contract", "packet", "engine", "gateway", "testing"],

@@ -1,4 +1,4 @@
-import type { Bag, Behaviour, Engine, Json, Peers, SessionStore, StreamStore } from "../contract/index.ts";
+import type { Bag, Behaviour, Engine, Json, Observer, Peers, SessionStore, StreamStore } from "../contract/index.ts";
 import type { Loaded } from "./load.ts";
 import type { ServerLog } from "./log.ts";
 import type { ServeOptions } from "./options.ts";
@@ -40,4 +40,5 @@ export interface GroundOptions {
   readonly dev: ((kind: Behaviour) => Behaviour) | undefined;
   /** Faults are told with all they say. */
   readonly inFull: boolean;
+  readonly observer: Observer | undefined;
 }

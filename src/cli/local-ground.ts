@@ -58,12 +58,13 @@ export class LocalGround implements Ground {
   }
 
   async start({ parts }: Loaded): Promise<Engine> {
-    const { dev, log, inFull } = this.#how;
+    const { dev, log, inFull, observer } = this.#how;
     const store = this.#disk?.store;
     const prepare = (kind: Behaviour): Behaviour => (dev === undefined ? kind : dev(kept(kind)));
     this.#engine = await LocalEngine.start({
       kinds: parts.flatMap((part) => part.kinds.map(prepare)),
       ...(store === undefined ? {} : { store }),
+      ...(observer === undefined ? {} : { observer }),
       onFault: (error, context) => log("error", "fault", { ...faultFields(error, inFull), ...context }),
     });
     return this.#engine;

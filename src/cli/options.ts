@@ -32,6 +32,8 @@ export interface ServeOptions {
   readonly insecure?: boolean;
   readonly rate?: number;
   readonly receipts?: boolean;
+  /** Spans and metrics, for the OpenTelemetry SDK that this process was started with. */
+  readonly telemetry?: boolean;
   readonly grace: number;
   /** True: beside MCP's HTTP. An address: there, by lines over TCP, too. */
   readonly packets?: true | HostPort;
@@ -160,6 +162,7 @@ export const addServeOptions = (
     .option("--insecure", "listen beyond loopback without tokens")
     .option("--rate <calls>", "requests a second for each principal; 0 for no limit", positive)
     .option("--receipts", 'results carry _meta["troupe/receipt"]')
+    .option("--telemetry", "spans and metrics for the OpenTelemetry SDK that Node was started with (docs/guide/telemetry.md)")
     .option("--grace <ms>", "how long running calls may take after SIGTERM", positive, 5_000)
     .addOption(new Option("--log <level>", "to standard error").choices([...LOG_LEVELS]).default("info"))
     .option("--json", "machine-readable: one line when ready, JSON logs");

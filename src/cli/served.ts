@@ -75,7 +75,8 @@ export const serveModules = async (loaded: Loaded, { options, version, log, dev,
     return theater?.prepared(configured) ?? configured;
   };
   const first = prepared(loaded);
-  const standing: GroundOptions = { options, log, dev, inFull };
+  const observer = options.telemetry === true ? await (await import("./telemetry.ts")).telemetry(log) : undefined;
+  const standing: GroundOptions = { options, log, dev, inFull, observer };
   const ground = opened.use(
     options.engine === undefined ? await onLocalGround(first, standing) : await onClusterGround(first, options.engine, standing),
   );
@@ -105,6 +106,7 @@ export const serveModules = async (loaded: Loaded, { options, version, log, dev,
       ...(key === undefined ? {} : { requestStateKey: key }),
       receipts: options.receipts ?? false,
       log: forLog(log),
+      ...(observer === undefined ? {} : { observer }),
     }),
   );
   packets?.tunnelTo(gateway);

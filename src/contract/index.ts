@@ -10,6 +10,7 @@ export type * from "./door.ts";
 export type * from "./engine.ts";
 export * from "./errors.ts";
 export * from "./json.ts";
+export type * from "./observer.ts";
 export { ABOVE_ZERO, boundsOf, checkOptions, FUNCTION, oneOf, type OptionRule, type OptionTable, RATE, TEXTS } from "./option-checks.ts";
 export type * from "./peers.ts";
 export { Queues } from "./queues.ts";

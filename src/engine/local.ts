@@ -18,6 +18,7 @@ import {
   type Letter,
   type ListQuery,
   type Message,
+  type Observer,
   type OptionTable,
   type Outgoing,
   type Reply,
@@ -59,6 +60,8 @@ export interface LocalOptions {
   readonly retryMs?: number;
   /** Told what no caller can be told in full: what a crash was, a listener that threw, a store that failed. Default: nothing. */
   readonly onFault?: (error: unknown, context: FaultContext) => void;
+  /** Is shown how many actors there are, and what they are doing. */
+  readonly observer?: Pick<Observer, "shows">;
 }
 
 const OPTIONS: OptionTable<LocalOptions> = {
@@ -69,6 +72,7 @@ const OPTIONS: OptionTable<LocalOptions> = {
   keyMs: true,
   retryMs: true,
   onFault: FUNCTION,
+  observer: true,
 };
 
 const TRAITS: ReadonlySet<Trait> = new Set(["mailbox-bound", "cycle-check", "progress", "memory-actors", "call-order"]);
@@ -96,6 +100,8 @@ export class LocalEngine implements Engine {
   /** Draining lets what runs end, with all it calls. */
   #phase: "open" | "draining" | "closed" = "open";
   #whenQuiet: (() => void) | undefined;
+  #faults = 0;
+  readonly #hide: (() => void) | undefined;
 
   private constructor(options: LocalOptions) {
     const { store, clock = systemClock, entropy = systemEntropy, onFault, retryMs = 100 } = options;
@@ -103,6 +109,7 @@ export class LocalEngine implements Engine {
     this.#clock = clock;
     this.#entropy = entropy;
     this.#fault = (error, context) => {
+      this.#faults += 1;
       // Whoever listens to faults must not make more of them.
       told(
         () => onFault?.(error, context),
@@ -178,6 +185,7 @@ export class LocalEngine implements Engine {
       fault,
       receiptFault: (error, { actor }) => fault(error, { where: "receipt", actor }),
     };
+    this.#hide = options.observer?.shows?.(() => ({ ...this.#registry.figures(), outbox: this.#outbox.size, faults: this.#faults }));
   }
 
   /** Wakes and sends that were due while no engine ran leave now. Throws `ENGINE_MISSING` where a kind needs what is not there. */
@@ -340,6 +348,7 @@ export class LocalEngine implements Engine {
     if (this.#phase === "open") this.#phase = "draining";
     this.#host.draining = true;
     this.#alarm.close();
+    this.#hide?.();
     this.#outbox.close();
     if (graceMs > 0 && !this.#allQuiet()) {
       await new Promise<void>((resolve) => {

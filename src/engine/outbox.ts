@@ -127,6 +127,11 @@ export class Outbox {
     this.#track(this.#persist(() => this.#host.store?.settle(messageId, "done")).then(() => undefined));
   }
 
+  /** The store's messages that are on their way; it may have more, which nobody has read yet. */
+  get size(): number {
+    return this.#held.size;
+  }
+
   /** Nothing is on its way. */
   get empty(): boolean {
     return this.#lanes.size === 0;

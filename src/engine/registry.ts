@@ -1,4 +1,4 @@
-import type { ActorId, Change, ListQuery } from "../contract/index.ts";
+import type { ActorId, Change, Figures, ListQuery } from "../contract/index.ts";
 import { compareIds } from "../contract/internal.ts";
 import type { Cell } from "./cell.ts";
 import { IdTable } from "./id-table.ts";
@@ -19,6 +19,12 @@ export class Registry {
 
   all(): IterableIterator<Cell> {
     return this.#cells.values();
+  }
+
+  figures(): Pick<Figures, "actors" | "failed"> {
+    let failed = 0;
+    for (const cell of this.#cells.values()) if (cell.status === "failed") failed += 1;
+    return { actors: this.#cells.size, failed };
   }
 
   add(cell: Cell): void {

@@ -23,6 +23,7 @@ import { batchesIn } from "./profile.ts";
 import { isModernParams } from "./modern/envelope.ts";
 import { listen, type Listen } from "./modern/listen.ts";
 import { openRequest, performModern } from "./modern/perform.ts";
+import { observedBegin } from "./observed.ts";
 import { legacyReply, type ReplyText, wholeText } from "./reply.ts";
 import { requestFault } from "./request-fault.ts";
 import { type Era, MODERN_REVISIONS } from "./revision.ts";
@@ -195,25 +196,29 @@ export class StreamConnection implements Connection {
   // Nothing waits in here: no other message can come between initialize and its reply (C8).
   #initialize(request: Request, caller: Caller): string {
     try {
-      this.#core.admit();
-      this.#core.limit(caller);
-      const { settings } = this.#core;
-      const row = newSession(this.#core, request, caller, undefined);
-      const session = new Session(row, settings, new SessionNotices(settings.source, settings), {
-        ready: false,
-        kept: false,
-        closing: this.#core.work.closing,
-      });
-      this.#session = session;
-      const found = offeredTo(settings, session.source, session.viewerFor(caller));
-      const late = found instanceof Promise;
-      // Who is not waited for has nobody to fail to.
-      if (late) found.catch(() => undefined);
-      const members = initializeMembers(this.#core, session.revision, late ? EVERYTHING : found);
-      return wholeText(legacyReply(request.id, { members }));
+      return observedBegin(this.#core, request, caller, () => this.#begin(request, caller));
     } catch (error) {
       return this.#fault(request.id, requestFault(this.#core, request.method, error), "legacy");
     }
+  }
+
+  #begin(request: Request, caller: Caller): string {
+    this.#core.admit();
+    this.#core.limit(caller);
+    const { settings } = this.#core;
+    const row = newSession(this.#core, request, caller, undefined);
+    const session = new Session(row, settings, new SessionNotices(settings.source, settings), {
+      ready: false,
+      kept: false,
+      closing: this.#core.work.closing,
+    });
+    this.#session = session;
+    const found = offeredTo(settings, session.source, session.viewerFor(caller));
+    const late = found instanceof Promise;
+    // Who is not waited for has nobody to fail to.
+    if (late) found.catch(() => undefined);
+    const members = initializeMembers(this.#core, session.revision, late ? EVERYTHING : found);
+    return wholeText(legacyReply(request.id, { members }));
   }
 
   #legacy(session: Session, request: Request, caller: Caller): Promise<string | undefined> | string | undefined {

@@ -21,6 +21,12 @@ export function createGateway(options: GatewayOptions): Gateway {
   let wrapped: Source | undefined;
   const sourceFor = (posture: string | undefined): Source => (posture === "meta" ? (wrapped ??= meta(settings.source)) : settings.source);
   const legacy = new LegacyHttp(core, sourceFor);
+  const hide = settings.observer?.shows?.(() => ({
+    sessions: legacy.sessions.size,
+    connections: core.connections.size,
+    streams: core.open.size,
+    requests: core.work.running,
+  }));
   const http = new GatewayHttp(core, legacy, sourceFor);
 
   // One that fails is no reason to leave the others.
@@ -42,6 +48,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     drain,
     async [Symbol.asyncDispose]() {
       await drain(0);
+      hide?.();
       for (const abandon of Array.from(core.connections)) ended(abandon);
       legacy.sessions.close();
     },

@@ -1,4 +1,4 @@
-import type { Bag, Clock, Entropy, Log, Peers, Rate, SessionStore, Source, StreamStore } from "../contract/index.ts";
+import type { Bag, Clock, Entropy, Log, Observer, Peers, Rate, SessionStore, Source, StreamStore } from "../contract/index.ts";
 import type { Posture } from "../source/index.ts";
 import type { CacheHint, Kept } from "./cache-hints.ts";
 import type { ProfileName, UnknownSession } from "./profile.ts";
@@ -108,5 +108,7 @@ export interface GatewayOptions {
   readonly receipts?: boolean;
   /** Codes, ids and sizes; never arguments or state. */
   readonly log?: Log;
+  /** Looks on while requests are served: `openTelemetry()` of `troupe/telemetry`, say. */
+  readonly observer?: Observer;
   readonly limits?: Partial<Limits>;
 }

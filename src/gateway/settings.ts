@@ -9,6 +9,7 @@ import {
   FUNCTION,
   isBag,
   type Log,
+  type Observer,
   oneOf,
   type OptionRule,
   type OptionTable,
@@ -56,6 +57,7 @@ export interface Settings {
   readonly sessionTtlMs: number;
   readonly receipts: boolean;
   readonly log: Log;
+  readonly observer: Observer | undefined;
   readonly limits: Limits;
 }
 
@@ -110,6 +112,7 @@ const OPTIONS: OptionTable<GatewayOptions> = {
   sessionTtlMs: ABOVE_ZERO,
   receipts: true,
   log: FUNCTION,
+  observer: true,
   limits: boundsOf(DEFAULT_LIMITS),
 };
 
@@ -152,6 +155,7 @@ export function settle(options: GatewayOptions): Settings {
     sessionTtlMs: options.sessionTtlMs ?? 24 * 3_600_000,
     receipts: options.receipts ?? false,
     log: options.log ?? (() => undefined),
+    observer: options.observer,
     limits: { ...DEFAULT_LIMITS, ...options.limits },
   };
 }

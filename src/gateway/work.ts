@@ -7,6 +7,10 @@ export class Work {
   readonly closing = new Cancellation();
   readonly #idle = new Set<() => void>();
 
+  get running(): number {
+    return this.#running;
+  }
+
   /** No new work is taken. */
   get closed(): boolean {
     return this.closing.aborted;

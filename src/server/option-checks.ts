@@ -45,6 +45,7 @@ const OPTIONS: OptionTable<ServerOptions> = {
   clock: true,
   entropy: true,
   log: true,
+  observer: true,
 };
 
 /** Throws `DOOR_OPTION`. */

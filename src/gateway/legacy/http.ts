@@ -13,6 +13,7 @@ import { openGetStream } from "./get-stream.ts";
 import { heard } from "./heard.ts";
 import { initializeMembers, newSession } from "./initialize.ts";
 import { Newcomers, SESSION, sessionName, sessionRequired, sessionUnknown } from "./newcomers.ts";
+import { observedBegin } from "../observed.ts";
 import { type Answered, performLegacy } from "./perform.ts";
 import { finish, PostAside } from "./post-aside.ts";
 import type { Session } from "./session.ts";
@@ -105,18 +106,22 @@ export class LegacyHttp {
     if (exchange.header(SESSION) !== undefined && settings.unknownSession === "reject" && !settings.profile.anyInitialize)
       throw new Fault("INVALID_REQUEST", "initialize begins a session of its own; leave the Mcp-Session-Id header out.");
     try {
-      this.#core.limit(exchange.caller);
-      const row = newSession(this.#core, request, exchange.caller, exchange.posture);
-      const session = await this.#newcomers.begin(row, exchange);
-      const offered = await offeredTo(settings, session.source, session.viewerFor(exchange.caller));
-      return {
-        status: 200,
-        headers: { [SESSION]: sessionName(session, exchange) },
-        body: wholeText(legacyReply(request.id, { members: initializeMembers(this.#core, session.revision, offered) })),
-      };
+      return await observedBegin(this.#core, request, exchange.caller, () => this.#begin(exchange, request));
     } catch (error) {
       return faultAnswer(exchangeFault(this.#core, error), "legacy", request.id, settings.profile.faults);
     }
+  }
+
+  async #begin(exchange: Exchange, request: Request): Promise<Answer> {
+    this.#core.limit(exchange.caller);
+    const row = newSession(this.#core, request, exchange.caller, exchange.posture);
+    const session = await this.#newcomers.begin(row, exchange);
+    const offered = await offeredTo(this.#core.settings, session.source, session.viewerFor(exchange.caller));
+    return {
+      status: 200,
+      headers: { [SESSION]: sessionName(session, exchange) },
+      body: wholeText(legacyReply(request.id, { members: initializeMembers(this.#core, session.revision, offered) })),
+    };
   }
 
   /** Throws, or rejects, where the caller has no such session. */

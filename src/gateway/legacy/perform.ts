@@ -1,4 +1,4 @@
-import { type Bag, type Caller, changedSession, type Json, type SessionChange } from "../../contract/index.ts";
+import { type Bag, type Caller, changedSession, type Json, type Observer, type SessionChange } from "../../contract/index.ts";
 import { type Aside, isLogLevel, logTo, progressTo } from "../aside.ts";
 import { type Call, isListMethod, type Members, type Outcome, REFUSED_META, withAnswers } from "../call.ts";
 import { toolError } from "../content.ts";
@@ -8,6 +8,7 @@ import { Fault } from "../errors.ts";
 import { shortText } from "../json.ts";
 import { errorText, type Notification, type Request } from "../json-rpc.ts";
 import { cannotAsk } from "../methods/cannot-ask.ts";
+import { faultFailure, observed, replyFailure } from "../observed.ts";
 import { MAX_URI } from "../offers.ts";
 import { checkAnswer, questionsOf, shapeQuestion, unmet } from "../questions.ts";
 import { offeredTo } from "../offered.ts";
@@ -32,6 +33,8 @@ export interface Asking {
   readonly idempotencyKey: string | undefined;
   /** Reply and notifications share one ordered stream. */
   readonly ordered: boolean;
+  /** The trace that the call goes on in; absent: its client's. */
+  readonly trace?: Bag | undefined;
 }
 
 /** A reply as it goes out; undefined: the request was cancelled, and nobody waits for one. */
@@ -40,6 +43,22 @@ export type Answered = ReplyText | { readonly error: Fault } | undefined;
 // What waits is apart, here and below: what a function closes over it puts on the heap each time it is entered.
 /** Answers one request of an initialized session. Never throws. */
 export function performLegacy(core: Core, session: Session, request: Request, asking: Asking): Answered | Promise<Answered> {
+  const { observer } = core.settings;
+  return observer === undefined ? perform(core, session, request, asking) : performObserved(core, observer, session, request, asking);
+}
+
+function performObserved(core: Core, observer: Observer, session: Session, request: Request, asking: Asking): Answered | Promise<Answered> {
+  return observed<Answered>(
+    core,
+    observer,
+    { request, era: "legacy", caller: asking.caller, revision: session.revision, session: session.name },
+    (trace) => perform(core, session, request, { ...asking, trace }),
+    (answered) =>
+      answered !== undefined && "error" in answered ? faultFailure(core, "legacy", answered.error) : replyFailure(request, answered),
+  );
+}
+
+function perform(core: Core, session: Session, request: Request, asking: Asking): Answered | Promise<Answered> {
   const running = begin(core, session, request);
   if (running instanceof Fault) return { error: running };
   try {
@@ -133,7 +152,7 @@ function callOf(session: Session, request: Request, asking: Asking, running: Run
     options: {
       key: callKey(meta, asking.idempotencyKey),
       can: session.can,
-      trace: traceOf(meta),
+      trace: asking.trace ?? traceOf(meta),
       signal: running,
       onProgress: progressTo(asking.aside, request.params, session.revision, running),
       onLog: logTo(asking.aside, session, running),

@@ -87,6 +87,11 @@ export class Session implements StreamOwner {
     this.#closing = how.closing;
   }
 
+  /** For whoever may not know its id. */
+  get name(): string {
+    return standIn(this.row.id);
+  }
+
   get source(): Source {
     return this.#notices.source;
   }
@@ -138,7 +143,7 @@ export class Session implements StreamOwner {
   viewerFor(caller: Caller): Viewer {
     const known = this.#viewer;
     if (known !== undefined && sameScopes(known.scopes, caller.scopes)) return known;
-    this.#viewer = viewerOf(caller, caller.principal === undefined ? standIn(this.row.id) : undefined);
+    this.#viewer = viewerOf(caller, caller.principal === undefined ? this.name : undefined);
     return this.#viewer;
   }
 

@@ -29,6 +29,11 @@ export class Sessions {
     this.#sweepLater();
   }
 
+  /** How many are in memory. */
+  get size(): number {
+    return this.#live.size;
+  }
+
   /** Those in memory. */
   all(): Iterable<Session> {
     return this.#live.values();

@@ -1,4 +1,4 @@
-import type { Bag, Caller, Exchange, Json, Source } from "../../contract/index.ts";
+import type { Bag, Caller, Exchange, Json, Observer, Source } from "../../contract/index.ts";
 import { type Aside, logTo, progressTo } from "../aside.ts";
 import { type Call, type Members, type Outcome, withAnswers } from "../call.ts";
 import { cacheHints } from "../cache-hints.ts";
@@ -8,9 +8,11 @@ import { Fault } from "../errors.ts";
 import { bagIn, EMPTY } from "../json.ts";
 import type { Request } from "../json-rpc.ts";
 import { cannotAsk } from "../methods/cannot-ask.ts";
+import { observed, replyFailure } from "../observed.ts";
 import { checkAnswer, questionsOf, shapeQuestion, unmet } from "../questions.ts";
 import { modernReply, type ReplyText } from "../reply.ts";
 import { requestFault } from "../request-fault.ts";
+import { isModernRevision } from "../revision.ts";
 import type { Running } from "../running.ts";
 import { discoverMembers } from "./discover.ts";
 import { checkServed, claimedVersion, type Envelope, openEnvelope } from "./envelope.ts";
@@ -25,6 +27,8 @@ export interface ModernAsking {
   readonly signal: Running;
   /** Only over HTTP: headers repeat what the body says. */
   readonly header?: Exchange["header"];
+  /** The trace that the call goes on in; absent: its client's. */
+  readonly trace?: Bag | undefined;
 }
 
 /** Everything a modern request must be before it is performed. Throws faults in the order clients rely on. */
@@ -39,6 +43,28 @@ export function openRequest({ settings }: Core, request: Request, header: Exchan
 
 /** Performs one modern request but `subscriptions/listen`. Throws, or rejects with, a `Fault`; undefined: it was cancelled. */
 export function performModern(core: Core, request: Request, asking: ModernAsking): ReplyText | undefined | Promise<ReplyText | undefined> {
+  const { observer } = core.settings;
+  return observer === undefined ? perform(core, request, asking) : performObserved(core, observer, request, asking);
+}
+
+function performObserved(
+  core: Core,
+  observer: Observer,
+  request: Request,
+  asking: ModernAsking,
+): ReplyText | undefined | Promise<ReplyText | undefined> {
+  const claimed = claimedVersion(request.params);
+  const revision = claimed !== undefined && isModernRevision(claimed) ? claimed : undefined;
+  return observed(
+    core,
+    observer,
+    { request, era: "modern", caller: asking.caller, revision, session: undefined },
+    (trace) => perform(core, request, { ...asking, trace }),
+    (text) => replyFailure(request, text),
+  );
+}
+
+function perform(core: Core, request: Request, asking: ModernAsking): ReplyText | undefined | Promise<ReplyText | undefined> {
   const failed = (error: unknown): undefined => {
     if (asking.signal.aborted) return undefined;
     if (core.unfinished.over) asking.signal.abort();
@@ -106,7 +132,7 @@ function callOf(core: Core, request: Request, envelope: Envelope, asking: Modern
     options: {
       key: callKey(envelope.meta, header?.("idempotency-key")),
       can: envelope.can,
-      trace: traceOf(envelope.meta),
+      trace: asking.trace ?? traceOf(envelope.meta),
       signal: asking.signal,
       onProgress: progressTo(asking.aside, request.params, envelope.revision, asking.signal),
       onLog: logLevel === undefined ? undefined : logTo(asking.aside, { logLevel }, asking.signal),

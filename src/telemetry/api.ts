@@ -1,0 +1,100 @@
+/**
+ * The part of `@opentelemetry/api` (1.x) that is used, by shape: the process has one of its own, which its SDK is registered with, and
+ * another copy would hear nothing of that.
+ */
+
+export type Attributes = Readonly<Record<string, string>>;
+
+/** `import * as api from "@opentelemetry/api"`. */
+export interface OpenTelemetryApi {
+  readonly context: {
+    active(): OtelContext;
+    with<T>(context: OtelContext, act: () => T): T;
+  };
+  readonly metrics: { getMeter(name: string, version?: string): Meter };
+  readonly propagation: {
+    extract(context: OtelContext, carrier: object): OtelContext;
+    inject(context: OtelContext, carrier: object): void;
+  };
+  readonly trace: {
+    getSpanContext(context: OtelContext): SpanContext | undefined;
+    getTracer(name: string, version?: string): Tracer;
+    setSpan(context: OtelContext, span: Span): OtelContext;
+  };
+  createNoopMeter(): Meter;
+  readonly SpanKind: { readonly SERVER: number };
+  readonly SpanStatusCode: { readonly ERROR: number };
+}
+
+/** What goes along with what is done: nobody here looks into it. */
+export interface OtelContext {
+  getValue(key: symbol): unknown;
+  setValue(key: symbol, value: unknown): OtelContext;
+  deleteValue(key: symbol): OtelContext;
+}
+
+interface SpanContext {
+  traceId: string;
+  spanId: string;
+  traceFlags: number;
+}
+
+export interface Tracer {
+  startSpan(name: string, options: SpanOptions, context: OtelContext): Span;
+}
+
+interface SpanOptions {
+  readonly kind: number;
+  readonly attributes: Attributes;
+  readonly links: { context: SpanContext }[];
+}
+
+export interface Span {
+  setAttributes(attributes: Attributes): unknown;
+  setStatus(status: { readonly code: number; readonly message?: string }): unknown;
+  isRecording(): boolean;
+  updateName(name: string): unknown;
+  end(): void;
+}
+
+export interface MetricOptions {
+  readonly description: string;
+  readonly unit: string;
+  readonly advice?: { explicitBucketBoundaries: number[] };
+}
+
+export interface Meter {
+  createHistogram(name: string, options: MetricOptions): Histogram;
+  createObservableCounter(name: string, options: MetricOptions): Observable;
+  createObservableGauge(name: string, options: MetricOptions): Observable;
+  addBatchObservableCallback(callback: (result: ObservableResult) => void, observables: Observable[]): void;
+}
+
+export interface Histogram {
+  record(value: number, attributes: Attributes, context: OtelContext): void;
+}
+
+export type Observable = object;
+
+interface ObservableResult {
+  observe(observable: Observable, value: number): void;
+}
+
+export function isOpenTelemetryApi(loaded: unknown): loaded is OpenTelemetryApi {
+  if (!isObject(loaded) || typeof loaded["createNoopMeter"] !== "function") return false;
+  const { context, metrics, propagation, trace, SpanKind, SpanStatusCode } = loaded;
+  return (
+    has(context, "active", "with") &&
+    has(metrics, "getMeter") &&
+    has(propagation, "extract", "inject") &&
+    has(trace, "getSpanContext", "getTracer", "setSpan") &&
+    isObject(SpanKind) &&
+    isObject(SpanStatusCode)
+  );
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === "object" && value !== null;
+
+// Methods of a class are not the object's own.
+const has = (part: unknown, ...methods: readonly string[]): boolean =>
+  isObject(part) && methods.every((method) => typeof part[method] === "function");

@@ -3,17 +3,17 @@
  * look for a cause: the server's own table of state is searched, through its admin API.
  */
 import { EngineError, type ActorId } from "../contract/index.ts";
-import { seqBefore } from "./archive.ts";
 import { isBlockKey } from "./blocks.ts";
 import { isObject } from "./is-object.ts";
 import { ACTOR_KEY } from "./kept.ts";
 import { idStart } from "./lines.ts";
 import type { Names } from "./names.ts";
+import { seqsIn, type Seqs } from "./slots.ts";
 
 export interface Place {
   readonly id: ActorId;
-  /** In its archive, after that seq. Undefined: with the actor. */
-  readonly archivedAfter: number | undefined;
+  /** In its archive, among those. Undefined: with the actor. */
+  readonly archived: Seqs | undefined;
 }
 
 const MOST_ROWS = 1_000;
@@ -77,10 +77,10 @@ export class Admin {
     const { service_name: service, service_key: segment, key } = row;
     if (typeof service !== "string" || typeof segment !== "string" || typeof key !== "string") return [];
     const actor = kindAfter(this.#names.actors(""), service);
-    if (actor !== undefined) return key === ACTOR_KEY || isBlockKey(key) ? [{ id: `${actor}/${segment}`, archivedAfter: undefined }] : [];
+    if (actor !== undefined) return key === ACTOR_KEY || isBlockKey(key) ? [{ id: `${actor}/${segment}`, archived: undefined }] : [];
     const archive = kindAfter(this.#names.archives(""), service);
-    const archivedAfter = seqBefore(key);
-    return archive === undefined || archivedAfter === undefined ? [] : [{ id: `${archive}/${segment}`, archivedAfter }];
+    const archived = seqsIn(key);
+    return archive === undefined || archived === undefined ? [] : [{ id: `${archive}/${segment}`, archived }];
   }
 
   async #query(query: string): Promise<readonly unknown[]> {

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { exportLine, importLine, readHeader } from "../chain/index.ts";
+import { exportLine, importLine, readHeader, verify } from "../chain/index.ts";
 import type { ChainEvent } from "../contract/index.ts";
 import { tallyKind } from "../testing/index.ts";
-import { eventsAfter, put, replyTo, seqBefore, type Sealed } from "./archive.ts";
+import { put, replyTo, type Sealed } from "./archive.ts";
 import type { KeptReply } from "./kept.ts";
+import { eventsAfter, seqsIn } from "./slots.ts";
 import { World } from "./world.fixture.ts";
 
 const SLOT_EVENTS = 32;
@@ -36,10 +37,10 @@ class Names {
   }
 }
 
-const part = (from: number, to: number, more: Partial<Sealed> = {}): Sealed => ({
+const part = (from: number, to: number, more: Partial<Sealed> = {}, of = chain): Sealed => ({
   seq: from + 1,
   count: to - from,
-  lines: chain.slice(from, to).map(exportLine).join("\n"),
+  lines: of.slice(from, to).map(exportLine).join("\n"),
   replies: [],
   now: 0,
   ...more,
@@ -93,15 +94,56 @@ void test("events whose predecessors are missing are refused, and what is none w
 });
 
 void test("what is under a name is told from the name alone", () => {
-  assert.deepEqual(["events/0", "events/1", "events/12", "over", "reply/events/1", "events/x"].map(seqBefore), [
-    0,
-    32,
-    384,
+  const names = ["events/0", "events/1", "events/12", "events/12.31", "over", "reply/events/1", "events/x", "events/1."];
+  assert.deepEqual(names.map(seqsIn), [
+    { after: 0, until: 32 },
+    { after: 32, until: 64 },
+    { after: 384, until: 416 },
+    { after: 415, until: 416 },
+    undefined,
     undefined,
     undefined,
     undefined,
   ]);
   for (const [n, event] of chain.entries()) assert.equal(readHeader(importLine(exportLine(event))).seq, n + 1);
+});
+
+void test("C7 events of any length are the chain again, and no name holds more than the longest of them and a little", async () => {
+  const world = new World({ kinds: [tallyKind("tally")] });
+  const sizes = [10, 300_000, 100, 70_000, 70_000, 70_000, 10, 200_000, 60_000, 40_000];
+  for (let n = 0; n < 45; n += 1)
+    await world.call({ to: ID, action: "add", args: { by: 1, pad: "x".repeat(sizes[n % sizes.length] ?? 0) }, start: null });
+  const long = await world.chain(ID);
+  assert.equal(long.length, 45);
+  assert.equal(verify(long, { actor: ID }).flaw, undefined);
+  const longest = Math.max(...Object.values(world.kept("archive-tally/main ")).map((text) => text.length));
+  assert.ok(longest < 400_000, `${longest} characters`);
+  const lengths = long.map((event) => exportLine(event).length);
+  for (const size of [1, 7, 45]) {
+    const names = new Names();
+    for (let from = 0; from < long.length; from += size) await put(names, ID, part(from, Math.min(from + size, long.length), {}, long));
+    const once = new Map(names.kept);
+    await put(names, ID, part(45 - (45 % size || size), 45, {}, long));
+    assert.deepEqual(names.kept, once, "C6 the same again changes nothing");
+    assert.deepEqual(await all(names), long, `in parts of ${size}`);
+    const answers = new Set<number>();
+    for (let after = 0; after < long.length; after += 1) {
+      const some = await eventsAfter(names, ID, after);
+      assert.deepEqual(some, long.slice(after, after + some.length));
+      answers.add(some.length);
+      assert.ok(some.length === 1 || lengths.slice(after, after + some.length).reduce((sum, length) => sum + length, 0) < 1_200_000);
+    }
+    assert.ok(answers.has(1) && answers.size > 3);
+  }
+});
+
+void test("C7 a long event whose body was erased is what is left of it", async () => {
+  const names = new Names();
+  const [first, second] = chain;
+  assert.ok(first !== undefined && second !== undefined);
+  const erased = { id: first.id, header: first.header };
+  await put(names, ID, part(0, 2, { lines: [erased, second].map(exportLine).join("\n") }));
+  assert.deepEqual(await eventsAfter(names, ID, 0), [erased, second]);
 });
 
 const reply = (key: string, until: number): KeptReply => ({ key, call: "call", reply: { ok: key }, until, seq: 1, head: "head" });

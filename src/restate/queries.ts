@@ -12,7 +12,7 @@ import {
   type Viewer,
 } from "../contract/index.ts";
 import { isAddress, kindOf } from "../contract/internal.ts";
-import { Admin } from "./admin.ts";
+import { Admin, type Place } from "./admin.ts";
 import { claimKey } from "./commit.ts";
 import { ofClaims, ofKind, ofOwner, ofUids, type Index } from "./directory.ts";
 import type { Handler } from "./durable-context.ts";
@@ -186,16 +186,17 @@ export class Queries {
     return order.slice(0, MOST_IDS).map(({ event }) => event);
   }
 
-  async #around({
-    id,
-    archivedAfter,
-  }: {
-    readonly id: ActorId;
-    readonly archivedAfter: number | undefined;
-  }): Promise<readonly ChainEvent[]> {
-    if (archivedAfter === undefined) return (await this.#newest(id, 0)).events;
-    const answer = await this.#ask(this.#host.names.archive(id, "events"), archivedAfter);
-    return isEvents(answer) ? answer : [];
+  async #around({ id, archived }: Place): Promise<readonly ChainEvent[]> {
+    if (archived === undefined) return (await this.#newest(id, 0)).events;
+    const found: ChainEvent[] = [];
+    // One answer may not have all of them.
+    for (let { after } = archived; after < archived.until;) {
+      const answer = await this.#ask(this.#host.names.archive(id, "events"), after);
+      if (!isEvents(answer) || answer.length === 0) break;
+      found.push(...answer);
+      after += answer.length;
+    }
+    return found;
   }
 
   /** Past the archive: those after `seq`. Otherwise all that the actor's own key has. */

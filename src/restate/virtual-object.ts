@@ -1,6 +1,6 @@
 import { faults } from "../chain/internal.ts";
 import { EngineError, type ActorId, type Behaviour } from "../contract/index.ts";
-import { eventsAfter, put, replyTo } from "./archive.ts";
+import { put, replyTo } from "./archive.ts";
 import { deliver, expire, ring } from "./delivery.ts";
 import { DurableActor } from "./durable-actor.ts";
 import { UNTIL_DONE } from "./handler-options.ts";
@@ -13,6 +13,7 @@ import { faultOf, settled } from "./outcome.ts";
 import * as asked from "./reading.ts";
 import { calling, durable, reading, type SendLater } from "./sdk-context.ts";
 import type { Defined, ExclusiveContext, RestateSdk, SharedContext } from "./sdk.ts";
+import { eventsAfter } from "./slots.ts";
 import { actorTransfer, archiveTransfer } from "./transfer-object.ts";
 
 export interface ObjectOptions {

@@ -11,7 +11,7 @@ export { extraOf, kindFrom, policyWith, type Extra, type Kind } from "./kind.ts"
 export { misunderstood } from "./misunderstood.ts";
 export { ownId } from "./own-id.ts";
 export { NOTHING_SINCE, sinceAfter, type SinceFull, wantsFull } from "./since-full.ts";
-export { atMostBytes } from "./size.ts";
+export { atMostBytes, exactBytes } from "./size.ts";
 export { stamp, stampFrom } from "./stamp.ts";
 export { stateFrom } from "./state.ts";
 export { begin, hasParent, keptFor, OK_NULL, planTurn, received, type Base, type CallKey, type Plan } from "./turn.ts";

@@ -6,7 +6,7 @@
  */
 import { hasParent, type CallKey, faults, type Kind, type Plan } from "../chain/internal.ts";
 import { sha256 } from "../chain/index.ts";
-import { StoreError, type ActorId, type EngineError, type Message } from "../contract/index.ts";
+import { EngineError, StoreError, type ActorId, type Message } from "../contract/index.ts";
 import { isAddress, kindOf } from "../contract/internal.ts";
 import { heldLines, roomIn, type Room } from "./blocks.ts";
 import { childrenOf, enter, objectOf, ofClaims, ofLetters } from "./directory.ts";
@@ -51,6 +51,7 @@ export async function commit(turn: Commit): Promise<Guarded<{ readonly change: T
   try {
     written = writtenBy(kind, place, plan, place.kept?.health, { room, held: held.value });
   } catch (error) {
+    if (error instanceof EngineError) return { fault: faultOf(error) };
     host.fault(error, { where: "turn", message });
     return { fault: faultOf(faults.crashed(id, plan.seq, error)) };
   }
@@ -63,7 +64,7 @@ export async function commit(turn: Commit): Promise<Guarded<{ readonly change: T
   if (claimed !== undefined)
     await context.call(objectOf(host.names, ofClaims, claimed, "put"), { key: claimed, value: { id, until: message.at + host.keyMs } });
   const { text, life, sealed, blocks, timers, out, change } = written;
-  if (sealed !== undefined) context.send(host.names.archive(id, "put"), sealed);
+  for (const part of sealed) context.send(host.names.archive(id, "put"), part);
   for (const block of blocks)
     if (block.text === undefined) context.clear(block.name);
     else context.set(block.name, block.text);

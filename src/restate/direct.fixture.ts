@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { DirectTurns } from "./direct-turns.ts";
-import type { Invoked } from "./journal.fixture.ts";
+import { assertTaken, type Invoked } from "./journal.fixture.ts";
 import type { MapText } from "./map-text.fixture.ts";
 import { openingIn, type Opening } from "./protocol.ts";
 
@@ -124,6 +124,7 @@ export async function directly(
     }
     for (const bytes of frames.slice(0, cuts[attempts - 1] ?? frames.length)) {
       const told = saying(bytes);
+      assertTaken("frame", told);
       if (told === "end") return { outcome, attempts, steps: journal.length, waits: 0, withdrawn: false, effects };
       journal.push(bytes);
       if (told.startsWith("output ")) outcome = JSON.parse(told.slice("output ".length));

@@ -46,6 +46,7 @@ import type { NodeHost } from "./node-host.ts";
 import { parsed } from "./parsed.ts";
 import { faultOf, type Failed, type Guarded, type Outcome } from "./outcome.ts";
 import { living, NoBeginning, placeFor, type Place } from "./place.ts";
+import { EVENT_BYTES, isLarger, tooLarge } from "./sizes.ts";
 
 /** What a message led to, and whether whoever asked with `replyAs` has its answer in the commit. */
 export interface Done {
@@ -293,7 +294,7 @@ export class DurableActor {
   }
 
   #plan({ base, born, kept }: Place, message: Message, { key, wake }: Manner, turn: Turn<unknown>, parentKnows = false): Plan | undefined {
-    return planTurn(base, { message, key, wake }, turn, {
+    const plan = planTurn(base, { message, key, wake }, turn, {
       id: message.to,
       seq: (kept?.seq ?? 0) + 1,
       born,
@@ -302,6 +303,9 @@ export class DurableActor {
       parentKnows,
       whole: false,
     });
+    const { reply = null, emit = null } = plan ?? turn;
+    if (isLarger(reply, EVENT_BYTES) || isLarger(emit, EVENT_BYTES)) throw tooLarge(message.to, "An answer", EVENT_BYTES);
+    return plan;
   }
 
   /** C3: whatever the behaviour throws becomes a value that says nothing was applied. */

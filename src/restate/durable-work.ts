@@ -7,6 +7,7 @@ import type { ActorId, Context, Log, Message, Outgoing, Progress, Reply, Turn, W
 import type { DurableContext } from "./durable-context.ts";
 import { isGuardedTurn, type Guarded } from "./outcome.ts";
 import type { Sealer } from "./sealed.ts";
+import { isLonger, tooLarge, WORK_BYTES } from "./sizes.ts";
 
 /** A call of an actor by another's work. */
 export interface InnerCall {
@@ -64,6 +65,7 @@ export async function runWork(context: DurableContext, host: WorkHost, job: Job)
         if ("error" in ended) throw ended.error;
         job.planned(ended.turn);
         const text = JSON.stringify(ended.turn);
+        if (isLonger(text, WORK_BYTES)) throw tooLarge(job.message.to, "What the work ends in", WORK_BYTES);
         const plain: unknown = JSON.parse(text);
         return plain;
       }),

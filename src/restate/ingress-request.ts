@@ -2,6 +2,7 @@ import { request as plain } from "node:http";
 import { request as secure } from "node:https";
 import { EngineError } from "../contract/index.ts";
 import type { Handler } from "./durable-context.ts";
+import { PIECE_BYTES } from "./sizes.ts";
 
 /** One call of one handler of one virtual object, or of a service. */
 export interface Invocation extends Handler {
@@ -31,9 +32,11 @@ export function sendTo(base: string): Send {
   const address = { host: hostname.replace(/^\[(.*)\]$/, "$1"), port: port === "" ? usual : Number(port), method: "POST" };
   return (invocation, how) => {
     const body = JSON.stringify(invocation.input);
+    const length = Buffer.byteLength(body);
+    if (length > PIECE_BYTES) return { answer: Promise.reject(tooLong(length)), leave: () => undefined };
     const { idempotencyKey } = invocation;
     // A list goes out as it is; an object's names and values are each looked at again.
-    const headers = ["host", host, "content-type", "application/json", "content-length", String(Buffer.byteLength(body))];
+    const headers = ["host", host, "content-type", "application/json", "content-length", String(length)];
     if (idempotencyKey !== undefined) headers.push("idempotency-key", idempotencyKey);
     const outgoing = request({ ...address, path: how === "begin" ? `${pathOf(invocation)}/send` : pathOf(invocation), headers });
     const answer = new Promise<unknown>((resolve, reject) => {
@@ -67,6 +70,10 @@ export function sendTo(base: string): Send {
 
 const pathOf = ({ object, key, handler }: Handler): string =>
   key === undefined ? `/${object}/${handler}` : `/${object}/${encodeURIComponent(key)}/${handler}`;
+
+/** It might come to the server, and then to no node. */
+const tooLong = (length: number): EngineError =>
+  new EngineError("NOT_APPLIED", `This call has ${length} bytes, and the Restate server takes at most ${PIECE_BYTES}: send less at once.`);
 
 export const unanswered = (cause: unknown): EngineError =>
   new EngineError(

@@ -51,6 +51,13 @@ interface Entry {
 }
 
 const MOST_ATTEMPTS = 1_000;
+/** Of one entry in a server's journal: it takes no longer one, and begins another attempt, for ever. */
+const MOST_BYTES = 32 * 2 ** 20;
+
+export function assertTaken(what: string, text: string): void {
+  const bytes = Buffer.byteLength(text);
+  if (bytes > MOST_BYTES) throw new Error(`The server takes no ${what} of ${bytes} bytes, in any attempt.`);
+}
 
 /** One invocation as a durable engine runs it: from the top after each cut, journalled steps once. Everything is kept as text, and takes effect as soon as it is journalled. */
 export class Journal {
@@ -71,6 +78,7 @@ export class Journal {
         this.#grounds.again();
         continue;
       }
+      assertTaken("output", ended.text);
       const { steps, waits } = attempt;
       if (steps < this.#entries.length)
         throw new Error(`This attempt ended before step ${steps}, where one before it did: ${this.#entries[steps]?.command}`);
@@ -187,6 +195,7 @@ class Attempt implements DurableContext {
     let text: string;
     try {
       text = await making;
+      assertTaken("answer", text);
     } catch {
       // Whatever throws is run again.
       return this.#end();
@@ -200,6 +209,13 @@ class Attempt implements DurableContext {
 
   #entry(command: string): Entry | undefined {
     const known = this.#entries[this.steps];
+    try {
+      assertTaken("command", command);
+    } catch (error) {
+      this.#over.reject(error);
+      this.#superseded.abort();
+      return undefined;
+    }
     if (known === undefined) {
       const entry: Entry = { command };
       this.#entries.push(entry);

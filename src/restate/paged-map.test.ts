@@ -320,7 +320,7 @@ test("a map that has as much as its index takes says so, and keeps what it has",
 test("a value is bounded, also one that grows by patches", async () => {
   const text = new MapText();
   const map = new PagedMap(text);
-  const half = "x".repeat(4_300_000);
+  const half = "x".repeat(13_000_000);
   await map.put("key", { one: half });
   await assert.rejects(map.patch("key", { other: half }), { code: "STATE_TOO_LARGE", applied: false });
   await assert.rejects(map.put("other", half + half), { code: "STATE_TOO_LARGE" });

@@ -24,9 +24,8 @@ export interface Taken {
 /** Pages that one `take` reads. Those with nothing due are read once only, to learn what is in them. */
 const TAKE_PAGES = 32;
 
-/** Of JSON. */
-// A dead letter has all its arguments, sealed perhaps: more than any door lets in.
-const VALUE_BYTES = 8_388_608;
+/** Of JSON. A dead letter has all its arguments, sealed perhaps: a third more than a message may have. */
+const VALUE_BYTES = 24 * 2 ** 20;
 
 /** One writer at a time; readers may be many (`PagedReader`). Throws `STATE_TOO_LARGE`, `STORE_FULL` and `STORE_CORRUPT`, having written nothing. */
 export class PagedMap extends PagedReader {

@@ -27,6 +27,7 @@ import { restateMembers } from "./members.ts";
 import { Node } from "./node.ts";
 import type { RestateOptions } from "./restate-options.ts";
 import { restateSessionStore } from "./session-store.ts";
+import { EVENT_BYTES, isLonger, tooLarge } from "./sizes.ts";
 import { restateStreamStore } from "./stream-store.ts";
 
 const TRAITS: ReadonlySet<Trait> = new Set(["progress"]);
@@ -100,6 +101,8 @@ export class RestateEngine implements Engine {
     if (start === undefined && (await queries.head(to)) === undefined) throw faults.noActor(to);
     const input: TurnInput = { message };
     try {
+      // It would end nowhere, not with the dead letters either.
+      if (isLonger(JSON.stringify(message), EVENT_BYTES)) throw tooLarge(to, "A message", EVENT_BYTES);
       await ingress.begin({ ...names.actor(to, "deliver"), input: kinds.sealerFor(kindOf(to)).seal(input), idempotencyKey });
     } catch (error) {
       throw (error instanceof TypeError ? unsendable(to, message) : undefined) ?? error;

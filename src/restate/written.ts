@@ -6,6 +6,7 @@ import { keptText, type Health, type Kept, type KeptReply } from "./kept.ts";
 import type { Told } from "./outcome.ts";
 import { firstLine, withLine } from "./lines.ts";
 import type { Place } from "./place.ts";
+import { EVENT_BYTES, isLarger, isLonger, PIECE_BYTES, tooLarge } from "./sizes.ts";
 
 /** A timer that has to be set for a wake. */
 interface Timer {
@@ -21,7 +22,8 @@ export interface Written {
   /** Of a stopped actor's last message: leaves once its children have ended. */
   readonly out: readonly Message[];
   readonly timers: readonly Timer[];
-  readonly sealed: Sealed | undefined;
+  /** For the archive, in this order. */
+  readonly sealed: readonly Sealed[];
   readonly blocks: readonly Block[];
   readonly change: Told;
 }
@@ -32,6 +34,7 @@ export interface Making {
   readonly held: string;
 }
 
+/** Throws `STATE_TOO_LARGE`, or what there is no text of. */
 export function writtenBy(
   kind: Kind,
   { base, born, kept, stale }: Place,
@@ -41,7 +44,7 @@ export function writtenBy(
 ): Written {
   const since = kept?.since ?? NOTHING_SINCE;
   const full = born || stale || wantsFull(since);
-  const { message } = plan;
+  const { id, message } = plan;
   // Nothing of a turn may hang on when it is run: what it sends carries its message's time.
   const now = message.at;
   const entry = entryOf(
@@ -59,9 +62,9 @@ export function writtenBy(
   const { event, seq, row, out } = entry;
   const told: KeptReply[] = [...plan.remembered, ...latersOf(plan)].map((reply) => ({ ...reply, seq, head: event.id }));
   const replies = [...(kept?.replies ?? []).filter(({ until }) => until > now), ...told];
-  const leaving = told.length > 0 && tooMany(replies) ? replies.splice(0, Math.ceil(replies.length / 2)) : [];
+  const leaving: KeptReply[] = [];
+  while (told.length > 0 && tooMany(replies)) leaving.push(...replies.splice(0, Math.ceil(replies.length / 2)));
   const parting = kept === undefined ? NONE_LEAVE : eventsLeaving(kept, room, held);
-  const sealed = parting.count === 0 && leaving.length === 0 ? undefined : { ...parting, replies: leaving, now };
   const after = kept === undefined ? NO_BLOCKS : blocksAfter(kept, room);
   const alone = kept === undefined || room.rolls || room.leave === "all";
   const next: Kept = {
@@ -82,9 +85,23 @@ export function writtenBy(
   const timers = Object.entries(row.wakes).flatMap(([name, wake]) => (before[name]?.at === wake.at ? [] : [{ name, wake }]));
   const { emit } = plan;
   const change: Told = { seq, head: event.id, status: row.status, ...(emit === undefined || emit.length === 0 ? {} : { emit }) };
-  // What has no text would ask for another run once it is with the context, for ever.
-  if (out.length > 0) JSON.stringify(out);
-  return { text: keptText(next), life: row.life, out, timers, sealed, blocks: after.blocks, change };
+  const text = keptText(next);
+  // What has no text, or too much, would ask for another run once it is with the context, for ever.
+  if (isLonger(text, PIECE_BYTES)) throw tooLarge(id, "What is kept with the newest event", PIECE_BYTES);
+  if (event.body !== undefined && isLonger(event.body, EVENT_BYTES)) throw tooLarge(id, "An event", EVENT_BYTES);
+  for (const sent of out) if (isLonger(JSON.stringify(sent), EVENT_BYTES)) throw tooLarge(id, "A message", EVENT_BYTES);
+  for (const { reply } of told) if (isLarger(reply, EVENT_BYTES)) throw tooLarge(id, "An answer", EVENT_BYTES);
+  return { text, life: row.life, out, timers, sealed: sealedOf(parting, leaving, now), blocks: after.blocks, change };
+}
+
+/** All at once, but for what is long. */
+function sealedOf(parting: Pick<Sealed, "seq" | "count" | "lines">, leaving: readonly KeptReply[], now: number): readonly Sealed[] {
+  const short: KeptReply[] = [];
+  const long: Sealed[] = [];
+  for (const reply of leaving)
+    if (JSON.stringify(reply.reply).length > MOST_CHARACTERS) long.push({ ...NONE_LEAVE, replies: [reply], now });
+    else short.push(reply);
+  return parting.count === 0 && short.length === 0 ? long : [{ ...parting, replies: short, now }, ...long];
 }
 
 const NONE_LEAVE = { seq: 1, count: 0, lines: "" };

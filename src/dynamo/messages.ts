@@ -7,7 +7,7 @@ import {
   PutItemCommand,
   type WriteRequest,
 } from "@aws-sdk/client-dynamodb";
-import { expiresAt, type Place } from "./options.ts";
+import { expiresAt, type Place, secondsNow } from "./options.ts";
 import { type Item, numberIn, textIn } from "./session-item.ts";
 import type { Mark, Written } from "./stream-head.ts";
 
@@ -70,6 +70,7 @@ export class Messages {
       for await (const item of this.#backwards(session, last.name, n + 1, last.n)) {
         const one = { n: numberIn(item, "n"), mark: textIn(item, "mark") };
         if (one.n !== at.n || one.mark !== at.mark) continue;
+        if (secondsNow(this.#place) > numberIn(item, "expiresAt")) return undefined;
         const text = textIn(item, "message");
         bytes += Buffer.byteLength(text);
         if (found.push({ ...one, text }) > most.messages || bytes > most.bytes) return undefined;

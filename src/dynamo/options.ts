@@ -89,5 +89,8 @@ export function placeOf(options: DynamoSessionOptions): Place {
   };
 }
 
+/** In seconds, rounded so that an item counts until after its last one. */
+export const secondsNow = ({ clock }: Place): number => Math.floor(clock.now() / 1_000);
+
 /** Of the TTL attribute, in whole seconds since 1970: never before it is over. */
 export const expiresAt = (seenAt: number, { ttlMs }: Place): string => String(Math.ceil((seenAt + ttlMs) / 1_000));

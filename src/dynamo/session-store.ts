@@ -8,7 +8,7 @@ import {
 } from "@aws-sdk/client-dynamodb";
 import { type Ask, changedSession, type SessionChange, type SessionRow, type SessionStore, StoreError } from "../contract/index.ts";
 import { isRefused } from "./faults.ts";
-import { expiresAt, type Place } from "./options.ts";
+import { expiresAt, type Place, secondsNow } from "./options.ts";
 import { dataOf, type Item, numberIn, rowOf, textIn } from "./session-item.ts";
 import type { StreamEnds } from "./stream-ends.ts";
 
@@ -93,7 +93,7 @@ export class DynamoSessions implements SessionStore {
       await this.#update(id, {
         UpdateExpression: "SET seenAt = :seen, expiresAt = :expires",
         ConditionExpression: "attribute_exists(sessionId) AND seenAt < :seen AND expiresAt >= :now",
-        ExpressionAttributeValues: { ...this.#seen(seenAt), ":now": { N: String(this.#now()) } },
+        ExpressionAttributeValues: { ...this.#seen(seenAt), ":now": { N: String(secondsNow(this.#place)) } },
       });
     });
   }
@@ -125,14 +125,9 @@ export class DynamoSessions implements SessionStore {
     return this.#close();
   }
 
-  /** In seconds, rounded so that an item counts until after its last one. */
-  #now(): number {
-    return Math.floor(this.#place.clock.now() / 1_000);
-  }
-
   // DynamoDB deletes what has expired within days, not at once.
   #over(item: Item): boolean {
-    return this.#now() > numberIn(item, "expiresAt");
+    return secondsNow(this.#place) > numberIn(item, "expiresAt");
   }
 
   #seen(seenAt: number): Record<string, AttributeValue> {

@@ -1,5 +1,5 @@
 import { type AttributeValue, DeleteItemCommand, UpdateItemCommand } from "@aws-sdk/client-dynamodb";
-import { isMissingTable, isRefused } from "./faults.ts";
+import { isMissingTable } from "./faults.ts";
 import { expiresAt, type Place } from "./options.ts";
 
 export const headKey = (session: string): Record<string, AttributeValue> => ({ sessionId: { S: session }, item: { S: "head" } });
@@ -28,15 +28,9 @@ export class StreamEnds {
     );
   }
 
+  /** What an earlier session of that id was sent is nothing of this one's. */
   open(session: string): Promise<void> {
-    return this.#try(
-      new DeleteItemCommand({
-        TableName: this.#place.streamTable,
-        Key: headKey(session),
-        ConditionExpression: "closed = :yes",
-        ExpressionAttributeValues: { ":yes": { BOOL: true } },
-      }),
-    );
+    return this.#try(new DeleteItemCommand({ TableName: this.#place.streamTable, Key: headKey(session) }));
   }
 
   // Who keeps no streams here needs no table for them; who does hears of it from the first message.
@@ -45,7 +39,7 @@ export class StreamEnds {
     try {
       await (command instanceof UpdateItemCommand ? client.send(command) : client.send(command));
     } catch (error) {
-      if (!isMissingTable(error) && !isRefused(error)) throw error;
+      if (!isMissingTable(error)) throw error;
     }
   }
 }

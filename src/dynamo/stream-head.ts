@@ -1,7 +1,7 @@
 import { GetItemCommand, UpdateItemCommand } from "@aws-sdk/client-dynamodb";
 import { type Json, StoreError } from "../contract/index.ts";
 import { isRefused } from "./faults.ts";
-import { expiresAt, type Place } from "./options.ts";
+import { type Place, secondsNow } from "./options.ts";
 import { jsonIn, numberIn, textIn } from "./session-item.ts";
 import { headKey } from "./stream-ends.ts";
 
@@ -26,17 +26,22 @@ export interface Head {
   /** Of the latest message. */
   readonly last: number;
   readonly closed: boolean;
+  /** In seconds: after that its streams are gone, whether or not DynamoDB has deleted it. */
+  readonly until: number;
   /** In the order they were last written to. */
   readonly streams: readonly Written[];
 }
 
-export async function readHead({ client, streamTable, clock }: Place, session: string): Promise<Head> {
+export async function readHead(place: Place, session: string): Promise<Head> {
+  const { client, streamTable, clock } = place;
   const { Item: item } = await client.send(new GetItemCommand({ TableName: streamTable, Key: headKey(session), ConsistentRead: true }));
   // Numbers go on from the time, so that none comes again where DynamoDB has deleted the head of a session that goes on.
-  if (item === undefined) return { last: Math.max(0, Math.floor(clock.now()) - 1), closed: false, streams: [] };
+  if (item === undefined) return { last: Math.max(0, Math.floor(clock.now()) - 1), closed: false, until: Infinity, streams: [] };
   const rev = textIn(item, "rev");
-  if (item["closed"]?.BOOL === true) return { rev, last: 0, closed: true, streams: [] };
-  return { rev, last: numberIn(item, "last"), closed: false, streams: streamsOf(jsonIn(item, "streams")) };
+  const until = numberIn(item, "expiresAt");
+  if (item["closed"]?.BOOL === true) return { rev, last: 0, closed: true, until, streams: [] };
+  const streams = secondsNow(place) > until ? [] : streamsOf(jsonIn(item, "streams"));
+  return { rev, last: numberIn(item, "last"), closed: false, until, streams };
 }
 
 /** In place of the one that was read. False: it is another by now. */
@@ -44,9 +49,9 @@ export async function writeHead(
   place: Place,
   session: string,
   before: Head,
-  { rev, last, streams }: Head & { readonly rev: string },
+  { rev, last, until, streams }: Head & { readonly rev: string },
 ): Promise<boolean> {
-  const { client, streamTable, clock } = place;
+  const { client, streamTable } = place;
   try {
     await client.send(
       new UpdateItemCommand({
@@ -59,7 +64,7 @@ export async function writeHead(
           ":rev": { S: rev },
           ":last": { N: String(last) },
           ":streams": { S: JSON.stringify(streams.map(({ name, n, mark, count, bytes }) => [name, n, mark, count, bytes])) },
-          ":expires": { N: expiresAt(clock.now(), place) },
+          ":expires": { N: String(until) },
           ...(before.rev === undefined ? undefined : { ":before": { S: before.rev } }),
         },
       }),

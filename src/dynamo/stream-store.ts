@@ -1,7 +1,7 @@
 import { type Ask, eventId, type Json, Queues, readEventId, StoreError, type StreamStore } from "../contract/index.ts";
 import { ITEM_BYTES } from "./faults.ts";
 import { Messages } from "./messages.ts";
-import type { Place } from "./options.ts";
+import { expiresAt, type Place, secondsNow } from "./options.ts";
 import { canBe } from "./session-store.ts";
 import type { StreamEnds } from "./stream-ends.ts";
 import { type Head, type Mark, readHead, writeHead, type Written } from "./stream-head.ts";
@@ -91,10 +91,12 @@ export class DynamoStreams implements StreamStore {
       const written = await this.#bounded(session, grown);
       const others = head.streams.filter((one) => one.name !== name);
       const dropped = others.slice(0, Math.max(0, others.length + 1 - bounds.streams));
-      const next = { rev: mark, last: at.n, closed: false, streams: [...others.slice(dropped.length), written] };
+      const until = Number(expiresAt(this.#place.clock.now(), this.#place));
+      const next = { rev: mark, last: at.n, closed: false, until, streams: [...others.slice(dropped.length), written] };
       if (await writeHead(this.#place, session, head, next)) {
         this.#remember(session, next);
-        for (const old of dropped) await this.#messages.drop(session, old.name);
+        // Nobody reaches them any more: what cannot be deleted goes by its time to live.
+        for (const old of dropped) await this.#messages.drop(session, old.name).catch(() => undefined);
         return eventId(name, at.n);
       }
       this.#heads.delete(session);
@@ -117,7 +119,8 @@ export class DynamoStreams implements StreamStore {
   }
 
   async #head(session: string): Promise<Head> {
-    return this.#heads.get(session) ?? (await readHead(this.#place, session));
+    const known = this.#heads.get(session);
+    return known !== undefined && secondsNow(this.#place) <= known.until ? known : readHead(this.#place, session);
   }
 
   #remember(session: string, head: Head): void {

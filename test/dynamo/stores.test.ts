@@ -212,6 +212,44 @@ describe("what was sent, in DynamoDB", () => {
     }
   });
 
+  test("is gone by whole seconds once its time is over, before DynamoDB deletes it", async () => {
+    const { a, b, clock } = await two({ ttlMs: 5 * MINUTE_MS });
+    await a.sessions.put(row("s", clock));
+    const ids = [await a.streams.append("s", "x", 0), await a.streams.append("s", "x", 1)];
+    await clock.advance(3 * MINUTE_MS);
+    ids.push(await a.streams.append("s", "x", 2));
+    await clock.advance(2 * MINUTE_MS);
+    assert.equal((await b.streams.after("s", ids[0] ?? ""))?.messages.length, 2, "in its last second");
+    await clock.advance(1_000);
+    assert.equal(await b.streams.after("s", ids[0] ?? ""), undefined);
+    assert.equal((await b.streams.after("s", ids[1] ?? ""))?.messages.length, 1, "what came later is there");
+    await clock.advance(3 * MINUTE_MS);
+    for (const id of ids) assert.equal(await b.streams.after("s", id), undefined);
+    ids.push(await a.streams.append("s", "y", 3));
+    for (const id of ids.slice(0, 3)) assert.equal(await a.streams.after("s", id), undefined, "nor when the session is written to again");
+    assert.deepEqual(await b.streams.after("s", ids[3] ?? ""), { stream: "y", messages: [] });
+    const numbers = ids.map((id) => Number.parseInt(id, 10));
+    assert.deepEqual(
+      numbers,
+      [...new Set(numbers)].toSorted((one, other) => one - other),
+      "no number comes again",
+    );
+  });
+
+  test("to a session whose time is over is not the next one's of that id, though it came late", async () => {
+    const { a, b, clock } = await two({ ttlMs: 5 * MINUTE_MS });
+    await a.sessions.put(row("s", clock));
+    await clock.advance(4 * MINUTE_MS);
+    const late = [await a.streams.append("s", "x", "late"), await a.streams.append("s", "x", "later")];
+    await clock.advance(2 * MINUTE_MS);
+    assert.equal(await b.sessions.get("s"), undefined);
+    await b.sessions.put(row("s", clock));
+    for (const id of late) assert.equal(await b.streams.after("s", id), undefined);
+    const own = await a.streams.append("s", "x", "own");
+    assert.deepEqual(await b.streams.after("s", own), { stream: "x", messages: [] });
+    for (const id of late) assert.equal(await b.streams.after("s", id), undefined);
+  });
+
   test("longer than an item is numbered and not kept", async () => {
     const { a, b } = await two();
     const first = await a.streams.append("s", "x", 1);
@@ -255,6 +293,19 @@ describe("DynamoDB that fails", () => {
     await using stores = dynamoSessionStores({ client, env: {} });
     await assert.rejects(stores.sessions.get("s"), { name: "StoreError", code: "STORE_IO", message: /out of reach/ });
     client.destroy();
+  });
+
+  test("while what was dropped is deleted has kept the message all the same", async () => {
+    const { table, streamTable, clock, b } = await two();
+    const fault = failing(dynamo.endpoint, "ThrottlingException");
+    const a = dynamoSessionStores({ client: fault.client, table, streamTable, clock, bounds: { streams: 1 } });
+    await a.streams.append("s", "x", 1);
+    fault.only = "QueryCommand";
+    fault.times = Infinity;
+    const id = await a.streams.append("s", "y", 2);
+    assert.ok(fault.failed > 0);
+    assert.deepEqual(await b.streams.after("s", id), { stream: "y", messages: [] });
+    fault.client.destroy();
   });
 
   test("whose answers to writes are lost applies none of them twice", async () => {

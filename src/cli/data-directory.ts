@@ -96,13 +96,22 @@ export class DataDirectory {
     return sizeOf(this.sessions) > 0;
   }
 
+  /** Made of the chains, and made anew where it is missing. */
+  get search(): string {
+    return join(this.path, "search.db");
+  }
+
+  dropSearch(): void {
+    for (const end of ["", "-wal", "-shm"]) rmSync(this.search + end, { force: true });
+  }
+
   get control(): string {
     return join(this.path, "control.sock");
   }
 
   /** Bytes of each of its files that grows. */
   sizes(): Readonly<Record<string, number>> {
-    const stores = [this.actors, this.sessions, this.contents, join(this.path, "search.db"), join(this.path, "theater-sessions.db")];
+    const stores = [this.actors, this.sessions, this.contents, this.search, join(this.path, "theater-sessions.db")];
     const sizes = stores.flatMap((file) => [file, `${file}-wal`]).map((file): [string, number] => [basename(file), sizeOf(file)]);
     return Object.fromEntries(sizes.filter(([, size]) => size > 0));
   }

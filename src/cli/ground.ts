@@ -1,4 +1,4 @@
-import type { Bag, Behaviour, Engine, Json, Observer, Peers, SessionStore, StreamStore } from "../contract/index.ts";
+import type { ActorId, Bag, Behaviour, Engine, Json, Observer, Peers, SessionStore, StreamStore } from "../contract/index.ts";
 import type { Loaded } from "./load.ts";
 import type { ServerLog } from "./log.ts";
 import type { ServeOptions } from "./options.ts";
@@ -21,10 +21,18 @@ export interface Ground extends AsyncDisposable {
   start(loaded: Loaded): Promise<Engine>;
   /** They are served now: returns the kinds that have actors and are not. */
   served(loaded: Loaded): Promise<readonly KindCount[]>;
-  /** Takes commands; `more` knows some that are not about actors alone. */
-  open(more?: (operation: string, args: Bag) => Promise<Json | undefined>): Promise<void>;
+  /** Takes commands. */
+  open(beside: Beside): Promise<void>;
   /** What runs for others has this long to end. */
   drain(graceMs: number): Promise<void>;
+}
+
+/** What else has to do with commands. */
+interface Beside {
+  /** Knows some that are not about actors alone; undefined: not that one. */
+  readonly more?: (operation: string, args: Bag) => Promise<Json | undefined>;
+  /** Bodies of these actors were erased, or they were removed. */
+  readonly erased: (ids: readonly ActorId[]) => void;
 }
 
 export interface NodeAddress {

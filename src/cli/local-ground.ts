@@ -84,7 +84,7 @@ export class LocalGround implements Ground {
     }
   }
 
-  async open(more?: Parameters<Ground["open"]>[0]): Promise<void> {
+  async open({ more, erased }: Parameters<Ground["open"]>[0]): Promise<void> {
     if (this.#disk === undefined) return;
     const { directory, store } = this.#disk;
     const { serveControl } = await import("./control.ts");
@@ -94,7 +94,7 @@ export class LocalGround implements Ground {
       const done = await more?.(operation, args);
       if (done !== undefined) return done;
       const { operate } = await import("./operate.ts");
-      return await operate({ engine: this.#engine, store })(operation, args);
+      return await operate({ engine: this.#engine, store, erased })(operation, args);
     };
     this.#closeControl = await serveControl(directory.control, handle);
   }

@@ -19,18 +19,25 @@ const text = (args: Bag, name: string): string => {
 const isKnown = async (engine: LocalEngine, store: Store, id: ActorId): Promise<boolean> =>
   (await store.load(id)) !== undefined || engine.health(id)?.failure !== undefined || (await engine.read(id)) !== undefined;
 
+export interface Operating {
+  readonly engine: LocalEngine;
+  readonly store: Store;
+  /** Bodies of these actors were erased, or they were removed: what was made of their chains is to follow. */
+  readonly erased: (ids: readonly ActorId[]) => void;
+}
+
 /** What commands may ask of the process that holds the directory. */
 export const operate =
-  ({ engine, store }: { readonly engine: LocalEngine; readonly store: Store }): ControlHandler =>
+  (operating: Operating): ControlHandler =>
   async (operation, args) => {
     try {
-      return await perform(engine, store, operation, args);
+      return await perform(operating, operation, args);
     } catch (error) {
       throw inCommandWords(error, operation, textOr(args["actor"], ""));
     }
   };
 
-const perform = async (engine: LocalEngine, store: Store, operation: string, args: Bag): Promise<Json> => {
+const perform = async ({ engine, store, erased }: Operating, operation: string, args: Bag): Promise<Json> => {
   switch (operation) {
     case "call": {
       const id = actorId(text(args, "actor"));
@@ -67,13 +74,21 @@ const perform = async (engine: LocalEngine, store: Store, operation: string, arg
         actorId(text(args, "to")),
         typeof args["at"] === "number" ? args["at"] : undefined,
       );
-    case "checkpoint":
-      return await checkpoint(engine, store, actorId(text(args, "actor")), {
-        erase: args["erase"] === true,
+    case "checkpoint": {
+      const id = actorId(text(args, "actor"));
+      const erase = args["erase"] === true;
+      const done = await checkpoint(engine, store, id, {
+        erase,
         ...(typeof args["keyFile"] === "string" ? { key: await signingKeyIn(args["keyFile"]) } : {}),
       });
-    case "prune":
-      return prunedJson(await engine.prune(pruningIn(args)));
+      if (erase) erased([id]);
+      return done;
+    }
+    case "prune": {
+      const pruned = await engine.prune(pruningIn(args));
+      erased(pruned.ended.map(({ id }) => id));
+      return prunedJson(pruned);
+    }
     default:
       throw usage(`The server does not know the operation ${operation}: it may be of another version than this command.`);
   }

@@ -1,5 +1,4 @@
-import { join } from "node:path";
-import type { Caller, Engine, Log, Rate, Source } from "../contract/index.ts";
+import type { ActorId, Caller, Engine, Log, Rate, Source } from "../contract/index.ts";
 import { defaultRate, systemClock, TokenBuckets } from "../contract/index.ts";
 import { peerOf } from "../contract/internal.ts";
 import {
@@ -18,6 +17,7 @@ import {
   searchesOf,
   REQUEST_PACKET_SCHEMA,
 } from "../packet/index.ts";
+import { DataDirectory } from "./data-directory.ts";
 import { usage } from "./exit-code.ts";
 import { behindCapabilities, type Loaded } from "./load.ts";
 import type { ServeOptions } from "./options.ts";
@@ -112,7 +112,7 @@ export class Packets implements AsyncDisposable {
     const { config, log, rate, everyActor } = this.#options;
     const given = parts.flatMap(({ capabilities }) => capabilities);
     await this.#release();
-    const file = data === undefined ? ":memory:" : join(data, "search.db");
+    const file = data === undefined ? ":memory:" : new DataDirectory(data).search;
     this.#searches = searchesOf(given, engine, file, (error) =>
       log("error", { event: "search-fault", ...faultFields(error, this.#options.inFull) }),
     );
@@ -173,6 +173,11 @@ export class Packets implements AsyncDisposable {
       };
     };
     return packetDoors({ open }, { schema: REQUEST_PACKET_SCHEMA });
+  }
+
+  /** Of these actors something was erased, or they are gone. */
+  erased(ids: readonly ActorId[]): void {
+    this.#searches?.erased(ids);
   }
 
   tunnelTo(gateway: Parameters<PacketFlow["tunnelTo"]>[0]): void {

@@ -54,7 +54,12 @@ export async function* prunePages(directory: DataDirectory, pruning: Pruning, dr
   directory.refuseLoss();
   await using store = sqliteStore({ directory: directory.path, readOnly: dryRun });
   const host = { store, now: systemClock.now(), ...(dryRun ? {} : { remove: (one: Ended) => store.remove(one) }) };
-  yield* pages(await prune(host, pruning), pruning, (page) => prune(host, page));
+  const pruned = async (page: Pruning): Promise<Pruned> => {
+    const done = await prune(host, page);
+    if (!dryRun && done.ended.length > 0) directory.dropSearch();
+    return done;
+  };
+  yield* pages(await pruned(pruning), pruning, pruned);
 }
 
 async function* pages(first: Pruned, pruning: Pruning, ask: (page: Pruning) => Promise<Pruned>): AsyncGenerator<Pruned> {

@@ -1,4 +1,4 @@
-import type { Behaviour, Gateway, Log, Source } from "../contract/index.ts";
+import type { Bag, Behaviour, Gateway, Log, Source } from "../contract/index.ts";
 import { createGateway } from "../gateway/index.ts";
 import { assemble } from "./assemble.ts";
 import type { EngineAddress } from "./cluster/engine-address.ts";
@@ -130,7 +130,10 @@ export const serveModules = async (loaded: Loaded, { options, version, log, dev,
     theater,
     async opened() {
       unserved = await ground.served(first);
-      await ground.open(theater === undefined ? undefined : (operation, args) => theater.operate(operation, args));
+      await ground.open({
+        ...(theater === undefined ? {} : { more: (operation: string, args: Bag) => theater.operate(operation, args) }),
+        erased: (ids) => packets?.erased(ids),
+      });
       return unserved;
     },
     async reload(next) {

@@ -29,7 +29,7 @@ export const writeHere = (directory: DataDirectory, modules: readonly string[], 
       },
     });
     try {
-      return await operate({ engine, store })(op, args);
+      return await operate({ engine, store, erased: () => directory.dropSearch() })(op, args);
     } catch (error) {
       throw withCause(error, thrown);
     }

@@ -19,6 +19,8 @@ function searchKind({ does }: Capability): SearchKind | undefined {
 export interface Searches extends AsyncDisposable {
   /** `<id>_search`, for each capability with searchable fields. */
   readonly capabilities: readonly Capability[];
+  /** Something of these actors was erased, or they are gone: the index follows in a moment. */
+  erased(ids: readonly ActorId[]): void;
 }
 
 /** Undefined where nothing is searchable. `file`: of the index, or ":memory:". */
@@ -35,6 +37,9 @@ export function searchesOf(
     capabilities: capabilities.flatMap((one) =>
       one.does.how === "actor" && one.does.search.length > 0 ? [searchCapability(one, one.does, search, engine)] : [],
     ),
+    erased(ids) {
+      for (const id of ids) search.rebuild(id).catch((error: unknown) => onFault?.(error));
+    },
     [Symbol.asyncDispose]: () => search[Symbol.asyncDispose](),
   };
 }

@@ -155,6 +155,7 @@ export class Follower {
     rows.write(steps);
     const taken = this.#taken;
     this.#taken = new Map();
+    if (steps.some(({ id }) => taken.get(id)?.anew === true)) index.clean();
     for (const [id, { early }] of taken) {
       early?.release();
       this.#tell(id);

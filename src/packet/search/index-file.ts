@@ -16,10 +16,10 @@ const TABLES = `
   CREATE TABLE doc(id INTEGER PRIMARY KEY, actor INTEGER NOT NULL, seq INTEGER NOT NULL, at INTEGER NOT NULL, event BLOB NOT NULL, text TEXT NOT NULL);
   CREATE UNIQUE INDEX doc_event ON doc(actor, seq);
   CREATE VIRTUAL TABLE words USING fts5(
-    text, scope, content='', contentless_delete=1, prefix='3', tokenize="unicode61 remove_diacritics 2 categories 'L* N* Co'");
+    text, scope, content='', prefix='3', tokenize="unicode61 remove_diacritics 2 categories 'L* N* Co'");
 `;
 /** Raised with every change of what is written: an older file is made anew. */
-const LAYOUT = 1;
+const LAYOUT = 2;
 const BUSY = 5;
 const CORRUPT = 11;
 const READ_ONLY = 8;
@@ -99,8 +99,9 @@ function fresh(file: string): DatabaseSync {
 /** A loss of power takes the last commits, rows and cursors alike: they are read again. So `synchronous` need not be FULL. */
 function prepared(database: DatabaseSync): DatabaseSync {
   try {
+    // What goes is overwritten: it may have been erased.
     database.exec(
-      "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16000; PRAGMA journal_size_limit = 16777216; BEGIN EXCLUSIVE; COMMIT",
+      "PRAGMA secure_delete = ON; PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16000; PRAGMA journal_size_limit = 16777216; BEGIN EXCLUSIVE; COMMIT",
     );
     return database;
   } catch (error) {
@@ -111,7 +112,7 @@ function prepared(database: DatabaseSync): DatabaseSync {
 
 function made(database: DatabaseSync, purpose: string): DatabaseSync {
   try {
-    database.exec(`BEGIN; ${TABLES}`);
+    database.exec(`BEGIN; ${TABLES}; INSERT INTO words(words, rank) VALUES('secure-delete', 1)`);
     database.prepare("INSERT INTO meta VALUES('purpose', ?)").run(stamped(purpose));
     database.exec("COMMIT");
     return database;

@@ -77,10 +77,11 @@ export class Rows {
        ON CONFLICT(kind, key) DO UPDATE SET life = excluded.life, owner = excluded.owner, seq = excluded.seq, head = excluded.head RETURNING id`,
     );
     this.#drop = database.prepare("DELETE FROM actor WHERE id = ?");
-    this.#docs = database.prepare("SELECT id FROM doc WHERE actor = ?");
+    this.#docs = database.prepare("SELECT id, text FROM doc WHERE actor = ?");
     this.#docs.setReadBigInts(true);
     this.#dropDocs = database.prepare("DELETE FROM doc WHERE actor = ?");
-    this.#forget = database.prepare("DELETE FROM words WHERE rowid = ?");
+    // With the words themselves: by its number alone FTS5 would only mark a row as gone, and keep its words.
+    this.#forget = database.prepare("INSERT INTO words(words, rowid, text, scope) VALUES('delete', ?, ?, ?)");
     this.#taken = database.prepare("SELECT 1 FROM doc WHERE id = ?");
     this.#doc = database.prepare("INSERT INTO doc VALUES(?,?,?,?,unhex(?),?)");
     this.#words = database.prepare("INSERT INTO words(rowid, text, scope) VALUES(?,?,?)");
@@ -121,24 +122,29 @@ export class Rows {
 
   #step({ id, anew, cursor, docs }: Step, words: [bigint, string, string][]): void {
     const [kind, key] = split(id);
-    if (anew) this.#remove(this.#actor.get(kind, key));
+    if (anew) this.#remove(kind, this.#actor.get(kind, key));
     if (cursor === undefined) return;
     const { life, owner, seq, head } = cursor;
     const actor = int(this.#put.get(kind, key, life, ownerText(owner), seq, head)?.["id"]);
-    const scope = `k${this.#kinds.get(kind) ?? 0} a${actor}`;
+    const scope = this.#scope(kind, actor);
     for (const doc of docs) {
       const number = this.#number(doc.owner);
       const place = freeId(number, doc.at, actor * 31 + doc.seq, (taken) => this.#taken.get(taken) !== undefined);
       if (place.late > 0) this.#late.run(number, place.late);
       this.#doc.run(place.id, actor, doc.seq, doc.at, doc.event, doc.text);
-      words.push([place.id, spread(fold(doc.text)), scope]);
+      words.push([place.id, wordsOf(doc.text), scope]);
     }
   }
 
-  #remove(columns: Columns | undefined): void {
+  #scope(kind: string, actor: number): string {
+    return `k${this.#kinds.get(kind) ?? 0} a${actor}`;
+  }
+
+  #remove(kind: string, columns: Columns | undefined): void {
     if (columns === undefined) return;
     const actor = int(columns["id"]);
-    for (const doc of this.#docs.all(actor)) this.#forget.run(big(doc["id"]));
+    const scope = this.#scope(kind, actor);
+    for (const doc of this.#docs.all(actor)) this.#forget.run(big(doc["id"]), wordsOf(text(doc["text"])), scope);
     this.#dropDocs.run(actor);
     this.#drop.run(actor);
   }
@@ -153,6 +159,9 @@ export class Rows {
     return id;
   }
 }
+
+/** As it is found: the same of a text each time, or what is taken out again would not be what was put in. */
+const wordsOf = (shown: string): string => spread(fold(shown));
 
 /** Apart from the two that are none. */
 export const principalText = (principal: string): string => `=${principal}`;

@@ -37,6 +37,11 @@ export class SearchIndex {
     this.#open = this.#opened(true);
   }
 
+  /** What was taken out is in the log no more either. */
+  clean(): void {
+    this.#open?.database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+  }
+
   close(): void {
     const open = this.#open;
     this.#open = undefined;

@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
 import { test } from "node:test";
+import { checkpointEntry } from "../../chain/index.ts";
 import { LocalEngine } from "../../engine/index.ts";
-import { memoryStore } from "../../store/index.ts";
+import { memoryStore, sqliteStore } from "../../store/index.ts";
 import { SimulatedClock } from "../../testing/index.ts";
 import { PacketError } from "../packet-error.ts";
 import { searchIndex } from "./index.ts";
-import { board, chat, diary, found, kinds, notes, searched, tell } from "./notes.fixture.ts";
+import { board, chat, diary, folder, found, kinds, notes, searched, tell } from "./notes.fixture.ts";
 
 async function stage(clock = new SimulatedClock()) {
   const store = memoryStore({ clock });
@@ -308,4 +310,32 @@ test("a definition that can find nothing is refused", async () => {
     assert.throws(() => open(fields), { code: "BAD_DEFINITION" });
   assert.throws(() => open(["a"], { maxChars: 0 }), { code: "BAD_DEFINITION" });
   assert.throws(() => open(["a"], { kinds: [searched(board), searched(notes("board"))] }), { code: "BAD_DEFINITION" });
+});
+
+test("of a body that was erased, and of an actor that was removed, nothing is found, nor left in the file", async () => {
+  using at = folder();
+  const clock = new SimulatedClock();
+  await using store = sqliteStore({ directory: at.path("data"), clock });
+  await using engine = await LocalEngine.start({ kinds: [board, diary], store, clock });
+  const file = at.path("search.db");
+  await using search = searchIndex({ engine, file, kinds: kinds.slice(0, 2), clock, onFault: (error) => assert.fail(String(error)) });
+  for (let n = 0; n < 40; n += 1) await tell(engine, "board/a", { text: `zebracrossing number${n}` });
+  await tell(engine, "board/b", { text: "okapihouse" });
+  await tell(engine, "board/b", { text: "giraffe" });
+  await tell(engine, "board/gone", { text: "quaggastable" }, undefined, "end");
+  await search.caughtUp();
+  const kept = (): string => ["", "-wal"].map((end) => (existsSync(file + end) ? readFileSync(file + end, "latin1") : "")).join("");
+  for (const word of ["zebracrossing", "okapihouse", "quaggastable", "giraffe"]) assert.ok(kept().includes(word), word);
+  await engine.append("board/a", (stored) =>
+    checkpointEntry("board/a", stored, { messageId: "m", at: clock.now(), seed: "00".repeat(16) }),
+  );
+  assert.ok((await store.erase("board/a", 41)) > 0);
+  assert.ok(await store.remove({ id: "board/gone", head: (await store.load("board/gone"))?.head ?? "" }));
+  await Promise.all([search.rebuild("board/a"), search.rebuild("board/gone")]);
+  for (const word of ["zebracrossing", "quaggastable"]) {
+    assert.deepEqual(await found(search, word), []);
+    assert.ok(!kept().includes(word), `${word} is left in the file`);
+  }
+  assert.deepEqual(await found(search, "giraffe"), ["board/b#2"]);
+  assert.deepEqual(await found(search, "okapihouse"), ["board/b#1"]);
 });

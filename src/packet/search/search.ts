@@ -64,8 +64,10 @@ export interface Search extends AsyncDisposable {
    * Throws `PacketError`: `persistence_failed` after `withinMs` (default 10,000), `cancelled` where the index is closed.
    */
   caughtUp(actor?: ActorId, seq?: number, withinMs?: number): Promise<void>;
-  /** One actor, or all: reads the chains again. Bodies that were erased there are found no more; once all
-   * was rebuilt, nothing of them is in the file either. Settles when done. Of an actor in memory the last event alone is left. */
+  /**
+   * One actor, or all: reads the chains again. Of bodies that were erased there nothing is found any more, nor left in the file.
+   * Settles when done. Of an actor in memory the last event alone is left.
+   */
   rebuild(actor?: ActorId): Promise<void>;
   /** Actors with something that is not to be found yet, one more while the chains are still being walked along. 0: none. */
   readonly lag: number;

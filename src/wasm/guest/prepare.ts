@@ -1,7 +1,7 @@
 import type { Digest, Outgoing } from "../../contract/index.ts";
 import type { Beginning, GuestOptions, GuestStart, Reader } from "../guest-options.ts";
 import type { GuestState } from "../guest-state.ts";
-import { ManifestError } from "../manifest/index.ts";
+import { isOperators, ManifestError, referenceOf, showsMachine } from "../manifest/index.ts";
 import type { Manifest } from "../manifest.ts";
 import { firstState } from "./first-state.ts";
 import type { Library } from "./library.ts";
@@ -15,6 +15,12 @@ export interface Starter extends Reader {
 export async function prepare(options: GuestOptions, library: Library, start: GuestStart, starter?: Starter): Promise<Outgoing> {
   const { manifests } = options;
   const { text, origin } = await manifests.find(start.manifest, starter);
+  // What it grants is for the component that it names: a starter's own would read the machine by it.
+  if (start.component !== undefined && origin !== undefined)
+    throw new ManifestError(
+      "NOT_ALLOWED",
+      `A component goes with a manifest's own text; ${JSON.stringify(origin.slice(0, 200))} names its own: leave the component away, or give a manifest as text.`,
+    );
   const manifest = await manifests.read(text, origin);
   starter?.allow(manifest, origin);
   const component = await library.putComponent(start.component ?? (await named(options, manifest, origin, starter)), manifest.grants);
@@ -43,7 +49,7 @@ function named(
   if (manifest.component === undefined)
     throw new ManifestError(
       "BAD_MANIFEST",
-      `The manifest of ${JSON.stringify(manifest.name)} names no component: add component = "path.wasm", or give its bytes beside it.`,
+      `The manifest of ${JSON.stringify(manifest.name)} names no component: add component = "path.wasm", or give its bytes beside the manifest's text.`,
     );
   return manifests.content(manifest.component, origin, reader);
 }
@@ -51,5 +57,11 @@ function named(
 /** Another component for a guest that runs: what `update` is told. Throws what is wrong with it. */
 export async function replacement({ manifests }: GuestOptions, library: Library, reference: string, guest: GuestState): Promise<Digest> {
   const { manifest } = await library.program(guest.manifest, guest.component, guest.origin);
+  // Whoever starts guests brings bytes into the store: a first state is enough.
+  if (showsMachine(manifest.grants) && !isOperators(referenceOf(reference)))
+    throw new ManifestError(
+      "NOT_ALLOWED",
+      `${JSON.stringify(manifest.name)} is granted a directory or variables, and takes only what the operator put there: name the component by a path below the manifests directory, or by store:<label>.`,
+    );
   return library.putComponent(await manifests.content(reference, guest.origin), manifest.grants);
 }

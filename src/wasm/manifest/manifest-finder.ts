@@ -4,7 +4,8 @@ import type { Manifest } from "../manifest.ts";
 import { ManifestDirectory } from "./manifest-directory.ts";
 import { ManifestError } from "./manifest-error.ts";
 import { MANIFEST_BYTES, readManifest } from "./read-manifest.ts";
-import { isInline, MANIFEST_SPACE, type Reference, referenceOf, shown } from "./reference.ts";
+import { isInline, isOperators, type Reference, referenceOf, shown } from "./reference.ts";
+import { grantsVariables } from "./shows-machine.ts";
 
 const MEBIBYTE = 1_048_576;
 
@@ -45,11 +46,11 @@ export class ManifestFinder {
    */
   async read(text: string, origin: string | undefined): Promise<Manifest> {
     const manifest = readManifest(text);
-    const { filesystem, environment } = manifest.grants;
+    const { filesystem } = manifest.grants;
     const trusted = origin !== undefined && this.isTrusted(origin);
     if (!trusted && filesystem?.path !== undefined)
       throw notTrusted('a directory (path in "filesystem")', "leave path away for a directory of the guest's own");
-    if (!trusted && environment !== undefined && (environment.allowed.length > 0 || environment.prefixes.length > 0))
+    if (!trusted && grantsVariables(manifest.grants))
       throw notTrusted('variables (allowed_vars, allowed_prefixes in "environment")', "leave them away");
     if (filesystem?.path === undefined) return manifest;
     const path = await this.#files.directory(filesystem.path, origin ?? "");
@@ -107,9 +108,6 @@ export class ManifestFinder {
     return { bytes, origin: written };
   }
 }
-
-/** A path, or a label among the manifests. */
-const isOperators = (reference: Reference): boolean => "path" in reference || ("label" in reference && reference.space === MANIFEST_SPACE);
 
 const notTrusted = (what: string, instead: string): ManifestError =>
   new ManifestError("NOT_ALLOWED", `Only a file below the manifests directory may grant ${what}: put the manifest there, or ${instead}.`);

@@ -38,6 +38,10 @@ export function referenceOf(written: string): Reference {
   return { digest, space };
 }
 
+/** A path, or a label among the manifests: no guest, and nobody who starts one, puts anything there. */
+export const isOperators = (reference: Reference): boolean =>
+  "path" in reference || ("label" in reference && reference.space === MANIFEST_SPACE);
+
 /** Whether it is a manifest's text rather than where to find one. */
 export const isInline = (given: string): boolean => /\n/u.test(given) || /^\s*["'\w.-]+\s*=/u.test(given);
 

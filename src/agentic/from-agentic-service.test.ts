@@ -6,7 +6,7 @@ import { AgenticService } from "@adobe/data/service";
 import { CONTENT, type Json, type OfferRef, type Reply, type Source, type Viewer } from "../contract/index.ts";
 import { listed } from "../source/index.ts";
 import { SimulatedClock } from "../testing/index.ts";
-import { type AgenticService as Shape, fromAgenticService } from "./index.ts";
+import { type Action, type AgenticService as Shape, fromAgenticService } from "./index.ts";
 
 const viewer: Viewer = { scopes: [] };
 const DONE: Reply = { ok: { [CONTENT]: [{ type: "text", text: "" }], isError: false } };
@@ -215,6 +215,43 @@ describe("fromAgenticService", () => {
     assert.equal(listed(await source.surface(viewer), "dynamic").resources[0]?.["uri"], "mcp://service/x/state/mark");
     source[Symbol.dispose]();
     assert.equal(listening, 0);
+  });
+
+  it("listens to an instance of a class as its methods are called", async () => {
+    class Lamp implements Shape {
+      readonly #listeners = new Set<() => void>();
+      #isLit = false;
+      #told<T>(now: () => T, notify: (value: T) => void): () => void {
+        const tell = (): void => notify(now());
+        this.#listeners.add(tell);
+        tell();
+        return () => void this.#listeners.delete(tell);
+      }
+      get listening(): number {
+        return this.#listeners.size;
+      }
+      states(notify: Parameters<Shape["states"]>[0]): () => void {
+        return this.#told(() => ({ lit: { schema: { type: "boolean" }, value: this.#isLit } }), notify);
+      }
+      actions(notify: Parameters<Shape["actions"]>[0]): () => void {
+        const press = { description: "Presses.", parameters: [], execute: () => undefined };
+        return this.#told((): Readonly<Record<string, Action>> => (this.#isLit ? {} : { press }), notify);
+      }
+      links(notify: Parameters<NonNullable<Shape["links"]>>[0]): () => void {
+        return this.#told(() => ({ self: this }), notify);
+      }
+      async execute(): Promise<void> {
+        this.#isLit = true;
+        for (const tell of this.#listeners) tell();
+      }
+    }
+    const lamp = new Lamp();
+    const source = fromAgenticService(lamp);
+    assert.deepEqual(await names(source), ["press"]);
+    assert.deepEqual(await act(source, "tools/press"), DONE);
+    assert.deepEqual([await names(source), await act(source, "resources/lit")], [[], { ok: true }]);
+    source[Symbol.dispose]();
+    assert.equal(lamp.listening, 0);
   });
 
   it("does not wait for ever for a map that never comes", async () => {

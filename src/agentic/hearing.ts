@@ -74,7 +74,8 @@ export class Hearing {
     };
     // An observable that throws is one that never emits: it must not take the others away.
     this.#guard(() => {
-      const undo: unknown = observe(heard);
+      // As its method: a service may be an instance of a class.
+      const undo: unknown = observe.call(this.service, heard);
       if (typeof undo === "function") this.#undo.push(() => void undo());
     });
   }

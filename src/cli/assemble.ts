@@ -1,10 +1,13 @@
 import { createHmac } from "node:crypto";
 import type { Engine, Source } from "../contract/index.ts";
-import { cast, dotted, merge, prefix, strict } from "../source/index.ts";
+import { cast, dotted, merge, type Names, prefix, strict } from "../source/index.ts";
 import { checkNames } from "../source/merge.ts";
 import { faultFields } from "./fault-fields.ts";
 import type { Loaded } from "./load.ts";
 import type { ServerLog } from "./log.ts";
+
+/** `--tool-names`. */
+export const namesOf = (toolNames: "dot" | "strict"): Names => (toolNames === "strict" ? strict : dotted);
 
 export interface Assembling {
   readonly engine: Engine;
@@ -23,7 +26,7 @@ const handleSecret = (key: Uint8Array): Uint8Array => createHmac("sha256", key).
 
 /** All that modules export, as one source. Throws `NAME_COLLISION` where names are known to meet. */
 export const assemble = ({ parts }: Loaded, { engine, toolNames, log, inFull, key, capabilities }: Assembling): Source => {
-  const names = toolNames === "strict" ? strict : dotted;
+  const names = namesOf(toolNames);
   const sources = parts.flatMap((part) => {
     const ofActors =
       part.cast.length === 0

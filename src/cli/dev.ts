@@ -6,7 +6,7 @@ import { load, type Loaded } from "./load.ts";
 import type { ServeOptions } from "./options.ts";
 import { reloadRounds } from "./reload-hook.ts";
 import type { ServerLog } from "./log.ts";
-import { begin, serviceFault, type Serving } from "./serve.ts";
+import { begin, serviceSettings, type Serving } from "./serve.ts";
 import { WatchedFolders } from "./watched-folders.ts";
 
 export const dev = async (modules: readonly string[], options: ServeOptions, version: string): Promise<void> => {
@@ -55,7 +55,7 @@ export const dev = async (modules: readonly string[], options: ServeOptions, ver
     newest = round;
     of.log("info", "reloading", { modules });
     try {
-      const changed = await load(modules, round, serviceFault(of.log, true));
+      const changed = await load(modules, round, serviceSettings(options, of.log, true));
       // A module may never finish loading, so one that changes meanwhile does not wait for it.
       if (round === newest) swapping = swapping.then(() => swap(of, changed));
     } catch (error) {

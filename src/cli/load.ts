@@ -3,6 +3,7 @@ import { basename, extname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { type Behaviour, type Source, TroupeError } from "../contract/index.ts";
 import type { Capability } from "../packet/index.ts";
+import type { Names } from "../source/index.ts";
 import { CommandError, EXIT, usage } from "./exit-code.ts";
 import { loadFailure, noteScripts } from "./load-failure.ts";
 
@@ -114,16 +115,19 @@ const exported = (module: Readonly<Record<string, unknown>>): ReadonlyMap<unknow
   return names;
 };
 
+/** How a service that a module exports is made a source. */
+export interface ServiceSettings {
+  readonly names?: Names;
+  /** Hears of what fails inside it. */
+  readonly onFault?: (error: unknown) => void;
+}
+
 /** Few modules export a service, so what makes a source of one is loaded for those alone. */
-const agenticSource = async (
-  value: unknown,
-  name: string | undefined,
-  onFault: ((error: unknown) => void) | undefined,
-): Promise<readonly Source[]> => {
+const agenticSource = async (value: unknown, name: string | undefined, settings: ServiceSettings): Promise<readonly Source[]> => {
   if (!isObject(value)) return [];
   const { fromAgenticService, isAgenticService } = await import("../agentic/index.ts");
   if (!isAgenticService(value)) return [];
-  return [fromAgenticService(value, { ...(name === undefined ? {} : { name }), ...(onFault === undefined ? {} : { onFault }) })];
+  return [fromAgenticService(value, { ...settings, ...(name === undefined ? {} : { name }) })];
 };
 
 /** Lets go of what its sources listen to. A file that has not changed gives the same source again: what is `kept` stays. */
@@ -144,8 +148,8 @@ const splitPrefix = (module: string): { readonly prefix?: string; readonly path:
 export const behindCapabilities = (capabilities: readonly Capability[]): readonly Behaviour[] =>
   capabilities.flatMap(({ does }) => (does.how === "actor" && does.own !== true ? [does.behaviour] : []));
 
-/** Imports the modules; a `round` above 0 imports them anew. `onFault` hears of what fails inside a service. */
-export const load = async (modules: readonly string[], round = 0, onFault?: (error: unknown) => void): Promise<Loaded> => {
+/** Imports the modules; a `round` above 0 imports them anew. */
+export const load = async (modules: readonly string[], round = 0, services: ServiceSettings = {}): Promise<Loaded> => {
   const parts: Part[] = [];
   const files: string[] = [];
   const instructions: string[] = [];
@@ -162,7 +166,7 @@ export const load = async (modules: readonly string[], round = 0, onFault?: (err
       if (isBehaviour(value)) cast.push(value);
       else if (isCapability(value)) capabilities.push(value);
       else if (isSource(value)) sources.push(value);
-      else sources.push(...(await agenticSource(value, exportedAs, onFault)));
+      else sources.push(...(await agenticSource(value, exportedAs, services)));
     }
     if (cast.length + capabilities.length + sources.length === 0)
       throw usage(`${path} exports nothing to serve: export an actor (actor("name", {…})), a capability, a source, or an AgenticService.`);

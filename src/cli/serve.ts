@@ -1,10 +1,11 @@
 import { type Behaviour, systemClock } from "../contract/index.ts";
+import { namesOf } from "./assemble.ts";
 import { banner } from "./banner.ts";
 import { CommandError, EXIT } from "./exit-code.ts";
 import { faultFields } from "./fault-fields.ts";
 import { type HeldOutput, holdOutput } from "./hold-output.ts";
 import { refuseIdle } from "./idle-options.ts";
-import { load, type Loaded } from "./load.ts";
+import { load, type Loaded, type ServiceSettings } from "./load.ts";
 import { serverLog, type ServerLog } from "./log.ts";
 import type { ServeOptions } from "./options.ts";
 import { bearGoneReaders, paintError } from "./output.ts";
@@ -58,11 +59,11 @@ export interface Serving {
   readonly stopped: Promise<void>;
 }
 
-/** What fails inside a service that is no actor. */
-export const serviceFault =
-  (log: ServerLog, inFull: boolean) =>
-  (error: unknown): void =>
-    log("error", "service-fault", { ...faultFields(error, inFull) });
+/** For services that are no actors. */
+export const serviceSettings = ({ toolNames }: ServeOptions, log: ServerLog, inFull: boolean): ServiceSettings => ({
+  names: namesOf(toolNames),
+  onFault: (error) => log("error", "service-fault", { ...faultFields(error, inFull) }),
+});
 
 /** What `troupe dev` has otherwise. */
 export interface Development {
@@ -78,7 +79,7 @@ export const begin = async (modules: readonly string[], options: ServeOptions, v
   bearGoneReaders(process.stdout);
   const held = holdFor(options);
   const log = serverLog(options.log, options.json === true, () => systemClock.now());
-  const loaded = await load(modules, 0, serviceFault(log, dev !== undefined || options.log === "debug"));
+  const loaded = await load(modules, 0, serviceSettings(options, log, dev !== undefined || options.log === "debug"));
   dev?.loaded(loaded, log);
   const server = await startServer(loaded, options, {
     version,

@@ -434,6 +434,7 @@ describe("key sets", () => {
     const wrong: readonly (readonly [AuthOptions, RegExp])[] = [
       [{}, /at least one API key or one issuer/],
       [{ keys: [{ name: "a|b", sha256: hashApiKey("x") }] }, /cannot name an API key/],
+      [{ keys: [{ name: "_a", sha256: hashApiKey("x") }] }, /begin with a letter or digit/],
       [{ keys: [{ name: "a", sha256: "secret" }] }, /64 hex digits/],
       [{ issuers: [{ issuer: "a|b", keys }] }, /cannot be an issuer/],
       [{ issuers: [...issuers, ...issuers] }, /given twice/],

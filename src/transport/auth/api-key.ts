@@ -27,7 +27,10 @@ export interface ApiKeyRing {
 export function apiKeyRing(keys: readonly ApiKey[]): ApiKeyRing {
   const held = keys.map((key) => {
     if (!NAME.test(key.name)) {
-      throw new TroupeError("DOOR_OPTION", `"${key.name}" cannot name an API key: use letters, digits and . _ @ + -, at most 128.`);
+      throw new TroupeError(
+        "DOOR_OPTION",
+        `"${key.name}" cannot name an API key: begin with a letter or digit and go on with those and . _ @ + -, at most 128 in all.`,
+      );
     }
     if (!/^[0-9a-f]{64}$/i.test(key.sha256)) {
       throw new TroupeError(

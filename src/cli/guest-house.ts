@@ -1,7 +1,7 @@
 import { join, resolve } from "node:path";
 import type { Bag, Engine, Json } from "../contract/index.ts";
 import { memoryContents, sqliteContents } from "../store/index.ts";
-import { createGuests, type Guests } from "../wasm/index.ts";
+import { createGuests, type Guests, ManifestFinder } from "../wasm/index.ts";
 import { ChainTails } from "../theater/index.ts";
 import { actorId } from "./actor-id.ts";
 import { DataDirectory } from "./data-directory.ts";
@@ -18,11 +18,17 @@ export class GuestHouse implements AsyncDisposable {
 
   /** `manifests`: below which manifests may be named by a path. */
   constructor(data: string, manifests?: string) {
+    const directory = join(resolve(data), "guests");
     this.guests = createGuests({
       contents: this.contents,
-      ...(manifests === undefined ? {} : { manifests }),
+      // `--manifests .` holds the data directory, too: in it lie the server's key, and what guests write.
+      manifests: new ManifestFinder({
+        contents: this.contents,
+        ...(manifests === undefined ? {} : { directory: manifests }),
+        closed: [data, directory],
+      }),
       variables: process.env,
-      directory: join(resolve(data), "guests"),
+      directory,
       childEvents: async (id) => (await this.#tails?.newest(id)) ?? [],
     });
   }

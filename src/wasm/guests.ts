@@ -69,7 +69,11 @@ export function createGuests({ contents, manifests, sandbox: given, ...more }: G
     manifests:
       typeof manifests === "object"
         ? manifests
-        : new ManifestFinder({ contents, ...(manifests === undefined ? {} : { directory: manifests }) }),
+        : new ManifestFinder({
+            contents,
+            ...(manifests === undefined ? {} : { directory: manifests }),
+            ...(more.directory === undefined ? {} : { closed: [more.directory] }),
+          }),
   };
   let attached: Engine | undefined;
   let attaching = Promise.withResolvers<void>();

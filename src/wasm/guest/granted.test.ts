@@ -7,6 +7,7 @@ import { test } from "node:test";
 import type { ActorId } from "../../contract/index.ts";
 import { memoryContents } from "../../store/index.ts";
 import type { GuestState } from "../guest-state.ts";
+import { createGuests } from "../guests.ts";
 import { MANIFEST_SPACE, ManifestFinder } from "../manifest/index.ts";
 import { componentOf, granting, type Sandboxed, sandboxed } from "./sandboxed.fixture.ts";
 import { textOf } from "./stage.fixture.ts";
@@ -37,6 +38,16 @@ test("a starter's own component goes with a manifest's text, and with none that 
   for (const manifest of ["files.toml", "variables.toml", "plain.toml", "store:labelled"])
     await assert.rejects(on.guests.prepare({ ...own, manifest }), { ...REFUSED, message: /give a manifest as text/ }, manifest);
   assert.equal((await on.guests.prepare({ ...own, manifest: granting("own") })).to, own.to);
+});
+
+test("what a guest writes into its own directory is no manifest, though the directory of manifests holds it", async () => {
+  using at = place();
+  await using contents = memoryContents();
+  await using guests = createGuests({ contents, manifests: at.directory, directory: join(at.directory, "guests") });
+  mkdirSync(join(at.directory, "guests", "one"), { recursive: true });
+  writeFileSync(join(at.directory, "guests", "one", "evil.toml"), `component = "../../outsider.wasm"\n${VARIABLES}`);
+  await assert.rejects(guests.prepare({ to: "guest/x", manifest: "guests/one/evil.toml" }), REFUSED);
+  assert.equal((await guests.prepare({ to: "guest/x", manifest: "variables.toml" })).to, "guest/x");
 });
 
 test("who is granted a directory or variables takes another component from the operator only", async () => {

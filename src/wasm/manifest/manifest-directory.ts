@@ -13,11 +13,17 @@ const absent = (path: string, cause?: unknown): ManifestError =>
     cause,
   });
 
+const isWithin = (path: string, directory: string): boolean =>
+  path === directory || path.startsWith(directory.endsWith(sep) ? directory : directory + sep);
+
 export class ManifestDirectory {
   readonly #directory: string | undefined;
+  readonly #closed: readonly string[];
 
-  constructor(directory: string | undefined) {
+  /** `closed`: directories from which nothing is read, though they lie below it. */
+  constructor(directory: string | undefined, closed: readonly string[] = []) {
     this.#directory = directory === undefined ? undefined : resolve(directory);
+    this.#closed = closed.map((one) => resolve(one));
   }
 
   get open(): boolean {
@@ -28,11 +34,21 @@ export class ManifestDirectory {
   async read(path: string, most: number, from = ""): Promise<{ readonly bytes: Uint8Array; readonly path: string }> {
     const root = await this.#root(path);
     if (path.length > LONGEST_PATH || path.includes("\0")) throw absent(path);
-    const real = await realpath(isAbsolute(path) ? path : join(root, dirname(from), path)).catch((error: unknown) => {
+    const written = isAbsolute(path) ? path : join(root, dirname(from), path);
+    const closed = await this.#closedBelow(root);
+    // As it is written: whether it is there is not told.
+    if (closed.some((one) => isWithin(resolve(written), one))) throw shut(path);
+    const real = await realpath(written).catch((error: unknown) => {
       throw absent(path, error);
     });
-    if (!real.startsWith(root.endsWith(sep) ? root : root + sep)) throw absent(path);
+    if (real === root || !isWithin(real, root) || closed.some((one) => isWithin(real, one))) throw absent(path);
     return { bytes: await this.#bytes(real, path, most), path: relative(root, real) };
+  }
+
+  /** One that is not there yet holds nothing; one that holds the manifests is their operator's choice. */
+  async #closedBelow(root: string): Promise<readonly string[]> {
+    const real = await Promise.all(this.#closed.map((one) => realpath(one).catch(() => undefined)));
+    return real.flatMap((one) => (one !== undefined && isWithin(one, root) ? [one] : []));
   }
 
   /** Where a directory lies that a manifest names. */
@@ -82,6 +98,12 @@ export class ManifestDirectory {
     }
   }
 }
+
+const shut = (path: string): ManifestError =>
+  new ManifestError(
+    "NOT_ALLOWED",
+    `${shown(path)} lies where the server and its guests write, and nothing is read from there. Put it elsewhere below the manifests directory.`,
+  );
 
 const tooLarge = (path: string, bytes: number, most: number): ManifestError =>
   new ManifestError("TOO_LARGE", `${shown(path)} has ${bytes} bytes, ${most} are the most.`);

@@ -72,6 +72,38 @@ test("nothing outside the directory is read, and an answer does not say what is 
   assert.deepEqual(await finder.find("within.toml"), { text: TEXT, origin: "counter/counter.toml" });
 });
 
+test("nothing is read from a closed directory below it, whichever way leads there, and an answer does not say what is there", async () => {
+  using at = place();
+  await using contents = memoryContents();
+  const data = join(at.directory, "data");
+  mkdirSync(join(data, "guests"), { recursive: true });
+  writeFileSync(join(data, "guests", "evil.toml"), TEXT);
+  mkdirSync(join(at.directory, "database"));
+  writeFileSync(join(at.directory, "database", "good.toml"), TEXT);
+  symlinkSync("data/guests/evil.toml", join(at.directory, "link.toml"));
+  symlinkSync("manifests/data", join(at.outside, "linked-data"));
+  const notRead = { name: "ManifestError", code: "NOT_ALLOWED", message: /nothing is read from there/ };
+  for (const closed of [[data], [join(at.outside, "linked-data")], [join(at.outside, "none"), data]]) {
+    const finder = new ManifestFinder({ directory: at.directory, closed, contents });
+    for (const path of [
+      "data/guests/evil.toml",
+      "counter/../data/guests/evil.toml",
+      "data/none.toml",
+      "data",
+      join(data, "guests/evil.toml"),
+    ]) {
+      await assert.rejects(finder.find(path), notRead, path);
+      await assert.rejects(finder.content(path, undefined), notRead, path);
+    }
+    await assert.rejects(finder.content("../data/guests/evil.toml", "counter/counter.toml"), notRead);
+    await assert.rejects(finder.find("link.toml"), { code: "NOT_FOUND" });
+    assert.deepEqual(await finder.find("database/good.toml"), { text: TEXT, origin: "database/good.toml" });
+  }
+  // Manifests may lie in a closed directory themselves.
+  const inside = new ManifestFinder({ directory: join(data, "guests"), closed: [data], contents });
+  assert.deepEqual(await inside.find("evil.toml"), { text: TEXT, origin: "evil.toml" });
+});
+
 test("without a directory no path is followed, and the error says how one is named", async () => {
   await using contents = memoryContents();
   const finder = new ManifestFinder({ contents });

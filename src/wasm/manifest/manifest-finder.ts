@@ -12,6 +12,8 @@ const MEBIBYTE = 1_048_576;
 export interface ManifestOptions {
   /** Below which paths are followed; whoever may start a guest may have any file in it read. Absent: none are. */
   readonly directory?: string;
+  /** Directories from which nothing is read, though they lie below it: guests write there, and would be taken for whoever wrote the others. */
+  readonly closed?: readonly string[];
   readonly contents: ContentStore;
   /** Of a component or a first state. Default: 64 MiB. */
   readonly contentBytes?: number;
@@ -23,8 +25,8 @@ export class ManifestFinder {
   readonly #contents: ContentStore;
   readonly #contentBytes: number;
 
-  constructor({ directory, contents, contentBytes = 64 * MEBIBYTE }: ManifestOptions) {
-    this.#files = new ManifestDirectory(directory);
+  constructor({ directory, closed, contents, contentBytes = 64 * MEBIBYTE }: ManifestOptions) {
+    this.#files = new ManifestDirectory(directory, closed);
     this.#contents = contents;
     this.#contentBytes = contentBytes;
   }

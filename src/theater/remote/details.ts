@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import type { StageDetails, StageMetrics, StageStart, StageStatus } from "../stage.ts";
-import { printJson } from "../wire/index.ts";
+import { type Printable, printJson } from "../wire/index.ts";
 import type { Calls } from "./calls.ts";
 import type { EventReader } from "./event-reader.ts";
 import type { KeptChains } from "./kept-chains.ts";
@@ -12,14 +12,16 @@ const LONGEST_MANIFEST = 65_536;
 const MANIFESTS = 1_000;
 const INDENT = 2;
 
+type Told = Pick<StageDetails, "manifest" | "manifestContent">;
+
 /** What a server tells of one actor, put together from several answers; what it does not know is left out. */
 export class Details {
   readonly #settings: Settings;
   readonly #calls: Calls;
   readonly #reader: EventReader;
   readonly #chains: KeptChains;
-  /** Of those started here: no server tells. */
-  readonly #manifests = new Map<string, Pick<StageDetails, "manifest" | "manifestContent">>();
+  /** Of those started here: Theater's own servers do not tell. */
+  readonly #manifests = new Map<string, Told>();
   #tellsPauses = false;
 
   constructor(settings: Settings, calls: Calls, reader: EventReader, chains: KeptChains) {
@@ -41,10 +43,10 @@ export class Details {
 
   /** Undefined: the server does not know it any more. */
   async of({ id, name }: Listed): Promise<StageDetails | undefined> {
-    const [status, metrics, content, chain] = await Promise.all([
+    const [status, metrics, manifest, chain] = await Promise.all([
       this.#status(id),
       this.#metrics(id),
-      this.#content(id, name),
+      this.#manifest(id, name),
       // A chain too long to be sent is no reason to say nothing of its actor.
       this.#reader.read(id, this.#settings.limits.probeMs, 1).catch(() => undefined),
     ]);
@@ -59,7 +61,7 @@ export class Details {
       name,
       status: shown,
       ...this.#manifests.get(id),
-      ...(content === undefined ? {} : { manifestContent: content }),
+      ...manifest,
       ...(createdAt === undefined ? {} : { createdAt }),
       metrics,
       ...(shown === "RUNNING" || seen?.halted === undefined ? {} : { halted: seen.halted }),
@@ -90,12 +92,17 @@ export class Details {
   }
 
   /** As JSON, which is what a server gives. One that does not name its actors does not know the question, and would say nothing. */
-  async #content(id: string, name: string): Promise<string | undefined> {
-    if (name === id) return undefined;
+  async #manifest(id: string, name: string): Promise<Told> {
+    if (name === id) return {};
     const answer = await this.#calls.read({ is: "GetActorManifest", id });
-    if (answer === undefined || answer.manifest === null) return undefined;
-    const { manifest } = answer;
-    if (typeof manifest === "string") return manifest;
+    if (answer === undefined) return {};
+    const { manifest, origin } = answer;
+    const from = origin === undefined ? {} : { manifest: origin };
+    if (manifest === null) return from;
+    return { ...from, manifestContent: typeof manifest === "string" ? manifest : this.#shown(manifest) };
+  }
+
+  #shown(manifest: Printable): string {
     return JSON.stringify(JSON.parse(printJson(manifest, this.#settings.limits.frameBytes).toString()), undefined, INDENT);
   }
 }

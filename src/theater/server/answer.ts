@@ -74,8 +74,11 @@ async function ofOne(is: OfOne, id: string, { stage, clock }: House): Promise<An
       return { is: "Restarted", id };
     case "GetActorState":
       return { is: "ActorState", id, state: (await stage.state(id)) ?? null };
-    case "GetActorManifest":
-      return { is: "ActorManifest", id, manifest: manifestConfig(await stage.actor(id)) };
+    case "GetActorManifest": {
+      const details = await stage.actor(id);
+      const { manifest: origin } = details;
+      return { is: "ActorManifest", id, manifest: manifestConfig(details), ...(origin === undefined ? {} : { origin }) };
+    }
     case "GetActorMetrics":
       return { is: "ActorMetrics", id, metrics: metricsJson((await stage.actor(id)).metrics, clock.now()) };
     default:

@@ -57,6 +57,7 @@ for (const codec of CODECS) {
             { type: "timing", config: { max_sleep_duration: 5 } },
           ],
         },
+        origin: "store:first",
       },
     });
     const metrics = JSON.stringify(await client.ask({ GetActorMetrics: { id } }));

@@ -109,6 +109,7 @@ const RESPONSES: readonly Response[] = [
   { is: "SentMessage", id: ID },
   { is: "RequestedMessage", id: ID, message: bytes("pong") },
   { is: "ActorManifest", id: ID, manifest: { name: "a", handlers: [{ type: "runtime", config: {} }] } },
+  { is: "ActorManifest", id: ID, manifest: { name: "a" }, origin: "a/a.toml" },
   { is: "ActorStatus", id: ID, status: "RUNNING", tellsPauses: true },
   { is: "ActorStatus", id: ID, status: "PAUSED", tellsPauses: true },
   { is: "ActorStatus", id: ID, status: "FAILED", tellsPauses: true },

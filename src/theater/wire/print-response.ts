@@ -26,7 +26,7 @@ function content(response: Response, codec: Codec): Printable {
     case "RequestedMessage":
       return { id: response.id, message: response.message };
     case "ActorManifest":
-      return { id: response.id, manifest: response.manifest };
+      return { id: response.id, manifest: response.manifest, ...(response.origin === undefined ? {} : { origin: response.origin }) };
     case "ActorStatus":
       return { id: response.id, status: STATUS[response.status], paused: response.status === "PAUSED" };
     case "ActorState":

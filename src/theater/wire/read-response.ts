@@ -45,7 +45,12 @@ export function readResponse(value: WireValue): Response {
     case "RequestedMessage":
       return { is, id: fields.id("id"), message: fields.bytes("message") };
     case "ActorManifest":
-      return { is, id: fields.id("id"), manifest: jsonOf(fields.value("manifest")) };
+      return {
+        is,
+        id: fields.id("id"),
+        manifest: jsonOf(fields.value("manifest")),
+        ...(fields.has("origin") ? { origin: fields.text("origin") } : {}),
+      };
     case "ActorStatus":
       return { is, id: fields.id("id"), status: readStatus(fields), ...(fields.has("paused") ? { tellsPauses: true } : {}) };
     case "ActorState":

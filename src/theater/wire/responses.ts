@@ -21,7 +21,8 @@ export type Answer =
   | { readonly is: "ActorList"; readonly actors: readonly ListedActor[] }
   | { readonly is: "Subscribed"; readonly id: string; readonly subscriptionId: string }
   | { readonly is: "RequestedMessage"; readonly id: string; readonly message: Uint8Array }
-  | { readonly is: "ActorManifest"; readonly id: string; readonly manifest: Printable }
+  /** `origin`: what it was started from. Only servers of ours tell it. */
+  | { readonly is: "ActorManifest"; readonly id: string; readonly manifest: Printable; readonly origin?: string }
   /** `tellsPauses`: it would say so if it were paused. Theater's own servers have no word for that, and say it runs. */
   | { readonly is: "ActorStatus"; readonly id: string; readonly status: StageStatus; readonly tellsPauses?: true }
   | { readonly is: "ActorState"; readonly id: string; readonly state: Uint8Array | null }

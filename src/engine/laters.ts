@@ -1,24 +1,21 @@
 import type { EngineError, Reply } from "../contract/index.ts";
+import { MultiMap } from "../contract/internal.ts";
 import type { Job } from "./job.ts";
 
 /** Callers whose message was told "later". Their rows survive the process, their promises do not. */
 export class Laters {
-  readonly #waiting = new Map<string, Set<Job>>();
+  readonly #waiting = new MultiMap<string, Job>();
 
   /** `messageId` is the message that was told "later"; a repeated keyed call waits for its first. */
   add(messageId: string, job: Job): void {
-    const jobs = this.#waiting.get(messageId) ?? new Set();
-    this.#waiting.set(messageId, jobs);
-    jobs.add(job);
+    this.#waiting.put(messageId, job);
     job.phase = "later";
     job.guard?.recheck?.();
   }
 
   /** A caller who does not wait any longer; the answer stays due. */
   leave(messageId: string, job: Job): void {
-    const jobs = this.#waiting.get(messageId);
-    jobs?.delete(job);
-    if (jobs?.size === 0) this.#waiting.delete(messageId);
+    this.#waiting.take(messageId, job);
   }
 
   /** `receipt` is told of each caller before its reply. */

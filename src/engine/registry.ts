@@ -1,5 +1,5 @@
 import type { ActorId, Change, Figures, ListQuery } from "../contract/index.ts";
-import { compareIds } from "../contract/internal.ts";
+import { compareIds, MultiMap } from "../contract/internal.ts";
 import type { Cell } from "./cell.ts";
 import { IdTable } from "./id-table.ts";
 
@@ -7,8 +7,8 @@ import { IdTable } from "./id-table.ts";
 export class Registry {
   readonly #cells = new IdTable<Cell>();
   /** Whoever begins many is asked how many at each. */
-  readonly #owned = new Map<string, Set<Cell>>();
-  readonly #children = new Map<ActorId, Set<ActorId>>();
+  readonly #owned = new MultiMap<string, Cell>();
+  readonly #children = new MultiMap<ActorId, ActorId>();
   /** Made at the first question: most processes never ask. */
   #uids: Map<string, ActorId> | undefined;
   readonly #counts = new Map<string, number>();
@@ -41,15 +41,8 @@ export class Registry {
     this.#counts.set(cell.kind.name, (this.#counts.get(cell.kind.name) ?? 0) + 1);
     this.#uids?.set(uidOf(cell), cell.id);
     const { parent, owner } = cell.extra;
-    if (owner !== undefined) {
-      const own = this.#owned.get(owner);
-      if (own === undefined) this.#owned.set(owner, new Set([cell]));
-      else own.add(cell);
-    }
-    if (parent === undefined) return;
-    const siblings = this.#children.get(parent) ?? new Set();
-    this.#children.set(parent, siblings);
-    siblings.add(cell.id);
+    if (owner !== undefined) this.#owned.put(owner, cell);
+    if (parent !== undefined) this.#children.put(parent, cell.id);
   }
 
   /** A memory actor has ended. */
@@ -57,14 +50,8 @@ export class Registry {
     this.#counts.set(cell.kind.name, (this.#counts.get(cell.kind.name) ?? 1) - 1);
     this.#uids?.delete(uidOf(cell));
     const { parent, owner } = cell.extra;
-    if (owner !== undefined) {
-      const own = this.#owned.get(owner);
-      own?.delete(cell);
-      if (own?.size === 0) this.#owned.delete(owner);
-    }
-    const siblings = parent === undefined ? undefined : this.#children.get(parent);
-    siblings?.delete(cell.id);
-    if (parent !== undefined && siblings?.size === 0) this.#children.delete(parent);
+    if (owner !== undefined) this.#owned.take(owner, cell);
+    if (parent !== undefined) this.#children.take(parent, cell.id);
   }
 
   children(id: ActorId): readonly ActorId[] {

@@ -1,11 +1,12 @@
 import type { Source, TroupeError, Viewer } from "../contract/index.ts";
+import { MultiMap } from "../contract/internal.ts";
 
 type Dirty = () => void;
 
 /** Which sources of several could not say what they offer when they were asked last, and who was shown less for it. */
 export class Down {
   readonly #faults = new Map<Source, TroupeError>();
-  readonly #watchers = new Map<string, Set<Dirty>>();
+  readonly #watchers = new MultiMap<string, Dirty>();
   /** How many sources were missing in what it was shown last. */
   readonly #short = new Map<Dirty, number>();
 
@@ -39,15 +40,12 @@ export class Down {
 
   watch(viewer: Viewer, told: Dirty): () => void {
     const key = keyOf(viewer);
-    const among = this.#watchers.get(key) ?? new Set();
-    this.#watchers.set(key, among);
     // Its own, whoever else gave the same function.
     const dirty: Dirty = () => told();
-    among.add(dirty);
+    this.#watchers.put(key, dirty);
     return () => {
       this.#short.delete(dirty);
-      among.delete(dirty);
-      if (among.size === 0 && this.#watchers.get(key) === among) this.#watchers.delete(key);
+      this.#watchers.take(key, dirty);
     };
   }
 }

@@ -1,4 +1,5 @@
 import type { ActorId, Engine, Receipt, Surface } from "../contract/index.ts";
+import { MultiMap } from "../contract/internal.ts";
 import { CastWatch } from "./cast-watch.ts";
 import type { Closures } from "./closure.ts";
 import type { Ear } from "./ears.ts";
@@ -20,7 +21,7 @@ export class Watches {
   readonly #reads = new Reads();
   readonly #alike = new Map<string, CastWatch>();
   /** By principal, or by the actor behind a handle. */
-  readonly #named = new Map<string, Set<Ear>>();
+  readonly #named = new MultiMap<string, Ear>();
 
   constructor(options: WatchesOptions) {
     this.#options = options;
@@ -29,12 +30,10 @@ export class Watches {
   /** `name`: whose replies wait until it has been flagged. */
   listen(ear: Ear, name: string | undefined): () => void {
     this.#join(ear);
-    const named = name === undefined ? undefined : (this.#named.get(name) ?? new Set());
-    if (name !== undefined && named !== undefined) this.#named.set(name, named.add(ear));
+    if (name !== undefined) this.#named.put(name, ear);
     return () => {
       this.#leave(ear);
-      named?.delete(ear);
-      if (name !== undefined && named?.size === 0 && this.#named.get(name) === named) this.#named.delete(name);
+      if (name !== undefined) this.#named.take(name, ear);
     };
   }
 

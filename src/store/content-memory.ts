@@ -1,4 +1,5 @@
 import type { Collected, ContentStore, Digest } from "../contract/index.ts";
+import { MultiMap } from "../contract/internal.ts";
 import {
   absent,
   bounded,
@@ -26,7 +27,7 @@ export function memoryContents(options: Partial<ContentBounds> = {}): ContentSto
 class MemoryContents implements ContentStore {
   readonly #bounds: ContentBounds;
   readonly #pieces = new Map<Digest, Uint8Array>();
-  readonly #spaces = new Map<string, Set<Digest>>();
+  readonly #spaces = new MultiMap<string, Digest>();
   readonly #labels = new Map<string, Map<string, Digest>>();
   /** What was put since each collection under way began. */
   readonly #fresh = new Set<Set<Digest>>();
@@ -47,7 +48,7 @@ class MemoryContents implements ContentStore {
       this.#pieces.set(digest, bytes.slice());
       this.#bytes += bytes.length;
     }
-    if (space !== undefined) this.#spaces.set(space, (this.#spaces.get(space) ?? new Set()).add(digest));
+    if (space !== undefined) this.#spaces.put(space, digest);
     for (const fresh of this.#fresh) fresh.add(digest);
     return digest;
   }
@@ -121,10 +122,7 @@ class MemoryContents implements ContentStore {
   #drop(digest: Digest, piece: Uint8Array): void {
     this.#pieces.delete(digest);
     this.#bytes -= piece.length;
-    for (const [space, digests] of this.#spaces) {
-      digests.delete(digest);
-      if (digests.size === 0) this.#spaces.delete(space);
-    }
+    for (const space of this.#spaces.keys()) this.#spaces.take(space, digest);
   }
 
   #check(): void {

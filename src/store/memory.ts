@@ -21,7 +21,7 @@ import {
   type Store,
   type Undelivered,
 } from "../contract/index.ts";
-import { compareIds, kindOf, replayed } from "../contract/internal.ts";
+import { compareIds, kindOf, MultiMap, replayed } from "../contract/internal.ts";
 
 interface Held extends Omit<Remembered, "reply"> {
   readonly reply: Reply | undefined;
@@ -70,9 +70,9 @@ class MemoryStore implements Store {
   readonly #letters = new Map<string, Letter>();
   /** Only actors with a wake or an expiry. */
   readonly #timed = new Set<ActorId>();
-  readonly #children = new Map<ActorId, Set<ActorId>>();
+  readonly #children = new MultiMap<ActorId, ActorId>();
   /** By key; the last one last. */
-  readonly #claims = new Map<string, Set<ActorId>>();
+  readonly #claims = new MultiMap<string, ActorId>();
   /** C6: the heads as they will be once what was handed over is visible. */
   readonly #tips = new Map<ActorId, string>();
   /** C5: outbox messages that entries handed over have applied. */
@@ -140,12 +140,8 @@ class MemoryStore implements Store {
     }
     if (row.status !== "stopped" && (row.policy?.expireMs !== undefined || Object.keys(row.wakes).length > 0)) this.#timed.add(id);
     else this.#timed.delete(id);
-    if (row.parent !== undefined) {
-      const siblings = this.#children.get(row.parent) ?? new Set();
-      this.#children.set(row.parent, siblings);
-      if (row.status === "stopped") siblings.delete(id);
-      else siblings.add(id);
-    }
+    if (row.parent !== undefined && row.status === "stopped") this.#children.take(row.parent, id);
+    else if (row.parent !== undefined) this.#children.put(row.parent, id);
     if (entry.consumed !== undefined) {
       this.#outbox.delete(entry.consumed);
       this.#taken.delete(entry.consumed);
@@ -161,14 +157,11 @@ class MemoryStore implements Store {
     for (const [old, other] of kept.replies) {
       if (other.until > now) break;
       kept.replies.delete(old);
-      this.#claims.get(old)?.delete(id);
-      if (this.#claims.get(old)?.size === 0) this.#claims.delete(old);
+      this.#claims.take(old, id);
     }
     kept.replies.set(key, { call, reply, until });
-    const claimants = this.#claims.get(key) ?? new Set();
-    this.#claims.set(key, claimants);
-    claimants.delete(id);
-    claimants.add(id);
+    this.#claims.take(key, id);
+    this.#claims.put(key, id);
   }
 
   async enqueue(message: Message): Promise<void> {
@@ -325,10 +318,7 @@ class MemoryStore implements Store {
     this.#actors.delete(id);
     this.#uids.delete(kept.row.uid);
     this.#timed.delete(id);
-    for (const key of kept.replies.keys()) {
-      this.#claims.get(key)?.delete(id);
-      if (this.#claims.get(key)?.size === 0) this.#claims.delete(key);
-    }
+    for (const key of kept.replies.keys()) this.#claims.take(key, id);
     for (const event of kept.events) {
       this.#events.delete(event.id);
       const cause = CAUSE.exec(event.header)?.[1];

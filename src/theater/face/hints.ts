@@ -1,3 +1,4 @@
+import { MultiMap } from "../../contract/internal.ts";
 import type { Stage, StageChange } from "../stage.ts";
 
 type Listener = (change: StageChange) => void;
@@ -6,7 +7,7 @@ type Listener = (change: StageChange) => void;
 export class Hints {
   readonly #stage: Pick<Stage, "watch">;
   readonly #all = new Set<Listener>();
-  readonly #byActor = new Map<string, Set<Listener>>();
+  readonly #byActor = new MultiMap<string, Listener>();
   #undo: (() => void) | undefined;
 
   constructor(stage: Pick<Stage, "watch">) {
@@ -27,13 +28,10 @@ export class Hints {
   /** Of one actor, by its id. Returns its undo. */
   of(actor: string, listener: Listener): () => void {
     const own: Listener = (change) => listener(change);
-    const listeners = this.#byActor.get(actor) ?? new Set();
-    this.#byActor.set(actor, listeners);
-    listeners.add(own);
+    this.#byActor.put(actor, own);
     this.#begin();
     return () => {
-      listeners.delete(own);
-      if (listeners.size === 0 && this.#byActor.get(actor) === listeners) this.#byActor.delete(actor);
+      this.#byActor.take(actor, own);
       this.#rest();
     };
   }

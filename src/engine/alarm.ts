@@ -198,7 +198,7 @@ export class Alarm {
       const limit = PAGE + this.#busy.size;
       const due = await store.due(clock.now() + this.#behindBy(), limit, this.#damaged, kinds, place);
       const fresh = due.filter(({ id, wake }) => this.#claim(id, wake));
-      for (const { id, wake, at, rang } of fresh) this.#begin(id, wake, this.#comesAt({ at, ...(rang === undefined ? {} : { rang }) }));
+      for (const one of fresh) this.#begin(one.id, one.wake, this.#comesAt(one));
       passes &&= this.#after === begun;
       for (const first of firstOfEach(due)) {
         place = first;

@@ -8,13 +8,13 @@ import type { ActorId, Json, Reply, Turn, Work } from "../contract/index.ts";
 import { blamed } from "../contract/internal.ts";
 import { afterCrash, type Base, begin, faults, hasParent, OK_NULL, type Plan, planTurn, received } from "../chain/internal.ts";
 import { Commits } from "./commits.ts";
+import { NOBODY } from "./family.ts";
 import { Job, type Ring, type Task } from "./job.ts";
 import type { Lead } from "./lead.ts";
 import type { Hold } from "./line.ts";
 import { WorkRun } from "./work.ts";
 
 const NEVER: readonly number[] = [];
-const NOBODY: ReadonlySet<ActorId> = new Set();
 
 export class Cell extends Commits {
   #work: WorkRun | undefined;

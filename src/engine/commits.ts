@@ -5,6 +5,7 @@
  */
 import { entryOf, faults, messagesOf, OK_NULL, type Plan } from "../chain/internal.ts";
 import type { ActorId, EngineError, Entry, Message, Stored } from "../contract/index.ts";
+import { asked } from "./asked.ts";
 import { tellDropped } from "./dropped.ts";
 import { farewell } from "./family.ts";
 import type { Job, Task } from "./job.ts";
@@ -194,7 +195,7 @@ export abstract class Commits extends Standing implements LeadEnds {
         if (this.memory) return reject(faults.noActor(this.id));
         if (this.lead !== undefined) return this.park(task);
         this.hold = "load";
-        this.loading = this.#appended(make)
+        this.loading = asked(this.#appended(make))
           .then(resolve, reject)
           .then(() => this.#reload([], () => this.announceNow()));
       },
@@ -206,15 +207,11 @@ export abstract class Commits extends Standing implements LeadEnds {
 
   async #appended(make: (stored: Stored) => Entry): Promise<Entry> {
     const { store } = this.host;
-    try {
-      const stored = await store?.load(this.id);
-      if (store === undefined || stored === undefined) throw faults.noActor(this.id);
-      const entry = make(stored);
-      await store.commit(this.id, entry);
-      return entry;
-    } catch (error) {
-      throw faults.fromStore(error);
-    }
+    const stored = await store?.load(this.id);
+    if (store === undefined || stored === undefined) throw faults.noActor(this.id);
+    const entry = make(stored);
+    await store.commit(this.id, entry);
+    return entry;
   }
 
   /** Asks the store what the actor is; what waits is refused where it cannot say. */

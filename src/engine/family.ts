@@ -29,7 +29,8 @@ export interface FamilyHost {
 const MARK = ".children";
 /** Children that are stopped at once. */
 const AT_ONCE = 128;
-const NOBODY: ReadonlySet<ActorId> = new Set();
+/** For a stop that no other is part of. */
+export const NOBODY: ReadonlySet<ActorId> = new Set();
 
 /** Stands in the outbox from an actor's stop until its children have ended. No other message has such an id. */
 export const farewell = ({ id, life, seq, message }: Plan, at: number, cause: string | undefined): Message => ({

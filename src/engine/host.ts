@@ -1,4 +1,4 @@
-import type { ActorId, Clock, Entropy, Message, Outgoing, Remembered, Reply, Store, Watchers } from "../contract/index.ts";
+import type { ActorId, Clock, Message, Outgoing, Remembered, Reply, Store, Watchers } from "../contract/index.ts";
 import type { HandOver } from "../contract/internal.ts";
 import type { Cell } from "./cell.ts";
 import type { Family } from "./family.ts";
@@ -18,7 +18,6 @@ export interface FaultContext {
 /** What a cell needs of the engine around it. */
 export interface Host {
   readonly clock: Clock;
-  readonly entropy: Entropy;
   readonly store: Store | undefined;
   /** Its way for turns. */
   readonly handOver: HandOver | undefined;

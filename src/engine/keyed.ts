@@ -1,6 +1,7 @@
 /** C4: a keyed call that was applied gets its first reply again, also while the first still runs. */
 import { EngineError } from "../contract/index.ts";
 import type { ActorId, CallOptions, Clock, Json, Message, Remembered, Reply, Store } from "../contract/index.ts";
+import { asked } from "./asked.ts";
 import type { Cell } from "./cell.ts";
 import { callHash, type CallKey, faults, keptFor, scopedKey } from "../chain/internal.ts";
 import { Job } from "./job.ts";
@@ -134,7 +135,7 @@ export class Keyed {
         if (answering === undefined) break;
         await answering;
       }
-      const known = cell.memory ? this.#remembered(message.to, scoped) : await this.#stored(store, message.to, scoped);
+      const known = cell.memory ? this.#remembered(message.to, scoped) : await asked(store?.remembered(message.to, scoped));
       if (known !== undefined) {
         refuseOther(message.to, known.call, named);
         return known.reply;
@@ -160,14 +161,6 @@ export class Keyed {
   #remembered(id: ActorId, scoped: string): Kept | undefined {
     const known = this.#memory.get(id)?.get(scoped);
     return known !== undefined && known.until > this.#host.clock.now() ? known : undefined;
-  }
-
-  async #stored(store: Store | undefined, id: ActorId, scoped: string): Promise<Kept | undefined> {
-    try {
-      return await store?.remembered(id, scoped);
-    } catch (error) {
-      throw faults.fromStore(error);
-    }
   }
 }
 

@@ -32,7 +32,7 @@ export class Flight implements CommitEnds {
   outcome: "flying" | "kept" | "lost" = "flying";
   error: unknown;
 
-  constructor(lead: Lead, job: Job, plan: Plan, entry: Entry, leave?: Leave) {
+  constructor(lead: Lead, job: Job, plan: Plan, entry: Entry, leave: Leave | undefined) {
     this.#lead = lead;
     this.job = job;
     this.leave = leave;

@@ -31,11 +31,12 @@ import {
 } from "../contract/index.ts";
 import { checkNeeded, handOverTo, KINDS, told, unsendable } from "../contract/internal.ts";
 import { Alarm } from "./alarm.ts";
+import { asked } from "./asked.ts";
 import { faults, innerKey, OK_NULL, ownId, stamp, stampFrom } from "../chain/internal.ts";
 import { Cell } from "./cell.ts";
 import { Cells } from "./cells.ts";
 import { damageTo } from "./damage.ts";
-import { Family, isFarewell } from "./family.ts";
+import { Family, isFarewell, NOBODY } from "./family.ts";
 import { Guard, type GuardHost } from "./guard.ts";
 import type { FaultContext, Host } from "./host.ts";
 import { Idle } from "./idle.ts";
@@ -44,7 +45,7 @@ import { Keyed } from "./keyed.ts";
 import { Laters } from "./laters.ts";
 import { Outbox } from "./outbox.ts";
 import { KEY_MS, prune, type Pruned, type Pruning } from "./prune.ts";
-import { asked, type Health, Queries } from "./queries.ts";
+import { type Health, Queries } from "./queries.ts";
 import { Registry } from "./registry.ts";
 import { Waits } from "./waits.ts";
 
@@ -165,7 +166,6 @@ export class LocalEngine implements Engine {
     this.#guards = { clock, laters: this.#laters, cell: ({ message }) => this.#registry.get(message.to) };
     this.#host = {
       clock,
-      entropy,
       store,
       handOver: store && handOverTo(store),
       keyMs: options.keyMs ?? KEY_MS,
@@ -292,7 +292,7 @@ export class LocalEngine implements Engine {
   }
 
   async stop(id: ActorId, reason: string): Promise<void> {
-    await this.#stop(id, reason, new Set());
+    await this.#stop(id, reason, NOBODY);
   }
 
   async restart(id: ActorId): Promise<void> {
@@ -472,6 +472,6 @@ export class LocalEngine implements Engine {
     if (!cell.quiet) return ended(true);
     const job = new Job(this.#own(cell.id, "stop", { reason: "expired" }));
     job.ended = (_, error) => ended(error !== undefined);
-    cell.stop(job, "expired", new Set());
+    cell.stop(job, "expired", NOBODY);
   }
 }

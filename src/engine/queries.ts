@@ -1,6 +1,7 @@
-import { faults, keyOf, scopedKey } from "../chain/internal.ts";
+import { keyOf, scopedKey } from "../chain/internal.ts";
 import type { ActorId, Change, ChainEvent, ListQuery, Snapshot, Store, Viewer } from "../contract/index.ts";
 import { compareIds, kindOf } from "../contract/internal.ts";
+import { asked } from "./asked.ts";
 import type { Cell } from "./cell.ts";
 import type { Cells } from "./cells.ts";
 import type { Registry } from "./registry.ts";
@@ -105,15 +106,4 @@ async function loaded(cell: Cell): Promise<Snapshot | undefined> {
   await cell.loading;
   if (cell.lost) throw cell.lost;
   return cell.snapshot();
-}
-
-/** Throws `EngineError` only. */
-export async function asked<T>(answer: Promise<T>): Promise<T>;
-export async function asked<T>(answer: Promise<T> | undefined): Promise<T | undefined>;
-export async function asked<T>(answer: Promise<T> | undefined): Promise<T | undefined> {
-  try {
-    return await answer;
-  } catch (error) {
-    throw faults.fromStore(error);
-  }
 }

@@ -34,17 +34,41 @@ export const COLUMNS = Object.keys(AT)
   .join(", ");
 
 /** What a turn changes only now and then, as one text; the rest are columns of their own. */
-export function restText(row: Row): string {
+function restText(row: Row): string {
   const { life, createdAt, policy, muted, wakes, pending } = row;
   return JSON.stringify({ life, createdAt, policy, muted, wakes, pending });
 }
 
 /** Of what changes now and then. */
-export const coldSum = (row: Row, rest: string): number => crc32(`${row.uid} ${row.status} ${row.owner ?? ""} ${row.parent ?? ""} ${rest}`);
+const coldSum = (row: Row, rest: string): number => crc32(`${row.uid} ${row.status} ${row.owner ?? ""} ${row.parent ?? ""} ${rest}`);
 
 /** Of the whole row: a flipped bit in the file is found when the actor is loaded. */
 export const rowSum = (cold: number, seq: number, head: string, pos: number, full: number, row: Row): number =>
   crc32(`${seq} ${head} ${pos} ${full} ${row.version} ${row.lastMessageAt} ${row.messageCount}`, cold);
+
+/** What `columnsOf` gives, each to be set. */
+export const WRITTEN = ["seq", "head", "pos", "full", "version", "seen", "count", "sum", "due", "status", "owner", "parent", "rest", "uid"];
+
+/** A whole row as it is written, and what its `Tip` is told of it. */
+export function columnsOf(
+  row: Row,
+  seq: number,
+  head: string,
+  pos: number,
+  full: number,
+): {
+  readonly columns: readonly (string | number | null)[];
+  readonly cold: number;
+  readonly due: number | null;
+} {
+  const { version, lastMessageAt, messageCount, owner = null, parent = null, uid } = row;
+  const rest = restText(row);
+  const cold = coldSum(row, rest);
+  const due = soonest(row);
+  const sum = rowSum(cold, seq, head, pos, full, row);
+  const columns = [seq, head, pos, full, version, lastMessageAt, messageCount, sum, due, row.status, owner, parent, rest, uid];
+  return { columns, cold, due };
+}
 
 /** The same objects, or equal scalars: nothing of the cold part has to be written. */
 export const sameCold = (a: Row, b: Row): boolean =>

@@ -2,7 +2,6 @@
  * Contents and their labels on one SQLite file. C2: `put` and `label` settle when their
  * group is on disk. What is read is hashed again.
  */
-import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import type { Collected, ContentStore, Digest } from "../contract/index.ts";
@@ -11,10 +10,8 @@ import { ContentCollector } from "./content-collector.ts";
 import { ContentRows } from "./content-rows.ts";
 import { APPLICATION, SCHEMA } from "./content-schema.ts";
 import { GroupCommit } from "./group-commit.ts";
-import { guarded } from "./guarded.ts";
-import { lockStore } from "./lock.ts";
 import { migrate } from "./migrate.ts";
-import { openDatabase } from "./open-database.ts";
+import { lockedFile } from "./open-store.ts";
 import { storeFault } from "./sqlite-error.ts";
 
 /**
@@ -23,19 +20,9 @@ import { storeFault } from "./sqlite-error.ts";
  */
 export function sqliteContents(path: string, options: Partial<ContentBounds> = {}): ContentStore {
   const bounds = { pieceBytes: PIECE_BYTES, totalBytes: Number.POSITIVE_INFINITY, ...options };
-  return guarded(path, () => {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    const unlock = lockStore(path);
-    let database: DatabaseSync | undefined;
-    try {
-      database = openDatabase(path);
-      migrate(database, APPLICATION, SCHEMA);
-      return new SqliteContents(database, unlock, bounds);
-    } catch (error) {
-      database?.close();
-      unlock();
-      throw error;
-    }
+  return lockedFile(path, dirname(path), (database, unlock) => {
+    migrate(database, APPLICATION, SCHEMA);
+    return new SqliteContents(database, unlock, bounds);
   });
 }
 

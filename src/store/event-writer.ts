@@ -2,6 +2,8 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { ChainEvent } from "../contract/index.ts";
 import { Numbers } from "./numbers.ts";
 
+export const INSERT_EVENT = "INSERT INTO event(pos, actor, seq, prev, back, far, id, header, body) VALUES(?,?,?,?,?,?,?,?,?)";
+
 /** Adds a whole chain to the end of the log, event by event, within one transaction. */
 export class EventWriter {
   readonly #insert: StatementSync;
@@ -14,7 +16,7 @@ export class EventWriter {
   full = 0;
 
   constructor(database: DatabaseSync) {
-    this.#insert = database.prepare("INSERT INTO event(pos, actor, seq, prev, back, far, id, header, body) VALUES(?,?,?,?,?,?,?,?,?)");
+    this.#insert = database.prepare(INSERT_EVENT);
     const numbers = new Numbers(database);
     this.pos = numbers.event;
     this.#pk = numbers.actor;

@@ -16,13 +16,10 @@ import {
 import { type Tip, Tips } from "./tips.ts";
 import { actorId, damaged, int, text } from "./column.ts";
 import { Directory } from "./directory.ts";
-import { guarded } from "./guarded.ts";
-import { History, readEvent } from "./history.ts";
-import { migrate } from "./migrate.ts";
-import { openDatabase, pathOf } from "./open-database.ts";
+import { History, missing, readEvent } from "./history.ts";
+import { readableStore } from "./open-store.ts";
 import { Outbox } from "./outbox.ts";
 import { callIn } from "./replies.ts";
-import { APPLICATION, SCHEMA } from "./schema.ts";
 import { isDamage, sqliteCode, storeFault } from "./sqlite-error.ts";
 import type { SqliteOptions } from "./sqlite.ts";
 
@@ -35,18 +32,10 @@ const PLACES = 1_024;
  * Throws `StoreError`: `STORE_IO` where there is no store, `STORE_NEWER`, `STORE_CORRUPT`, `STORE_READ_ONLY` (of an older schema).
  */
 export function sqliteExporter(options: Pick<SqliteOptions, "directory" | "path" | "clock">): Exporter {
-  const path = pathOf(options);
-  return guarded(path, () => {
-    const database = openDatabase(path, { readOnly: true });
-    try {
-      migrate(database, APPLICATION, SCHEMA, true);
-      // The moment is that of the first row read, not of BEGIN.
-      database.exec("BEGIN; SELECT value FROM meta");
-      return new SqliteExporter(database, (options.clock ?? systemClock).now());
-    } catch (error) {
-      database.close();
-      throw error;
-    }
+  return readableStore(options, (database) => {
+    // The moment is that of the first row read, not of BEGIN.
+    database.exec("BEGIN; SELECT value FROM meta");
+    return new SqliteExporter(database, (options.clock ?? systemClock).now());
   });
 }
 
@@ -233,5 +222,3 @@ class CallsInOrder {
 async function* each<T>(items: Generator<T>): AsyncGenerator<T> {
   yield* items;
 }
-
-const missing = (seq: number): Error => damaged(`event ${seq} is missing`, undefined, { seq });

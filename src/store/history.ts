@@ -102,7 +102,7 @@ export class History {
   }
 }
 
-const missing = (seq: number): StoreError => damaged(`event ${seq} is missing`, undefined, { seq });
+export const missing = (seq: number): StoreError => damaged(`event ${seq} is missing`, undefined, { seq });
 
 export const readEvent = (columns: Record<string, SQLOutputValue>): ChainEvent =>
   eventIn(columns["id"], columns["header"], columns["body"]);

@@ -1,12 +1,12 @@
 /** `Importer` on a SQLite store: one transaction between two flushes, a savepoint within it for each actor. */
-import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
 import { StoreError, systemClock, type Arrival, type Importer, type Letter, type Travelling, type Undelivered } from "../contract/index.ts";
-import { coldSum, restText, rowSum, soonest } from "./actor-row.ts";
+import { ActorInsert } from "./actor-insert.ts";
+import { columnsOf } from "./actor-row.ts";
 import { Tips } from "./tips.ts";
-import { split } from "./column.ts";
 import { Directory } from "./directory.ts";
 import { EventWriter } from "./event-writer.ts";
-import { lockedStore } from "./locked-store.ts";
+import { lockedStore } from "./open-store.ts";
 import { Outbox } from "./outbox.ts";
 import { Replies } from "./replies.ts";
 import { storeFault } from "./sqlite-error.ts";
@@ -26,8 +26,7 @@ class SqliteImporter implements Importer {
   readonly #directory: Directory;
   readonly #outbox: Outbox;
   readonly #replies: Replies;
-  readonly #insert: StatementSync;
-  readonly #tally: StatementSync;
+  readonly #insert: ActorInsert;
   readonly #unlock: () => void;
   #events: EventWriter;
   /** Something was written since the last flush. */
@@ -41,10 +40,7 @@ class SqliteImporter implements Importer {
     this.#replies = new Replies(database, now);
     this.#events = new EventWriter(database);
     this.#unlock = unlock;
-    this.#insert = database.prepare(
-      "INSERT INTO actor(id, seq, head, pos, full, version, seen, count, sum, due, status, owner, parent, rest, uid, kind, key) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-    );
-    this.#tally = database.prepare("INSERT INTO tally VALUES(?, 1) ON CONFLICT(kind) DO UPDATE SET n = n + 1");
+    this.#insert = new ActorInsert(database);
   }
 
   actor(actor: Travelling): Promise<Arrival | undefined> {
@@ -101,7 +97,9 @@ class SqliteImporter implements Importer {
         this.#do(() => (reply === undefined ? this.#replies.claim(pk, claim) : this.#replies.add(pk, { ...claim, reply }))),
       commit: () =>
         this.#do(() => {
-          this.#row(actor, pk);
+          const { id, row, seq, head } = actor;
+          const { pos, full } = this.#events;
+          this.#insert.run(pk, id, columnsOf(row, seq, head, pos, full).columns);
           this.#database.exec("RELEASE actor");
         }),
       abort: () =>
@@ -110,34 +108,6 @@ class SqliteImporter implements Importer {
           this.#events = new EventWriter(this.#database);
         }),
     };
-  }
-
-  #row({ id, row, seq, head }: Travelling, pk: number): void {
-    const { pos, full } = this.#events;
-    const rest = restText(row);
-    const sum = rowSum(coldSum(row, rest), seq, head, pos, full, row);
-    const [kind, key] = split(id);
-    const { version, lastMessageAt, messageCount, status, owner = null, parent = null, uid } = row;
-    this.#insert.run(
-      pk,
-      seq,
-      head,
-      pos,
-      full,
-      version,
-      lastMessageAt,
-      messageCount,
-      sum,
-      soonest(row),
-      status,
-      owner,
-      parent,
-      rest,
-      uid,
-      kind,
-      key,
-    );
-    this.#tally.run(kind);
   }
 
   async #do<T>(run: () => T): Promise<T> {

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { text } from "./column.ts";
-import { openDatabase } from "./open-database.ts";
+import { openDatabase, type StorePlace } from "./open-database.ts";
 import { Outbox } from "./outbox.ts";
 import { storeFault } from "./sqlite-error.ts";
 
@@ -13,7 +13,7 @@ const MOST = 100;
  * as a flipped bit in an index, and what would never be delivered.
  * Throws `StoreError` where the file cannot be opened.
  */
-export function checkFile(place: { readonly directory?: string; readonly path?: string }): readonly string[] {
+export function checkFile(place: StorePlace): readonly string[] {
   const path = place.path ?? join(place.directory ?? ".", "troupe.db");
   try {
     const database = openDatabase(path, { readOnly: true });

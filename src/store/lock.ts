@@ -1,6 +1,7 @@
 import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { StoreError } from "../contract/index.ts";
+import { orClosed } from "./open-database.ts";
 import { sqliteCode } from "./sqlite-error.ts";
 
 /**
@@ -33,12 +34,7 @@ export function lockStore(path: string): () => void {
       { cause: error },
     );
   }
-  try {
-    writeFileSync(holder, `${process.pid}\n`, { mode: 0o600 });
-  } catch (error) {
-    database.close();
-    throw error;
-  }
+  orClosed(database, () => writeFileSync(holder, `${process.pid}\n`, { mode: 0o600 }));
   return () => {
     rmSync(holder, { force: true });
     database.close();

@@ -1,5 +1,6 @@
 import { renameSync, rmSync } from "node:fs";
-import { StoreError, type SessionStore, type StreamStore } from "../contract/index.ts";
+import { type StoreError, type SessionStore, type StreamStore } from "../contract/index.ts";
+import { closed } from "./memory-sessions.ts";
 import { sqliteSessionStores, type SessionStores, type SqliteSessionOptions } from "./sessions.ts";
 import { isDamage } from "./sqlite-error.ts";
 
@@ -38,7 +39,7 @@ export function mendedSessionStores(options: MendedSessionOptions): SessionStore
 
   const ask = async <T>(run: (of: SessionStores) => Promise<T>): Promise<T> => {
     const asked = stores;
-    if (asked === undefined) throw new StoreError("STORE_CLOSED", "The session store is closed. Open it again.");
+    if (asked === undefined) throw closed();
     try {
       return await run(asked);
     } catch (error) {

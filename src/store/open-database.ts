@@ -9,8 +9,14 @@ import { sqliteCode } from "./sqlite-error.ts";
 const connect = (path: string | URL, options: DatabaseSyncOptions): DatabaseSync =>
   new (process.getBuiltinModule("node:sqlite").DatabaseSync)(path, options);
 
+/** `troupe.db` in a directory, or the file itself. */
+export interface StorePlace {
+  readonly directory?: string;
+  readonly path?: string;
+}
+
 /** Where a store's file is. Throws `STORE_IO` where no place was named. */
-export function pathOf({ directory, path }: { readonly directory?: string; readonly path?: string }): string {
+export function pathOf({ directory, path }: StorePlace): string {
   if (path !== undefined) return path;
   if (directory !== undefined) return join(directory, "troupe.db");
   throw new StoreError("STORE_IO", "No place for the store was named: give `directory` or `path`.");
@@ -29,13 +35,19 @@ export function openDatabase(path: string, options: OpenOptions = {}): DatabaseS
   if (options.readOnly) return openForReading(path, options.busyMs ?? 1_000);
   // SQLite would make it for all to read; its WAL and index take the mode of the file.
   closeSync(openSync(path, "a", 0o600));
-  const database = connect(path, { timeout: busyMs });
-  try {
+  return orClosed(connect(path, { timeout: busyMs }), (database) => {
     enterWal(database, busyMs);
     database.exec(
       "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 1000; PRAGMA journal_size_limit = 67108864; PRAGMA secure_delete = FAST",
     );
     return database;
+  });
+}
+
+/** What `make` makes of a database, which is closed where it throws. */
+export function orClosed<T>(database: DatabaseSync, make: (database: DatabaseSync) => T): T {
+  try {
+    return make(database);
   } catch (error) {
     database.close();
     throw error;

@@ -1,10 +1,9 @@
 import { crc32 } from "node:zlib";
 import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
-import type { ActorId, Json, KeyedCall, Remembered, Reply } from "../contract/index.ts";
+import { isBag, type ActorId, type Json, type KeyedCall, type Remembered, type Reply } from "../contract/index.ts";
 import { actorId, damaged, int, parsed, text } from "./column.ts";
 
-const isReply = (value: unknown): value is Reply =>
-  typeof value === "object" && value !== null && ("ok" in value || "refused" in value || "needs" in value);
+const isReply = (value: unknown): value is Reply => isBag(value) && ("ok" in value || "refused" in value || "needs" in value);
 
 type Claim = Omit<Remembered, "reply">;
 

@@ -20,8 +20,9 @@ import {
   type StreamStore,
 } from "../contract/index.ts";
 import { damaged, int, parsed, text } from "./column.ts";
+import { closed } from "./memory-sessions.ts";
 import { migrate } from "./migrate.ts";
-import { openDatabase } from "./open-database.ts";
+import { openDatabase, orClosed } from "./open-database.ts";
 import { storeFault } from "./sqlite-error.ts";
 
 /** "TrpS" */
@@ -56,16 +57,12 @@ export interface SqliteSessionOptions {
 export function sqliteSessionStores(options: SqliteSessionOptions): SessionStores {
   try {
     mkdirSync(dirname(options.path), { recursive: true, mode: 0o700 });
-    const database = openDatabase(options.path, { busyMs: options.busyMs ?? 2_000 });
-    try {
+    return orClosed(openDatabase(options.path, { busyMs: options.busyMs ?? 2_000 }), (database) => {
       // Whatever made its log long, a reader of another process say, it is cut to what writing needs.
       database.exec("PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 4194304");
       migrate(database, APPLICATION, SCHEMA);
       return stores(database, { ...STREAM_BOUNDS, ...options.bounds });
-    } catch (error) {
-      database.close();
-      throw error;
-    }
+    });
   } catch (error) {
     const fault = storeFault(error);
     throw new StoreError(fault.code, `${options.path}: ${fault.message}`, { cause: error });
@@ -77,7 +74,7 @@ type Run = <T>(work: () => T) => Promise<T>;
 function stores(database: DatabaseSync, bounds: StreamBounds): SessionStores {
   let open = true;
   const read: Run = async (work) => {
-    if (!open) throw new StoreError("STORE_CLOSED", "The session store is closed. Open it again.");
+    if (!open) throw closed();
     try {
       return work();
     } catch (error) {

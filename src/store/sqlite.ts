@@ -10,15 +10,12 @@ import { Tips } from "./tips.ts";
 import { Directory } from "./directory.ts";
 import { Eraser } from "./erase.ts";
 import { GroupCommit } from "./group-commit.ts";
-import { guarded } from "./guarded.ts";
 import { History } from "./history.ts";
-import { lockedStore } from "./locked-store.ts";
-import { migrate } from "./migrate.ts";
-import { openDatabase, pathOf } from "./open-database.ts";
+import { pathOf } from "./open-database.ts";
+import { lockedStore, readableStore } from "./open-store.ts";
 import { Outbox } from "./outbox.ts";
 import { Remover } from "./remover.ts";
 import { Replies } from "./replies.ts";
-import { APPLICATION, SCHEMA } from "./schema.ts";
 import { SeekIndex } from "./seek-index.ts";
 import { isDamage, storeFault } from "./sqlite-error.ts";
 import { TurnWriter, WaitingTurn } from "./turn-writer.ts";
@@ -46,41 +43,30 @@ export interface SqliteOptions {
  */
 export function sqliteStore(options: SqliteOptions): Store {
   const { clock = systemClock, readOnly, disk } = options;
-  const path = pathOf(options);
-  if (!readOnly)
-    return lockedStore(options, (database, unlock) => {
-      database.exec("PRAGMA synchronous = NORMAL");
-      return writable(database, clock, unlock, new WalSync(disk ?? walFile(path)), options);
-    });
-  return guarded(path, () => readOnlyStore(path, clock));
+  if (readOnly) return readableStore(options, (database) => readOnlyStore(database, clock));
+  return lockedStore(options, (database, unlock) => {
+    database.exec("PRAGMA synchronous = NORMAL");
+    return writable(database, clock, unlock, new WalSync(disk ?? walFile(pathOf(options))), options);
+  });
 }
 
-type Reads = Omit<
-  Store,
-  | "commit"
-  | "enqueue"
-  | "settle"
-  | "erase"
-  | "letter"
-  | "event"
-  | "caused"
-  | "fault"
-  | "remembered"
-  | "claimants"
-  | "due"
-  | "remove"
-  | typeof Symbol.asyncDispose
->;
+type Read = <T>(run: () => T | Promise<T>) => Promise<T>;
+type Writes = "commit" | "enqueue" | "settle" | "letter" | "erase" | "remove";
+
+interface Tables {
+  readonly tips: Pick<Tips, "get">;
+  readonly history: History;
+  readonly outbox: Outbox;
+  readonly directory: Directory;
+  readonly replies: Replies;
+  readonly seek: SeekIndex;
+}
 
 /** Synchronous inside, so that every answer is of one moment; a fault of the file becomes a `StoreError`. */
 function reads(
-  database: DatabaseSync,
-  tips: Pick<Tips, "get">,
-  history: History,
-  outbox: Outbox,
-  directory: Directory,
-  read: <T>(run: () => T) => Promise<T>,
-): Reads {
+  { tips, history, outbox, directory, replies, seek }: Tables,
+  read: Read,
+): Omit<Store, Writes | "due" | "fault" | typeof Symbol.asyncDispose> {
   return {
     load: (id) =>
       read(() => {
@@ -99,6 +85,14 @@ function reads(
     count: (query) => read(() => directory.count(query)),
     find: (uid) => read(() => directory.find(uid)),
     ended: (query) => read(() => directory.ended(query)),
+    remembered: (id, key) =>
+      read(() => {
+        const tip = tips.get(id);
+        return tip && replies.get(tip.pk, key);
+      }),
+    claimants: (key) => read(() => replies.claimants(key)),
+    event: (id) => read(() => seek.event(id)),
+    caused: (id) => read(() => seek.caused(id)),
   };
 }
 
@@ -145,7 +139,7 @@ function writable(
   );
   const write = <T>(run: () => T): Promise<T> => (open ? commits.add(run) : Promise.reject(closed()));
   return {
-    ...reads(database, tips, history, outbox, directory, read),
+    ...reads({ tips, history, outbox, directory, replies, seek }, read),
     get fault() {
       return wal.refusal();
     },
@@ -176,14 +170,6 @@ function writable(
           });
         }
       }),
-    remembered: (id, key) =>
-      read(() => {
-        const tip = tips.get(id);
-        return tip && replies.get(tip.pk, key);
-      }),
-    claimants: (key) => read(() => replies.claimants(key)),
-    event: (id) => read(() => seek.event(id)),
-    caused: (id) => read(() => seek.caused(id)),
     erase: (id, beforeSeq) =>
       read(() => {
         const tip = tips.get(id);
@@ -213,34 +199,23 @@ const refuse = (): Promise<never> =>
     ),
   );
 
-function readOnlyStore(path: string, clock: Clock): Store {
-  const database = openDatabase(path, { readOnly: true });
-  try {
-    migrate(database, APPLICATION, SCHEMA, true);
-  } catch (error) {
-    database.close();
-    throw error;
-  }
+function readOnlyStore(database: DatabaseSync, clock: Clock): Store {
   const tips = new Tips(database);
-  const history = new History(database);
-  const outbox = new Outbox(database);
   const directory = new Directory(database);
-  const replies = new Replies(database, () => clock.now());
-  const seek = new SeekIndex(database);
+  const tables: Tables = {
+    // Another process writes: nothing may be kept from one question to the next.
+    tips: { get: (id) => tips.read(id) },
+    history: new History(database),
+    outbox: new Outbox(database),
+    directory,
+    replies: new Replies(database, () => clock.now()),
+    seek: new SeekIndex(database),
+  };
   let open = true;
   const read = reading(() => open);
   return {
-    // Another process writes: nothing may be kept from one question to the next.
-    ...reads(database, { get: (id) => tips.read(id) }, history, outbox, directory, read),
+    ...reads(tables, read),
     due: (before, limit, damaged, kinds, after) => read(() => directory.due(before, limit, damaged, kinds, after).due),
-    remembered: (id, key) =>
-      read(() => {
-        const tip = tips.read(id);
-        return tip && replies.get(tip.pk, key);
-      }),
-    claimants: (key) => read(() => replies.claimants(key)),
-    event: (id) => read(() => seek.event(id)),
-    caused: (id) => read(() => seek.caused(id)),
     commit: refuse,
     enqueue: refuse,
     settle: refuse,
@@ -256,7 +231,7 @@ function readOnlyStore(path: string, clock: Clock): Store {
 }
 
 /** Throws `StoreError` only, also where SQLite or a parser throws. Law 2: what was read is told once it is durable. */
-function reading(isOpen: () => boolean, landing?: () => Promise<void> | undefined): <T>(run: () => T | Promise<T>) => Promise<T> {
+function reading(isOpen: () => boolean, landing?: () => Promise<void> | undefined): Read {
   return async (run) => {
     if (!isOpen()) throw closed();
     try {

@@ -6,9 +6,10 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { StoreError, type ActorId, type Entry } from "../contract/index.ts";
 import type { CommitEnds } from "../contract/internal.ts";
-import { coldSum, expiry, restText, rowSum, sameCold, soonest } from "./actor-row.ts";
+import { ActorInsert } from "./actor-insert.ts";
+import { columnsOf, expiry, rowSum, sameCold, WRITTEN } from "./actor-row.ts";
 import type { Tip, Tips } from "./tips.ts";
-import { split } from "./column.ts";
+import { INSERT_EVENT } from "./event-writer.ts";
 import type { Waiting } from "./group-commit.ts";
 import type { History } from "./history.ts";
 import { Numbers } from "./numbers.ts";
@@ -26,11 +27,10 @@ export class TurnWriter {
   readonly #history: History;
   readonly #outbox: Outbox;
   readonly #replies: Replies;
-  readonly #begin: StatementSync;
+  readonly #begin: ActorInsert;
   readonly #warm: StatementSync;
   readonly #cold: StatementSync;
   readonly #event: StatementSync;
-  readonly #tally: StatementSync;
   readonly #numbers: Numbers;
   #pos: number | undefined;
   #pk: number | undefined;
@@ -42,16 +42,12 @@ export class TurnWriter {
     this.#history = history;
     this.#outbox = outbox;
     this.#replies = replies;
-    this.#begin = database.prepare(
-      "INSERT INTO actor(id, seq, head, pos, full, version, seen, count, sum, due, status, owner, parent, rest, uid, kind, key) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+    this.#begin = new ActorInsert(database);
+    this.#warm = database.prepare(
+      "UPDATE actor SET seq = ?, head = ?, pos = ?, full = ?, version = ?, seen = ?, count = ?, sum = ? WHERE id = ? AND pos = ?",
     );
-    const warm = "seq = ?, head = ?, pos = ?, full = ?, version = ?, seen = ?, count = ?, sum = ?";
-    this.#warm = database.prepare(`UPDATE actor SET ${warm} WHERE id = ? AND pos = ?`);
-    this.#cold = database.prepare(
-      `UPDATE actor SET ${warm}, due = ?, status = ?, owner = ?, parent = ?, rest = ?, uid = ? WHERE id = ? AND pos = ?`,
-    );
-    this.#event = database.prepare("INSERT INTO event(pos, actor, seq, prev, back, far, id, header, body) VALUES(?,?,?,?,?,?,?,?,?)");
-    this.#tally = database.prepare("INSERT INTO tally VALUES(?, 1) ON CONFLICT(kind) DO UPDATE SET n = n + 1");
+    this.#cold = database.prepare(`UPDATE actor SET ${WRITTEN.join(" = ?, ")} = ? WHERE id = ? AND pos = ?`);
+    this.#event = database.prepare(INSERT_EVENT);
     this.#numbers = new Numbers(database);
   }
 
@@ -128,36 +124,16 @@ export class TurnWriter {
       if (this.#late.length >= MOST_LATE) this.writeRows();
       return tip.pk;
     }
-    const rest = restText(row);
-    const cold = coldSum(row, rest);
-    const due = soonest(row);
-    const sum = rowSum(cold, seq, head, pos, full, row);
-    const columns = [
-      seq,
-      head,
-      pos,
-      full,
-      row.version,
-      row.lastMessageAt,
-      row.messageCount,
-      sum,
-      due,
-      row.status,
-      row.owner ?? null,
-      row.parent ?? null,
-      rest,
-    ] as const;
+    const { columns, cold, due } = columnsOf(row, seq, head, pos, full);
     if (tip === undefined) {
-      const [kind, key] = split(id);
       this.#pk ??= this.#numbers.actor;
       const pk = this.#pk + 1;
-      this.#begin.run(pk, ...columns, row.uid, kind, key);
+      this.#begin.run(pk, id, columns);
       this.#pk = pk;
-      this.#tally.run(kind);
       this.#tips.set(id, { id, pk, row, cold, seq, head, pos, full, kept: pos, due, marks: { back: null, far: null } });
       return pk;
     }
-    const { changes } = this.#cold.run(...columns, row.uid, tip.pk, tip.kept);
+    const { changes } = this.#cold.run(...columns, tip.pk, tip.kept);
     if (changes !== 1) throw conflict(id, "has another writer");
     Object.assign(tip, { row, cold, seq, head, pos, full, kept: pos, due });
     return tip.pk;

@@ -1,10 +1,8 @@
 import { type Bag, type Json, TroupeError } from "../contract/index.ts";
-import { put } from "../contract/internal.ts";
+import { DEEPEST, put } from "../contract/internal.ts";
 import { whereMade } from "./bad-turn.ts";
 
 type Mistake = "BAD_TURN" | "BAD_DEFINITION";
-
-const DEEPEST = 1_000;
 
 /**
  * A copy of `value` that is JSON and shares nothing that can still change: drafts in it

@@ -21,7 +21,7 @@ import { isPassing, rootActor } from "./identity.ts";
 import { Lru } from "./lru.ts";
 import { type Place, type Planned, rootOf, type Way, wayTo } from "./plan.ts";
 import { refused, unknownOffer } from "./refused.ts";
-import type { Sight, Sights } from "./sight.ts";
+import type { OnFault, Sight, Sights } from "./sight.ts";
 import type { Standing } from "./standing.ts";
 
 /** Where a call lands: resolved through the links as they are now. */
@@ -42,7 +42,7 @@ export interface ActsOptions {
   readonly handles: Handles;
   /** Settles when those who listen as this viewer have been flagged; undefined: nobody does. */
   readonly flagFirst: (viewer: Viewer, self: ActorId, receipt: Receipt) => Promise<unknown> | undefined;
-  readonly onFault?: (error: unknown, actor: ActorId) => void;
+  readonly onFault: OnFault;
 }
 
 // Shorter than any engine remembers replies, so that a routed call is never a first one.
@@ -130,7 +130,7 @@ export class Acts {
       const refusal = blamed(cause, { args });
       if (refusal !== undefined) return refusal;
       if (cause instanceof EngineError) throw cause;
-      this.#options.onFault?.(cause, id);
+      this.#options.onFault(cause, id);
       throw new EngineError("CRASHED", `Looking at ${way.inner} of ${behaviour.kind} failed; nothing was changed.`, { cause });
     }
   }

@@ -4,6 +4,7 @@ import type { Closure, Part } from "./closure.ts";
 import { changedContents, contentsOf } from "./closure-diff.ts";
 import { type Ear, Ears } from "./ears.ts";
 import { changedLists, type Posture } from "./posture.ts";
+import type { OnFault } from "./sight.ts";
 import type { Standing } from "./standing.ts";
 
 export interface WatchOptions {
@@ -17,7 +18,7 @@ export interface WatchOptions {
   readonly standing: Standing;
   /** Before anybody is told what was found: the time for those to leave who do not see the same after all. */
   readonly onWalked: (closure: Closure) => void;
-  readonly onFault?: (error: unknown, actor: ActorId) => void;
+  readonly onFault: OnFault;
 }
 
 /** One actor that is listened to. */
@@ -222,7 +223,7 @@ export class CastWatch {
   }
 
   #fault(error: unknown): void {
-    this.#options.onFault?.(error, this.#roots[0] ?? "cast/none");
+    this.#options.onFault(error, this.#roots[0] ?? "cast/none");
   }
 
   #isClosed(): boolean {

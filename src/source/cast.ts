@@ -34,7 +34,7 @@ import { dotted, type Names } from "./names.ts";
 import { makePlan, type Place, type Plan, type Planned, rootOf } from "./plan.ts";
 import type { Posture } from "./posture.ts";
 import { unknownOffer } from "./refused.ts";
-import { Sights } from "./sight.ts";
+import { type OnFault, Sights } from "./sight.ts";
 import { describeSource } from "./source-name.ts";
 import { Standing, Standings } from "./standing.ts";
 import { Watches } from "./watches.ts";
@@ -101,7 +101,7 @@ interface Meeting {
 
 class Cast implements Source {
   readonly instructions?: string;
-  readonly #options: CastOptions;
+  readonly #onFault: OnFault;
   readonly #kinds: ReadonlyMap<string, Behaviour>;
   readonly #sights: Sights;
   readonly #handles: Handles;
@@ -110,8 +110,8 @@ class Cast implements Source {
   readonly #unknown: Meeting;
 
   constructor(options: CastOptions) {
-    const { engine, kinds, clock = systemClock, entropy = systemEntropy, names = dotted, posture = "dynamic", handles = {} } = options;
-    this.#options = options;
+    const { engine, kinds, as, clock = systemClock, entropy = systemEntropy, names = dotted, posture = "dynamic", handles = {} } = options;
+    const onFault = (this.#onFault = options.onFault ?? (() => undefined));
     if (options.instructions !== undefined) this.instructions = options.instructions;
     this.#kinds = new Map(kinds.map((behaviour) => [behaviour.kind, behaviour]));
     if (this.#kinds.size < kinds.length)
@@ -120,18 +120,16 @@ class Cast implements Source {
         `Two of the kinds ${[...kinds].map(({ kind }) => kind).join(", ")} have the same name: rename one.`,
       );
     const expireMs = handles.expireMs ?? 86_400_000;
-    const fault = options.onFault === undefined ? {} : { onFault: options.onFault };
-    this.#sights = new Sights({ engine, clock, ...fault });
-    this.#handles = new Handles({ engine, clock, entropy, expireMs, ...(handles.secret === undefined ? {} : { secret: handles.secret }) });
+    this.#sights = new Sights({ engine, clock, onFault });
+    this.#handles = new Handles({ engine, clock, entropy, expireMs, secret: handles.secret });
     // C8: on one ordered stream the flag goes before the reply.
     const flagFirst = (viewer: Viewer, self: ActorId, receipt: Receipt): Promise<unknown> | undefined =>
       this.#for(viewer).watches.flagFirst(viewer.principal ?? self, receipt);
-    this.#acts = new Acts({ engine, clock, sights: this.#sights, handles: this.#handles, flagFirst, ...fault });
-    const { as } = options;
+    this.#acts = new Acts({ engine, clock, sights: this.#sights, handles: this.#handles, flagFirst, onFault });
     const perUser = as === undefined && kinds.some(({ per }) => per === "user");
     const planFor = (known: boolean): Meeting => {
-      const plan = makePlan({ kinds: this.#kinds, names, expireMs, known, ...(as === undefined ? {} : { as }) });
-      const closures = new Closures(plan, { kinds: this.#kinds, names, sights: this.#sights, ...fault });
+      const plan = makePlan({ kinds: this.#kinds, names, expireMs, known, as });
+      const closures = new Closures(plan, { kinds: this.#kinds, names, sights: this.#sights, onFault });
       const shared = perUser || as !== undefined ? undefined : rootsOf(plan, { scopes: [] });
       const standingFor = (viewer: Viewer): ReadonlyMap<Place, ActorId> =>
         as === undefined ? rootsOf(plan, viewer) : selfAsRoot(plan, viewer);
@@ -139,7 +137,7 @@ class Cast implements Source {
         plan,
         closures,
         standings: new Standings((viewer) => shared ?? standingFor(viewer)),
-        watches: new Watches({ engine, posture, closures, ...fault }),
+        watches: new Watches({ engine, posture, closures, onFault }),
       };
     };
     this.#known = planFor(true);
@@ -243,7 +241,7 @@ class Cast implements Source {
       const standing = new Standing(viewer, new Map([[root, found.id]]));
       undo = watches.listen(new Ear(standing, dirty, only.ref), viewer.principal ?? found.id);
     };
-    begin().catch((error: unknown) => this.#options.onFault?.(error, `${root.behaviour.kind}/unread`));
+    begin().catch((error: unknown) => this.#onFault(error, `${root.behaviour.kind}/unread`));
     return () => {
       closed = true;
       undo?.();

@@ -7,7 +7,7 @@ import { addPlanned, isOpen, MAX_DEPTH, Offers, type Place, placeBelow, type Pla
 import { offersOf } from "./refs.ts";
 import { sameJson } from "./same-json.ts";
 import { Reads } from "./reads.ts";
-import type { Sight, Sights } from "./sight.ts";
+import { isAlike, type OnFault, type Sight, type Sights } from "./sight.ts";
 import type { Standing } from "./standing.ts";
 
 /** A taken place: which actor stands there, and what the viewer sees of it. */
@@ -46,7 +46,7 @@ export interface ClosureOptions {
   readonly kinds: ReadonlyMap<string, Behaviour>;
   readonly names: Names;
   readonly sights: Sights;
-  readonly onFault?: (error: unknown, actor: ActorId) => void;
+  readonly onFault: OnFault;
 }
 
 /** Where links lead is for states to say. Of as many kinds as stand for every viewer, each is met. */
@@ -146,7 +146,7 @@ export class Closures {
     if (this.#told) return;
     this.#told = true;
     const text = `More than ${this.#most} actors can be met by one viewer here: what those beyond offer is in no list, though it can be called. Link to fewer.`;
-    this.#options.onFault?.(new TroupeError("OUT_OF_ORDER", text), actor);
+    this.#options.onFault(new TroupeError("OUT_OF_ORDER", text), actor);
   }
 
   // One that fails on the spot leaves nobody alone with those that are waited for.
@@ -199,7 +199,7 @@ export class Closures {
           offers.add(place, sight.surface.catalogue);
         } catch (error) {
           // Refused where it joins: what another actor links to must not take this viewer's lists away.
-          this.#options.onFault?.(error, sight.id);
+          this.#options.onFault(error, sight.id);
         }
       }
       joined = offers.finish();
@@ -273,15 +273,6 @@ function isSeen({ surface, seen }: Shown, { catalogue }: Joined, at: ReadonlyMap
   if (surface.catalogue !== catalogue || seen.size !== at.size) return false;
   for (const [place, sight] of at) if (seen.get(place) !== sight.surface) return false;
   return true;
-}
-
-function isAlike(one: Surface, other: Surface): boolean {
-  return (
-    one.catalogue === other.catalogue &&
-    sameJson(one.off, other.off) &&
-    sameJson(one.choices ?? {}, other.choices ?? {}) &&
-    sameJson(one.links, other.links)
-  );
 }
 
 /** As lists show it, which tell no reasons, and by where it leads. */

@@ -20,7 +20,7 @@ export interface HandlesOptions {
   readonly clock: Clock;
   readonly entropy: Entropy;
   readonly expireMs: number;
-  readonly secret?: Uint8Array;
+  readonly secret: Uint8Array | undefined;
 }
 
 /** The actor a handle stands for, and the arguments without it. */

@@ -59,7 +59,7 @@ export interface PlanOptions {
   /** For viewers with a principal, or for those without. */
   readonly known: boolean;
   /** The kind of the only root, whatever its `per`. */
-  readonly as?: string;
+  readonly as: string | undefined;
 }
 
 export const MAX_DEPTH = 8;

@@ -1,7 +1,5 @@
 import { EngineError, type Json } from "../contract/index.ts";
-import { put } from "../contract/internal.ts";
-
-const DEEPEST = 1_000;
+import { DEEPEST, put } from "../contract/internal.ts";
 
 /** Where it is not JSON, and why. */
 class NotJson {

@@ -36,10 +36,13 @@ type Edition = Pick<Sight, "state" | "seq" | "head">;
 export const sameState = (a: Edition, b: Edition): boolean =>
   a.state === b.state || (a.seq === b.seq && (a.seq === 0 ? sameJson(a.state, b.state) : a.head === b.head));
 
+/** A behaviour threw, or what it named cannot be. */
+export type OnFault = (error: unknown, actor: ActorId) => void;
+
 export interface SightOptions {
   readonly engine: Pick<Engine, "read" | "readNow">;
   readonly clock: Clock;
-  readonly onFault?: (error: unknown, actor: ActorId) => void;
+  readonly onFault: OnFault;
 }
 
 const EMPTY: Surface = { catalogue: { tools: [], resources: [], prompts: [], links: {} }, off: {} };
@@ -117,7 +120,7 @@ export class Sights {
   // A link of a behaviour by hand may be no id at all: nobody is there, and its own actor's lists stay.
   #nobody(id: ActorId, error: unknown): undefined {
     if (!(error instanceof TroupeError) || error.code !== "BAD_ID") throw error;
-    this.#options.onFault?.(error, id);
+    this.#options.onFault(error, id);
   }
 
   #sight(
@@ -155,7 +158,7 @@ export class Sights {
     const said = String(error);
     if (this.#unbegun.get(behaviour) === said) return;
     this.#unbegun.set(behaviour, said);
-    this.#options.onFault?.(error, id);
+    this.#options.onFault(error, id);
   }
 
   /** Its engine has said why, where the state was loaded. */
@@ -209,9 +212,9 @@ export class Sights {
   #compute(behaviour: Behaviour, id: ActorId, state: unknown, viewer: Viewer): Surface {
     if (behaviour.surface === undefined) return { catalogue: behaviour.catalogue ?? EMPTY.catalogue, off: {} };
     try {
-      return behaviour.surface(state, viewer, (error) => this.#options.onFault?.(error, id));
+      return behaviour.surface(state, viewer, (error) => this.#options.onFault(error, id));
     } catch (error) {
-      this.#options.onFault?.(error, id);
+      this.#options.onFault(error, id);
       return brokenSurface(behaviour);
     }
   }
@@ -251,7 +254,7 @@ function isForeign({ version, status }: Snapshot, behaviour: Behaviour): boolean
   return version !== behaviour.version && (version > behaviour.version || status === "failed");
 }
 
-function isAlike(one: Surface, other: Surface): boolean {
+export function isAlike(one: Surface, other: Surface): boolean {
   if (one === other) return true;
   return (
     one.catalogue === other.catalogue &&

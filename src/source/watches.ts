@@ -1,17 +1,18 @@
-import type { ActorId, Engine, Receipt, Surface } from "../contract/index.ts";
+import type { Engine, Receipt, Surface } from "../contract/index.ts";
 import { MultiMap } from "../contract/internal.ts";
 import { CastWatch } from "./cast-watch.ts";
 import type { Closures } from "./closure.ts";
 import type { Ear } from "./ears.ts";
 import type { Posture } from "./posture.ts";
 import { Reads } from "./reads.ts";
+import type { OnFault } from "./sight.ts";
 import type { Standing } from "./standing.ts";
 
 export interface WatchesOptions {
   readonly engine: Pick<Engine, "watch">;
   readonly posture: Posture;
   readonly closures: Closures;
-  readonly onFault?: (error: unknown, actor: ActorId) => void;
+  readonly onFault: OnFault;
 }
 
 /** Who listens. Viewers with the same roots who agree in all that was ever looked at share one watch: a change is looked at once for all of them. */
@@ -111,7 +112,7 @@ export class Watches {
         onWalked: ({ reads }) => {
           if (this.#reads.add(reads)) this.#part();
         },
-        ...(onFault === undefined ? {} : { onFault }),
+        onFault,
       },
       parted,
     );

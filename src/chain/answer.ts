@@ -1,9 +1,15 @@
-import type { ActorId, Message, Reply } from "../contract/index.ts";
+import type { ActorId, Message, Outgoing, Reply } from "../contract/index.ts";
 import { sha256 } from "./event.ts";
-import { answerTo } from "./turn.ts";
 
 /** Who asked for an answer as a message. */
 export const askerOf = ({ from, replyAs }: Message): ActorId | undefined => (replyAs === undefined ? undefined : from);
+
+/** The message that carries a reply to whoever asked with `replyAs`. */
+export const answerTo = (asker: ActorId, replyAs: string, self: ActorId, of: string, reply: Reply): Outgoing => ({
+  to: asker,
+  action: replyAs,
+  args: { of, to: self, reply },
+});
 
 /** The answer to a message that left no event, which would have sent it. Undefined: nobody asked for one. */
 export function answerMessage(message: Message, reply: Reply, at: number): Message | undefined {

@@ -2,6 +2,7 @@
  * A turn as data becomes what its commit needs, or throws and leaves no trace (C3).
  * Nothing here touches the cell.
  */
+import { answerTo } from "./answer.ts";
 import { checkReply, checkTold } from "./checked-turn.ts";
 import { diffWritten } from "./diff.ts";
 import { freezeNew } from "./freeze.ts";
@@ -17,25 +18,21 @@ import {
   type Policy,
   type Remembered,
   type Reply,
-  type SetWake,
   type Turn,
-  type Wake,
   type Work,
-  isBag,
   TroupeError,
 } from "../contract/index.ts";
-import { freezeDeep, unsendable, vouchedFor, type Written, isAddress } from "../contract/internal.ts";
+import { freezeDeep, unsendable, vouchedFor, type Written } from "../contract/internal.ts";
 import { sha256 } from "./event.ts";
 import { keyOf } from "./key-of.ts";
-import { mailboxFull, stateTooLarge } from "./faults.ts";
+import { stateTooLarge } from "./faults.ts";
 import { overrideOf, policyWith, type Extra, type Kind } from "./kind.ts";
+import { answersIn, settlePending } from "./pending.ts";
 import { atMostBytes, exactBytes } from "./size.ts";
+import { namesSet, wakesAfter } from "./wakes.ts";
 
 export const OK_NULL: Reply = { ok: null };
 const NOTHING: readonly never[] = [];
-/** Named wakes of one actor; a behaviour that makes names of what it is sent must not fill the row. */
-const MOST_WAKES = 1_000;
-const LONGEST_WAKE_NAME = 256;
 
 /** What a turn starts from: a live cell, or an actor that begins with it. */
 export interface Base {
@@ -270,10 +267,7 @@ function planAll(base: Base, job: Incoming, turn: Turn<unknown>, reply: Reply | 
   const { state, bytes, patch } = differs ? changed(base, after, now) : same(base);
   const sends = sendsOf(effects, message);
   const answers = effects.answer === undefined ? NOTHING : answersIn(effects.answer, base.extra.pending);
-  const settled =
-    reply !== "later" && answers === NOTHING && effects.stop === undefined && job.key === undefined
-      ? { pending: base.extra.pending, answers, sends: NOTHING, remembered: NOTHING }
-      : settlePending(base, job, reply, answers, effects.stop, now);
+  const settled = settlePending(base, job, reply, answers, effects.stop, now);
   if (settled.sends.length > 0) sends.push(...settled.sends);
   if (effects.stop !== undefined && base.extra.parent !== undefined && !now.parentKnows)
     sends.push({ to: base.extra.parent, action: "ended", args: { child: now.id, reason: effects.stop } });
@@ -318,22 +312,6 @@ const idsOf = (sends: readonly Outgoing[], life: string, seq: number): readonly 
 const traced = (sends: readonly Outgoing[], trace: Bag): readonly Outgoing[] =>
   sends.map((outgoing) => (outgoing.trace === undefined ? { ...outgoing, trace } : outgoing));
 
-const namesSet = (wakes: NonNullable<Turn<unknown>["wake"]>): readonly string[] =>
-  Object.keys(wakes).filter((name) => wakes[name] !== null);
-
-function answersIn(given: NonNullable<Turn<unknown>["answer"]>, pending: Bag): readonly (readonly [id: string, reply: Reply])[] {
-  const answers = Object.entries(given).filter(([id]) => Object.hasOwn(pending, id));
-  for (const [id, answer] of answers) checkReply(answer, `answer["${id}"]`);
-  return answers;
-}
-
-/** The message that carries a reply to whoever asked with `replyAs`. */
-export const answerTo = (asker: ActorId, replyAs: string, self: ActorId, of: string, reply: Reply): Outgoing => ({
-  to: asker,
-  action: replyAs,
-  args: { of, to: self, reply },
-});
-
 const recordOf = ({ record }: Turn<unknown>): Turn<unknown> => (record === undefined ? {} : { record });
 
 const hasEffect = (turn: Turn<unknown>): boolean =>
@@ -355,102 +333,6 @@ function sendsOf(turn: Turn<unknown>, { trace: known }: Message): Outgoing[] {
     if (wrong !== undefined) throw new TroupeError("BAD_TURN", wrong.message);
     return outgoing;
   });
-}
-
-interface Settled {
-  readonly pending: Bag;
-  readonly answers: readonly (readonly [id: string, reply: Reply])[];
-  readonly sends: readonly Outgoing[];
-  readonly remembered: readonly Remembered[];
-}
-
-/** What "later" keeps per message, in the row: it survives the process. */
-function settlePending(
-  base: Base,
-  job: Incoming,
-  reply: Reply | "later",
-  answers: readonly (readonly [string, Reply])[],
-  stop: string | undefined,
-  { id, keyMs }: Circumstances,
-): Settled {
-  const until = job.message.at + keyMs;
-  const before = base.extra.pending;
-  const own = job.key !== undefined && reply !== "later" && "ok" in reply ? [{ ...job.key, reply, until }] : NOTHING;
-  if (reply !== "later" && answers.length === 0 && stop === undefined) return { pending: before, answers, sends: NOTHING, remembered: own };
-  const remembered: Remembered[] = [...own];
-  const pending: Record<string, Json> = { ...before };
-  const sends: Outgoing[] = [];
-  const told: [string, Reply][] = [];
-  const tell = (of: string, answer: Reply): void => {
-    told.push([of, answer]);
-    const kept = keptFor(pending[of]);
-    if (kept.from !== undefined && kept.replyAs !== undefined) sends.push(answerTo(kept.from, kept.replyAs, id, of, answer));
-    if (kept.key !== undefined) remembered.push({ key: kept.key, call: kept.call ?? "", reply: answer, until });
-    delete pending[of];
-  };
-  for (const [of, answer] of answers) tell(of, answer);
-  if (reply === "later") {
-    const { message } = job;
-    if (Object.keys(pending).length >= base.extra.policy.mailbox) throw mailboxFull(id);
-    pending[message.id] = {
-      ...job.key,
-      ...(message.from === undefined || message.replyAs === undefined ? {} : { from: message.from, replyAs: message.replyAs }),
-    };
-  }
-  if (stop !== undefined)
-    for (const of of Object.keys(pending)) tell(of, { refused: { code: "ACTOR_STOPPED", message: `${id} has stopped: ${stop}` } });
-  return { pending, answers: told, sends, remembered };
-}
-
-interface KeptFor extends Partial<CallKey> {
-  readonly from?: ActorId;
-  readonly replyAs?: string;
-}
-
-export function keptFor(kept: Json | undefined): KeptFor {
-  if (!isBag(kept)) return {};
-  const { key, call, from, replyAs } = kept;
-  return {
-    ...(typeof key === "string" ? { key } : {}),
-    ...(typeof call === "string" ? { call } : {}),
-    ...(isAddress(from) ? { from } : {}),
-    ...(typeof replyAs === "string" ? { replyAs } : {}),
-  };
-}
-
-function wakesAfter(base: Base, job: Incoming, turn: Turn<unknown>): Readonly<Record<string, SetWake>> {
-  const before = base.extra.wakes;
-  if (job.wake === undefined && turn.wake === undefined) return before;
-  const wakes: Record<string, SetWake> = { ...before };
-  if (job.wake !== undefined) takeOff(wakes, job.wake, job.message.at);
-  for (const [name, wake] of Object.entries(turn.wake ?? {})) {
-    if (wake === null) delete wakes[name];
-    else wakes[name] = checked(name, wake);
-  }
-  if (Object.keys(wakes).length > MOST_WAKES) throw new RangeError(`More than ${MOST_WAKES} named wakes: cancel some, or name fewer.`);
-  return wakes;
-}
-
-/** A wake that has come: gone, or at its next time after `now`, so that missed ones come once, and a clock that was set back delays none. */
-function takeOff(wakes: Record<string, SetWake>, name: string, now: number): void {
-  const wake = wakes[name];
-  if (wake?.everyMs === undefined) {
-    delete wakes[name];
-    return;
-  }
-  const { everyMs } = wake;
-  const from = Math.min(wake.at, now);
-  wakes[name] = { ...wake, at: from + everyMs * (Math.floor((now - from) / everyMs) + 1), rang: now };
-}
-
-function checked(name: string, { at, everyMs, action, args }: Wake): Wake {
-  if (name === "" || name === "__proto__" || name.length > LONGEST_WAKE_NAME)
-    throw new RangeError(`${JSON.stringify(name.slice(0, 60))} is no name for a wake: use 1 to ${LONGEST_WAKE_NAME} characters.`);
-  if (!Number.isFinite(at)) throw new RangeError(`The wake "${name}" has no time: give \`at\` in milliseconds since 1970.`);
-  if (everyMs !== undefined && !(Number.isFinite(everyMs) && everyMs >= 1))
-    throw new RangeError(`The wake "${name}" repeats every ${everyMs} ms: give at least 1.`);
-  if (args !== undefined) check(args, `wake.${name}.args`);
-  return { at, ...(everyMs === undefined ? {} : { everyMs }), action, ...(args === undefined ? {} : { args }) };
 }
 
 /** Measures only where the bound could have been passed: summed patches never say less than the state takes. */

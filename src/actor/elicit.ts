@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import type { Bag, Json } from "../contract/index.ts";
+import { type Bag, isBag, type Json } from "../contract/index.ts";
 import { memoize } from "../contract/internal.ts";
 import { formFields } from "./form-fields.ts";
 import { refuse } from "./refuse.ts";
@@ -58,11 +58,10 @@ const formOf = memoize((schema: object): Form => {
 });
 
 function readForm(answer: Json, form: Form): Elicited<unknown> {
-  if (typeof answer !== "object" || answer === null || !("action" in answer))
-    return refuse("The answer is no elicitation result.", { code: "INVALID" });
-  if (answer.action === "decline" || answer.action === "cancel") return { action: answer.action };
-  if (answer.action !== "accept") return refuse("The answer is no elicitation result.", { code: "INVALID" });
-  const checked = form.check("content" in answer ? answer.content : {});
+  const { action, content = {} } = isBag(answer) ? answer : {};
+  if (action === "decline" || action === "cancel") return { action };
+  if (action !== "accept") return refuse("The answer is no elicitation result.", { code: "INVALID" });
+  const checked = form.check(content);
   if (checked.issues !== undefined) return refuse(`The answer does not fit: ${describeIssues(checked.issues)}.`, { code: "INVALID" });
   return { action: "accept", content: checked.value };
 }

@@ -2,6 +2,7 @@ import {
   type ActorId,
   type Bag,
   EngineError,
+  isBag,
   type Json,
   type Message,
   type Outgoing,
@@ -250,17 +251,12 @@ function traced(message: Outgoing, cause: Message): Outgoing {
 }
 
 function isQuestion(value: unknown): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  const asked: unknown = "request" in value ? value.request : value;
-  return typeof asked === "object" && asked !== null && "method" in asked && typeof asked.method === "string";
+  const asked = isBag(value) && "request" in value ? value["request"] : value;
+  return isBag(asked) && typeof asked["method"] === "string";
 }
 
-function isReply(value: Json): value is Reply & { readonly [key: string]: Json } {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
-  const keys = Object.keys(value);
-  if (keys.length !== 1) return false;
-  if ("ok" in value) return true;
-  if ("needs" in value) return typeof value.needs === "object" && value.needs !== null;
-  const told: unknown = "refused" in value ? value.refused : undefined;
-  return typeof told === "object" && told !== null && "code" in told && "message" in told;
+function isReply(value: Json): value is Reply & Bag {
+  if (!isBag(value) || Object.keys(value).length !== 1) return false;
+  const { needs = null, refused } = value;
+  return "ok" in value || (typeof needs === "object" && needs !== null) || (isBag(refused) && "code" in refused && "message" in refused);
 }

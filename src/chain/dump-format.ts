@@ -107,5 +107,4 @@ const COUNTED = ["actors", "events", "calls", "messages", "letters"] as const;
 export const NONE_YET: DumpCounts = { actors: 0, events: 0, calls: 0, messages: 0, letters: 0 };
 export const sameCounts = (one: DumpCounts, other: DumpCounts): boolean => COUNTED.every((what) => one[what] === other[what]);
 
-const isCounts = (value: unknown): value is DumpCounts =>
-  typeof value === "object" && value !== null && COUNTED.every((what) => what in value && isCount(Reflect.get(value, what)));
+const isCounts = (value: unknown): value is DumpCounts => isBag(value) && COUNTED.every((what) => isCount(value[what]));

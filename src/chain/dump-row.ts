@@ -1,5 +1,4 @@
-import { isObject } from "./json-check.ts";
-import type { Bag, KeyedCall, Message, Policy, Reply, Row, SetWake, Status } from "../contract/index.ts";
+import { isBag, type KeyedCall, type Message, type Policy, type Reply, type Row, type SetWake, type Status } from "../contract/index.ts";
 import { isAddress, isTexts } from "../contract/internal.ts";
 
 // What hostile JSON must be before it is taken for what its place says.
@@ -9,14 +8,12 @@ const isNumber = (value: unknown): value is number => typeof value === "number";
 const isTrue = (value: unknown): value is true => value === true;
 const isMaybe = <T>(value: unknown, is: (value: unknown) => value is T): value is T | undefined => value === undefined || is(value);
 const isStatus = (value: unknown): value is Status => value === "live" || value === "failed" || value === "stopped";
-/** What was parsed holds nothing but JSON. */
-const isBag = (value: unknown): value is Bag => isObject(value);
-const isPolicy = (value: unknown): value is Partial<Policy> => isObject(value) && isMaybe(value["expireMs"], isNumber);
+const isPolicy = (value: unknown): value is Partial<Policy> => isBag(value) && isMaybe(value["expireMs"], isNumber);
 
 export const isCount = (value: unknown): value is number => isNumber(value) && Number.isSafeInteger(value) && value >= 0;
 
 const isWake = (value: unknown): value is SetWake =>
-  isObject(value) &&
+  isBag(value) &&
   isNumber(value["at"]) &&
   isText(value["action"]) &&
   isMaybe(value["everyMs"], isNumber) &&
@@ -24,7 +21,7 @@ const isWake = (value: unknown): value is SetWake =>
   isMaybe(value["rang"], isNumber);
 
 export const isRow = (value: unknown): value is Row =>
-  isObject(value) &&
+  isBag(value) &&
   isText(value["uid"]) &&
   isText(value["life"]) &&
   isNumber(value["version"]) &&
@@ -36,21 +33,21 @@ export const isRow = (value: unknown): value is Row =>
   isMaybe(value["owner"], isText) &&
   isMaybe(value["parent"], isAddress) &&
   isMaybe(value["muted"], isTrue) &&
-  isObject(value["wakes"]) &&
+  isBag(value["wakes"]) &&
   Object.values(value["wakes"]).every(isWake) &&
   isBag(value["pending"]);
 
 const isReply = (value: unknown): value is Reply =>
-  isObject(value) &&
+  isBag(value) &&
   ("ok" in value ||
-    isObject(value["needs"]) ||
-    (isObject(value["refused"]) && isText(value["refused"]["code"]) && isText(value["refused"]["message"])));
+    isBag(value["needs"]) ||
+    (isBag(value["refused"]) && isText(value["refused"]["code"]) && isText(value["refused"]["message"])));
 
 export const isCall = (value: unknown): value is KeyedCall =>
-  isObject(value) && isText(value["key"]) && isText(value["call"]) && isNumber(value["until"]) && isMaybe(value["reply"], isReply);
+  isBag(value) && isText(value["key"]) && isText(value["call"]) && isNumber(value["until"]) && isMaybe(value["reply"], isReply);
 
 export const isMessage = (value: unknown): value is Message =>
-  isObject(value) &&
+  isBag(value) &&
   isText(value["id"]) &&
   isAddress(value["to"]) &&
   isText(value["action"]) &&
@@ -68,7 +65,7 @@ export const isMessage = (value: unknown): value is Message =>
   isMaybe(value["can"], isTexts);
 
 const isViewer = (value: unknown): value is NonNullable<Message["viewer"]> =>
-  isObject(value) && isMaybe(value["principal"], isText) && isMaybe(value["self"], isAddress) && isTexts(value["scopes"]);
+  isBag(value) && isMaybe(value["principal"], isText) && isMaybe(value["self"], isAddress) && isTexts(value["scopes"]);
 
 const wakeOf = ({ at, everyMs, action, args, cause, rang }: SetWake): SetWake => ({
   at,

@@ -15,7 +15,6 @@ import { eventOf, type Tellable } from "./entry.ts";
 import { readBody, readHeader } from "./event.ts";
 import { apply } from "./apply.ts";
 import { freezeNew } from "./freeze.ts";
-import { isObject } from "./json-check.ts";
 import { kindFrom, type Kind } from "./kind.ts";
 import { isOwnId } from "./own-id.ts";
 import { isRedacted } from "./redact.ts";
@@ -103,7 +102,7 @@ const begins = (header: Header, before: Before | undefined, body: Body): boolean
   before === undefined ? header.seq === 1 : before.base.life !== header.life && body.state !== undefined;
 
 const isMessage = (value: unknown): value is Message =>
-  isObject(value) && typeof value["id"] === "string" && typeof value["action"] === "string" && typeof value["seed"] === "string";
+  isBag(value) && typeof value["id"] === "string" && typeof value["action"] === "string" && typeof value["seed"] === "string";
 
 function again(
   kind: Kind,

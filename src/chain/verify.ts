@@ -68,7 +68,7 @@ const REST = new RegExp(
 /** Events in order, one by one; the first flaw is the verdict. Holds no event. */
 export class Verifier {
   readonly #options: VerifyOptions;
-  readonly #receipts: Map<number, Receipt[]>;
+  readonly #receipts: ReadonlyMap<number, readonly Receipt[]>;
   #flaw: Flaw | undefined;
   #events = 0;
   #actor: ActorId | undefined;
@@ -84,8 +84,7 @@ export class Verifier {
     this.#options = options;
     this.#seq = options.after?.seq ?? 0;
     this.#head = options.after?.id ?? null;
-    this.#receipts = new Map();
-    for (const receipt of options.receipts ?? []) this.#receipts.set(receipt.seq, [...(this.#receipts.get(receipt.seq) ?? []), receipt]);
+    this.#receipts = Map.groupBy(options.receipts ?? [], ({ seq }) => seq);
   }
 
   /** False once there is a flaw. */

@@ -1,3 +1,4 @@
+import { isTexts } from "./texts.ts";
 import { type Bag, isBag, type Json } from "./json.ts";
 
 /** A legacy session (2024-11-05 … 2025-11-25) as it outlives a connection and a restart. */
@@ -17,19 +18,16 @@ export interface SessionRow {
   readonly seenAt: number;
 }
 
-const areTexts = (values: readonly unknown[]): boolean => values.every((value) => typeof value === "string");
-
 /** For stores whose rows others could have written to: whether this is one. */
 export function isSessionRow(value: unknown): value is SessionRow {
   if (!isBag(value)) return false;
   const { id, principal, protocol, client, capabilities, subscriptions, logLevel, posture, listener, createdAt, seenAt } = value;
   return (
-    areTexts([id, protocol]) &&
-    areTexts([principal, logLevel, posture, listener].filter((text) => text !== undefined)) &&
+    isTexts([id, protocol]) &&
+    isTexts([principal, logLevel, posture, listener].filter((text) => text !== undefined)) &&
     isBag(client) &&
     isBag(capabilities) &&
-    Array.isArray(subscriptions) &&
-    areTexts(subscriptions) &&
+    isTexts(subscriptions) &&
     [createdAt, seenAt].every((time) => typeof time === "number")
   );
 }

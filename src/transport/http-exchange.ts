@@ -1,9 +1,9 @@
 import type { ServerResponse } from "node:http";
 import { Cancellation, type CancelSignal, type Caller, type Channel, type DoorRequest, type Exchange } from "../contract/index.ts";
+import type { Expiry } from "./expiry.ts";
 import type { BodyRequest } from "./http-body.ts";
 import type { HeaderList } from "./http-headers.ts";
 import { NO_STREAM } from "./no-stream.ts";
-import type { OpenStream } from "./open-streams.ts";
 
 /** How messages are told apart in a response that is a stream of them. */
 export type Framing = "events" | "lines";
@@ -86,28 +86,6 @@ export class HttpExchange implements DoorRequest {
 
   get gone(): CancelSignal {
     return (this.#gone ??= new Gone(this.response));
-  }
-}
-
-/** A token that expires opens nothing more: a stream ends, or ends with its answer where that is still due. */
-export class Expiry {
-  readonly #stream: OpenStream;
-  #answered = false;
-  #over = false;
-
-  constructor(stream: OpenStream) {
-    this.#stream = stream;
-  }
-
-  /** The handler is done. True: the token was over before. */
-  answered(): boolean {
-    this.#answered = true;
-    return this.#over;
-  }
-
-  expire(): void {
-    this.#over = true;
-    if (this.#answered) this.#stream.evict();
   }
 }
 

@@ -3,14 +3,23 @@ import type { Socket } from "node:net";
 import type { Answer, Caller, Channel, Clock, Log } from "../contract/index.ts";
 import { refusal } from "../gateway/index.ts";
 import { RoundBatch } from "./round-batch.ts";
-import { type Authenticator, type ChallengeContext, type Verdict, refuseToken, verdictOn, withMetadata } from "./auth/index.ts";
+import {
+  type Authenticator,
+  type ChallengeContext,
+  type Verdict,
+  type Verified,
+  refuseToken,
+  verdictOn,
+  withMetadata,
+} from "./auth/index.ts";
 import { textOf } from "./body-text.ts";
 import { EventStream, type StreamDoor } from "./event-stream.ts";
+import { Expiry } from "./expiry.ts";
 import { type BodyRefusal, refuseBody } from "./body-refusal.ts";
 import { refuseUpload, writeAnswer } from "./http-answer.ts";
 import type { BodyRequest } from "./http-body.ts";
 import { allowOrigin } from "./http-cors.ts";
-import { Expiry, type Framing, HttpExchange } from "./http-exchange.ts";
+import { type Framing, HttpExchange } from "./http-exchange.ts";
 import type { HttpGuard } from "./http-guard.ts";
 import { pathOf, refuseHead } from "./http-head.ts";
 import { type HeaderList, headersOf } from "./http-headers.ts";
@@ -44,7 +53,7 @@ export interface FaceOptions {
   readonly log: Log | undefined;
 }
 
-const ANYBODY: Verdict = { caller: { scopes: Object.freeze([]) } };
+const ANYBODY: Verified = { caller: { scopes: Object.freeze([]) } };
 
 /** A request on its way from its head to its body. */
 interface Arrival {
@@ -68,7 +77,7 @@ interface Answered {
 /** A request that is there, its body too, and is owed an answer. */
 interface Whole {
   readonly arrival: Arrival;
-  readonly verdict: Exclude<Verdict, { refused: unknown }>;
+  readonly verified: Verified;
   readonly body: Uint8Array | undefined;
   readonly due: Due;
 }
@@ -240,16 +249,16 @@ export class HttpFace {
     return refuseBody(why, this.#options.limits.bodyBytes);
   }
 
-  #arrives(arrival: Arrival, verdict: Whole["verdict"], body: Whole["body"]): void {
+  #arrives(arrival: Arrival, verified: Verified, body: Whole["body"]): void {
     const due = this.#owed.of(arrival.request.socket);
     this.#owed.begin(due);
-    this.#arrived.add({ arrival, verdict, body, due });
+    this.#arrived.add({ arrival, verified, body, due });
   }
 
-  #dispatch({ arrival, verdict, body, due }: Whole): void {
+  #dispatch({ arrival, verified, body, due }: Whole): void {
     const { request, response, headers, path, query, route } = arrival;
     const peer = request.socket.remoteAddress;
-    const caller: Caller = peer === undefined ? verdict.caller : { ...verdict.caller, peer };
+    const caller: Caller = peer === undefined ? verified.caller : { ...verified.caller, peer };
     const { method } = request;
     const exchange = new HttpExchange({
       // HEAD is answered as GET; node:http leaves its body out.
@@ -263,7 +272,7 @@ export class HttpFace {
       request,
       response,
       checked: this.#options.auth !== undefined && route.guarded,
-      open: (opening, framing, given) => this.#openStream(opening, framing, given, verdict.expiresAt),
+      open: (opening, framing, given) => this.#openStream(opening, framing, given, verified.expiresAt),
     });
     let answer: Answer | Promise<Answer>;
     try {

@@ -5,11 +5,11 @@ export interface GuardOptions {
   /** The address the server listens on. */
   readonly host: string;
   /** Further names clients may use, `name` or `name:port`; `*` for any. */
-  readonly allowedHosts?: readonly string[];
+  readonly allowedHosts: readonly string[];
   /** Web origins whose pages may call, `https://app.example`; `*` for any. */
-  readonly allowedOrigins?: readonly string[];
+  readonly allowedOrigins: readonly string[];
   /** Where clients know the server by, when that is another name. */
-  readonly resource?: string;
+  readonly resource: string | undefined;
 }
 
 /**
@@ -26,7 +26,7 @@ export interface HttpGuard {
   cors(value: string | undefined): value is string;
 }
 
-export function httpGuard({ host, allowedHosts = [], allowedOrigins = [], resource }: GuardOptions): HttpGuard {
+export function httpGuard({ host, allowedHosts, allowedOrigins, resource }: GuardOptions): HttpGuard {
   const bound = hostName(host.includes(":") ? `[${host}]` : host);
   const local = isLoopback(host);
   const hosts = new Set(allowedHosts.map((entry) => entry.toLowerCase()));

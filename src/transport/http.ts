@@ -107,12 +107,8 @@ export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
   });
   const challenge = challengeContext(auth, resource);
 
-  const guard = httpGuard({
-    host,
-    allowedHosts: options.allowedHosts ?? [],
-    allowedOrigins: options.allowedOrigins ?? [],
-    ...(auth?.resource === undefined ? {} : { resource: auth.resource }),
-  });
+  const { allowedHosts = [], allowedOrigins = [] } = options;
+  const guard = httpGuard({ host, allowedHosts, allowedOrigins, resource: auth?.resource });
   let table: Routes;
   let sockets: WebSocketDoor | undefined;
   try {
@@ -131,7 +127,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
     resource,
     challenge,
     path,
-    cors: (options.allowedOrigins ?? []).length > 0,
+    cors: allowedOrigins.length > 0,
     limits,
     clock,
     log,

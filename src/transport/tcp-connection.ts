@@ -16,7 +16,7 @@ const REFUSED_MS = 2_000;
 
 export interface TcpConnectionOptions {
   readonly socket: Socket;
-  readonly door: Pick<TcpOptions, "gateway" | "auth" | "refusal" | "tokenPlace">;
+  readonly door: { readonly [K in "gateway" | "auth" | "refusal" | "tokenPlace"]: TcpOptions[K] };
   /** The address tokens must be made for. */
   readonly resource: string;
   /** Who calls, as far as the address says. */

@@ -75,12 +75,7 @@ export async function serveTcp(options: TcpOptions): Promise<TcpDoor> {
     const caller: Caller = path === undefined ? { scopes: [], ...(peer === undefined ? {} : { peer }) } : { principal: as, scopes: [] };
     const connection = tcpConnection({
       socket,
-      door: {
-        gateway,
-        ...(refusal === undefined ? {} : { refusal }),
-        ...(tokenPlace === undefined ? {} : { tokenPlace }),
-        ...(auth === undefined ? {} : { auth }),
-      },
+      door: { gateway, refusal, tokenPlace, auth },
       resource: auth?.resource ?? "",
       caller,
       limits,

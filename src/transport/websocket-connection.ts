@@ -24,7 +24,7 @@ export interface WebSocketConnectionOptions {
   readonly socket: Socket;
   readonly connect: (channel: Channel) => Connection;
   /** Of the token, in milliseconds since 1970. */
-  readonly expiresAt?: number;
+  readonly expiresAt: number | undefined;
   readonly limits: HttpLimits;
   readonly inflow: Inflow;
   readonly clock: Clock;

@@ -143,7 +143,7 @@ export class WebSocketDoor {
         ws,
         socket,
         connect: (channel) => mount.connect(channel, caller),
-        ...(expiresAt === undefined ? {} : { expiresAt }),
+        expiresAt,
         limits,
         inflow,
         clock,

@@ -12,12 +12,11 @@ const REMEMBERED_MS = 600_000;
 const COOLDOWN_MS = 30_000;
 const FAILED_MS = 5_000;
 
-const isKey = (value: unknown): value is JWK =>
-  typeof value === "object" && value !== null && "kty" in value && typeof value.kty === "string";
+const isKey = (value: unknown): value is JWK => isBag(value) && typeof value["kty"] === "string";
 
 function checkedSet(value: unknown, what: string): JSONWebKeySet {
-  if (typeof value === "object" && value !== null && "keys" in value && Array.isArray(value.keys)) {
-    const keys: unknown[] = structuredClone(value.keys);
+  if (isBag(value) && Array.isArray(value["keys"])) {
+    const keys: unknown[] = structuredClone(value["keys"]);
     if (keys.length > 0 && keys.every(isKey)) return { keys };
   }
   throw new TroupeError("DOOR_OPTION", `${what} is not a JSON Web Key Set: it needs {"keys":[{"kty":…}]}.`);

@@ -55,12 +55,7 @@ export function webDoor(options: WebOptions): WebDoor {
   const face = new WebFace({
     route: webRoutes({ gateway, sse, path, auth, ready, closing: () => closing }),
     path,
-    guard: httpGuard({
-      host: "127.0.0.1",
-      allowedHosts,
-      allowedOrigins,
-      ...(auth?.resource === undefined ? {} : { resource: auth.resource }),
-    }),
+    guard: httpGuard({ host: "127.0.0.1", allowedHosts, allowedOrigins, resource: auth?.resource }),
     streams,
     inflow,
     auth,

@@ -1,4 +1,5 @@
 import { Cancellation, type Caller, type Channel, type Exchange } from "../../contract/index.ts";
+import type { Expiry } from "../expiry.ts";
 import { pathOf } from "../http-head.ts";
 import type { Asked } from "../http-sse.ts";
 import { NO_STREAM } from "../no-stream.ts";
@@ -22,10 +23,8 @@ export class WebExchange implements Exchange {
   readonly body?: Uint8Array;
   readonly posture?: "meta";
   readonly gone = new Cancellation();
-  /** The handler is done; the stream may go on. */
-  answered = false;
-  /** The token that opened the stream has expired: what it had begun is answered, and nothing after. */
-  expired = false;
+  /** Where the token that opened the stream expires. */
+  expiry: Expiry | undefined;
   readonly #parts: WebExchangeParts;
   #stream: Channel | undefined;
   #asked = false;

@@ -6,10 +6,12 @@ import {
   challengeContext,
   refuseToken,
   type Verdict,
+  type Verified,
   verdictOn,
   withMetadata,
 } from "../auth/index.ts";
 import { refuseBody } from "../body-refusal.ts";
+import { Expiry } from "../expiry.ts";
 import { originHeaders } from "../http-cors.ts";
 import type { HttpGuard } from "../http-guard.ts";
 import { pathOf, refuseHead } from "../http-head.ts";
@@ -43,8 +45,6 @@ export interface WebFaceOptions {
   readonly clock: Clock;
   readonly log: Log | undefined;
 }
-
-type Verified = Exclude<Verdict, { refused: unknown }>;
 
 /** What is known of a request once its head was looked at. */
 interface Admitted {
@@ -175,8 +175,8 @@ export class WebFace {
         if (opened === undefined)
           return respond(responseOf(withMetadata(exchange.refused ? withoutStream(answer) : answer, challenge), also, false));
         if (answer.body !== undefined) opened.send(textOf(answer.body));
-        exchange.answered = true;
-        if (answer.open !== true || exchange.expired) opened.close();
+        const expired = exchange.expiry?.answered() === true;
+        if (answer.open !== true || expired) opened.close();
       } catch (error) {
         exchange.opened?.close();
         respond(this.#failed(error, also));
@@ -214,11 +214,9 @@ export class WebFace {
     });
     streams.add(stream, seat);
     if (expiresAt !== undefined) {
-      const expire = (): void => {
-        exchange.expired = true;
-        if (exchange.answered) stream.evict();
-      };
-      undoExpiry = clock.after(expiresAt - clock.now(), expire);
+      const expiry = new Expiry(stream);
+      exchange.expiry = expiry;
+      undoExpiry = clock.after(expiresAt - clock.now(), () => expiry.expire());
     }
     const lost = (): void => stream.lose();
     if (exchange.gone.aborted) lost();

@@ -4,7 +4,7 @@ import { describe, test } from "node:test";
 import { setImmediate as turnOfLoop } from "node:timers/promises";
 import type { ActorId, Entry, Outgoing, Store } from "../contract/index.ts";
 import { memoryStore } from "../store/index.ts";
-import { FaultyStore, tallyKind, until } from "../testing/index.ts";
+import { FaultyStore, SimulatedClock, tallyKind, until } from "../testing/index.ts";
 import { LocalEngine } from "./index.ts";
 
 const A: ActorId = "tally/a";
@@ -66,15 +66,16 @@ describe("C3 a caller that leaves", () => {
   for (const how of ["cancel", "deadline"] as const)
     test(`while its stop is being told of is not told that it was not applied (memory, ${how})`, async () => {
       const store = new HeldStore();
-      await using engine = await LocalEngine.start({ kinds: [tallyKind("tally", { persistence: "memory" })], store });
+      const clock = new SimulatedClock();
+      await using engine = await LocalEngine.start({ kinds: [tallyKind("tally", { persistence: "memory" })], store, clock });
       await engine.call(say("add"));
       const open = store.hold("children");
       const leaving = new AbortController();
-      const deadline = how === "deadline" ? { deadline: Date.now() + 20 } : {};
+      const deadline = how === "deadline" ? { deadline: clock.now() + 20 } : {};
       const stopped = engine.call({ to: A, action: "stop", args: null, ...deadline }, { signal: leaving.signal });
       await until("its children are asked for", () => store.waiting > 0);
       if (how === "cancel") leaving.abort();
-      else await until("its time is over", () => Date.now() > (deadline.deadline ?? 0) + 20);
+      else await clock.advance(40);
       open();
       assert.ok("ok" in (await stopped));
     });

@@ -37,10 +37,7 @@ interface Readable<T> {
 type Questions = Readonly<Record<string, Asked | Readable<unknown>>>;
 type Answers<Q extends Questions> = { readonly [K in keyof Q]: Q[K] extends Readable<infer T> ? T : Json };
 
-const NEEDS = Symbol("needs");
-
 class Needs extends Error {
-  readonly [NEEDS] = true;
   readonly needs: Bag;
   constructor(needs: Bag) {
     super("The client is asked first.");

@@ -1,5 +1,5 @@
 import { TroupeError } from "../contract/index.ts";
-import { nearest } from "../contract/internal.ts";
+import { nearest, own } from "../contract/internal.ts";
 import type { AnyDefinition, AnyMessage, AnyPrompt, AnyResource, AnyTool } from "./any-definition.ts";
 
 // Types are gone when a module is served: a misspelled `owner` would leave an actor open, and say nothing.
@@ -119,9 +119,9 @@ export function checkWords(kind: string, definition: AnyDefinition): void {
 function known<T extends object>(where: string, given: T, words: Words<T>): void {
   const shapes: Readonly<Record<string, Shape>> = words;
   for (const [key, value] of Object.entries(given)) {
-    const shape = Object.hasOwn(shapes, key) ? shapes[key] : undefined;
+    const shape = own(shapes, key);
     if (shape === undefined) {
-      const alias = Object.hasOwn(MEANT, key) ? MEANT[key] : undefined;
+      const alias = own(MEANT, key);
       const all = Object.keys(words);
       const meant = alias !== undefined && all.includes(alias) ? alias : nearest(key, all);
       const instead = meant === undefined ? "." : `, do you mean ${JSON.stringify(meant)}?`;

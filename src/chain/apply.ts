@@ -1,5 +1,5 @@
 import { type Bag, isBag, isList, type Json, StoreError } from "../contract/index.ts";
-import { put } from "../contract/internal.ts";
+import { own, put } from "../contract/internal.ts";
 import { MAX_DEPTH } from "./json-check.ts";
 import { GONE, MOVED, STEPS } from "./patch-format.ts";
 
@@ -25,8 +25,8 @@ function change(state: Json, node: Json, depth: number): Json {
 
 function changeObject(state: Bag, node: Bag, depth: number): Json {
   const result: Record<string, Json> = { ...state };
-  const own = (key: string): Json => {
-    const was = Object.hasOwn(state, key) ? state[key] : undefined;
+  const before = (key: string): Json => {
+    const was = own(state, key);
     if (was === undefined) throw unfit("it changes a key that is not there");
     return was;
   };
@@ -34,15 +34,15 @@ function changeObject(state: Bag, node: Bag, depth: number): Json {
     const inner = node[key];
     if (inner === undefined) continue;
     if (inner === GONE) {
-      own(key);
+      before(key);
       delete result[key];
     } else if (isList(inner) && inner.length === 2 && inner[0] === MOVED) {
-      const was = own(key);
+      const was = before(key);
       const how = inner[1] ?? null;
       delete result[key];
       put(result, key, how === null ? was : change(was, how, depth + 1));
     } else if (isList(inner) && inner.length === 1 && inner[0] !== undefined) put(result, key, inner[0]);
-    else put(result, key, change(own(key), inner, depth + 1));
+    else put(result, key, change(before(key), inner, depth + 1));
   }
   return result;
 }

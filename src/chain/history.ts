@@ -1,4 +1,5 @@
-import { type Bag, type ChainEvent, isBag, isList, type Json, StoreError } from "../contract/index.ts";
+import { type ChainEvent, isBag, isList, type Json, StoreError } from "../contract/index.ts";
+import { own } from "../contract/internal.ts";
 import { readHeader } from "./event.ts";
 import { stateFrom, type Told } from "./state.ts";
 
@@ -41,5 +42,3 @@ function compare(before: Json | undefined, after: Json | undefined, path: string
   } else if (JSON.stringify(before) !== JSON.stringify(after))
     found.push({ path, ...(before === undefined ? {} : { before }), ...(after === undefined ? {} : { after }) });
 }
-
-const own = (object: Bag, key: string): Json | undefined => (Object.hasOwn(object, key) ? object[key] : undefined);

@@ -1,5 +1,5 @@
 import { REDACTED, type Json, isBag, isList } from "../contract/index.ts";
-import { put } from "../contract/internal.ts";
+import { own, put } from "../contract/internal.ts";
 
 /** A value in which some place was redacted. */
 export function isRedacted(value: Json): boolean {
@@ -26,7 +26,7 @@ function collect(value: Json, shown: Json | undefined, found: Set<string>): void
     for (const [index, item] of value.entries()) collect(item, other[index], found);
   } else if (isBag(value)) {
     const other = isBag(shown) ? shown : {};
-    for (const key of Object.keys(value)) collect(value[key] ?? null, Object.hasOwn(other, key) ? other[key] : undefined, found);
+    for (const key of Object.keys(value)) collect(value[key] ?? null, own(other, key), found);
   } else if (typeof value === "string" || typeof value === "number") {
     const text = String(value);
     if (text.length >= SHORTEST) found.add(text);

@@ -1,4 +1,5 @@
 import { type Bag, isBag } from "./json.ts";
+import { own } from "./own.ts";
 import { oneOf, type OptionRule, TEXTS } from "./option-checks.ts";
 
 /** What MCP's clients refuse a whole list or result over where one member of one entry is otherwise. */
@@ -80,7 +81,7 @@ const LINK_MAY_HAVE: Rules = { ...MAY_HAVE, title: TEXT, description: TEXT, mime
 /** What of a content block no client can read; undefined: it is one. No value is quoted. */
 export function wrongInBlock(block: Bag): string | undefined {
   const { type } = block;
-  const needed = typeof type === "string" && Object.hasOwn(MADE_OF, type) ? MADE_OF[type] : undefined;
+  const needed = typeof type === "string" ? own(MADE_OF, type) : undefined;
   if (needed === undefined) return `type has to be one of ${Object.keys(MADE_OF).join(", ")}`;
   for (const [name, [words]] of Object.entries(needed)) if (!(name in block)) return `${name} has to be ${words}`;
   return misfit(block, needed) ?? misfit(block, type === "resource_link" ? LINK_MAY_HAVE : MAY_HAVE);

@@ -1,4 +1,5 @@
 import { type Bag, isBag, type Json, isList } from "../contract/index.ts";
+import { own } from "../contract/internal.ts";
 
 export const EMPTY: Bag = Object.freeze({});
 
@@ -9,7 +10,7 @@ export function shortText(value: Json | undefined, max: number): string | undefi
 
 /** That member, where it is an object. */
 export function bagIn(bag: Bag | undefined, key: string): Bag | undefined {
-  const value = bag === undefined || !Object.hasOwn(bag, key) ? undefined : bag[key];
+  const value = own(bag, key);
   return isBag(value) ? value : undefined;
 }
 

@@ -14,8 +14,8 @@ import type {
   Viewer,
 } from "../contract/index.ts";
 import { EngineError, isBag } from "../contract/index.ts";
-import { blamed, isActorId, kindOf } from "../contract/internal.ts";
-import { linkOff, offNow } from "./closure.ts";
+import { blamed, isActorId, kindOf, own } from "../contract/internal.ts";
+import { offNow } from "./closure.ts";
 import type { Handles } from "./handles.ts";
 import { isPassing, rootActor } from "./identity.ts";
 import { Lru } from "./lru.ts";
@@ -112,7 +112,7 @@ export class Acts {
       if (next === undefined) return undefined;
       const target = sight.surface.links?.[next.link];
       // A link of a behaviour by hand may be no id at all: nobody is there.
-      if (!isActorId(target) || kindOf(target) !== next.behaviour.kind) return linkOff(sight.surface, next.link);
+      if (!isActorId(target) || kindOf(target) !== next.behaviour.kind) return own(sight.surface.linksOff, next.link);
       id = target;
     }
     return undefined;

@@ -25,9 +25,9 @@ import {
   TroupeError,
   type Viewer,
 } from "../contract/index.ts";
-import { checkNeeded, KINDS } from "../contract/internal.ts";
+import { checkNeeded, KINDS, own } from "../contract/internal.ts";
 import { Acts } from "./acts.ts";
-import { Closures, offNow, ownChoices, rootsOf, selfAsRoot } from "./closure.ts";
+import { Closures, offNow, rootsOf, selfAsRoot } from "./closure.ts";
 import { Ear } from "./ears.ts";
 import { Handles } from "./handles.ts";
 import { dotted, type Names } from "./names.ts";
@@ -216,8 +216,7 @@ class Cast implements Source {
     }
     const target = await this.#acts.resolve(standing, planned, true);
     if (typeof target !== "object" || target.sight === undefined || offNow(target.sight.surface, target.way.inner) !== undefined) return [];
-    const choices = ownChoices(target.sight.surface, target.way.inner);
-    const values = choices !== undefined && Object.hasOwn(choices, argument) ? (choices[argument] ?? []) : [];
+    const values = own(own(target.sight.surface.choices, target.way.inner), argument) ?? [];
     const typed = value.toLowerCase();
     return values.filter((one) => one.toLowerCase().startsWith(typed)).slice(0, COMPLETIONS);
   }

@@ -1,5 +1,5 @@
 import { type ActorId, type Behaviour, type Catalogue, type OfferRef, type Surface, TroupeError, type Viewer } from "../contract/index.ts";
-import { kindOf } from "../contract/internal.ts";
+import { kindOf, own } from "../contract/internal.ts";
 import { rootActor } from "./identity.ts";
 import { Lru } from "./lru.ts";
 import type { Names } from "./names.ts";
@@ -237,7 +237,7 @@ export class Closures {
       const sight = way === undefined ? undefined : sightAt(way.place);
       const why = way === undefined || sight === undefined ? (whyNowhere(ways, sightAt) ?? true) : offNow(sight.surface, way.inner);
       if (why !== undefined) off[ref] = why;
-      const given = way === undefined ? undefined : ownChoices(sight?.surface, way.inner);
+      const given = way === undefined ? undefined : own(sight?.surface.choices, way.inner);
       if (given !== undefined) choices[ref] = given;
     }
     const open = joined === this.#plan ? {} : { links: Object.fromEntries(parts.map(({ place, sight }) => [place.path, sight.id])) };
@@ -257,16 +257,10 @@ export class Closures {
 function whyNowhere(ways: readonly Way[], sightAt: (place: Place) => Sight | undefined): string | undefined {
   for (const { place } of ways)
     for (let { parent, link } = place; parent !== undefined; { parent, link } = parent) {
-      const why = linkOff(sightAt(parent)?.surface, link);
+      const why = own(sightAt(parent)?.surface.linksOff, link);
       if (why !== undefined) return why;
     }
   return undefined;
-}
-
-/** Why a link leads nowhere. Undefined: it leads somewhere, or nothing is told. */
-export function linkOff(surface: Surface | undefined, link: string): string | undefined {
-  const { linksOff } = surface ?? {};
-  return linksOff !== undefined && Object.hasOwn(linksOff, link) ? linksOff[link] : undefined;
 }
 
 function isSeen({ surface, seen }: Shown, { catalogue }: Joined, at: ReadonlyMap<Place, Sight>): boolean {
@@ -291,11 +285,6 @@ function listAlike(one: Surface, other: Surface): boolean {
 export function offNow(surface: Surface, inner: OfferRef): string | true | undefined {
   if (Object.hasOwn(surface.off, inner)) return surface.off[inner];
   return offersOf(surface.catalogue).has(inner) ? undefined : true;
-}
-
-export function ownChoices(surface: Surface | undefined, inner: OfferRef): Readonly<Record<string, readonly string[]>> | undefined {
-  const { choices } = surface ?? {};
-  return choices !== undefined && Object.hasOwn(choices, inner) ? choices[inner] : undefined;
 }
 
 /** The actors that stand for a viewer, where no handle is needed to know them. */

@@ -1,5 +1,5 @@
-import { type Catalogue, isBag, type Json, type ListName, type Offer, type OfferRef, type Surface } from "../contract/index.ts";
-import { memoize } from "../contract/internal.ts";
+import { type Catalogue, isBag, type Json, type ListName, type Offer, type Surface } from "../contract/index.ts";
+import { memoize, own } from "../contract/internal.ts";
 import { LISTS, refOf } from "./refs.ts";
 import { sameJson } from "./same-json.ts";
 
@@ -25,7 +25,7 @@ function printList(surface: Surface, list: ListName): string {
     const ref = refOf(list, offer.name);
     const off = Object.hasOwn(surface.off, ref);
     shown += off ? "0" : "1";
-    const choices = list === "tools" && !off ? choicesOf(surface, ref) : undefined;
+    const choices = list === "tools" && !off ? own(surface.choices, ref) : undefined;
     const visible = choices === undefined ? [] : visibleChoices(offer, choices);
     if (visible.length > 0) filled.push([offer.name, ...visible]);
   }
@@ -33,10 +33,6 @@ function printList(surface: Surface, list: ListName): string {
 }
 
 type Choices = Readonly<Record<string, readonly string[]>>;
-
-function choicesOf(surface: Surface, ref: OfferRef): Choices | undefined {
-  return surface.choices !== undefined && Object.hasOwn(surface.choices, ref) ? surface.choices[ref] : undefined;
-}
 
 // An empty choice is left out: several clients refuse a schema with an empty `enum`, and the turn refuses the call anyway.
 function visibleChoices(offer: Offer, choices: Choices): readonly (readonly [string, readonly string[]])[] {
@@ -111,7 +107,7 @@ const dynamicLists = memoize((surface: Surface): Lists => {
     catalogue[list].filter((offer) => !Object.hasOwn(surface.off, refOf(list, offer.name)));
   return {
     tools: kept.get(`t${print.tools}`, () =>
-      visible("tools").map((offer) => entryOf(offer, choicesOf(surface, refOf("tools", offer.name)))),
+      visible("tools").map((offer) => entryOf(offer, own(surface.choices, refOf("tools", offer.name)))),
     ),
     resources: kept.get(`r${print.resources}`, () =>
       visible("resources")

@@ -1,4 +1,5 @@
 import type { Bag, Caller, Exchange, Json, Observer, Source } from "../../contract/index.ts";
+import { own } from "../../contract/internal.ts";
 import { type Aside, logTo, progressTo } from "../aside.ts";
 import { type Call, type Members, type Outcome, withAnswers } from "../call.ts";
 import { cacheHints } from "../cache-hints.ts";
@@ -168,7 +169,7 @@ function answersOf(core: Core, request: Request, remembered: Remembered | undefi
     throw new Fault("PARAMS", "inputResponses is an object of at most 64 answers.");
   const answers: [string, Json][] = [];
   for (const [key, answer] of Object.entries(responses)) {
-    const method = remembered !== undefined && Object.hasOwn(remembered.asked, key) ? remembered.asked[key] : undefined;
+    const method = own(remembered?.asked, key);
     if (remembered !== undefined && method === undefined) continue;
     answers.push([key, checkAnswer(key, answer, method, core.settings.limits.answerLength)]);
   }

@@ -6,10 +6,10 @@ import { tallyKind } from "../testing/index.ts";
 import { put, replyTo, type Sealed } from "./archive.ts";
 import type { KeptReply } from "./kept.ts";
 import { eventsAfter, seqsIn } from "./slots.ts";
+import { archivedCalls, type ArchivedCalls } from "./transfer-archive.ts";
 import { World } from "./world.fixture.ts";
 
 const SLOT_EVENTS = 32;
-const SWEEP_OVER = 256;
 const ID = "tally/main";
 
 /** A chain as an actor leaves it. */
@@ -148,26 +148,67 @@ void test("C7 a long event whose body was erased is what is left of it", async (
 
 const reply = (key: string, until: number): KeptReply => ({ key, call: "call", reply: { ok: key }, until, seq: 1, head: "head" });
 
-void test("C4 replies are found by their keys, and those that are over are swept", async () => {
+void test("C4 replies are found by their keys, and pages of those that are over are swept", async () => {
   const names = new Names();
   const batch = (from: number, count: number, until: number, now: number): Promise<void> =>
     put(names, ID, part(0, 0, { replies: Array.from({ length: count }, (_, n) => reply(`key ${from + n}`, until)), now }));
+  const replies = (): number => [...names.kept.keys()].filter((name) => name.startsWith("reply/")).length;
   await batch(0, 100, 1_000, 0);
   await batch(100, 100, 5_000, 0);
   assert.deepEqual(await replyTo(names, "key 7"), reply("key 7", 1_000));
   assert.equal(await replyTo(names, "key 500"), undefined);
-  // Not over yet, or too few to be worth it.
-  await batch(200, 10, 5_000, 2_000);
-  assert.deepEqual(await replyTo(names, "key 7"), reply("key 7", 1_000));
-  await batch(210, SWEEP_OVER - 210, 5_000, 2_000);
+  // Used again since: another reply is under that key.
+  await batch(8, 1, 5_000, 1_500);
   assert.equal(await replyTo(names, "key 7"), undefined);
+  assert.deepEqual(await replyTo(names, "key 8"), reply("key 8", 5_000));
+  // On a page with some that are not over.
+  assert.deepEqual(await replyTo(names, "key 70"), reply("key 70", 1_000));
   assert.deepEqual(await replyTo(names, "key 107"), reply("key 107", 5_000));
-  assert.equal([...names.kept.keys()].filter((name) => name.startsWith("reply/")).length, SWEEP_OVER - 100);
-  // Put again after the sweep: there once.
-  await batch(100, 100, 5_000, 2_000);
+  assert.equal(replies(), 200 - 64 + 1);
   await batch(1_000, 1, 9_000, 6_000);
-  assert.deepEqual(
-    [...names.kept.keys()].filter((name) => name.startsWith("reply/")),
-    ["reply/key 1000"],
-  );
+  await batch(1_001, 1, 9_000, 6_000);
+  assert.equal(await replyTo(names, "key 107"), undefined);
+  assert.equal(replies(), (200 % 64) + 3, "the page that is being filled stays");
+  const longest = Math.max(...[...names.kept].flatMap(([name, text]) => (name.startsWith("over") ? [text.length] : [])));
+  assert.ok(longest < 2_000);
+});
+
+void test("C4 of very many replies a put reads and writes as little as of few, and an export is told of all", async () => {
+  const names = new Names();
+  let characters = 0;
+  const set = names.set.bind(names);
+  names.set = (name, text) => {
+    if (name.startsWith("over")) characters += text.length;
+    set(name, text);
+  };
+  const PUTS = 400;
+  for (let n = 0; n < PUTS; n += 1)
+    await put(names, ID, part(0, 0, { replies: Array.from({ length: 8 }, (_, m) => reply(`k${n * 8 + m}`, 100_000 + n)), now: n }));
+  assert.ok(characters / PUTS < 2_000, `${characters / PUTS} a put`);
+  const told = new Set<string>();
+  let answers = 0;
+  for (let from: number | null | undefined = null; from !== undefined; answers += 1) {
+    const { keys, next }: ArchivedCalls = await archivedCalls(names, from);
+    for (const [key] of keys) told.add(key);
+    from = next;
+  }
+  assert.equal(told.size, PUTS * 8);
+  assert.ok(answers > 1);
+  // All are over: two pages go with each put.
+  for (let n = 0; n < 40; n += 1) await put(names, ID, part(0, 0, { replies: [reply(`late ${n}`, 300_000)], now: 200_000 }));
+  assert.ok([...names.kept.keys()].filter((name) => name.startsWith("reply/")).length < 200);
+});
+
+void test("C4 the one list that archives began with is gone on with", async () => {
+  const names = new Names();
+  const old = Array.from({ length: 200 }, (_, n) => reply(`old ${n}`, 1_000));
+  for (const one of old) names.set(`reply/${one.key}`, JSON.stringify(one));
+  names.set("over", JSON.stringify(old.map(({ key, until }) => [key, until])));
+  assert.equal((await archivedCalls(names, null)).keys.length, 200);
+  await put(names, ID, part(0, 0, { replies: [reply("new", 9_000)], now: 10 }));
+  assert.equal((await archivedCalls(names, null)).keys.length, 201);
+  assert.deepEqual(await replyTo(names, "old 7"), reply("old 7", 1_000));
+  for (let n = 0; n < 3; n += 1) await put(names, ID, part(0, 0, { replies: [reply(`new ${n}`, 9_000)], now: 2_000 }));
+  assert.equal(await replyTo(names, "old 7"), undefined);
+  assert.deepEqual(await replyTo(names, "new"), reply("new", 9_000));
 });

@@ -4,16 +4,13 @@
  */
 import { StoreError, type ActorId } from "../contract/index.ts";
 import type { DurableReader } from "./durable-context.ts";
+import { addExpiries, sweepExpiries } from "./expiries.ts";
 import { isObject } from "./is-object.ts";
 import { isReply, type KeptReply } from "./kept.ts";
 import { parsed } from "./parsed.ts";
 import { putEvents, type SlotWriter } from "./slots.ts";
 
 const replyKey = (key: string): string => `reply/${key}`;
-/** Keys of replies and when they are over, oldest first. */
-export const OVER_KEY = "over";
-/** Replies that are over are thrown away once there are this many. */
-const SWEEP_OVER = 256;
 
 /** What a turn hands to the archive. */
 export interface Sealed {
@@ -40,15 +37,16 @@ export async function put(context: ArchiveWriter, id: ActorId, sealed: unknown):
 }
 
 async function putReplies(context: ArchiveWriter, { replies, now }: Sealed): Promise<void> {
-  const over = readOver(parsed(await context.get(OVER_KEY)));
-  for (const reply of replies) {
-    context.set(replyKey(reply.key), JSON.stringify(reply));
-    over.push([reply.key, reply.until]);
-  }
-  const stay = over.length < SWEEP_OVER ? over : over.filter(([, until]) => until > now);
-  const staying = new Set(stay.map(([key]) => key));
-  for (const [key] of over) if (!staying.has(key)) context.clear(replyKey(key));
-  context.set(OVER_KEY, JSON.stringify(stay));
+  for (const reply of replies) context.set(replyKey(reply.key), JSON.stringify(reply));
+  await addExpiries(
+    context,
+    replies.map(({ key, until }) => [key, until]),
+  );
+  await sweepExpiries(context, now, async (key) => {
+    const reply = await replyTo(context, key);
+    // The key may have been used again since.
+    if (reply === undefined || reply.until <= now) context.clear(replyKey(key));
+  });
 }
 
 /** Shared. */
@@ -56,13 +54,6 @@ export async function replyTo(context: DurableReader, key: string): Promise<Kept
   const reply = parsed(await context.get(replyKey(key)));
   return isReply(reply) ? reply : undefined;
 }
-
-const readOver = (value: unknown): [key: string, until: number][] =>
-  Array.isArray(value)
-    ? value.flatMap((pair: unknown): [string, number][] =>
-        Array.isArray(pair) && typeof pair[0] === "string" && typeof pair[1] === "number" ? [[pair[0], pair[1]]] : [],
-      )
-    : [];
 
 function isSealed(value: unknown): value is Sealed {
   if (!isObject(value)) return false;

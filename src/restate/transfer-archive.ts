@@ -4,15 +4,18 @@ import type { DurableReader } from "./durable-context.ts";
 import { isObject } from "./is-object.ts";
 import { isReply, type KeptReply } from "./kept.ts";
 import { parsed } from "./parsed.ts";
-import { OVER_KEY, replyTo } from "./archive.ts";
+import { replyTo } from "./archive.ts";
+import { expiriesFrom, type Expiry, isExpiry } from "./expiries.ts";
 
 /** A keyed call that was told "later", as it was taken. */
 export type Claim = Omit<KeyedCall, "reply">;
 
 /** Of replies, and of what is due. */
 export interface ArchivedCalls {
-  readonly keys: readonly (readonly [key: string, until: number])[];
+  readonly keys: readonly Expiry[];
   readonly due: readonly Claim[];
+  /** Where to go on asking; absent: that is all. */
+  readonly next?: number;
 }
 
 /** Calls that came without their reply. */
@@ -42,10 +45,10 @@ export function arriveWith(context: Writer, head: unknown): void {
 /** Shared. Undefined: it began here. */
 export const arrivedWith = (context: DurableReader): Promise<string | undefined> => context.get(ARRIVED_KEY);
 
-/** Shared. */
-export async function archivedCalls(context: DurableReader): Promise<ArchivedCalls> {
-  const over = parsed(await context.get(OVER_KEY));
-  return { keys: Array.isArray(over) ? over.filter(isKeyUntil) : [], due: readDue(parsed(await context.get(DUE_KEY))) };
+/** Shared. `from`: where the answer before said to go on. */
+export async function archivedCalls(context: DurableReader, from: unknown): Promise<ArchivedCalls> {
+  if (typeof from === "number") return { ...(await expiriesFrom(context, from)), due: [] };
+  return { ...(await expiriesFrom(context, 0)), due: readDue(parsed(await context.get(DUE_KEY))) };
 }
 
 /** Shared. In the order of `keys`; ends early where that is enough for one answer. Null: there is none. */
@@ -64,7 +67,8 @@ export async function repliesTo(context: DurableReader, keys: unknown): Promise<
 export const isArchivedCalls = (value: unknown): value is ArchivedCalls =>
   isObject(value) &&
   Array.isArray(value["keys"]) &&
-  value["keys"].every(isKeyUntil) &&
+  value["keys"].every(isExpiry) &&
+  (value["next"] === undefined || typeof value["next"] === "number") &&
   Array.isArray(value["due"]) &&
   value["due"].every(isClaim);
 
@@ -72,9 +76,6 @@ export const areReplies = (value: unknown): value is readonly (KeptReply | null)
   Array.isArray(value) && value.every((reply) => reply === null || isReply(reply));
 
 const readDue = (value: unknown): readonly Claim[] => (Array.isArray(value) ? value.filter(isClaim) : []);
-
-const isKeyUntil = (value: unknown): value is readonly [string, number] =>
-  Array.isArray(value) && typeof value[0] === "string" && typeof value[1] === "number";
 
 const isClaim = (value: unknown): value is Claim =>
   isObject(value) && typeof value["key"] === "string" && typeof value["call"] === "string" && typeof value["until"] === "number";

@@ -20,23 +20,29 @@ export async function* callsOf(
     const { key, call = "" } = keptFor(one);
     if (key !== undefined) calls.set(key, { key, call, until: row.lastMessageAt + DUE_MS });
   }
-  const old = archived ? await client.ask(client.names.archive(id, "calls"), null) : { keys: [], due: [] };
-  if (!isArchivedCalls(old)) throw strange(id);
-  for (const call of old.due) calls.set(call.key, call);
-  for (const [key, until] of old.keys) if (until > now) calls.set(key, undefined);
+  for (let from: number | null | undefined = archived ? null : undefined; from !== undefined;) {
+    const old: unknown = await client.ask(client.names.archive(id, "calls"), from);
+    if (!isArchivedCalls(old)) throw strange(id);
+    for (const call of old.due) calls.set(call.key, call);
+    for (const [key, until] of old.keys) if (until > now) calls.set(key, undefined);
+    from = old.next;
+  }
   for (const { key, call, until, reply } of replies) calls.set(key, { key, call, until, reply });
   const keys = [...calls.keys()].filter((key) => !isAnswer(key)).map((key) => ({ key, bytes: Buffer.from(key) }));
   keys.sort((one, other) => Buffer.compare(one.bytes, other.bytes));
+  const archivedFrom = (at: number): readonly string[] => {
+    const some: string[] = [];
+    for (let n = at; n < keys.length && some.length < KEYS; n += 1) {
+      const { key } = keys[n] ?? { key: "" };
+      if (calls.get(key) === undefined) some.push(key);
+    }
+    return some;
+  };
   let next: KeyedCall[] = [];
   for (const [at, { key }] of keys.entries()) {
     let call = calls.get(key);
     if (call === undefined) {
-      if (next.length === 0)
-        next = await archivedReplies(
-          client,
-          id,
-          keys.slice(at).flatMap((one) => (calls.get(one.key) === undefined ? [one.key] : [])),
-        );
+      if (next.length === 0) next = await archivedReplies(client, id, archivedFrom(at));
       call = next.shift();
     }
     if (call !== undefined && call.until > now) yield call;
@@ -44,7 +50,7 @@ export async function* callsOf(
 }
 
 async function archivedReplies(client: TransferClient, id: ActorId, keys: readonly string[]): Promise<KeyedCall[]> {
-  const answer = await client.ask(client.names.archive(id, "replies"), keys.slice(0, KEYS));
+  const answer = await client.ask(client.names.archive(id, "replies"), keys);
   if (!areReplies(answer) || answer.length === 0) throw strange(id);
   return answer.map((kept) => {
     if (kept === null)

@@ -51,7 +51,7 @@ export function archiveTransfer({ sdk }: TransferObjectOptions, kind: string): H
     due: writing((context, claims) => addDue(durable(sdk, context), claims)),
     arrive: writing(async (context, head) => arriveWith(durable(sdk, context), head)),
     arrived: shared(options, (context) => settled(arrivedWith(reading(context)))),
-    calls: shared(options, (context) => settled(archivedCalls(reading(context)))),
+    calls: shared(options, (context, from) => settled(archivedCalls(reading(context), from))),
     replies: shared(options, (context, keys) => settled(repliesTo(reading(context), keys))),
   };
 }

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { isBag, type Json, type Receipt } from "../contract/index.ts";
+import { jsonIn } from "../contract/internal.ts";
 import { actorId } from "./actor-id.ts";
 import { namedActor } from "./named-actor.ts";
 import { textOr } from "./text-or.ts";
@@ -19,12 +20,7 @@ const sequence = (text: string): number => {
 };
 
 const readReceipt = (text: string): Receipt => {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(text);
-  } catch {
-    parsed = undefined;
-  }
+  const parsed = jsonIn(text);
   if (!isBag(parsed) || typeof parsed["actor"] !== "string" || typeof parsed["seq"] !== "number" || typeof parsed["head"] !== "string")
     throw usage('A receipt is the JSON of a result\'s _meta["troupe/receipt"]: {"actor":…,"seq":…,"head":…}.');
   return { actor: parsed["actor"], seq: parsed["seq"], head: parsed["head"] };

@@ -1,4 +1,5 @@
 import { type Bag, isBag, type Json, TroupeError, isList } from "../contract/index.ts";
+import { jsonIn } from "../contract/internal.ts";
 import { errorIn } from "../packet/client-reply.ts";
 import { Capabilities, capability } from "../packet/index.ts";
 import { textOr } from "./text-or.ts";
@@ -77,18 +78,9 @@ const listedIn = ({ mcp_message }: Bag): readonly Listed[] => {
 };
 
 const capabilitiesIn = (content: Json): readonly Listed[] => {
-  const value = parsed(textOr(isBag(content) ? content["text"] : undefined, ""));
+  const value = jsonIn(textOr(isBag(content) ? content["text"] : undefined, ""));
   if (!isBag(value) || !isList(value["capabilities"])) throw unclear(`its ${LISTING} is none.`);
   return value["capabilities"].flatMap(listedAs);
-};
-
-const parsed = (text: string): Json => {
-  try {
-    const value: Json = JSON.parse(text);
-    return value;
-  } catch {
-    return null;
-  }
 };
 
 const listedAs = (whole: Json): readonly Listed[] => {

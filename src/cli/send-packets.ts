@@ -1,5 +1,6 @@
 import { createReadStream } from "node:fs";
 import { type Bag, isBag, type Json } from "../contract/index.ts";
+import { jsonIn } from "../contract/internal.ts";
 import { errorIn } from "../packet/client-reply.ts";
 import { CommandError, usage } from "./exit-code.ts";
 import { type Output, visible } from "./output.ts";
@@ -55,11 +56,11 @@ const textOf = async (file: string): Promise<string> => {
 
 /** One packet over several lines, or one a line. */
 const packetsIn = (text: string, file: string): readonly Bag[] => {
-  const whole = parsed(text);
+  const whole = jsonIn(text);
   if (whole !== undefined) return [packetOr(whole, nameOf(file))];
   const lines = text.split("\n").flatMap((line, at) => (line.trim() === "" ? [] : [{ line, where: `${nameOf(file)}, line ${at + 1},` }]));
   if (lines.length === 0) throw usage(`${nameOf(file)} has no packet: write one as JSON, or one a line.`);
-  return lines.map(({ line, where }) => packetOr(parsed(line), where));
+  return lines.map(({ line, where }) => packetOr(jsonIn(line), where));
 };
 
 const packetOr = (value: Json | undefined, where: string): Bag => {
@@ -68,12 +69,3 @@ const packetOr = (value: Json | undefined, where: string): Bag => {
 };
 
 const nameOf = (file: string): string => (file === STANDARD ? "Standard input" : file);
-
-const parsed = (text: string): Json | undefined => {
-  try {
-    const value: Json = JSON.parse(text);
-    return value;
-  } catch {
-    return undefined;
-  }
-};

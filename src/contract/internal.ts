@@ -6,6 +6,7 @@ export { constantly, isConstant } from "./constant-surface.ts";
 export { DEEPEST, freezeDeep } from "./freeze.ts";
 export { type CommitEnds, type HandOver, handOverTo, promising } from "./hand-over.ts";
 export { growthBy, SHORT_BYTES, textBytes } from "./growth.ts";
+export { jsonIn } from "./json-in.ts";
 export { HeldMessages, isHeavy } from "./held-messages.ts";
 export { LATE, type MayBeLate, whenLate } from "./late.ts";
 export { Listeners } from "./listeners.ts";

@@ -1,4 +1,5 @@
 import { isBag, untilAborted } from "../contract/index.ts";
+import { jsonIn } from "../contract/internal.ts";
 import type { Carrier, Outbound } from "./client-carrier.ts";
 import { codeOf, givenUp, PacketClientError, reasonFor } from "./client-error.ts";
 import { BadLine, ClientLines } from "./client-lines.ts";
@@ -103,14 +104,10 @@ function noPacket({ status, url }: Response, line: string): PacketClientError | 
 }
 
 function saidIn(line: string): string {
-  try {
-    const value: unknown = JSON.parse(line);
-    const { error } = isBag(value) ? value : {};
-    const message = isBag(error) ? error["message"] : undefined;
-    return typeof message === "string" ? message.slice(0, 500).replace(/\.$/, "") : "";
-  } catch {
-    return "";
-  }
+  const value = jsonIn(line);
+  const { error } = isBag(value) ? value : {};
+  const message = isBag(error) ? error["message"] : undefined;
+  return typeof message === "string" ? message.slice(0, 500).replace(/\.$/, "") : "";
 }
 
 function broken(url: URL, error: unknown): PacketClientError {

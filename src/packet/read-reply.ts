@@ -1,10 +1,11 @@
 import { isBag, type Json } from "../contract/index.ts";
+import { jsonIn } from "../contract/internal.ts";
 import { isContext } from "./packet-echo.ts";
 import { PACKET_VERSION, REPLY_TYPES, type ReplyPacket } from "./packet.ts";
 
 /** What a server sent, as the packet it is. Undefined: it is none. Fields that version 1.0 does not name are dropped. */
 export function readReply(text: string): ReplyPacket | undefined {
-  const value = parsed(text);
+  const value = jsonIn(text);
   if (!isBag(value) || value["version"] !== PACKET_VERSION) return undefined;
   const { id, intent, capability_id, actor_id, payload = {}, context = {}, metadata = {} } = value;
   const type = REPLY_TYPES.find((one) => one === value["type"]);
@@ -24,12 +25,3 @@ export function readReply(text: string): ReplyPacket | undefined {
 }
 
 const isTextOrAbsent = (value: Json | undefined): value is string | undefined => value === undefined || typeof value === "string";
-
-function parsed(text: string): Json | undefined {
-  try {
-    const value: Json = JSON.parse(text);
-    return value;
-  } catch {
-    return undefined;
-  }
-}

@@ -3,11 +3,11 @@
  * an object travel with each of its turns; only what is asked for leaves this one.
  */
 import { StoreError, type ActorId } from "../contract/index.ts";
+import { jsonIn } from "../contract/internal.ts";
 import type { DurableReader } from "./durable-context.ts";
 import { addExpiries, sweepExpiries } from "./expiries.ts";
 import { isObject } from "./is-object.ts";
 import { isReply, type KeptReply } from "./kept.ts";
-import { parsed } from "./parsed.ts";
 import { putEvents, type SlotWriter } from "./slots.ts";
 
 const replyKey = (key: string): string => `reply/${key}`;
@@ -51,7 +51,7 @@ async function putReplies(context: ArchiveWriter, { replies, now }: Sealed): Pro
 
 /** Shared. */
 export async function replyTo(context: DurableReader, key: string): Promise<KeptReply | undefined> {
-  const reply = parsed(await context.get(replyKey(key)));
+  const reply = jsonIn(await context.get(replyKey(key)));
   return isReply(reply) ? reply : undefined;
 }
 

@@ -7,6 +7,7 @@
  */
 import { hasParent } from "../chain/internal.ts";
 import type { Behaviour, Message } from "../contract/index.ts";
+import { jsonIn } from "../contract/internal.ts";
 import { isBlockKey } from "./blocks.ts";
 import { DurableActor } from "./durable-actor.ts";
 import type { DurableContext } from "./durable-context.ts";
@@ -14,7 +15,6 @@ import { isTurnInput } from "./inputs.ts";
 import { ACTOR_KEY } from "./kept.ts";
 import type { NodeHost } from "./node-host.ts";
 import { isOutcome } from "./outcome.ts";
-import { parsed } from "./parsed.ts";
 import { END_FRAME, openingIn, outputFrame, PROTOCOL, setFrame, type Opening } from "./protocol.ts";
 import type { Signatures } from "./signatures.ts";
 import type { TurnRequest } from "./turn-request.ts";
@@ -80,7 +80,7 @@ export class DirectTurns {
     const [first] = journal;
     if (first !== undefined && first.output === undefined) return undefined;
     const { kind } = actor;
-    const input = this.#host.sealerFor(kind.name).open(parsed(bytes.toString("utf8")));
+    const input = this.#host.sealerFor(kind.name).open(jsonIn(bytes.toString("utf8")));
     if (!isTurnInput(input) || input.message.to !== `${kind.name}/${key}`) return undefined;
     // Its key will be claimed.
     if (input.key !== undefined && hasParent(kind)) return undefined;
@@ -116,7 +116,7 @@ export class DirectTurns {
 
   /** Whoever was cut may have been so before anybody heard of it. */
   #hintAgain(message: Message, output: Buffer | undefined): void {
-    const outcome = parsed(output?.toString("utf8"));
+    const outcome = jsonIn(output?.toString("utf8"));
     if (isOutcome(outcome) && !("fault" in outcome) && outcome.change !== undefined)
       this.#host.hint({ id: message.to, ...outcome.change }, message);
   }

@@ -22,8 +22,8 @@ import {
   type Kind,
   type Plan,
 } from "../chain/internal.ts";
-import { EngineError, StoreError, TroupeError, type Behaviour, type Message, type Turn } from "../contract/index.ts";
-import { blamed } from "../contract/internal.ts";
+import { EngineError, isBag, StoreError, TroupeError, type Behaviour, type Message, type Turn } from "../contract/index.ts";
+import { blamed, jsonIn } from "../contract/internal.ts";
 import { commit, type Parting } from "./commit.ts";
 import { type DurableContext, Withdrawn } from "./durable-context.ts";
 import { runWork } from "./durable-work.ts";
@@ -43,7 +43,6 @@ import {
   type KeptReply,
 } from "./kept.ts";
 import type { NodeHost } from "./node-host.ts";
-import { parsed } from "./parsed.ts";
 import { faultOf, type Failed, type Guarded, type Outcome } from "./outcome.ts";
 import { living, NoBeginning, placeFor, type Place } from "./place.ts";
 import { EVENT_BYTES, isLarger, tooLarge } from "./sizes.ts";
@@ -216,8 +215,8 @@ export class DurableActor {
     if (kept === undefined || kept.row.life !== life || kept.row.status !== "live") return undefined;
     const expireMs = kept.row.policy?.expireMs;
     if (expireMs === undefined) return undefined;
-    const seen = parsed(await context.get(SEEN_KEY));
-    const seenAt = typeof seen === "object" && seen !== null && "at" in seen && typeof seen.at === "number" ? seen.at : 0;
+    const seen = jsonIn(await context.get(SEEN_KEY));
+    const seenAt = isBag(seen) && typeof seen["at"] === "number" ? seen["at"] : 0;
     return Math.max(kept.row.lastMessageAt, seenAt) + expireMs - (await this.#now(context));
   }
 

@@ -8,8 +8,8 @@
  */
 import type { SinceFull } from "../chain/internal.ts";
 import { StoreError, type ChainEvent, type Json, type Remembered, type Row } from "../contract/index.ts";
+import { jsonIn } from "../contract/internal.ts";
 import { isObject } from "./is-object.ts";
-import { parsed } from "./parsed.ts";
 
 /** Name of the state key. All of an actor's keys travel with each of its turns, so it has few and they are short. */
 export const ACTOR_KEY = "actor";
@@ -66,7 +66,7 @@ export interface Health {
 export function readKept(text: string | undefined): Kept | undefined {
   if (text === undefined) return undefined;
   const end = text.indexOf("\n");
-  const first = parsed(text.slice(0, end));
+  const first = jsonIn(text.slice(0, end));
   const kept: unknown = isObject(first) && end > 0 ? { ...first, lines: text.slice(end + 1) } : undefined;
   if (isKept(kept)) return kept;
   throw new StoreError("STORE_CORRUPT", `The state key "${ACTOR_KEY}" holds no actor: let nothing else write to these virtual objects.`);
@@ -76,7 +76,7 @@ export function readKept(text: string | undefined): Kept | undefined {
 export const keptText = ({ lines, ...first }: Kept): string => `${JSON.stringify(first)}\n${lines}`;
 
 export function readHealth(text: string | undefined): Health {
-  const value = parsed(text);
+  const value = jsonIn(text);
   if (!isObject(value)) return { times: [] };
   const { times, why } = value;
   return {

@@ -9,8 +9,8 @@
 import { exportLine, importLine, readHeader } from "../chain/index.ts";
 import { sealText } from "../chain/internal.ts";
 import { StoreError, type ActorId, type ChainEvent } from "../contract/index.ts";
+import { jsonIn } from "../contract/internal.ts";
 import { isObject } from "./is-object.ts";
-import { parsed } from "./parsed.ts";
 
 /** So much of an id tells where to look. */
 const ID_END = 12;
@@ -87,7 +87,7 @@ interface Place {
 function fromBody(actor: ActorId, seq: number, { life, parent }: Place, line: string, model: string): ChainEvent {
   const rest = line.slice(ID_END);
   const text = rest.startsWith(" ") ? rest.slice(1) : filled(model, rest);
-  const body = parsed(text);
+  const body = jsonIn(text);
   const message = isObject(body) ? body["message"] : undefined;
   if (!isObject(message) || life === "") throw corrupt(actor, seq);
   const { at, action: type, cause } = message;

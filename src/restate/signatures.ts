@@ -1,8 +1,8 @@
 import { createPublicKey, type KeyObject, verify } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http2";
 import type { Clock } from "../contract/index.ts";
+import { jsonIn } from "../contract/internal.ts";
 import { isObject } from "./is-object.ts";
-import { parsed } from "./parsed.ts";
 
 const PREFIX = "publickeyv1_";
 const ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
@@ -58,7 +58,7 @@ interface Token {
   readonly until: number;
 }
 
-const textIn = (part: string): unknown => parsed(Buffer.from(part, "base64url").toString("utf8"));
+const textIn = (part: string): unknown => jsonIn(Buffer.from(part, "base64url").toString("utf8"));
 
 /** Undefined where it is none: the SDK refuses to begin with such a key. */
 function keyIn(key: string): KeyObject | undefined {

@@ -7,13 +7,12 @@
 import { faults } from "../chain/internal.ts";
 import { sha256 } from "../chain/index.ts";
 import { StoreError, type ActorId } from "../contract/index.ts";
-import { isAddress, kindOf } from "../contract/internal.ts";
+import { isAddress, kindOf, jsonIn } from "../contract/internal.ts";
 import { bury } from "./commit.ts";
 import { objectOf, ofLetters } from "./directory.ts";
 import type { DurableContext, DurableReader, Handler } from "./durable-context.ts";
 import { isMessage, type TurnInput } from "./inputs.ts";
 import { isObject } from "./is-object.ts";
-import { parsed } from "./parsed.ts";
 import type { Names } from "./names.ts";
 import type { NodeHost } from "./node-host.ts";
 import { isGuarded } from "./outcome.ts";
@@ -104,7 +103,7 @@ export async function list(context: DurableReader, from: unknown): Promise<Liste
   for (let at = Math.max(first, typeof from === "number" ? from : 0); at < next; at += 1) {
     if (characters > PAGE_CHARACTERS) return { entries, next: at };
     const text = await context.get(`at/${at}`);
-    const entry = parsed(text);
+    const entry = jsonIn(text);
     characters += text?.length ?? 0;
     if (isWaiting(entry) && !("actor" in entry)) entries.push(entry);
   }
@@ -121,7 +120,7 @@ export async function resume(context: DurableContext, host: NodeHost): Promise<n
   for (; at < next && at < first + PLACES && characters <= PAGE_CHARACTERS; at += 1) {
     const text = await context.get(`at/${at}`);
     characters += text?.length ?? 0;
-    sends.push(sending(context, host, parsed(text)));
+    sends.push(sending(context, host, jsonIn(text)));
   }
   for (const send of sends) send();
   for (let gone = first; gone < at; gone += 1) context.clear(`at/${gone}`);

@@ -1,4 +1,5 @@
-import { type Bag, isBag, systemClock } from "../../contract/index.ts";
+import { isBag, systemClock } from "../../contract/index.ts";
+import { jsonIn } from "../../contract/internal.ts";
 import { serverLog, type ServerLogLevel } from "../log.ts";
 import { visible } from "../output.ts";
 
@@ -11,7 +12,8 @@ const FOLLOWED = "not-registered";
 export const nodeLines = (name: string, least: ServerLogLevel, json: boolean): ((line: string) => void) => {
   const log = serverLog(least, json, () => systemClock.now(), name);
   return (line) => {
-    const said = parsed(line);
+    const value = jsonIn(line);
+    const said = isBag(value) ? value : undefined;
     const level = LEVELS.find((one) => one === said?.["level"]);
     const event = said?.["event"];
     if (event === FOLLOWED) return;
@@ -21,13 +23,4 @@ export const nodeLines = (name: string, least: ServerLogLevel, json: boolean): (
     } else if (json) log("info", "output", { text: line });
     else process.stderr.write(`${name} ${visible(line)}\n`);
   };
-};
-
-const parsed = (line: string): Bag | undefined => {
-  try {
-    const value: unknown = JSON.parse(line);
-    return isBag(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 };

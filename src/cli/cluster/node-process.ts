@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { type Bag, type Clock, isBag } from "../../contract/index.ts";
+import { jsonIn } from "../../contract/internal.ts";
 import type { HostPort } from "../address.ts";
 import { endChild, hasEnded } from "./end-child.ts";
 import { endWithProcess } from "./end-with-process.ts";
@@ -21,15 +22,6 @@ export interface NodeProgram {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-const isReady = (line: string): Bag | undefined => {
-  try {
-    const value: unknown = JSON.parse(line);
-    return isBag(value) && value["ready"] === true ? value : undefined;
-  } catch {
-    return undefined;
-  }
-};
-
 /** One run of a node, from its start to its end. */
 export class NodeProcess {
   readonly #child: ChildProcess;
@@ -43,9 +35,9 @@ export class NodeProcess {
     endWithProcess(child);
     this.#child = child;
     createInterface(child.stdout).on("line", (line) => {
-      const ready = isReady(line);
-      if (ready === undefined) onLine(line);
-      else this.#ready.resolve(ready);
+      const said = jsonIn(line);
+      if (isBag(said) && said["ready"] === true) this.#ready.resolve(said);
+      else onLine(line);
     });
     createInterface(child.stderr).on("line", onLine);
     child.once("error", (error) => this.#ended.resolve(error.message));

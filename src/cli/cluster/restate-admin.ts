@@ -1,4 +1,5 @@
 import { type Bag, type Clock, isBag, type Json, systemClock } from "../../contract/index.ts";
+import { jsonIn } from "../../contract/internal.ts";
 import { textOr } from "../text-or.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
 import { boundedText } from "./bounded-text.ts";
@@ -80,14 +81,6 @@ export const unexpected = (answer: AdminAnswer): CommandError =>
 const success = (answer: AdminAnswer): Bag => {
   if (answer.status < 200 || answer.status > 299 || !isBag(answer.body)) throw unexpected(answer);
   return answer.body;
-};
-
-const jsonIn = (text: string): Json | undefined => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 };
 
 const causeOf = (error: unknown): string => {

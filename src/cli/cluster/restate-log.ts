@@ -1,6 +1,7 @@
 import type { ChildProcess } from "node:child_process";
 import { createInterface } from "node:readline";
 import { type Bag, isBag } from "../../contract/index.ts";
+import { jsonIn } from "../../contract/internal.ts";
 
 export interface RestatePorts {
   readonly ingress: number;
@@ -24,8 +25,8 @@ export class RestateLog {
     if (child.stdout === null) throw new TypeError("The server was started without a pipe.");
     createInterface(child.stdout).on("line", (text) => {
       keep(text);
-      const line = bagIn(text);
-      if (line === undefined) return;
+      const line = jsonIn(text);
+      if (!isBag(line)) return;
       const { level, fields } = line;
       if (onLine !== undefined && typeof level === "string" && isBag(fields)) onLine(level.toLowerCase(), messageOf(fields));
       ingress ??= portIn(line, "http-ingress-server");
@@ -53,15 +54,6 @@ export class RestateLog {
     return this.#last.join("\n");
   }
 }
-
-const bagIn = (text: string): Bag | undefined => {
-  try {
-    const line: unknown = JSON.parse(text);
-    return isBag(line) ? line : undefined;
-  } catch {
-    return undefined;
-  }
-};
 
 const messageOf = ({ message, error }: Bag): string => [message, error].filter((part) => typeof part === "string").join(": ");
 

@@ -33,9 +33,8 @@ export const registerActorCommands = (program: Command): void => {
       if (found === undefined) throw notFound(`There is no actor ${id}; "troupe actors" lists them.`);
       const { uid, seq, head, status, version, createdAt, lastMessageAt, messageCount, state } = found;
       const stateBytes = Buffer.byteLength(JSON.stringify(state));
-      output(options.json === true).show(
-        { id, uid, seq, head, status, version, createdAt, lastMessageAt, messageCount, stateBytes, state },
-        () => visible(JSON.stringify(state, null, 2)),
+      output(options).show({ id, uid, seq, head, status, version, createdAt, lastMessageAt, messageCount, stateBytes, state }, () =>
+        visible(JSON.stringify(state, null, 2)),
       );
     },
   );
@@ -67,7 +66,7 @@ export const registerActorCommands = (program: Command): void => {
         );
       const { refused } = reply;
       if (isBag(refused)) throw new CommandError(EXIT.refused, textOr(refused["code"], "REFUSED"), refusalText(refused, action));
-      output(options.json === true).show(reply, () => {
+      output(options).show(reply, () => {
         const value = "ok" in reply ? reply["ok"] : reply;
         const text = typeof value === "string" ? value : JSON.stringify(value, null, 2);
         // A file or a pipe gets what the actor said, to the letter.
@@ -80,7 +79,7 @@ export const registerActorCommands = (program: Command): void => {
     .addOption(moduleOption())
     .action(async (actor: string, options: Writing & { reason: string }) => {
       await write(options, "stop", { actor: await namedActor(actor), reason: options.reason });
-      output(options.json === true).show({ ok: true }, () => "Done.");
+      output(options).show({ ok: true }, () => "Done.");
     });
 
   placed(
@@ -92,26 +91,25 @@ export const registerActorCommands = (program: Command): void => {
     .addOption(moduleOption())
     .action(async (actor: string, options: Writing) => {
       await write(options, "restart", { actor: await namedActor(actor) });
-      output(options.json === true).show({ ok: true }, () => "Done.");
+      output(options).show({ ok: true }, () => "Done.");
     });
 
   const letters = program.command("letters").description("Sends that failed three times: list, replay, drop.");
   placed(letters.command("list", { isDefault: true }).description("List them.")).action(async (options: Place) => {
     const { store } = await openToRead(options);
     await using _ = store;
-    const out = output(options.json === true);
+    const out = output(options);
     const damaged: StoreError[] = [];
     const found = await store.letters(Number.MAX_SAFE_INTEGER, (error) => damaged.push(error));
-    if (out.json) for (const letter of found) out.show({ id: letter.message.id, ...letter }, () => "");
-    else
-      out.show({}, () =>
-        found.length === 0
-          ? "No dead letters."
-          : table(
-              ["id", "to", "action", "since", "why"],
-              found.map(({ message, why, at }) => [message.id, message.to, message.action, new Date(at).toISOString(), why]),
-            ),
-      );
+    for (const letter of found) out.value({ id: letter.message.id, ...letter });
+    out.text(() =>
+      found.length === 0
+        ? "No dead letters."
+        : table(
+            ["id", "to", "action", "since", "why"],
+            found.map(({ message, why, at }) => [message.id, message.to, message.action, new Date(at).toISOString(), why]),
+          ),
+    );
     const [first] = damaged;
     if (first !== undefined && options.engine !== undefined && transferOf(options)?.secret === undefined)
       throw usage(`${counted(damaged.length, "letter")} cannot be read: ${NAME_SECRET}`);
@@ -127,6 +125,6 @@ export const registerActorCommands = (program: Command): void => {
       .addOption(moduleOption())
       .action(async (id: string, options: Writing) => {
         await write(options, "letter", { id, fate });
-        output(options.json === true).show({ ok: true }, () => "Done.");
+        output(options).show({ ok: true }, () => "Done.");
       });
 };

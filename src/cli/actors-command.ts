@@ -63,7 +63,7 @@ export const registerActorsCommand = (program: Command): void => {
     .action(async (options: Options) => {
       const { store, directory } = await openToRead(options);
       await using _ = store;
-      const out = output(options.json === true);
+      const out = output(options);
       let unread = 0;
       const which: Which = { ...asked(options), damaged: () => (unread += 1) };
       const listing: Listing = { store, directory, options, which };
@@ -79,12 +79,11 @@ export const registerActorsCommand = (program: Command): void => {
 const listActors = async (listing: Listing, out: Output): Promise<void> => {
   const rows: ActorRow[] = [];
   const keep = (row: ActorRow): void => {
-    if (out.json) out.show(actorJson(row), () => "");
+    if (out.json) out.value(actorJson(row));
     else rows.push(row);
   };
   const isMore = await select(actorRows(listing), listing.options, out, keep);
-  if (out.json) return;
-  out.show({}, () => (rows.length === 0 ? "No actors." : actorTable(rows)));
+  out.text(() => (rows.length === 0 ? "No actors." : actorTable(rows)));
   if (isMore) out.note("There are more: --limit says how many to list.");
 };
 
@@ -105,13 +104,10 @@ const listKinds = async (listing: Listing, out: Output): Promise<void> => {
   const rows: KindRow[] = [];
   await select(kinds.values(), options, out, (row) => rows.push(row));
   const files = directory?.sizes() ?? {};
-  if (out.json) {
-    for (const row of rows) out.show(row, () => "");
-    if (directory !== undefined) out.show({ directory: directory.path, files }, () => "");
-    return;
-  }
-  out.show({}, () => (rows.length === 0 ? "No actors." : kindTable(rows)));
+  for (const row of rows) out.value(row);
+  out.text(() => (rows.length === 0 ? "No actors." : kindTable(rows)));
   if (directory === undefined) return;
+  out.value({ directory: directory.path, files });
   const sizes = Object.entries(files).map(([name, size]) => `${name} ${grouped(size)} bytes`);
   out.note(`Files in ${directory.path}: ${sizes.join(", ")}.`);
 };

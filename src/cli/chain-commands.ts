@@ -88,7 +88,7 @@ export const registerChainCommands = (program: Command): void => {
         to: actorId(to),
         ...(options.at === undefined ? {} : { at: options.at }),
       });
-      output(options.json === true).show({ forked }, () => `${to} begins as ${actor} was.`);
+      output(options).show({ forked }, () => `${to} begins as ${actor} was.`);
     });
 
   placedInDirectory(
@@ -106,7 +106,7 @@ export const registerChainCommands = (program: Command): void => {
         erase: options.erase === true,
         ...(options.key === undefined ? {} : { keyFile: resolve(options.key) }),
       });
-      output(options.json === true).show({ checkpoint: done }, () => checkpointText(actor, done));
+      output(options).show({ checkpoint: done }, () => checkpointText(actor, done));
     });
 
   placed(

@@ -5,7 +5,6 @@ import type { DevOptions } from "./cluster/dev-options.ts";
 import { parseEngine } from "./cluster/engine-address.ts";
 import { LOG_LEVELS } from "./log.ts";
 import { wholeNumber } from "./options.ts";
-import { output } from "./output.ts";
 
 const HTTP = "127.0.0.1:3000";
 
@@ -33,23 +32,17 @@ export const registerClusterCommands = (program: Command): void => {
       "--force",
       "ask again at an address that is known. For development: calls that are under way there go on with the new code, and fail where it does otherwise; in production give each version an address of its own",
     )
-    .action(async (url: string, options: Forced) =>
-      (await import("./cluster/commands.ts")).registerNodes(url, options, output(options.json === true)),
-    );
+    .action(async (url: string, options: Forced) => (await import("./cluster/commands.ts")).registerNodes(url, options));
 
   common(
     cluster
       .command("deployments")
       .description("List what is registered, and how many calls are still bound to each: at 0 its nodes may stop."),
-  ).action(async (options: ClusterCommand) =>
-    (await import("./cluster/commands.ts")).listDeployments(options, output(options.json === true)),
-  );
+  ).action(async (options: ClusterCommand) => (await import("./cluster/commands.ts")).listDeployments(options));
 
   common(cluster.command("remove").description("Make Restate forget a deployment that nothing needs any more.").argument("<id>", "dp_…"))
     .option("--force", "also where calls are bound to it, which then never end, or where new calls go to it, which then fail")
-    .action(async (id: string, options: Forced) =>
-      (await import("./cluster/commands.ts")).removeNodes(id, options, output(options.json === true)),
-    );
+    .action(async (id: string, options: Forced) => (await import("./cluster/commands.ts")).removeNodes(id, options));
 
   cluster
     .command("dev")

@@ -25,7 +25,7 @@ export const registerGuestCommands = (program: Command): void => {
     const { run, taken } = done;
     const mismatches = list(done["mismatches"]);
     const from = Object.entries(typeof taken === "object" && taken !== null ? taken : {}).filter(([, count]) => count > 0);
-    output(options.json === true).show(
+    output(options).show(
       { ...done },
       () =>
         `${String(run)} calls run again, ${mismatches.length} differ; taken from the record: ${from.map(([why, count]) => `${count} ${why}`).join(", ") || "none"}.${mismatches
@@ -48,7 +48,7 @@ export const registerGuestCommands = (program: Command): void => {
   ).action(async (options: Common) => {
     const done = await ask(options, "collect");
     const { kept, dropped, bytes } = done;
-    output(options.json === true).show(
+    output(options).show(
       { ...done },
       () => `${counted(Number(dropped), "content")} dropped (${String(bytes)} bytes), ${String(kept)} kept.`,
     );

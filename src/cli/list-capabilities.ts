@@ -4,7 +4,7 @@ import { errorIn } from "../packet/client-reply.ts";
 import { Capabilities, capability } from "../packet/index.ts";
 import { textOr } from "./text-or.ts";
 import { CommandError, EXIT } from "./exit-code.ts";
-import { type Output, table } from "./output.ts";
+import { output, table } from "./output.ts";
 import { openClient, packetFailure, type PacketPlace } from "./packet-place.ts";
 
 /** What they must be like: all of it. */
@@ -27,7 +27,8 @@ interface Listed {
 
 const LISTING = "packetflow://capabilities";
 
-export const listCapabilities = async ({ words, needs, gives }: Wanted, place: PacketPlace, out: Output): Promise<void> => {
+export const listCapabilities = async ({ words, needs, gives }: Wanted, place: PacketPlace): Promise<void> => {
+  const out = output(place);
   const listed = await asked(place);
   const found = registryOf(listed).discover({
     intent: words.join(" "),
@@ -36,11 +37,8 @@ export const listCapabilities = async ({ words, needs, gives }: Wanted, place: P
   });
   const ids = new Set(found.map(({ id }) => id));
   const rows = listed.filter(({ id }) => ids.has(id));
-  if (out.json) for (const { whole } of rows) out.show(whole, () => "");
-  else
-    out.show({}, () =>
-      rows.length === 0 ? (listed.length === 0 ? "No capabilities." : "No capability is like that.") : capabilityTable(rows),
-    );
+  for (const { whole } of rows) out.value(whole);
+  out.text(() => (rows.length === 0 ? (listed.length === 0 ? "No capabilities." : "No capability is like that.") : capabilityTable(rows)));
 };
 
 /** The server's own way to look, so that both find the same. */

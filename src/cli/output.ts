@@ -6,6 +6,10 @@ export interface Output {
   readonly json: boolean;
   /** A result: the JSON for machines, the text for people. */
   show(value: Json | object, text: () => string): void;
+  /** For machines only. */
+  value(value: object): void;
+  /** For people only. */
+  text(text: () => string): void;
   /** Progress and hints: people only, on standard error. */
   note(text: string): void;
 }
@@ -61,10 +65,16 @@ export const bearGoneReaders = (...streams: readonly NodeJS.WriteStream[]): void
   for (const stream of streams) stream.on("error", () => undefined);
 };
 
-export const output = (json: boolean): Output => ({
+export const output = ({ json = false }: { readonly json?: boolean }): Output => ({
   json,
   show(value, text) {
     printLine(json ? JSON.stringify(value) : text());
+  },
+  value(value) {
+    if (json) printLine(JSON.stringify(value));
+  },
+  text(text) {
+    if (!json) printLine(text());
   },
   note(text) {
     if (!json) process.stderr.write(`${text}\n`);

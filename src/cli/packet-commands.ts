@@ -1,7 +1,6 @@
 import { type Command, Option } from "commander";
 import type { Wanted } from "./list-capabilities.ts";
 import { wholeNumber } from "./options.ts";
-import { output } from "./output.ts";
 import type { PacketPlace } from "./packet-place.ts";
 
 const placed = (command: Command): Command =>
@@ -21,9 +20,7 @@ export const registerPacketCommands = (program: Command): void => {
       .command("send")
       .description("Send packets, one after the other, and print their replies.")
       .argument("<file>", "one packet as JSON, or one a line; - is standard input"),
-  ).action(async (file: string, options: PacketPlace) =>
-    (await import("./send-packets.ts")).sendPackets(file, options, output(options.json === true)),
-  );
+  ).action(async (file: string, options: PacketPlace) => (await import("./send-packets.ts")).sendPackets(file, options));
 
   placed(
     program
@@ -34,6 +31,6 @@ export const registerPacketCommands = (program: Command): void => {
     .option("--needs <field>", "what requires this field; repeatable", collect)
     .option("--gives <field>", "what provides this field; repeatable", collect)
     .action(async (words: string[], options: PacketPlace & Omit<Wanted, "words">) =>
-      (await import("./list-capabilities.ts")).listCapabilities({ ...options, words }, options, output(options.json === true)),
+      (await import("./list-capabilities.ts")).listCapabilities({ ...options, words }, options),
     );
 };

@@ -16,5 +16,5 @@ export const printCauses = async (event: string, options: Place): Promise<void> 
   const root = await rootCause(event, store);
   const tree = root === undefined ? undefined : await causeTree(root, store);
   if (tree === undefined) throw notFound(`There is no event ${event}; "troupe chain <actor> --json" prints ids.`);
-  output(options.json === true).show(tree, () => causeLines(tree).join("\n"));
+  output(options).show(tree, () => causeLines(tree).join("\n"));
 };

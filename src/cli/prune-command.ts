@@ -34,23 +34,23 @@ const prune = async ({ endedBefore, kind, dryRun = false, data, json = false }: 
   const directory = new DataDirectory(data);
   if (!directory.holdsActors()) throw directory.noActors();
   const { prunePages } = await import("./prune-pages.ts");
-  const out = output(json);
+  const out = output({ json });
   const listed: Ended[] = [];
   let [actors, events, damaged] = [0, 0, 0];
   for await (const page of prunePages(directory, { before: endedBefore, ...(kind === undefined ? {} : { kind }) }, dryRun)) {
     for (const { id, seq, endedAt, head } of page.ended) {
       actors += 1;
       events += seq;
-      if (json) out.show({ id, seq, head, endedAt, pruned: !dryRun }, () => "");
-      else if (dryRun) listed.push({ id, seq, head, endedAt });
+      out.value({ id, seq, head, endedAt, pruned: !dryRun });
+      if (dryRun && !json) listed.push({ id, seq, head, endedAt });
     }
     damaged += page.damaged.length;
   }
-  if (listed.length > 0) out.show({}, () => endedTable(listed));
+  if (listed.length > 0) out.text(() => endedTable(listed));
   const fate = dryRun ? "would go" : actors === 1 ? "is gone" : "are gone";
   const sum =
     actors === 0 ? "No actor that ended before then is left." : `${counted(actors, "actor")} with ${counted(events, "event")} ${fate}.`;
-  if (!json) out.show({}, () => sum);
+  out.text(() => sum);
   if (damaged > 0)
     throw new StoreError(
       "STORE_CORRUPT",

@@ -26,7 +26,7 @@ export const replay = async (
   const id = await namedActor(actor);
   const { store } = await openToRead(options);
   await using _ = store;
-  const out = output(options.json === true);
+  const out = output(options);
   const { module, to } = options;
   if (module === undefined) {
     const length = lengthIn(store, id);
@@ -70,15 +70,12 @@ export const diff = async (actor: string, from: number, to: number, options: Pla
   const later = await stateOf(Math.max(from, to));
   const earlier = await stateOf(Math.min(from, to));
   const differences = from <= to ? diffStates(earlier, later) : diffStates(later, earlier);
-  const out = output(options.json === true);
-  if (out.json) out.show({ actor: id, from, to, differences: [...differences] }, () => "");
-  else
-    out.show({}, () =>
-      differences.length === 0
-        ? "No difference."
-        : table(
-            ["where", "before", "after"],
-            differences.map(({ path, before, after }) => [path === "" ? "/" : path, short(before), short(after)]),
-          ),
-    );
+  output(options).show({ actor: id, from, to, differences: [...differences] }, () =>
+    differences.length === 0
+      ? "No difference."
+      : table(
+          ["where", "before", "after"],
+          differences.map(({ path, before, after }) => [path === "" ? "/" : path, short(before), short(after)]),
+        ),
+  );
 };

@@ -3,7 +3,7 @@ import { type Bag, isBag, type Json } from "../contract/index.ts";
 import { jsonIn } from "../contract/internal.ts";
 import { errorIn } from "../packet/client-reply.ts";
 import { CommandError, usage } from "./exit-code.ts";
-import { type Output, visible } from "./output.ts";
+import { output, visible } from "./output.ts";
 import { openClient, packetFailure, type PacketPlace } from "./packet-place.ts";
 import { whyUnreadable } from "./text-file.ts";
 
@@ -11,8 +11,9 @@ const STANDARD = "-";
 const MOST_BYTES = 67_108_864;
 
 /** In their order, each when the one before is answered: what they do to one actor they do in that order. Ends as the first that failed. */
-export const sendPackets = async (file: string, place: PacketPlace, out: Output): Promise<void> => {
+export const sendPackets = async (file: string, place: PacketPlace): Promise<void> => {
   const packets = packetsIn(await textOf(file), file);
+  const out = output(place);
   const show = (packet: object): void => out.show(packet, () => visible(JSON.stringify(packet, null, 2)));
   let failure: unknown;
   using client = openClient(place);

@@ -31,7 +31,7 @@ export const verifyChains = async (
 ): Promise<void> => {
   const { store, directory } = await openToRead(options);
   await using _ = store;
-  const out = output(options.json === true);
+  const out = output(options);
   const publicKey = options.publicKey === undefined ? undefined : publicKeyIn(options.publicKey);
   let broken = 0;
   let events = 0;
@@ -44,8 +44,8 @@ export const verifyChains = async (
     actors += 1;
     events += verdict.events;
     if (verdict.flaw !== undefined) broken += 1;
-    if (out.json) out.show({ ...verdict, actor: id, flaw: verdict.flaw ?? null, signedSeq: verdict.signedSeq ?? null }, () => "");
-    else if (actor !== undefined || verdict.flaw !== undefined) out.show({}, () => verdictText(id, verdict));
+    out.value({ ...verdict, actor: id, flaw: verdict.flaw ?? null, signedSeq: verdict.signedSeq ?? null });
+    if (actor !== undefined || verdict.flaw !== undefined) out.text(() => verdictText(id, verdict));
   };
   if (actor === undefined) {
     // A damaged index can hide an actor from the list below.
@@ -61,7 +61,7 @@ export const verifyChains = async (
     for await (const { id } of actorsOf(store, { damaged })) await check(id, true);
     for (const id of unread) await check(id);
     for (const receipt of options.receipt) if (!(await isThere(store, actorId(receipt.actor)))) await check(actorId(receipt.actor));
-    if (!out.json) out.show({}, () => `${counted(actors, "actor")}, ${counted(events, "event")}, ${broken} broken.`);
+    out.text(() => `${counted(actors, "actor")}, ${counted(events, "event")}, ${broken} broken.`);
   } else {
     const id = await namedActor(actor);
     if (options.receipt.length === 0 && !(await isThere(store, id))) throw notFound(`There is no actor ${id}; "troupe actors" lists them.`);

@@ -1,5 +1,5 @@
 import { usage } from "../exit-code.ts";
-import { type Output, table } from "../output.ts";
+import { output, table } from "../output.ts";
 import { deploymentsInUse, register, removeDeployment } from "./deployments.ts";
 import type { EngineAddress } from "./engine-address.ts";
 import { RestateAdmin } from "./restate-admin.ts";
@@ -21,10 +21,10 @@ export const endpointUrl = (text: string): string => {
   return url.href;
 };
 
-export const registerNodes = async (url: string, options: ClusterCommand & { readonly force?: boolean }, out: Output): Promise<void> => {
+export const registerNodes = async (url: string, options: ClusterCommand & { readonly force?: boolean }): Promise<void> => {
   const force = options.force === true;
   const found = await register(new RestateAdmin(options.engine.admin), endpointUrl(url), force);
-  out.show(found, () => {
+  output(options).show(found, () => {
     const services = found.services.length === 0 ? "no kinds" : found.services.join(", ");
     if (found.added) return `Registered as ${found.id}: ${services}.`;
     return force
@@ -33,28 +33,28 @@ export const registerNodes = async (url: string, options: ClusterCommand & { rea
   });
 };
 
-export const listDeployments = async (options: ClusterCommand, out: Output): Promise<void> => {
+export const listDeployments = async (options: ClusterCommand): Promise<void> => {
   const found = await deploymentsInUse(new RestateAdmin(options.engine.admin));
-  if (out.json) for (const one of found) out.show(one, () => "");
-  else
-    out.show({}, () =>
-      found.length === 0
-        ? 'No deployments: register the nodes with "troupe cluster register <url>".'
-        : table(
-            ["id", "url", "created", "pinned", "new calls of", "services"],
-            found.map(({ id, url, created, pinned, newest, services }) => [
-              id,
-              url,
-              created.replace(/\.\d+Z$/, "Z"),
-              String(pinned),
-              newest.length === services.length ? "all" : newest.length === 0 ? "none" : newest.join(" "),
-              services.join(" "),
-            ]),
-          ),
-    );
+  const out = output(options);
+  for (const one of found) out.value(one);
+  out.text(() =>
+    found.length === 0
+      ? 'No deployments: register the nodes with "troupe cluster register <url>".'
+      : table(
+          ["id", "url", "created", "pinned", "new calls of", "services"],
+          found.map(({ id, url, created, pinned, newest, services }) => [
+            id,
+            url,
+            created.replace(/\.\d+Z$/, "Z"),
+            String(pinned),
+            newest.length === services.length ? "all" : newest.length === 0 ? "none" : newest.join(" "),
+            services.join(" "),
+          ]),
+        ),
+  );
 };
 
-export const removeNodes = async (id: string, options: ClusterCommand & { readonly force?: boolean }, out: Output): Promise<void> => {
+export const removeNodes = async (id: string, options: ClusterCommand & { readonly force?: boolean }): Promise<void> => {
   await removeDeployment(new RestateAdmin(options.engine.admin), id, options.force === true);
-  out.show({ ok: true }, () => "Done.");
+  output(options).show({ ok: true }, () => "Done.");
 };

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { type Bag, isBag, type Json, StoreError } from "../contract/index.ts";
 import { namedActor } from "./named-actor.ts";
 import { textOr } from "./text-or.ts";
-import { CommandError, EXIT, notFound, usage } from "./exit-code.ts";
+import { CommandError, EXIT, noActor, usage } from "./exit-code.ts";
 import { NAME_SECRET, type Place, placed, type Writing } from "./cluster-place.ts";
 import { moduleOption } from "./options.ts";
 import { counted, output, table, visible } from "./output.ts";
@@ -30,7 +30,7 @@ export const registerActorCommands = (program: Command): void => {
       const { store } = await openToRead(options);
       await using _ = store;
       const found = await store.state(id);
-      if (found === undefined) throw notFound(`There is no actor ${id}; "troupe actors" lists them.`);
+      if (found === undefined) throw noActor(id);
       const { uid, seq, head, status, version, createdAt, lastMessageAt, messageCount, state } = found;
       const stateBytes = Buffer.byteLength(JSON.stringify(state));
       output(options).show({ id, uid, seq, head, status, version, createdAt, lastMessageAt, messageCount, stateBytes, state }, () =>

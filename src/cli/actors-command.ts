@@ -1,11 +1,11 @@
 import { type Command, Option } from "commander";
-import { type ActorId, type Change, StoreError } from "../contract/index.ts";
+import type { ActorId, Change } from "../contract/index.ts";
 import { kindOf } from "../contract/internal.ts";
-import type { DataDirectory } from "./data-directory.ts";
+import { type DataDirectory, moreUnread } from "./data-directory.ts";
 import { actorId } from "./actor-id.ts";
 import { type Place, placed } from "./cluster-place.ts";
 import { wholeNumber } from "./options.ts";
-import { counted, type Output, output, table } from "./output.ts";
+import { type Output, output, table } from "./output.ts";
 import { actorsOf, eventsOf, openToRead, type Reader, type Which } from "./reading.ts";
 
 /** A table is held in memory until its columns are known. */
@@ -68,11 +68,7 @@ export const registerActorsCommand = (program: Command): void => {
       const which: Which = { ...asked(options), damaged: () => (unread += 1) };
       const listing: Listing = { store, directory, options, which };
       await (options.byKind === true ? listKinds : listActors)(listing, out);
-      if (unread > 0)
-        throw new StoreError(
-          "STORE_CORRUPT",
-          `${counted(unread, "actor")} more cannot be read: the store's file is damaged. "troupe verify" names them; restore it from a copy.`,
-        );
+      if (unread > 0) throw moreUnread(unread);
     });
 };
 

@@ -12,7 +12,7 @@ type Forced = ClusterCommand & { readonly force?: boolean };
 
 const engineOption = (): Option =>
   new Option("--engine <address>", "the Restate server: restate://host[:8080][?admin=http://host:9070]")
-    .argParser((text) => parseEngine(text))
+    .argParser(parseEngine)
     .default(parseEngine("restate://127.0.0.1"), "restate://127.0.0.1");
 
 const common = (command: Command): Command => command.addOption(engineOption()).option("--json", "one JSON value per line");

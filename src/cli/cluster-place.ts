@@ -24,7 +24,7 @@ export const placedInDirectory = (command: Command): Command =>
 
 const placeOptions = (): readonly Option[] => [
   new Option("--engine <address>", "instead: a Restate server whose nodes run, restate://host[:port][?admin=url]")
-    .argParser((text: string) => parseEngine(text))
+    .argParser(parseEngine)
     .conflicts("data"),
   new Option("--secret-file <file>", "with --engine, where kinds have secrets: what all nodes share (default: TROUPE_CLUSTER_SECRET)"),
 ];

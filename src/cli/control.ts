@@ -1,11 +1,11 @@
-import { createServer, type Server, type Socket } from "node:net";
+import { createServer, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Bag, isBag, type Json } from "../contract/index.ts";
 import { CommandError, describeFailure, EXIT } from "./exit-code.ts";
 import { byShortPath } from "./socket-path.ts";
 
 // The running server holds the directory, so commands that write ask it to. One
-// JSON line there, JSON lines back: {"ok"} ends an answer, {"error"} too, {"item"} precedes them.
+// JSON line there, one back: {"ok"} or {"error"}.
 
 export type ControlHandler = (operation: string, args: Bag) => Promise<Json>;
 
@@ -17,7 +17,7 @@ const LAST_ANSWERS_MS = 500;
 export const serveControl = async (path: string, handle: ControlHandler): Promise<() => Promise<void>> => {
   const sockets = new Set<Socket>();
   const asked = new Set<Promise<void>>();
-  const server: Server = createServer((socket) => {
+  const server = createServer((socket) => {
     sockets.add(socket);
     socket.on("error", () => socket.destroy());
     socket.on("close", () => sockets.delete(socket));

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writ
 import { basename, join, resolve } from "node:path";
 import { StoreError } from "../contract/index.ts";
 import { CommandError, EXIT, notFound } from "./exit-code.ts";
+import { counted } from "./output.ts";
 import { systemCode, whyUnreadable } from "./text-file.ts";
 
 /** What a running server leaves for the commands beside it. */
@@ -21,6 +22,13 @@ const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false 
 
 const isFile = (path: string): CommandError =>
   new CommandError(EXIT.unavailable, "DATA_DIRECTORY", `The data directory ${path} is a file: name a folder with --data.`);
+
+/** Beside those that were listed. */
+export const moreUnread = (count: number): StoreError =>
+  new StoreError(
+    "STORE_CORRUPT",
+    `${counted(count, "actor")} more cannot be read: the store's file is damaged. "troupe verify" names them; restore it from a copy.`,
+  );
 
 /** The folder in which a server keeps everything: actors, sessions, its key, its socket. */
 export class DataDirectory {
@@ -120,12 +128,12 @@ export class DataDirectory {
    * 32 bytes that outlive a restart, so that what a client holds stays valid. Readable by the owner only. `onReplaced`
    * is told how many bytes there were where they were not 32: another key stands in for them.
    */
-  key(onReplaced?: (bytes: number) => void): Buffer {
+  key(onReplaced: (bytes: number) => void): Buffer {
     const path = join(this.path, "key");
     if (existsSync(path)) {
       const key = readFileSync(path);
       if (key.length === 32) return key;
-      onReplaced?.(key.length);
+      onReplaced(key.length);
     }
     const key = randomBytes(32);
     // Whole or not at all: half a key would be replaced at the next start.

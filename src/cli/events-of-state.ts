@@ -1,6 +1,6 @@
 import { readBody } from "../chain/index.ts";
 import type { ActorId, ChainEvent, Store } from "../contract/index.ts";
-import { notFound } from "./exit-code.ts";
+import { noActor, notFound } from "./exit-code.ts";
 import { eventsOf, refuseErased } from "./reading.ts";
 
 /** At most 256 events come after a whole state. Where others wrote more, twice as many are looked at next. */
@@ -25,9 +25,7 @@ export const eventsOfState = async (
     }
     if (events.length < seq - after) {
       const known = await length();
-      throw notFound(
-        known === undefined ? `There is no actor ${id}; "troupe actors" lists them.` : `${id} has ${known} events, not ${seq}.`,
-      );
+      throw known === undefined ? noActor(id) : notFound(`${id} has ${known} events, not ${seq}.`);
     }
     refuseErased(id, events, events.length, seq);
     if (after === 0 || events.some((event) => readBody(event)?.state !== undefined)) return events;

@@ -28,6 +28,8 @@ export class CommandError extends Error {
 export const usage = (message: string): CommandError => new CommandError(EXIT.usage, "USAGE", message);
 export const notFound = (message: string): CommandError => new CommandError(EXIT.notFound, "NOT_FOUND", message);
 
+export const noActor = (id: string): CommandError => notFound(`There is no actor ${id}; "troupe actors" lists them.`);
+
 const byCode: Readonly<Record<string, ExitCode>> = {
   NO_ACTOR: EXIT.notFound,
   BAD_ID: EXIT.usage,

@@ -1,19 +1,13 @@
-import { isBag } from "../contract/index.ts";
+import { type Bag, isBag, isList } from "../contract/index.ts";
 import type { Command } from "commander";
 import { CommandError, EXIT } from "./exit-code.ts";
 import { common, type Common } from "./options.ts";
-import { counted, output, short, visible } from "./output.ts";
+import { counted, output, short, takenText } from "./output.ts";
 
-const ask = async (
-  options: Common,
-  op: string,
-  args: Readonly<Record<string, string>> = {},
-): Promise<Readonly<Record<string, unknown>>> => {
+const ask = async (options: Common, op: string, args: Bag = {}): Promise<Bag> => {
   const done = await (await import("./write.ts")).write(options, op, args);
   return isBag(done) ? done : {};
 };
-
-const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 export const registerGuestCommands = (program: Command): void => {
   const guests = program.command("guests").description("WebAssembly guests: what their chains and contents are good for.");
@@ -23,15 +17,12 @@ export const registerGuestCommands = (program: Command): void => {
   ).action(async (actor: string, options: Common) => {
     const done = await ask(options, "reexecute", { actor });
     const { run, taken } = done;
-    const mismatches = list(done["mismatches"]);
-    const from = Object.entries(typeof taken === "object" && taken !== null ? taken : {}).filter(([, count]) => count > 0);
-    output(options).show(
-      { ...done },
-      () =>
-        `${String(run)} calls run again, ${mismatches.length} differ; taken from the record: ${from.map(([why, count]) => `${count} ${why}`).join(", ") || "none"}.${mismatches
-          .slice(0, 50)
-          .map((one) => `\n  ${visible(short(one))}`)
-          .join("")}`,
+    const mismatches = isList(done["mismatches"]) ? done["mismatches"] : [];
+    output(options).show(done, () =>
+      [
+        `${Number(run)} calls run again, ${mismatches.length} differ; taken from the record: ${takenText(isBag(taken) ? taken : {})}.`,
+        ...mismatches.slice(0, 50).map((one) => `  ${short(one)}`),
+      ].join("\n"),
     );
     if (mismatches.length > 0)
       throw new CommandError(
@@ -48,9 +39,6 @@ export const registerGuestCommands = (program: Command): void => {
   ).action(async (options: Common) => {
     const done = await ask(options, "collect");
     const { kept, dropped, bytes } = done;
-    output(options).show(
-      { ...done },
-      () => `${counted(Number(dropped), "content")} dropped (${String(bytes)} bytes), ${String(kept)} kept.`,
-    );
+    output(options).show(done, () => `${counted(Number(dropped), "content")} dropped (${Number(bytes)} bytes), ${Number(kept)} kept.`);
   });
 };

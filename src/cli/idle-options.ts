@@ -39,6 +39,12 @@ export const refuseIdle = (options: ServeOptions): void => {
       there: theaterTcp !== undefined,
     },
     {
+      option: "--manifests",
+      given: options.manifests !== undefined,
+      of: "guests, and none run here: give --theater or --theater-tcp",
+      there: theater === true || theaterTcp !== undefined,
+    },
+    {
       option: "--as",
       given: options.as !== undefined,
       of: "the client on stdio or a Unix socket: give --stdio or --tcp with a path",

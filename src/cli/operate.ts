@@ -2,7 +2,7 @@ import type { ActorId, Bag, Json, Store } from "../contract/index.ts";
 import type { LocalEngine } from "../engine/index.ts";
 import { checkpoint, fork } from "./chain-operations.ts";
 import type { ControlHandler } from "./control.ts";
-import { notFound, usage } from "./exit-code.ts";
+import { noActor, notFound, usage } from "./exit-code.ts";
 import { actorId } from "./actor-id.ts";
 import { prunedJson, pruningIn } from "./prune-pages.ts";
 import { textOr } from "./text-or.ts";
@@ -57,7 +57,7 @@ const perform = async ({ engine, store, erased }: Operating, operation: string, 
       return null;
     case "restart": {
       const id = actorId(text(args, "actor"));
-      if (!(await isKnown(engine, store, id))) throw notFound(`There is no actor ${id}; "troupe actors" lists them.`);
+      if (!(await isKnown(engine, store, id))) throw noActor(id);
       await engine.restart(id);
       return null;
     }

@@ -119,7 +119,7 @@ export const addServeOptions = (
     .option(
       "--engine <address>",
       "run the actors on a Restate server, beside other nodes: restate://host[:port][?admin=url] (docs/guide/cluster.md)",
-      (text: string) => parseEngine(text),
+      parseEngine,
     )
     .option("--node <address>", "with --engine: where the server and other nodes reach this one, [host:]port", (text: string) =>
       parseHostPort(text, "--node"),

@@ -1,5 +1,5 @@
 import { styleText } from "node:util";
-import type { Json } from "../contract/index.ts";
+import type { Bag, Json } from "../contract/index.ts";
 
 /** Where a command writes: people get text, machines one JSON value per line. */
 export interface Output {
@@ -100,6 +100,13 @@ export const short = (value: unknown): string => {
 
 /** `1 kind of actors`, `2 kinds of actors`. */
 export const counted = (count: number, one: string, rest = ""): string => `${count} ${one}${count === 1 ? "" : "s"}${rest}`;
+
+/** What of a replay was not computed again: `3 work, 1 view`, or `none`. */
+export const takenText = (taken: Bag): string =>
+  Object.entries(taken)
+    .filter(([, count]) => Number(count) > 0)
+    .map(([why, count]) => `${Number(count)} ${why}`)
+    .join(", ") || "none";
 
 /** Columns as wide as their widest cell; the last one is left as it is. */
 export const table = (head: readonly string[], rows: readonly (readonly string[])[]): string => {

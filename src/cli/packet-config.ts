@@ -9,18 +9,18 @@ import { readTextFile } from "./text-file.ts";
 const MOST_BYTES = 1_048_576;
 
 /** The configuration of capabilities in a file: JSON or YAML, by its extension. Throws a `CommandError` that names the file. */
-export function readConfigFile(path: string, option = "--config"): Config {
-  const parsed = parserFor(path, option);
+export function readConfigFile(path: string): Config {
+  const parsed = parserFor(path);
   if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) > MOST_BYTES)
-    throw usage(`${option}: ${path} has more than ${MOST_BYTES} bytes: this is no configuration.`);
-  const text = readTextFile(path, option);
+    throw usage(`--config: ${path} has more than ${MOST_BYTES} bytes: this is no configuration.`);
+  const text = readTextFile(path, "--config");
   let value: unknown;
   try {
     value = parsed(text);
   } catch (error) {
     // What a parser shows of the text takes lines of its own.
     const [why = ""] = (error instanceof Error ? error.message : String(error)).split("\n");
-    throw usage(`${option}: ${path} cannot be read: ${why.replace(/[.:]$/, "")}.`);
+    throw usage(`--config: ${path} cannot be read: ${why.replace(/[.:]$/, "")}.`);
   }
   try {
     return readConfig(value);
@@ -30,9 +30,9 @@ export function readConfigFile(path: string, option = "--config"): Config {
   }
 }
 
-function parserFor(path: string, option: string): (text: string) => unknown {
+function parserFor(path: string): (text: string) => unknown {
   const extension = extname(path).toLowerCase();
   if (extension === ".json") return (text): unknown => JSON.parse(text);
   if (extension === ".yaml" || extension === ".yml") return (text): unknown => parse(text);
-  throw usage(`${option} takes a file that ends in .json, .yaml or .yml, not ${path}.`);
+  throw usage(`--config takes a file that ends in .json, .yaml or .yml, not ${path}.`);
 }

@@ -33,7 +33,6 @@ export function openPackets(options: ServeOptions, known: boolean, log: Log): Pa
     );
   if (packets === true && http === undefined && (stdio === true || tcp !== undefined))
     throw usage("--packets stands beside HTTP, and there is none: name --http too, or an address of its own (--packets 127.0.0.1:4000).");
-  if (!auth && known) throw usage("--no-auth does not go with --api-keys or --jwks: leave one of them away.");
   if (!auth && insecure === true)
     throw usage("--no-auth takes guests from this machine alone, and does not go with --insecure: give --api-keys or --jwks beyond it.");
   if (packets !== undefined) log("info", { event: "packets", callers: known ? "authenticated" : "guests" });

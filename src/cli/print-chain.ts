@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { exportLine, readBody, readHeader } from "../chain/index.ts";
 import { type ChainEvent, isBag } from "../contract/index.ts";
 import { namedActor } from "./named-actor.ts";
-import { notFound } from "./exit-code.ts";
+import { noActor } from "./exit-code.ts";
 import type { Place } from "./cluster-place.ts";
 import { oneLine, paint, printLine, short } from "./output.ts";
 import { eventsOf, openToRead } from "./reading.ts";
@@ -38,7 +38,7 @@ export const printChain = async (
       printLine(line);
     }
   };
-  if ((await store.load(id)) === undefined) throw notFound(`There is no actor ${id}; "troupe actors" lists them.`);
+  if ((await store.load(id)) === undefined) throw noActor(id);
   await print();
   if (options.follow !== true) return;
   const stopped = new AbortController();

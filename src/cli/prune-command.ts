@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from "commander";
-import { type Ended, StoreError, systemClock } from "../contract/index.ts";
-import { DataDirectory } from "./data-directory.ts";
+import { type Ended, systemClock } from "../contract/index.ts";
+import { DataDirectory, moreUnread } from "./data-directory.ts";
 import { type Common, common } from "./options.ts";
 import { counted, output, table } from "./output.ts";
 import { utcTime } from "./utc-time.ts";
@@ -51,11 +51,7 @@ const prune = async ({ endedBefore, kind, dryRun = false, data, json = false }: 
   const sum =
     actors === 0 ? "No actor that ended before then is left." : `${counted(actors, "actor")} with ${counted(events, "event")} ${fate}.`;
   out.text(() => sum);
-  if (damaged > 0)
-    throw new StoreError(
-      "STORE_CORRUPT",
-      `${counted(damaged, "actor")} more cannot be read: the store's file is damaged. "troupe verify" names them; restore it from a copy.`,
-    );
+  if (damaged > 0) throw moreUnread(damaged);
 };
 
 const endedTable = (ended: readonly Ended[]): string =>

@@ -1,7 +1,7 @@
 import type { ActorId, Change, ChainEvent, Damaged, Snapshot, Store } from "../contract/index.ts";
 import type { Place } from "./cluster-place.ts";
 import { DataDirectory } from "./data-directory.ts";
-import { notFound } from "./exit-code.ts";
+import { noActor, notFound } from "./exit-code.ts";
 import { transferOf } from "./transfer-options.ts";
 
 const PAGE = 1_000;
@@ -84,7 +84,7 @@ export const chainOf = async (
     if (events.length >= seq) break;
     events.push(event);
   }
-  if (events.length === 0) throw notFound(`There is no actor ${id}; "troupe actors" lists them.`);
+  if (events.length === 0) throw noActor(id);
   return events;
 };
 

@@ -5,7 +5,7 @@ import { namedActor } from "./named-actor.ts";
 import { CommandError, EXIT, notFound, usage } from "./exit-code.ts";
 import type { Loaded } from "./load.ts";
 import type { Place } from "./cluster-place.ts";
-import { output, short, table, visible } from "./output.ts";
+import { output, short, table, takenText, visible } from "./output.ts";
 import { eventsOfState } from "./events-of-state.ts";
 import { chainOf, openToRead, type Reader, refuseErased } from "./reading.ts";
 import { withModules } from "./with-modules.ts";
@@ -42,12 +42,7 @@ export const replay = async (
   const again = await withModules(module, options, async (loaded) => reexecute(behaviourIn(loaded, id, module), events));
   out.show({ actor: id, seq: events.length, version, state, ...again }, () =>
     [
-      `${again.run} turns run again, ${again.mismatches.length} differ; taken from the record: ${
-        Object.entries(again.taken)
-          .filter(([, count]) => count > 0)
-          .map(([why, count]) => `${count} ${why}`)
-          .join(", ") || "none"
-      }.`,
+      `${again.run} turns run again, ${again.mismatches.length} differ; taken from the record: ${takenText(again.taken)}.`,
       ...again.mismatches
         .slice(0, 50)
         .map(({ seq, what, recorded, now }) => `  event ${seq}: ${what} was ${short(recorded)}, is ${short(now)}`),

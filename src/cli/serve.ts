@@ -79,15 +79,17 @@ export const begin = async (modules: readonly string[], options: ServeOptions, v
   bearGoneReaders(process.stdout);
   const held = holdFor(options);
   const log = serverLog(options.log, options.json === true, () => systemClock.now());
-  const loaded = await load(modules, 0, serviceSettings(options, log, dev !== undefined || options.log === "debug"));
+  const inFull = dev !== undefined || options.log === "debug";
+  const loaded = await load(modules, 0, serviceSettings(options, log, inFull));
   dev?.loaded(loaded, log);
   const server = await startServer(loaded, options, {
     version,
     log,
+    inFull,
     beforeStdio: () => held?.release(),
     ...(dev === undefined ? {} : { dev: (kind: Behaviour) => dev.kind(kind) }),
   });
-  const stops = { signalled: stopSignal(), stray: strayError(log, dev !== undefined || options.log === "debug") };
+  const stops = { signalled: stopSignal(), stray: strayError(log, inFull) };
   announce(server, options, loaded, log, held);
   // Not before the first answer, which would wait for it.
   setImmediate(setV8Flags);

@@ -16,6 +16,8 @@ export interface ServedOptions {
   readonly options: ServeOptions;
   readonly version: string;
   readonly log: ServerLog;
+  /** Faults are told with all they say. */
+  readonly inFull: boolean;
   /** Each kind as `dev` makes it in development. */
   readonly dev: ((kind: Behaviour) => Behaviour) | undefined;
   /** Callers prove who they are. */
@@ -52,7 +54,7 @@ const packetsOf = async (loaded: Loaded, options: ServeOptions, known: boolean, 
 
 /** Likewise: where an operator asked for guests. */
 const theaterOf = async (options: ServeOptions, known: boolean, log: Log): Promise<Theater | undefined> =>
-  options.theater === true || options.theaterTcp !== undefined || options.manifests !== undefined
+  options.theater === true || options.theaterTcp !== undefined
     ? (await import("./theater.ts")).openTheater(options, known, log)
     : undefined;
 
@@ -64,8 +66,7 @@ const onClusterGround = async (loaded: Loaded, address: EngineAddress, how: Grou
   (await import("./cluster-ground.ts")).ClusterGround.join(loaded, address, how);
 
 /** Opens the stores and starts the engine. Whatever was opened before a failure is closed again. */
-export const serveModules = async (loaded: Loaded, { options, version, log, dev, known }: ServedOptions): Promise<Served> => {
-  const inFull = dev !== undefined || options.log === "debug";
+export const serveModules = async (loaded: Loaded, { options, version, log, inFull, dev, known }: ServedOptions): Promise<Served> => {
   await using opened = new AsyncDisposableStack();
   const packets = opened.use(await packetsOf(loaded, options, known, forLog(log)));
   // Before the ground, so that it closes after it: guests run until the engine has ended.

@@ -1,6 +1,7 @@
 import { type Behaviour, systemClock } from "../contract/index.ts";
 import type { Authenticator } from "../transport/index.ts";
 import { type Addresses, Doors } from "./doors.ts";
+import { usage } from "./exit-code.ts";
 import type { NodeAddress } from "./ground.ts";
 import type { Loaded } from "./load.ts";
 import type { ServerLog } from "./log.ts";
@@ -34,15 +35,18 @@ export const startServer = async (
   about: {
     readonly version: string;
     readonly log: ServerLog;
+    /** Faults are told with all they say. */
+    readonly inFull: boolean;
     /** Runs just before the standard output becomes the client's. */
     readonly beforeStdio: () => void;
     readonly dev?: (kind: Behaviour) => Behaviour;
   },
 ): Promise<Server> => {
-  const { version, log, dev } = about;
+  const { version, log, inFull, dev } = about;
   await using opened = new AsyncDisposableStack();
   const auth = await authOf(options);
-  const served = opened.use(await serveModules(loaded, { options, version, log, dev, known: auth !== undefined }));
+  if (auth !== undefined && !options.auth) throw usage("--no-auth does not go with --api-keys or --jwks: leave one of them away.");
+  const served = opened.use(await serveModules(loaded, { options, version, log, inFull, dev, known: auth !== undefined }));
   const doors = new Doors(served, { options, log, auth });
   opened.defer(() => doors.close(0));
   await doors.open();

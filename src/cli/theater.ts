@@ -24,20 +24,14 @@ import { type Switched, switchSource } from "./switch-source.ts";
 const OPERATE = "troupe:operate";
 const PATH = "/theater";
 
-/** Undefined: none was asked for. Throws a `CommandError` where anybody at all would be an operator. */
-export function openTheater(options: ServeOptions, known: boolean, log: Log): Theater | undefined {
-  const { theater, theaterTcp, manifests, auth, engine, http, stdio, tcp, insecure } = options;
-  if (theater !== true && theaterTcp === undefined) {
-    if (manifests !== undefined)
-      throw usage("--manifests is for guests, and none run here: give --theater or --theater-tcp, or leave it away.");
-    return undefined;
-  }
+/** Throws a `CommandError` where anybody at all would be an operator. */
+export function openTheater(options: ServeOptions, known: boolean, log: Log): Theater {
+  const { theater, manifests, auth, engine, http, stdio, tcp, insecure } = options;
   if (engine !== undefined) throw usage("Guests run in one process: leave --engine away, or --theater.");
   if (theater === true && !known && auth)
     throw usage(
       `--theater is an operator's door: give --api-keys or --jwks, whose tokens carry the scope ${OPERATE}, or say --no-auth, which takes whoever reaches this machine's loopback.`,
     );
-  if (!auth && known) throw usage("--no-auth does not go with --api-keys or --jwks: leave one of them away.");
   if (!auth && insecure === true)
     throw usage("--no-auth takes operators from this machine alone, and does not go with --insecure: give --api-keys or --jwks beyond it.");
   if (theater === true && http === undefined && (stdio === true || tcp !== undefined))

@@ -1,15 +1,9 @@
 import type { TransferOptions } from "../restate/index.ts";
-import type { EngineAddress } from "./cluster/engine-address.ts";
+import type { Place } from "./cluster-place.ts";
 import { clusterSecretIfAny } from "./cluster/secret.ts";
 
 /** Undefined: actors are in a data directory. Throws `USAGE`. */
-export const transferOf = ({
-  engine,
-  secretFile,
-}: {
-  readonly engine?: EngineAddress;
-  readonly secretFile?: string;
-}): TransferOptions | undefined => {
+export const transferOf = ({ engine, secretFile }: Place): TransferOptions | undefined => {
   if (engine === undefined) return undefined;
   const secret = clusterSecretIfAny(process.env, secretFile);
   return { ...engine, ...(secret === undefined ? {} : { secret }) };

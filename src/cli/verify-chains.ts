@@ -4,7 +4,7 @@ import type { ActorId, Receipt, StoreError } from "../contract/index.ts";
 import { checkFile } from "../store/index.ts";
 import { actorId } from "./actor-id.ts";
 import { namedActor } from "./named-actor.ts";
-import { CommandError, EXIT, notFound, usage } from "./exit-code.ts";
+import { CommandError, EXIT, noActor, usage } from "./exit-code.ts";
 import type { Place } from "./cluster-place.ts";
 import { counted, oneLine, output, paint } from "./output.ts";
 import { actorsOf, openToRead } from "./reading.ts";
@@ -64,7 +64,7 @@ export const verifyChains = async (
     out.text(() => `${counted(actors, "actor")}, ${counted(events, "event")}, ${broken} broken.`);
   } else {
     const id = await namedActor(actor);
-    if (options.receipt.length === 0 && !(await isThere(store, id))) throw notFound(`There is no actor ${id}; "troupe actors" lists them.`);
+    if (options.receipt.length === 0 && !(await isThere(store, id))) throw noActor(id);
     await check(id);
   }
   if (broken > 0)

@@ -22,8 +22,7 @@ export interface DevParts {
 }
 
 /** The same, with all that is left open filled in. */
-export interface DevClusterOptions extends Omit<DevOptions, "data" | "json"> {
-  readonly json?: boolean;
+export interface DevClusterOptions extends Omit<DevOptions, "data"> {
   readonly modules: readonly string[];
   readonly directory: string;
   readonly clock: Clock;

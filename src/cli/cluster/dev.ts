@@ -3,22 +3,12 @@ import { systemClock, systemEntropy } from "../../contract/index.ts";
 import { CommandError, EXIT, usage } from "../exit-code.ts";
 import { type ServerLog, serverLog } from "../log.ts";
 import { bearGoneReaders, paintError, printLine } from "../output.ts";
+import { stopSignal } from "../stop-signal.ts";
 import { devBanner } from "./dev-banner.ts";
 import { DevCluster } from "./dev-cluster.ts";
 import type { DevOptions, DevParts } from "./dev-options.ts";
 import { serveProgram } from "./serve-program.ts";
 import { TemporaryFolder } from "./temporary-folder.ts";
-
-/** Aborts on the first SIGTERM, SIGINT or SIGHUP; a second one ends the process, and all that ends with it, at once. */
-const stopSignal = (): AbortSignal => {
-  const stop = new AbortController();
-  const stopped = (): void => {
-    if (stop.signal.aborted) process.exit(130);
-    stop.abort();
-  };
-  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"]) process.on(signal, stopped);
-  return stop.signal;
-};
 
 const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|::1)$/i;
 
@@ -31,7 +21,9 @@ export const clusterDev = async (modules: readonly string[], options: DevOptions
   const { clock = systemClock, entropy = systemEntropy, program = serveProgram } = parts;
   const json = options.json === true;
   const log = serverLog(options.log, json, () => clock.now());
-  const signal = stopSignal();
+  const stop = new AbortController();
+  const { signal } = stop;
+  void stopSignal().then(() => stop.abort());
   await using stack = new AsyncDisposableStack();
   const directory = options.data ?? stack.use(await TemporaryFolder.make("troupe-cluster-")).path;
   const cluster = stack.use(new DevCluster({ ...options, modules, directory, clock, entropy, program, logTo: log, signal }));

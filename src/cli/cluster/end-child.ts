@@ -13,3 +13,11 @@ export const endChild = async (child: ChildProcess, graceMs: number, clock: Cloc
   await ended;
   undo();
 };
+
+/** SIGKILL. Settles when it has ended. */
+export const killChild = async (child: ChildProcess): Promise<void> => {
+  if (hasEnded(child)) return;
+  const ended = once(child, "exit");
+  child.kill("SIGKILL");
+  await ended;
+};

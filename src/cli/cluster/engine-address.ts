@@ -10,12 +10,13 @@ const INGRESS_PORT = 8080;
 const ADMIN_PORT = 9070;
 const EXAMPLE = "restate://127.0.0.1:8080, restates:// for HTTPS, with ?admin=http://127.0.0.1:9070 where the admin API is elsewhere";
 
+const wrong = (why: string): Error => usage(`--engine takes ${EXAMPLE}; ${why}.`);
+
 /**
  * `restate://host[:port][?admin=url]`. Default ports: 8080, and for the admin API 9070 at the same host and by the same protocol.
  * `restates://` speaks HTTPS. Throws `USAGE` for anything else, credentials included: they would end up in logs.
  */
-export const parseEngine = (text: string, option = "--engine"): EngineAddress => {
-  const wrong = (why: string): Error => usage(`${option} takes ${EXAMPLE}; ${why}.`);
+export const parseEngine = (text: string): EngineAddress => {
   const match = /^(restates?):\/\/([^/?#\s]+)\/?(?:\?(.*))?$/i.exec(text);
   if (match === null) throw wrong(`"${text}" is no such address`);
   const [, scheme = "", authority = "", query = ""] = match;
@@ -31,14 +32,14 @@ export const parseEngine = (text: string, option = "--engine"): EngineAddress =>
   return {
     // An explicit :80 is dropped by the parser as the protocol's own, and must not become 8080.
     ingress: base(at, /:\d+$/.test(authority) ? undefined : INGRESS_PORT),
-    admin: admin === undefined ? base(at, ADMIN_PORT) : adminAt(admin, wrong),
+    admin: admin === undefined ? base(at, ADMIN_PORT) : adminAt(admin),
   };
 };
 
 /** As `--engine` takes it. */
 export const engineText = ({ ingress, admin }: EngineAddress): string => `${ingress.replace(/^http/, "restate")}?admin=${admin}`;
 
-const adminAt = (text: string, wrong: (why: string) => Error): string => {
+const adminAt = (text: string): string => {
   const url = parsed(text);
   if (url === undefined || (url.protocol !== "http:" && url.protocol !== "https:")) throw wrong(`admin "${text}" is no http URL`);
   if (url.username !== "" || url.password !== "") throw wrong("admin takes no credentials: keep the server on a private network");

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { mkdir } from "node:fs/promises";
 import { type Clock, systemClock } from "../../contract/index.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
-import { endChild, hasEnded } from "./end-child.ts";
+import { endChild, hasEnded, killChild } from "./end-child.ts";
 import { endWithProcess } from "./end-with-process.ts";
 import { RestateLog, type RestatePorts } from "./restate-log.ts";
 import { restateEnvironment, type RestateSettings } from "./restate-settings.ts";
@@ -73,11 +73,7 @@ export class RestateServer implements AsyncDisposable {
 
   /** As a power cut would: nothing is flushed, nothing is said. */
   async kill(): Promise<void> {
-    const child = this.#running?.child;
-    if (child === undefined || hasEnded(child)) return;
-    const ended = once(child, "exit");
-    child.kill("SIGKILL");
-    await ended;
+    if (this.#running !== undefined) await killChild(this.#running.child);
   }
 
   /** SIGTERM, and SIGKILL where it takes longer. */
@@ -136,11 +132,7 @@ export class RestateServer implements AsyncDisposable {
       const found = await this.#ready(log);
       this.#running = { child, ports: found };
     } catch (error) {
-      if (!hasEnded(child)) {
-        const ended = once(child, "exit");
-        child.kill("SIGKILL");
-        await ended;
-      }
+      await killChild(child);
       const why = error instanceof Error ? error.message : String(error);
       throw new CommandError(EXIT.failed, "RESTATE_FAILED", `The Restate server did not start: ${why}. Its log ends:\n${log.end}`);
     }

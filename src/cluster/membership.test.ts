@@ -8,6 +8,7 @@ import { type Cluster, joinCluster } from "./index.ts";
 import { MemoryMembers } from "./members.fixture.ts";
 import { gapsOf, Nodes, SECRET } from "./nodes.fixture.ts";
 import { peerUrl } from "./peer-url.ts";
+import { onLoopback } from "../../test/on-loopback.ts";
 
 const portOf = (node: Cluster): number => Number(new URL(node.url).port);
 const names = (node: Cluster): readonly string[] => node.status().map((peer) => peer.node);
@@ -284,7 +285,7 @@ test("a url has one form", () => {
 
 /** A server somebody else owns. */
 async function plainServer(t: {
-  after(run: () => void): void;
+  after(run: () => Promise<void>): void;
 }): Promise<{ server: Http2Server; sessions: Set<ServerHttp2Session>; url: string }> {
   const server = createServer();
   const sessions = new Set<ServerHttp2Session>();
@@ -292,13 +293,7 @@ async function plainServer(t: {
     sessions.add(session);
     session.once("close", () => sessions.delete(session));
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  t.after(() => {
-    server.close();
-    for (const session of sessions) session.destroy();
-  });
-  const address = server.address();
-  assert.ok(address !== null && typeof address === "object");
-  return { server, sessions, url: `http://127.0.0.1:${address.port}` };
+  const loopback = await onLoopback(server);
+  t.after(() => loopback[Symbol.asyncDispose]());
+  return { server, sessions, url: loopback.url };
 }

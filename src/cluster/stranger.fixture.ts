@@ -5,6 +5,7 @@ import type { TestContext } from "node:test";
 import { systemEntropy } from "../contract/index.ts";
 import { SECRET } from "./nodes.fixture.ts";
 import { type Greeting, peersKey, proofOf } from "./proof.ts";
+import { onLoopback } from "../../test/on-loopback.ts";
 
 /** Lines of JSON on a stream, as they come, written by hand. */
 export class Lines {
@@ -109,10 +110,7 @@ export async function acceptor(
     };
     stream.on("data", read);
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  t.after(() => server.close());
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("It has a port.");
-  return `http://127.0.0.1:${address.port}`;
+  const loopback = await onLoopback(server);
+  t.after(() => loopback[Symbol.asyncDispose]());
+  return loopback.url;
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { connect as connectSocket, createServer as createSocketServer, type Socket } from "node:net";
+import { connect as connectSocket, createServer as createSocketServer } from "node:net";
 import { test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import type { Json } from "../contract/index.ts";
@@ -9,6 +9,7 @@ import type { Cluster } from "./index.ts";
 import { gapsOf, Nodes } from "./nodes.fixture.ts";
 import { peersKey, proofOf } from "./proof.ts";
 import { acceptor, greet, stranger } from "./stranger.fixture.ts";
+import { onLoopback } from "../../test/on-loopback.ts";
 
 /** What a node hears under a topic. */
 const hearing = (node: Cluster): Json[] => {
@@ -97,13 +98,9 @@ test("a recorded stream, sent once more, opens nothing", async (t) => {
   const a = await nodes.join();
   const port = Number(new URL(a.url).port);
   const recorded: Buffer[] = [];
-  const sockets = new Set<Socket>();
   const tap = createSocketServer((socket) => {
     const onward = connectSocket(port, "127.0.0.1");
-    for (const end of [socket, onward]) {
-      sockets.add(end);
-      end.on("error", () => undefined);
-    }
+    for (const end of [socket, onward]) end.on("error", () => undefined);
     socket.on("data", (bytes) => {
       recorded.push(bytes);
       onward.write(bytes);
@@ -111,16 +108,9 @@ test("a recorded stream, sent once more, opens nothing", async (t) => {
     onward.pipe(socket);
     socket.once("close", () => onward.destroy());
   });
-  tap.listen(0, "127.0.0.1");
-  await once(tap, "listening");
-  t.after(() => {
-    for (const socket of sockets) socket.destroy();
-    tap.close();
-  });
-  const address = tap.address();
-  assert.ok(address !== null && typeof address === "object");
+  await using loopback = await onLoopback(tap);
   const heard = hearing(a);
-  const one = stranger(t, `http://127.0.0.1:${address.port}`, a.self, NAME);
+  const one = stranger(t, loopback.url, a.self, NAME);
   await greet(one);
   one.lines.write(TELL);
   await until("the node is heard", () => heard.length === 1);

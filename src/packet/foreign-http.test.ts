@@ -1,12 +1,12 @@
 // Over HTTP, against a server that does its worst.
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { describe, it } from "node:test";
 import { Cancellation } from "../contract/index.ts";
 import { SimulatedClock, until } from "../testing/index.ts";
 import { foreignServers } from "./foreign-servers.ts";
 import { PacketError } from "./packet-error.ts";
+import { onLoopback } from "../../test/on-loopback.ts";
 
 interface Asked {
   readonly id?: unknown;
@@ -91,12 +91,9 @@ async function stage(maxBytes = 1_048_576) {
     unknown: (response) => void response.writeHead(404).end(),
   };
   const http = createServer((request, response) => void answer(request, response, book));
-  http.listen(0, "127.0.0.1");
-  await once(http, "listening");
-  const address = http.address();
-  assert.ok(typeof address === "object" && address !== null);
+  const loopback = await onLoopback(http);
   const clock = new SimulatedClock();
-  const worst = { url: `http://127.0.0.1:${address.port}/mcp`, headers: { authorization: "Bearer t" } };
+  const worst = { url: `${loopback.url}/mcp`, headers: { authorization: "Bearer t" } };
   const servers = foreignServers({ servers: { worst }, clock, maxBytes });
   return {
     book,
@@ -106,8 +103,7 @@ async function stage(maxBytes = 1_048_576) {
     call: async (tool: string) => (await servers.get("worst").call(tool)).text,
     async [Symbol.asyncDispose]() {
       await servers[Symbol.asyncDispose]();
-      http.closeAllConnections();
-      http.close();
+      await loopback[Symbol.asyncDispose]();
     },
   };
 }

@@ -1,10 +1,10 @@
 /** A server of packets that does what a test tells it to, behind all three doors. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createTcpServer, type Socket } from "node:net";
-import type { AddressInfo } from "node:net";
 import { type WebSocket, WebSocketServer } from "ws";
 import { isBag, type Json } from "../contract/index.ts";
 import { PACKET_PROTOCOL } from "./doors.ts";
+import { onLoopback } from "../../test/on-loopback.ts";
 
 /** What a client has sent, and how to answer it. */
 export interface Heard {
@@ -50,8 +50,6 @@ class State {
   }
 }
 
-const portOf = (address: string | AddressInfo | null): number => (typeof address === "object" ? (address?.port ?? 0) : 0);
-
 /** Another port than 0 takes the place of a server that has gone. */
 export async function tcpPackets(answering: Answering, port = 0): Promise<PacketServer> {
   const state = new State();
@@ -74,23 +72,19 @@ export async function tcpPackets(answering: Answering, port = 0): Promise<Packet
         );
     });
   });
-  await new Promise<void>((listening) => server.listen(port, "127.0.0.1", listening));
+  const loopback = await onLoopback(server, port);
   const dropAll = (): void => {
     for (const socket of sockets) socket.destroy();
   };
-  return served(state, `tcp://127.0.0.1:${portOf(server.address())}`, dropAll, async () => {
-    const closed = new Promise<void>((done) => server.close(() => done()));
-    dropAll();
-    await closed;
-  });
+  return served(state, `tcp://127.0.0.1:${loopback.port}`, dropAll, () => loopback[Symbol.asyncDispose]());
 }
 
 export async function webSocketPackets(answering: Answering): Promise<PacketServer> {
   const state = new State();
   const sockets = new Set<WebSocket>();
+  const http = createServer();
   const server = new WebSocketServer({
-    host: "127.0.0.1",
-    port: 0,
+    server: http,
     path: "/packets",
     handleProtocols: (offered) => offered.has(PACKET_PROTOCOL) && PACKET_PROTOCOL,
   });
@@ -109,15 +103,11 @@ export async function webSocketPackets(answering: Answering): Promise<PacketServ
       ),
     );
   });
-  await new Promise<void>((listening) => server.once("listening", listening));
+  const loopback = await onLoopback(http);
   const dropAll = (): void => {
     for (const socket of sockets) socket.terminate();
   };
-  return served(state, `ws://127.0.0.1:${portOf(server.address())}`, dropAll, async () => {
-    const closed = new Promise<void>((done) => server.close(() => done()));
-    dropAll();
-    await closed;
-  });
+  return served(state, `ws://127.0.0.1:${loopback.port}`, dropAll, () => loopback[Symbol.asyncDispose]());
 }
 
 /** `before`: answers a request in place of packets, where it returns true. */
@@ -143,13 +133,9 @@ export async function httpPackets(
       state.take(body, answering, say, () => response.destroy());
     });
   });
-  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  const { url, ...loopback } = await onLoopback(server);
   const dropAll = (): void => server.closeAllConnections();
-  return served(state, `http://127.0.0.1:${portOf(server.address())}`, dropAll, async () => {
-    const closed = new Promise<void>((done) => server.close(() => done()));
-    dropAll();
-    await closed;
-  });
+  return served(state, url, dropAll, () => loopback[Symbol.asyncDispose]());
 }
 
 function served(state: State, url: string, dropAll: () => void, close: () => Promise<void>): PacketServer {

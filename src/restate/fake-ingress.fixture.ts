@@ -1,8 +1,7 @@
-import assert from "node:assert/strict";
-import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
 import { until, type SimulatedClock } from "../testing/index.ts";
+import { onLoopback } from "../../test/on-loopback.ts";
 
 /** What the ingress was asked. */
 interface Asked {
@@ -49,21 +48,13 @@ export async function fakeIngress(answer: (call: Call) => void | Promise<void> =
       await answer({ ...call, nth: asked.length, response, lose });
     })();
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  assert.ok(typeof address === "object" && address !== null);
+  const loopback = await onLoopback(server);
   const fake: FakeIngress = {
-    base: `http://127.0.0.1:${address.port}`,
+    base: loopback.url,
     asked,
     probes: 0,
     up: true,
-    async [Symbol.asyncDispose]() {
-      const closed = once(server, "close");
-      server.close();
-      server.closeAllConnections();
-      await closed;
-    },
+    [Symbol.asyncDispose]: () => loopback[Symbol.asyncDispose](),
   };
   return fake;
 }

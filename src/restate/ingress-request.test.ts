@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { createServer } from "node:net";
 import { describe, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { until } from "../testing/index.ts";
 import { fakeIngress } from "./fake-ingress.fixture.ts";
 import { sendTo, type Invocation } from "./ingress-request.ts";
+import { onLoopback } from "../../test/on-loopback.ts";
 
 const CALL: Invocation = { object: "actor-tally", key: "a b/ü", handler: "turn", input: { text: "☃" }, idempotencyKey: "once" };
 const MAX_ANSWER_BYTES = 64 * 1_048_576;
@@ -107,17 +107,15 @@ describe("one request to an ingress", () => {
 
   test("https is spoken where the address says so", async () => {
     const first = Promise.withResolvers<number | undefined>();
-    await using server = createServer((socket) =>
-      socket.once("data", (bytes: Buffer) => {
-        first.resolve(bytes[0]);
-        socket.destroy();
-      }),
+    await using server = await onLoopback(
+      createServer((socket) =>
+        socket.once("data", (bytes: Buffer) => {
+          first.resolve(bytes[0]);
+          socket.destroy();
+        }),
+      ),
     );
-    server.listen(0, "127.0.0.1");
-    await once(server, "listening");
-    const address = server.address();
-    assert.ok(typeof address === "object" && address !== null);
-    await assert.rejects(sendTo(`https://127.0.0.1:${address.port}`)(CALL).answer, UNKNOWN);
+    await assert.rejects(sendTo(`https://127.0.0.1:${server.port}`)(CALL).answer, UNKNOWN);
     // A TLS handshake, and nothing of the call.
     assert.equal(await first.promise, 0x16);
   });

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { createServer } from "node:http";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
@@ -11,6 +10,7 @@ import { Letters } from "./letters.ts";
 import { MapClient } from "./map-client.ts";
 import { unsealed } from "./sealed.ts";
 import { World } from "./world.fixture.ts";
+import { onLoopback } from "../../test/on-loopback.ts";
 
 /** A server's ingress that takes what is sent, once for each idempotency key, and loses its first answer. */
 async function postOffice() {
@@ -33,11 +33,8 @@ async function postOffice() {
       }
     })();
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  assert.ok(typeof address === "object" && address !== null);
-  const base = `http://127.0.0.1:${address.port}`;
+  const loopback = await onLoopback(server);
+  const base = loopback.url;
   const entropy = new SimulatedEntropy();
   return {
     delivered,
@@ -52,11 +49,7 @@ async function postOffice() {
       const key = `${String(at).padStart(15, "0")} ${message.id}`;
       await world.ask(objectOf(world.names, ofLetters, key, "put"), { key, value: { message, why: "X: no", at } });
     },
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, "close");
-    },
+    [Symbol.asyncDispose]: () => loopback[Symbol.asyncDispose](),
   };
 }
 

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { createServer } from "node:http";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
@@ -10,6 +9,7 @@ import { PatientIngress } from "./patient-ingress.ts";
 import { MapClient } from "./map-client.ts";
 import { Queries } from "./queries.ts";
 import { World } from "./world.fixture.ts";
+import { onLoopback } from "../../test/on-loopback.ts";
 
 const ID = "tally/main";
 const VIEWER = { principal: "ann", scopes: [] };
@@ -45,11 +45,8 @@ async function asked(world: World, patience: Clock) {
       response.setHeader("content-type", "application/json").end(JSON.stringify(answer));
     })();
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  assert.ok(typeof address === "object" && address !== null);
-  const base = `http://127.0.0.1:${address.port}`;
+  const loopback = await onLoopback(server);
+  const base = loopback.url;
   const queries = new Queries({
     reads: new PatientIngress({ ingress: base }),
     names: world.names,
@@ -60,11 +57,7 @@ async function asked(world: World, patience: Clock) {
   });
   return {
     queries,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, "close");
-    },
+    [Symbol.asyncDispose]: () => loopback[Symbol.asyncDispose](),
   };
 }
 

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { type ClientHttp2Stream, connect, createServer, type Http2ServerResponse } from "node:http2";
 import { describe, it } from "node:test";
 import { TurnRequest } from "./turn-request.ts";
+import { onLoopback } from "../../test/on-loopback.ts";
 
 interface Met extends AsyncDisposable {
   readonly request: TurnRequest;
@@ -15,11 +16,8 @@ interface Met extends AsyncDisposable {
 /** A request under way, both ends of it. */
 async function meet(): Promise<Met> {
   const server = createServer({ Http2ServerRequest: TurnRequest });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  assert.ok(typeof address === "object" && address !== null);
-  const session = connect(`http://127.0.0.1:${address.port}`);
+  const loopback = await onLoopback(server);
+  const session = connect(loopback.url);
   session.on("error", () => undefined);
   const come = Promise.withResolvers<readonly [TurnRequest, Http2ServerResponse]>();
   server.on("request", (request: TurnRequest, response: Http2ServerResponse) => come.resolve([request, response]));
@@ -33,9 +31,7 @@ async function meet(): Promise<Met> {
     cut: () => session.destroy(),
     async [Symbol.asyncDispose]() {
       session.destroy();
-      const closed = once(server, "close");
-      server.close();
-      await closed;
+      await loopback[Symbol.asyncDispose]();
     },
   };
 }

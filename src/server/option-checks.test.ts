@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { createServer as httpServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import { createGateway } from "../gateway/index.ts";
 import { registry } from "../source/index.ts";
 import { authenticator, hashApiKey, serveHttp, serveStdio, serveTcp, webDoor } from "../transport/index.ts";
 import { createServer } from "./index.ts";
+import { onLoopback } from "../../test/on-loopback.ts";
 
 /** As plain JavaScript would: no compiler has looked at it. */
 function made(options: object): ReturnType<typeof createServer> {
@@ -134,15 +134,9 @@ test("whatever fails in a mount, its request is answered 500 and the application
     });
     void server.node(request, response);
   });
-  await new Promise<void>((done) => torn.listen(0, "127.0.0.1", done));
-  try {
-    const { port }: AddressInfo = JSON.parse(JSON.stringify(torn.address()));
-    assert.equal((await fetch(`http://127.0.0.1:${port}/mcp`)).status, 500);
-    assert.equal(told.length, 2);
-  } finally {
-    torn.closeAllConnections();
-    torn.close();
-  }
+  await using loopback = await onLoopback(torn);
+  assert.equal((await fetch(`${loopback.url}/mcp`)).status, 500);
+  assert.equal(told.length, 2);
 });
 
 function initialize(): Request {

@@ -10,6 +10,7 @@ import { connect, type Player, type Which } from "../clients.ts";
 import { install } from "../restate/install.ts";
 import { root } from "../serve-child.ts";
 import { type Running, runningScript } from "./run.ts";
+import { onLoopback } from "../on-loopback.ts";
 
 const restate = join(import.meta.dirname, "../restate");
 
@@ -118,14 +119,10 @@ test("a node that cannot start ends all with what it wrote, and so does a port t
   assert.equal(await failing.ended, 1);
   assert.match(failing.err(), /node-(\d) this module cannot be loaded[\s\S]*NODE_FAILED: node-\1 did not start \(exit code 2\)/);
 
-  const holder = createServer().listen(0, "127.0.0.1");
-  await new Promise((done) => void holder.once("listening", done));
-  const address = holder.address();
-  assert.ok(typeof address === "object" && address !== null);
-  await using taken = dev({ http: address.port });
+  await using holder = await onLoopback(createServer());
+  await using taken = dev({ http: holder.port });
   assert.equal(await taken.ended, 1);
   assert.match(taken.err(), /DOOR_ADDRESS: Cannot listen at 127\.0\.0\.1:\d+/);
-  holder.close();
 });
 
 test("a second Ctrl-C ends all at once, whatever a node still does", async () => {

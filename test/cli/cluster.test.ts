@@ -1,6 +1,5 @@
 // `troupe cluster` against a real Restate server: what an operator is told.
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { createServer } from "node:http";
 import { after, before, test } from "node:test";
 import { deploymentsInUse } from "../../src/cli/cluster/deployments.ts";
@@ -10,6 +9,7 @@ import { countingEndpoint } from "../restate/counting-endpoint.ts";
 import { install } from "../restate/install.ts";
 import { RestateServer } from "../restate/restate-server.ts";
 import { lines, type Ran, troupe } from "./run.ts";
+import { onLoopback } from "../on-loopback.ts";
 
 let server: RestateServer;
 let engine: string;
@@ -89,25 +89,14 @@ test("what Restate cannot reach, and what is no endpoint, is told with all that 
   assert.equal(failure(away).code, "ENDPOINT_AWAY");
   assert.match(failure(away).message, /cannot reach http:\/\/127\.0\.0\.1:1\/: .*META0003.*Connection refused/);
 
-  const web = createServer((_request, response) => response.end("hello")).listen(0, "127.0.0.1");
-  await once(web, "listening");
-  const address = web.address();
-  assert.ok(typeof address === "object" && address !== null);
-  const other = await cluster("register", `http://127.0.0.1:${address.port}`, "--json");
+  await using web = await onLoopback(createServer((_request, response) => response.end("hello")));
+  const other = await cluster("register", web.url, "--json");
   assert.equal(other.code, 1);
   assert.equal(failure(other).code, "NO_ENDPOINT");
   assert.match(failure(other).message, /no endpoint of actors.*META0014/);
-  const noRestate = await troupe(
-    "cluster",
-    "deployments",
-    "--engine",
-    `restate://127.0.0.1?admin=http://127.0.0.1:${address.port}`,
-    "--json",
-  );
+  const noRestate = await troupe("cluster", "deployments", "--engine", `restate://127.0.0.1?admin=${web.url}`, "--json");
   assert.equal(noRestate.code, 1);
   assert.equal(failure(noRestate).code, "RESTATE_REFUSED");
-  web.close();
-  web.closeAllConnections();
 
   for (const url of ["nodes:9080", "ftp://nodes", "http://u:p@nodes"]) assert.equal((await cluster("register", url)).code, 2, url);
 });

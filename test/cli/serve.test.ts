@@ -8,6 +8,7 @@ import { describe, test } from "node:test";
 import { connect } from "../clients.ts";
 import { root, serveChild } from "../serve-child.ts";
 import { lines, troupe } from "./run.ts";
+import { onLoopback } from "../on-loopback.ts";
 
 describe("troupe serve", () => {
   test("prints one line with every address once it is ready, and picks free ports for port 0", async () => {
@@ -175,17 +176,10 @@ describe("troupe serve", () => {
   });
 
   test("ends when one of its doors cannot open, and closes the other", async () => {
-    const taken = createServer();
-    await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
-    const address = taken.address();
-    assert.ok(typeof address === "object" && address !== null);
-    try {
-      const ran = await troupe("serve", "examples/counter", "--http", "127.0.0.1:0", "--tcp", `127.0.0.1:${address.port}`, "--json");
-      assert.equal(ran.code, 1, ran.stderr);
-      assert.match(ran.stderr, /DOOR_ADDRESS.*choose another port/);
-    } finally {
-      taken.close();
-    }
+    await using taken = await onLoopback(createServer());
+    const ran = await troupe("serve", "examples/counter", "--http", "127.0.0.1:0", "--tcp", `127.0.0.1:${taken.port}`, "--json");
+    assert.equal(ran.code, 1, ran.stderr);
+    assert.match(ran.stderr, /DOOR_ADDRESS.*choose another port/);
   });
 
   test("API keys let their holders in, and nobody else", async () => {

@@ -1,9 +1,8 @@
 // DynamoDB on this machine: in memory, on a free loopback port, with credentials that are none.
-import assert from "node:assert/strict";
-import { once } from "node:events";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import dynalite from "dynalite";
 import { createSessionTables, type DynamoSessionOptions } from "troupe/dynamo";
+import { onLoopback } from "../on-loopback.ts";
 
 export interface Dynamo extends AsyncDisposable {
   readonly endpoint: string;
@@ -16,11 +15,8 @@ export const NOBODY = { accessKeyId: "nobody", secretAccessKey: "nothing" };
 
 export async function startDynamo(): Promise<Dynamo> {
   const server = dynalite({ createTableMs: 0, updateTableMs: 0 });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  assert.ok(typeof address === "object" && address !== null);
-  const endpoint = `http://127.0.0.1:${address.port}`;
+  const loopback = await onLoopback(server);
+  const endpoint = loopback.url;
   const client = new DynamoDBClient({ endpoint, region: "local", credentials: NOBODY });
   let made = 0;
   return {
@@ -34,10 +30,7 @@ export async function startDynamo(): Promise<Dynamo> {
     },
     async [Symbol.asyncDispose]() {
       client.destroy();
-      server.closeAllConnections();
-      await new Promise((resolve) => {
-        server.close(resolve);
-      });
+      await loopback[Symbol.asyncDispose]();
     },
   };
 }

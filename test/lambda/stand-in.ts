@@ -1,11 +1,11 @@
 // API Gateway, a function URL and a load balancer as far as a client sees them: requests become events, on a function that may be
 // another environment each time. The shapes are those of the samples.
-import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { buffer } from "node:stream/consumers";
 import type { Bag } from "troupe/contract";
 import type { EventKind, LambdaAnswer, LambdaContext, StreamHandler } from "troupe/lambda";
 import { FakeResponseStream } from "./fake-awslambda.ts";
+import { onLoopback } from "../on-loopback.ts";
 
 /** A function's environments: the next request goes to the next of them. */
 export type Environments =
@@ -46,21 +46,8 @@ export async function standIn(kind: EventKind, environments: Environments, autho
     response.once("close", () => stream.destroy());
     await handler?.(event, stream, context);
   };
-  const http = createServer((request, response) => void answer(request, response));
-  http.listen(0, "127.0.0.1");
-  await once(http, "listening");
-  const address = http.address();
-  if (typeof address !== "object" || address === null) throw new Error("no address");
-  return {
-    url: `http://127.0.0.1:${address.port}/mcp`,
-    statuses,
-    async [Symbol.asyncDispose]() {
-      http.closeAllConnections();
-      await new Promise((resolve) => {
-        http.close(resolve);
-      });
-    },
-  };
+  const loopback = await onLoopback(createServer((request, response) => void answer(request, response)));
+  return { url: `${loopback.url}/mcp`, statuses, [Symbol.asyncDispose]: () => loopback[Symbol.asyncDispose]() };
 }
 
 function give(

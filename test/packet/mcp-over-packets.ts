@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { at, type Bag, isBag } from "../wire.ts";
+import { onLoopback } from "../on-loopback.ts";
 
 /** What two servers answered the same request. */
 export interface Pair {
@@ -33,16 +34,11 @@ export const mcpOverPackets = async (places: Places): Promise<McpOverPackets> =>
   const server = createServer((request, response) => {
     bridge.handle(request, response).catch((error: unknown) => void response.writeHead(502).end(String(error)));
   });
-  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
-  const address = server.address();
+  const loopback = await onLoopback(server);
   return {
-    url: `http://127.0.0.1:${typeof address === "object" ? (address?.port ?? 0) : 0}/mcp`,
+    url: `${loopback.url}/mcp`,
     pairs,
-    async [Symbol.asyncDispose]() {
-      const closed = new Promise<void>((done) => server.close(() => done()));
-      server.closeAllConnections();
-      await closed;
-    },
+    [Symbol.asyncDispose]: () => loopback[Symbol.asyncDispose](),
   };
 };
 

@@ -1,7 +1,7 @@
-import { once } from "node:events";
-import { createServer, type ServerHttp2Session } from "node:http2";
+import { createServer } from "node:http2";
 import { isRestateSdk } from "../../src/restate/sdk.ts";
 import { install } from "./install.ts";
+import { onLoopback } from "../on-loopback.ts";
 
 export interface CountingEndpoint extends AsyncDisposable {
   readonly url: string;
@@ -31,25 +31,14 @@ export const countingEndpoint = async (
     },
   });
   const server = createServer(sdk.createEndpointHandler({ services: [counter], bidirectional: true, logger: () => {} }));
-  const sessions = new Set<ServerHttp2Session>();
   let opened = 0;
-  server.on("session", (session) => {
+  server.on("session", () => {
     opened += 1;
-    sessions.add(session);
-    session.once("close", () => sessions.delete(session));
   });
-  server.listen(options.port ?? 0, "127.0.0.1");
-  await once(server, "listening");
-  const bound = server.address();
-  if (bound === null || typeof bound === "string") throw new TypeError("The endpoint has no port.");
+  const loopback = await onLoopback(server, options.port);
   return {
-    url: `http://127.0.0.1:${bound.port}`,
+    url: loopback.url,
     connections: () => opened,
-    async [Symbol.asyncDispose]() {
-      const closed = once(server, "close");
-      server.close();
-      for (const session of sessions) session.destroy();
-      await closed;
-    },
+    [Symbol.asyncDispose]: () => loopback[Symbol.asyncDispose](),
   };
 };

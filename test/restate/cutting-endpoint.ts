@@ -1,5 +1,5 @@
-import { once } from "node:events";
-import { connect, createServer, type ServerHttp2Session } from "node:http2";
+import { connect, createServer } from "node:http2";
+import { onLoopback } from "../on-loopback.ts";
 
 export interface CuttingEndpoint extends AsyncDisposable {
   readonly url: string;
@@ -17,11 +17,6 @@ export const cuttingEndpoint = async (node: string): Promise<CuttingEndpoint> =>
   const cuts: number[] = [];
   const answered: (readonly Buffer[])[] = [];
   const server = createServer();
-  const sessions = new Set<ServerHttp2Session>();
-  server.on("session", (session) => {
-    sessions.add(session);
-    session.once("close", () => sessions.delete(session));
-  });
   server.on("stream", (stream, headers) => {
     const { ":authority": _, ":scheme": __, ...others } = headers;
     const onward = behind.request(others);
@@ -51,20 +46,14 @@ export const cuttingEndpoint = async (node: string): Promise<CuttingEndpoint> =>
     // What came before a reset may be lost with it: so it ends too soon, and what was said counts.
     onward.on("end", () => stream.end());
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const bound = server.address();
-  if (bound === null || typeof bound === "string") throw new TypeError("The endpoint has no port.");
+  const loopback = await onLoopback(server);
   return {
-    url: `http://127.0.0.1:${bound.port}`,
+    url: loopback.url,
     cuts,
     answered,
     async [Symbol.asyncDispose]() {
-      const closed = once(server, "close");
-      server.close();
-      for (const session of sessions) session.destroy();
       behind.destroy();
-      await closed;
+      await loopback[Symbol.asyncDispose]();
     },
   };
 };

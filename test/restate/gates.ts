@@ -1,34 +1,30 @@
-import { once } from "node:events";
-import { createServer, type Server, type ServerResponse } from "node:http";
+import { createServer, type ServerResponse } from "node:http";
 import { until } from "../../src/testing/index.ts";
+import { type Loopback, onLoopback } from "../on-loopback.ts";
 
 /** Holds whoever asks for `<url>/<name>?pid=…` until that name is opened. */
 export class Gates implements AsyncDisposable {
-  readonly #server: Server;
+  #server: Loopback | undefined;
   readonly #waiting = new Map<string, ServerResponse[]>();
   readonly #came = new Map<string, number[]>();
   readonly #open = new Set<string>();
 
-  private constructor() {
-    this.#server = createServer((request, response) => {
-      const { pathname, searchParams } = new URL(request.url ?? "/", "http://gates");
-      const name = pathname.slice(1);
-      this.#came.set(name, [...this.came(name), Number(searchParams.get("pid"))]);
-      if (this.#open.has(name)) response.end("through");
-      else this.#waiting.set(name, [...(this.#waiting.get(name) ?? []), response]);
-    });
-  }
-
   static async open(): Promise<Gates> {
     const gates = new Gates();
-    gates.#server.listen(0, "127.0.0.1");
-    await once(gates.#server, "listening");
+    gates.#server = await onLoopback(
+      createServer((request, response) => {
+        const { pathname, searchParams } = new URL(request.url ?? "/", "http://gates");
+        const name = pathname.slice(1);
+        gates.#came.set(name, [...gates.came(name), Number(searchParams.get("pid"))]);
+        if (gates.#open.has(name)) response.end("through");
+        else gates.#waiting.set(name, [...(gates.#waiting.get(name) ?? []), response]);
+      }),
+    );
     return gates;
   }
 
   at(name: string): string {
-    const address = this.#server.address();
-    return `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}/${name}`;
+    return `${this.#server?.url}/${name}`;
   }
 
   /** The processes that came there, in order. */
@@ -49,9 +45,6 @@ export class Gates implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const closed = once(this.#server, "close");
-    this.#server.close();
-    this.#server.closeAllConnections();
-    await closed;
+    await this.#server?.[Symbol.asyncDispose]();
   }
 }

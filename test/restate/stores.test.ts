@@ -1,7 +1,6 @@
 // Maps, sessions, streams and members on a real server.
 import assert from "node:assert/strict";
-import { once } from "node:events";
-import { createServer, type Http2Server } from "node:http2";
+import { createServer } from "node:http2";
 import { after, before, describe, test } from "node:test";
 import { systemClock, type Clock, type SessionRow } from "../../src/contract/index.ts";
 import { isRestateSdk } from "../../src/restate/sdk.ts";
@@ -12,11 +11,12 @@ import { restateSessionStore } from "../../src/restate/session-store.ts";
 import { streamObject } from "../../src/restate/stream-object.ts";
 import { restateStreamStore } from "../../src/restate/stream-store.ts";
 import { sessionSuite, SimulatedClock, streamSuite, until } from "../../src/testing/index.ts";
+import { type Loopback, onLoopback } from "../on-loopback.ts";
 import { install } from "./install.ts";
 import { RestateServer } from "./restate-server.ts";
 
 let server: RestateServer;
-let endpoint: Http2Server;
+let endpoint: Loopback;
 
 before(async () => {
   const { server: executable, sdk } = await install();
@@ -28,17 +28,13 @@ before(async () => {
     streamObject(sdk, { prefix: "bounded-", bounds: { messages: 5, bytes: 1_000, streams: 3 } }),
     streamObject(sdk, { prefix: "brief-", ttlMs: 20 }),
   ];
-  endpoint = createServer(sdk.createEndpointHandler({ services, bidirectional: true, logger: () => {} }));
-  endpoint.listen(0, "127.0.0.1");
-  await once(endpoint, "listening");
-  const bound = endpoint.address();
-  assert.ok(bound !== null && typeof bound === "object");
-  await server.register(`http://127.0.0.1:${bound.port}`);
+  endpoint = await onLoopback(createServer(sdk.createEndpointHandler({ services, bidirectional: true, logger: () => {} })));
+  await server.register(endpoint.url);
 });
 
 after(async () => {
   await server?.[Symbol.asyncDispose]();
-  endpoint?.close();
+  await endpoint?.[Symbol.asyncDispose]();
 });
 
 const maps = (more: { readonly clock?: Clock } = {}): MapClient => new MapClient({ ingress: server.ingress, ...more });

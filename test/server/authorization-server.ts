@@ -1,9 +1,9 @@
 // An authorization server on loopback, as small as the official clients accept: it grants what is asked for, to whoever asks.
 import { createHash, randomUUID } from "node:crypto";
-import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
 import { text } from "node:stream/consumers";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
+import { onLoopback } from "../on-loopback.ts";
 
 export interface AuthorizationServer extends AsyncDisposable {
   readonly issuer: string;
@@ -32,10 +32,8 @@ export async function authorizationServer(): Promise<AuthorizationServer> {
     };
     void run();
   });
-  http.listen(0, "127.0.0.1");
-  await once(http, "listening");
-  const address = http.address();
-  const issuer = `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}`;
+  const loopback = await onLoopback(http);
+  const issuer = loopback.url;
 
   const granted = async ({ scope, resource }: Grant): Promise<object> => ({
     access_token: await new SignJWT({ scope })
@@ -89,11 +87,6 @@ export async function authorizationServer(): Promise<AuthorizationServer> {
     issuer,
     keys,
     asked,
-    async [Symbol.asyncDispose]() {
-      http.closeAllConnections();
-      await new Promise((resolve) => {
-        http.close(resolve);
-      });
-    },
+    [Symbol.asyncDispose]: () => loopback[Symbol.asyncDispose](),
   };
 }

@@ -8,6 +8,7 @@ import { createServer, type Server } from "troupe/server";
 import { serveHttp } from "troupe/transport";
 import { withNode } from "../../examples/server/mounts.ts";
 import { SimulatedClock, until } from "../../src/testing/index.ts";
+import { onLoopback } from "../on-loopback.ts";
 
 const HEADERS = { "content-type": "application/json", accept: "application/json, text/event-stream" };
 const INITIALIZE = {
@@ -73,12 +74,9 @@ const DOORS: Readonly<Record<string, (server: Server) => Promise<{ url: string; 
   },
   async "node:http"(server) {
     const app = withNode(server);
-    app.listen(0, "127.0.0.1");
-    await once(app, "listening");
-    const address = app.address();
-    assert.ok(typeof address === "object" && address !== null);
+    const { url } = await onLoopback(app);
     return {
-      url: `http://127.0.0.1:${address.port}/mcp`,
+      url: `${url}/mcp`,
       end: () =>
         new Promise((resolve, reject) => {
           app.close((error) => (error === undefined ? resolve() : reject(error)));

@@ -1,6 +1,4 @@
 // A server inside applications as people write them; each as an address, and what fetches from it.
-import assert from "node:assert/strict";
-import { once } from "node:events";
 import { createServer as createHttp, type RequestListener } from "node:http";
 import express, { type App } from "express";
 import fastify, { type FastifyInstance } from "fastify";
@@ -8,6 +6,7 @@ import { Hono } from "hono";
 import { cors } from "hono/cors";
 import type { Server } from "troupe/server";
 import { underHono, withExpress, withFastify, withHono, withNode } from "../../examples/server/mounts.ts";
+import { onLoopback } from "../on-loopback.ts";
 
 type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
@@ -18,20 +17,8 @@ export interface Mounted extends AsyncDisposable {
 }
 
 export async function listening(handler: RequestListener, path = "/mcp"): Promise<Mounted> {
-  const http = createHttp(handler);
-  http.listen(0, "127.0.0.1");
-  await once(http, "listening");
-  const address = http.address();
-  assert.ok(typeof address === "object" && address !== null);
-  return {
-    url: `http://127.0.0.1:${address.port}${path}`,
-    async [Symbol.asyncDispose]() {
-      http.closeAllConnections();
-      await new Promise((resolve) => {
-        http.close(resolve);
-      });
-    },
-  };
+  const loopback = await onLoopback(createHttp(handler));
+  return { url: `${loopback.url}${path}`, [Symbol.asyncDispose]: () => loopback[Symbol.asyncDispose]() };
 }
 
 export const inProcess = (fetch: (request: Request) => Response | Promise<Response>, path = "/mcp"): Mounted => ({

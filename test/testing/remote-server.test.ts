@@ -1,9 +1,10 @@
 // The test client and its matrix on a server that is somewhere else, over real HTTP.
 import assert from "node:assert/strict";
-import { createServer as httpServer, type Server as HttpServer } from "node:http";
+import { createServer as httpServer } from "node:http";
 import { test } from "node:test";
 import { createServer } from "troupe/server";
 import { assertHasTools, assertToolResult, callToolRequest, clientMatrix, remoteServer, testServer, until } from "troupe/testing";
+import { type Loopback, onLoopback } from "../on-loopback.ts";
 
 const newServer = () => {
   const server = createServer("elsewhere", "1.0.0", { rateLimit: false });
@@ -56,35 +57,29 @@ test("the matrix is played on a server over HTTP, and every client has a word of
 });
 
 /** Answers every request by that text of a stream, in those pieces. */
-async function saying(pieces: readonly string[]): Promise<{ readonly url: string; readonly http: HttpServer }> {
-  const http = httpServer((request, response) => {
-    request.resume();
-    response.writeHead(200, { "content-type": "text/event-stream" });
-    for (const piece of pieces) response.write(piece);
-    response.end();
-  });
-  await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
-  const address = http.address();
-  return { url: `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}/mcp`, http };
-}
+const saying = (pieces: readonly string[]): Promise<Loopback> =>
+  onLoopback(
+    httpServer((request, response) => {
+      request.resume();
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      for (const piece of pieces) response.write(piece);
+      response.end();
+    }),
+  );
 
 test("events are read as they may be written: any line breaks, cut anywhere, comments, several lines of data", async () => {
   const text =
     ': hello\r\n\r\nid: 1\r\ndata:\r\n\r\nevent: message\rid: 2\rdata: {"jsonrpc":"2.0",\rdata: "id":1,"result":{}}\r\rdata: é\n\n';
   for (const pieces of [[text], Array.from(text)]) {
-    const { url, http } = await saying(pieces);
-    try {
-      await using elsewhere = await testServer(remoteServer(url));
-      const stream = elsewhere.client().stream({ jsonrpc: "2.0", id: 1, method: "ping" });
-      assert.deepEqual(await stream.all(), [
-        { id: "1", data: "" },
-        { id: "2", event: "message", data: '{"jsonrpc":"2.0",\n"id":1,"result":{}}' },
-        { data: "é" },
-      ]);
-      assert.deepEqual((await stream.reply).result, {});
-    } finally {
-      http.close();
-    }
+    await using http = await saying(pieces);
+    await using elsewhere = await testServer(remoteServer(`${http.url}/mcp`));
+    const stream = elsewhere.client().stream({ jsonrpc: "2.0", id: 1, method: "ping" });
+    assert.deepEqual(await stream.all(), [
+      { id: "1", data: "" },
+      { id: "2", event: "message", data: '{"jsonrpc":"2.0",\n"id":1,"result":{}}' },
+      { data: "é" },
+    ]);
+    assert.deepEqual((await stream.reply).result, {});
   }
 });
 
@@ -98,14 +93,8 @@ test("a server that is not there, or breaks off, is told as such", async () => {
     response.writeHead(200, { "content-type": "text/event-stream" });
     response.write("data: 1\n\n", () => response.destroy());
   });
-  await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
-  const address = http.address();
-  try {
-    const url = `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}/mcp`;
-    await using broken = await testServer(remoteServer(url));
-    await assert.rejects(broken.client().raw({ jsonrpc: "2.0", id: 1, method: "ping" }));
-    await until("it was asked", () => asked);
-  } finally {
-    http.close();
-  }
+  await using loopback = await onLoopback(http);
+  await using broken = await testServer(remoteServer(`${loopback.url}/mcp`));
+  await assert.rejects(broken.client().raw({ jsonrpc: "2.0", id: 1, method: "ping" }));
+  await until("it was asked", () => asked);
 });

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createServer, type ServerOptions } from "troupe/server";
 import { recordTranscript, remoteServer, replayTranscript, type TestClient, type TestServer, testServer } from "troupe/testing";
 import { runningScript } from "../cli/run.ts";
+import { type Loopback, onLoopback } from "../on-loopback.ts";
 
 const answers = { elicitation: [{ action: "accept", content: {} }] };
 
@@ -43,18 +44,7 @@ const visit = async (client: TestClient): Promise<void> => {
 };
 
 /** What one upstream says. */
-async function upstream(): Promise<{ readonly url: string } & AsyncDisposable> {
-  const http = httpServer((_request, response) => void setTimeout(() => response.end("42"), 10));
-  await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
-  const address = http.address();
-  return {
-    url: `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}/`,
-    async [Symbol.asyncDispose]() {
-      http.closeAllConnections();
-      http.close();
-    },
-  };
-}
+const upstream = (): Promise<Loopback> => onLoopback(httpServer((_request, response) => void setTimeout(() => response.end("42"), 10)));
 
 test("tools that fetch and sleep are recorded and replayed, on a clock that stands still", async () => {
   await using there = await upstream();

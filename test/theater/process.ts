@@ -7,6 +7,7 @@ import { remoteStage } from "../../src/theater/remote/index.ts";
 import type { Stage } from "../../src/theater/stage.ts";
 import { running, type Running } from "../cli/run.ts";
 import { at } from "../wire.ts";
+import { onLoopback } from "../on-loopback.ts";
 
 export const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 export const textOf = (data: Uint8Array | undefined): string | undefined =>
@@ -49,10 +50,6 @@ export const clientOf = (server: Started): Stage => remoteStage({ port: Number(n
 
 /** One that nobody listened at just now. */
 export const freePort = async (): Promise<number> => {
-  const server = createServer();
-  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
-  const address = server.address();
-  await new Promise<void>((done) => server.close(() => done()));
-  if (typeof address !== "object" || address === null) throw new TypeError("no port");
-  return address.port;
+  await using loopback = await onLoopback(createServer());
+  return loopback.port;
 };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { createServer, type Server } from "node:net";
+import { createServer } from "node:net";
 import { describe, test } from "node:test";
 import type { Clock } from "../../src/contract/index.ts";
 import { SimulatedClock, SimulatedEntropy, until } from "../../src/testing/index.ts";
@@ -9,6 +9,7 @@ import type { Stage, StageChange, StageCode } from "../../src/theater/stage.ts";
 import { framed } from "./mock/frames.ts";
 import { startNewMock } from "./new-mock.ts";
 import { startOldMock } from "./old-mock.ts";
+import { onLoopback } from "../on-loopback.ts";
 
 const manifest = 'name = "echo"\n';
 const bytes = (text: string): Uint8Array => Buffer.from(text);
@@ -22,15 +23,6 @@ const refused = (code: StageCode, words: RegExp) => (error: unknown) => {
   return true;
 };
 const count = (heard: readonly string[], command: string): number => heard.filter((one) => one === command).length;
-
-/** Listens on a free port. */
-async function listening(server: Server): Promise<number> {
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("No port.");
-  return address.port;
-}
 
 describe("a stage over a Theater server that fails", () => {
   test("a reply that does not come in time is a Timeout that names the server, and a late one is nobody's", async () => {
@@ -159,7 +151,7 @@ describe("a stage over a Theater server that fails", () => {
 
   test("where nothing listens, every call says so after so many attempts", async () => {
     const server = createServer();
-    const port = await listening(server);
+    const { port } = await onLoopback(server);
     server.close();
     await once(server, "close");
     await using stage = remoteStage({ port, limits: { attempts: 3, retryMs: 1 } });
@@ -168,7 +160,7 @@ describe("a stage over a Theater server that fails", () => {
 
   test("attempts come further and further apart", async () => {
     const server = createServer();
-    const port = await listening(server);
+    const { port } = await onLoopback(server);
     server.close();
     await once(server, "close");
     const waited: number[] = [];
@@ -195,7 +187,7 @@ describe("a stage over a Theater server that fails", () => {
     const sockets = new Set<{ destroy(): void }>();
     const server = createServer((socket) => void sockets.add(socket.on("error", () => undefined)));
     const clock = new SimulatedClock();
-    await using stage = remoteStage({ port: await listening(server), clock });
+    await using stage = remoteStage({ port: (await onLoopback(server)).port, clock });
     const rejected = assert.rejects(stage.count(), refused("CommunicationError", /none of its codecs: check the port/u));
     await until("it was asked under both", () => sockets.size === 2);
     // What waits for its answer waits since the connection came about.
@@ -213,7 +205,7 @@ describe("a stage over a Theater server that fails", () => {
       socket.on("error", () => undefined);
       socket.on("data", () => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"));
     });
-    await using stage = remoteStage({ port: await listening(server), limits: { attempts: 2, retryMs: 1 } });
+    await using stage = remoteStage({ port: (await onLoopback(server)).port, limits: { attempts: 2, retryMs: 1 } });
     await assert.rejects(stage.count(), refused("CommunicationError", /check the port/u));
     server.close();
   });

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { createServer } from "node:http";
 import { after, describe, it } from "node:test";
 import type { Json } from "../../src/contract/index.ts";
@@ -16,6 +15,7 @@ import {
 import { fakeGateway } from "./fake-gateway.ts";
 import { head, post, type RawSocket, rawSocket } from "./raw-socket.ts";
 import { takenIn } from "./taken-in.ts";
+import { onLoopback } from "../on-loopback.ts";
 
 /** Two of the steps in which room is taken. */
 const ROOM = 131_072;
@@ -221,11 +221,8 @@ describe("bodies on their way into an application", () => {
 
   it("are so on node's requests too", async () => {
     const door = doorOf();
-    await using http = createServer((request, response) => void door.node(request, response)).listen(0, "127.0.0.1");
-    await once(http, "listening");
-    const address = http.address();
-    assert.ok(typeof address === "object" && address !== null);
-    const { port } = address;
+    await using loopback = await onLoopback(createServer((request, response) => void door.node(request, response)));
+    const { port } = loopback;
     await using first = await sending(port, headOf());
     assert.equal(statusOf(await asked(port)), 503);
     first.write(x(SIZE - BEGUN));
@@ -235,7 +232,6 @@ describe("bodies on their way into an application", () => {
     await taken.gone(left.socket);
     assert.equal(statusOf(await asked(port)), 200);
     assert.match(await asked(port, `${chunked}${"1\r\nx\r\n".repeat(5_000)}0\r\n\r\n`), /^HTTP\/1\.1 413 [\s\S]*too many pieces/);
-    http.closeAllConnections();
   });
 });
 

@@ -1,9 +1,8 @@
 // A server by a listener of its own, and inside an application.
-import assert from "node:assert/strict";
-import { once } from "node:events";
 import { createServer as createHttp } from "node:http";
 import type { Server } from "troupe/server";
 import type { HttpLimits } from "troupe/transport";
+import { onLoopback } from "../on-loopback.ts";
 
 export type Send = (path: string, init?: RequestInit) => Promise<Response>;
 
@@ -27,19 +26,7 @@ export const PLACES: Readonly<Record<string, (server: Server, limits?: Partial<H
   },
   async "node:http"(server) {
     const http = createHttp((request, response) => void server.node(request, response));
-    http.listen(0, "127.0.0.1");
-    await once(http, "listening");
-    const address = http.address();
-    assert.ok(typeof address === "object" && address !== null);
-    return {
-      port: address.port,
-      send: (path, init) => fetch(`http://127.0.0.1:${address.port}${path}`, init),
-      async [Symbol.asyncDispose]() {
-        http.closeAllConnections();
-        await new Promise((resolve) => {
-          http.close(resolve);
-        });
-      },
-    };
+    const { port, url, ...loopback } = await onLoopback(http);
+    return { port, send: (path, init) => fetch(`${url}${path}`, init), ...loopback };
   },
 };

@@ -1,6 +1,5 @@
 // What the door of HTTP+SSE lets in, holds and ends, on the wire: by a listener of its own, and inside an application.
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { createServer as createHttp } from "node:http";
 import { describe, test } from "node:test";
 import { createServer, type Server } from "troupe/server";
@@ -9,6 +8,7 @@ import { authenticator, hashApiKey, HTTP_LIMITS } from "troupe/transport";
 import { SimulatedClock, until } from "../../src/testing/index.ts";
 import { type EventReader, eventReader } from "./event-reader.ts";
 import { PLACES, type Send } from "./places.ts";
+import { onLoopback } from "../on-loopback.ts";
 
 const INITIALIZE = { protocolVersion: "2024-11-05", capabilities: {}, clientInfo: { name: "t", version: "1" } };
 
@@ -267,18 +267,10 @@ test("the address of a stream is of this host, whatever a router in front has le
   await using server = createServer("s", "1", { sse: true });
   for (const original of ["//evil.example/sse", "/\\evil.example/sse", "\\\\evil.example/sse"]) {
     const http = createHttp((request, response) => void server.node(Object.assign(request, { originalUrl: original }), response));
-    http.listen(0, "127.0.0.1");
-    await once(http, "listening");
-    const address = http.address();
-    assert.ok(typeof address === "object" && address !== null);
-    const at = `http://127.0.0.1:${address.port}`;
-    try {
-      const response = await fetch(`${at}/sse`, { headers: { accept: "text/event-stream" } });
-      const first = await eventReader(response).next();
-      assert.equal(new URL(first?.data ?? "", `${at}/sse`).origin, at, original);
-    } finally {
-      http.closeAllConnections();
-      http.close();
-    }
+    await using loopback = await onLoopback(http);
+    const at = loopback.url;
+    const response = await fetch(`${at}/sse`, { headers: { accept: "text/event-stream" } });
+    const first = await eventReader(response).next();
+    assert.equal(new URL(first?.data ?? "", `${at}/sse`).origin, at, original);
   }
 });

@@ -1,6 +1,5 @@
 // The deprecated HTTP+SSE transport, met by the official clients that still have it.
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { createServer as createHttp, type Server as HttpServer } from "node:http";
 import { describe, test } from "node:test";
 import express from "express";
@@ -17,6 +16,7 @@ import { troupe } from "../cli/run.ts";
 import { CLIENTS, connect, type Manner } from "../clients.ts";
 import { serveChild } from "../serve-child.ts";
 import { callerOf } from "../server/progress.ts";
+import { onLoopback } from "../on-loopback.ts";
 
 interface Mounted extends AsyncDisposable {
   readonly sse: string;
@@ -36,18 +36,8 @@ const at = (
 });
 
 const listening = async (http: HttpServer, prefix: string): Promise<Mounted> => {
-  http.listen(0, "127.0.0.1");
-  await once(http, "listening");
-  const address = http.address();
-  assert.ok(typeof address === "object" && address !== null);
-  return at(`http://127.0.0.1:${address.port}`, prefix, {
-    async end() {
-      http.closeAllConnections();
-      await new Promise((resolve) => {
-        http.close(resolve);
-      });
-    },
-  });
+  const loopback = await onLoopback(http);
+  return at(loopback.url, prefix, { end: () => loopback[Symbol.asyncDispose]() });
 };
 
 const express_ = (server: Server): HttpServer => {

@@ -9,6 +9,7 @@ import { readBody } from "../../src/chain/index.ts";
 import { until } from "../../src/testing/index.ts";
 import { bytes, componentOf, granting, grounds, type Grounds, never, text } from "./grounds.ts";
 import { refusal } from "./mischief.ts";
+import { onLoopback } from "../on-loopback.ts";
 
 const SPINS = { sandbox: { workers: 1 }, limits: { callMs: 60 } } as const;
 
@@ -57,48 +58,42 @@ test("a call that did something outside is not run again: its caller is told, an
     if (request.method === "GET") answer = () => response.end("late");
     else response.end("done");
   });
-  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
-  const address = server.address();
-  const url = `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}`;
-  try {
-    await using on = await grounds({ ...SPINS, http: { allowPrivate: true }, directory: folder.path });
-    await on.start("hostile", "bad");
-    const manifest = `${granting(["environment", "filesystem"])}[[handlers]]\ntype = "http-client"\nconfig = { allowed = ["${url}"] }\n`;
-    await on.stage.start({ manifest, component: componentOf("outsider"), name: "outsider", initialState: bytes("as it was") });
-    for (const [effect, did] of [
-      [`http-client.send-http POST ${url}/ x`, "http-client.send-http"],
-      ["filesystem.write-file once.txt written", "filesystem.write-file"],
-    ] as const) {
-      heard.length = 0;
-      const asking = refusal(
-        () => on.stage.request("outsider", bytes([effect, `http-client.send-http GET ${url}/ `, "set other"].join("\n&&\n")), never),
-        effect,
-      );
-      await until("it waits", () => heard.includes("GET /"));
-      await spin(on);
-      answer();
-      const error = await asking;
-      assert.equal(error?.code, "CommunicationError");
-      assert.match(error.message, /lasts.*event's record/u);
-      assert.equal(heard.filter((one) => one === "GET /").length, 1);
-      assert.equal(heard.filter((one) => one === "POST /").length, did === "http-client.send-http" ? 1 : 0);
-      assert.equal(text(await on.stage.state("outsider")), "as it was");
-      assert.equal((await on.stage.actor("outsider")).status, "RUNNING");
-      const { seq = 1 } = (await on.engine.read("guest/outsider")) ?? {};
-      let record = "";
-      for await (const event of on.engine.history("guest/outsider", seq - 1)) record = JSON.stringify(readBody(event)?.record);
-      assert.match(record, /"end":"lost"/u);
-      assert.ok(record.includes(`"did":[{"name":"${did}"`), record);
-    }
-    const [own = ""] = readdirSync(folder.path);
-    assert.equal(readFileSync(join(folder.path, own, "once.txt"), "utf8"), "written");
-    const { mismatches, taken } = await on.guests.reexecute("guest/outsider");
-    assert.deepEqual([mismatches, taken.lost], [[], 2]);
-    assert.equal(await on.flaw("guest/outsider"), undefined);
-  } finally {
-    server.closeAllConnections();
-    server.close();
+  await using loopback = await onLoopback(server);
+  const { url } = loopback;
+  await using on = await grounds({ ...SPINS, http: { allowPrivate: true }, directory: folder.path });
+  await on.start("hostile", "bad");
+  const manifest = `${granting(["environment", "filesystem"])}[[handlers]]\ntype = "http-client"\nconfig = { allowed = ["${url}"] }\n`;
+  await on.stage.start({ manifest, component: componentOf("outsider"), name: "outsider", initialState: bytes("as it was") });
+  for (const [effect, did] of [
+    [`http-client.send-http POST ${url}/ x`, "http-client.send-http"],
+    ["filesystem.write-file once.txt written", "filesystem.write-file"],
+  ] as const) {
+    heard.length = 0;
+    const asking = refusal(
+      () => on.stage.request("outsider", bytes([effect, `http-client.send-http GET ${url}/ `, "set other"].join("\n&&\n")), never),
+      effect,
+    );
+    await until("it waits", () => heard.includes("GET /"));
+    await spin(on);
+    answer();
+    const error = await asking;
+    assert.equal(error?.code, "CommunicationError");
+    assert.match(error.message, /lasts.*event's record/u);
+    assert.equal(heard.filter((one) => one === "GET /").length, 1);
+    assert.equal(heard.filter((one) => one === "POST /").length, did === "http-client.send-http" ? 1 : 0);
+    assert.equal(text(await on.stage.state("outsider")), "as it was");
+    assert.equal((await on.stage.actor("outsider")).status, "RUNNING");
+    const { seq = 1 } = (await on.engine.read("guest/outsider")) ?? {};
+    let record = "";
+    for await (const event of on.engine.history("guest/outsider", seq - 1)) record = JSON.stringify(readBody(event)?.record);
+    assert.match(record, /"end":"lost"/u);
+    assert.ok(record.includes(`"did":[{"name":"${did}"`), record);
   }
+  const [own = ""] = readdirSync(folder.path);
+  assert.equal(readFileSync(join(folder.path, own, "once.txt"), "utf8"), "written");
+  const { mismatches, taken } = await on.guests.reexecute("guest/outsider");
+  assert.deepEqual([mismatches, taken.lost], [[], 2]);
+  assert.equal(await on.flaw("guest/outsider"), undefined);
 });
 
 test("a channel that was opened by a call whose end is unknown is closed", async () => {

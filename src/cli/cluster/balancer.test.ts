@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import { test } from "node:test";
 import { until } from "../../testing/index.ts";
 import { startBalancer } from "./balancer.ts";
 import { freePorts } from "./free-ports.ts";
+import { onLoopback } from "../../../test/on-loopback.ts";
 
 interface Named extends AsyncDisposable {
   readonly port: number;
@@ -20,20 +20,8 @@ const named = async (name: string, port = 0): Promise<Named> => {
     socket.on("error", () => undefined);
     socket.write(`${name}:`);
     socket.pipe(socket);
-  }).listen(port, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  assert.ok(typeof address === "object" && address !== null);
-  return {
-    port: address.port,
-    open,
-    async [Symbol.asyncDispose]() {
-      const closed = once(server, "close");
-      server.close();
-      for (const socket of open) socket.destroy();
-      await closed;
-    },
-  };
+  });
+  return { open, ...(await onLoopback(server, port)) };
 };
 
 const at = (port: number): { readonly host: string; readonly port: number } => ({ host: "127.0.0.1", port });

@@ -1,26 +1,20 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import { test } from "node:test";
 import { SimulatedClock, until } from "../../testing/index.ts";
 import { deploymentsInUse, register } from "./deployments.ts";
 import { RestateAdmin } from "./restate-admin.ts";
+import { onLoopback } from "../../../test/on-loopback.ts";
 
 /** An admin API that answers as it is told. */
 const admin = async (
   answer: RequestListener,
   clock = new SimulatedClock(),
 ): Promise<AsyncDisposable & { readonly admin: RestateAdmin }> => {
-  const server = createServer(answer).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  assert.ok(typeof address === "object" && address !== null);
+  const loopback = await onLoopback(createServer(answer));
   return {
-    admin: new RestateAdmin(`http://127.0.0.1:${address.port}`, clock),
-    async [Symbol.asyncDispose]() {
-      server.close();
-      server.closeAllConnections();
-    },
+    admin: new RestateAdmin(loopback.url, clock),
+    [Symbol.asyncDispose]: () => loopback[Symbol.asyncDispose](),
   };
 };
 

@@ -5,6 +5,7 @@ import type { ActorId } from "../../contract/index.ts";
 import { until } from "../../testing/index.ts";
 import { componentOf, granting, type Sandboxed, sandboxed } from "./sandboxed.fixture.ts";
 import { base64, textOf } from "./stage.fixture.ts";
+import { onLoopback } from "../../../test/on-loopback.ts";
 
 const NONE = { erased: 0, collected: 0, lost: 0, other: 0 };
 /** All of its calls run again as they ran. */
@@ -165,26 +166,19 @@ test("a child from a manifest in the store runs, fails, is told of, and is stopp
 });
 
 test("http and environment: what the manifest names, and nothing else", async () => {
-  const server = createServer((_, response) => void response.end("from outside"));
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  const url = `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}`;
-  try {
-    for (const [http, expected] of [
-      [{ allowPrivate: true }, /^ok 200 from outside/u],
-      [{}, /^err .*private, loopback or reserved/u],
-    ] as const) {
-      await using on = await sandboxed({ http, variables: { SECRET: "x" } });
-      const to: ActorId = "guest/outsider";
-      const manifest = `name = "outsider"\n[[handler]]\ntype = "http-client"\nallowed = ["${url}"]\n[[handler]]\ntype = "environment"\n[[handler]]\ntype = "filesystem"\n[[handler]]\ntype = "runtime"\n`;
-      await on.engine.call(await on.guests.prepare({ to, manifest, component: componentOf("outsider") }));
-      assert.match((await ask(on, to, `http-client.send-http GET ${url}/ `))[0] ?? "", expected);
-      assert.deepEqual(await ask(on, to, "environment.get-var SECRET"), ["ok none"]);
-      await runsAgain(on, to, 3);
-    }
-  } finally {
-    server.closeAllConnections();
-    server.close();
+  await using loopback = await onLoopback(createServer((_, response) => void response.end("from outside")));
+  const { url } = loopback;
+  for (const [http, expected] of [
+    [{ allowPrivate: true }, /^ok 200 from outside/u],
+    [{}, /^err .*private, loopback or reserved/u],
+  ] as const) {
+    await using on = await sandboxed({ http, variables: { SECRET: "x" } });
+    const to: ActorId = "guest/outsider";
+    const manifest = `name = "outsider"\n[[handler]]\ntype = "http-client"\nallowed = ["${url}"]\n[[handler]]\ntype = "environment"\n[[handler]]\ntype = "filesystem"\n[[handler]]\ntype = "runtime"\n`;
+    await on.engine.call(await on.guests.prepare({ to, manifest, component: componentOf("outsider") }));
+    assert.match((await ask(on, to, `http-client.send-http GET ${url}/ `))[0] ?? "", expected);
+    assert.deepEqual(await ask(on, to, "environment.get-var SECRET"), ["ok none"]);
+    await runsAgain(on, to, 3);
   }
 });
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createServer, type RequestListener } from "node:http";
-import type { AddressInfo, LookupFunction } from "node:net";
+import type { LookupFunction } from "node:net";
 import { test } from "node:test";
 import { systemClock } from "../../contract/index.ts";
 import { SimulatedClock, until } from "../../testing/index.ts";
@@ -10,6 +10,7 @@ import { isAllowed } from "./allowed-urls.ts";
 import { sendHttp } from "./http-client.ts";
 import type { HttpLimits } from "./http-limits.ts";
 import { record } from "./values.ts";
+import { type Loopback, onLoopback } from "../../../test/on-loopback.ts";
 
 const signal = new AbortController().signal;
 const get = (uri: string, more: { readonly [name: string]: WitValue } = {}): WitValue => ({
@@ -22,24 +23,7 @@ const get = (uri: string, more: { readonly [name: string]: WitValue } = {}): Wit
 const open = (request: WitValue, limits: HttpLimits = { allowPrivate: true }, allowed = ["*"]): ReturnType<typeof sendHttp> =>
   sendHttp(request, allowed, limits, systemClock, signal);
 
-async function serving(listener: RequestListener): Promise<{ readonly port: number; readonly url: string } & AsyncDisposable> {
-  const server = createServer(listener);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = addressOf(server.address());
-  return {
-    port,
-    url: `http://127.0.0.1:${port}`,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
-}
-
-function addressOf(address: string | AddressInfo | null): AddressInfo {
-  if (address === null || typeof address === "string") throw new Error("no port");
-  return address;
-}
+const serving = (listener: RequestListener): Promise<Loopback> => onLoopback(createServer(listener));
 
 /** Every name is this machine. */
 const toLoopback: LookupFunction = (_, options, callback) =>

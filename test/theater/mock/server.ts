@@ -1,7 +1,7 @@
 import { createServer, type Socket } from "node:net";
-import { once } from "node:events";
 import type { Json } from "../../../src/contract/index.ts";
 import { decoded, encoded, splitter, type MockCodec } from "./frames.ts";
+import { onLoopback } from "../../on-loopback.ts";
 
 /** Sends a response or a push on the connection the command came by. */
 export type Say = (response: Json) => void;
@@ -86,19 +86,10 @@ export async function startMock({ codec, port = 0, commands }: MockServerOptions
       }),
     );
   });
-  server.listen(port, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("The mock has no port.");
-  const close = async (): Promise<void> => {
-    if (!server.listening) return;
-    const closed = once(server, "close");
-    server.close();
-    for (const socket of sockets) socket.destroy();
-    await closed;
-  };
+  const loopback = await onLoopback(server, port);
+  const close = (): Promise<void> => loopback[Symbol.asyncDispose]();
   return {
-    port: address.port,
+    port: loopback.port,
     heard,
     get connections() {
       return sockets.size;

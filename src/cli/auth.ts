@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { isBag, type Json } from "../contract/index.ts";
+import { defined } from "../contract/internal.ts";
 import { type Authenticator, authenticator, type KeySource, type TrustedIssuer } from "../transport/index.ts";
 import { usage } from "./exit-code.ts";
 import { keysIn } from "./key-file.ts";
@@ -32,12 +33,11 @@ export const authOf = async (options: ServeOptions): Promise<Authenticator | und
   if (options.jwks === undefined && options.apiKeys === undefined) return undefined;
   const issuers: readonly TrustedIssuer[] =
     options.jwks !== undefined && options.issuer !== undefined
-      ? [{ issuer: options.issuer, keys: keysOf(options.jwks), ...(options.audience === undefined ? {} : { audience: options.audience }) }]
+      ? [{ issuer: options.issuer, keys: keysOf(options.jwks), ...defined({ audience: options.audience }) }]
       : [];
   return await authenticator({
     issuers,
     ...(options.apiKeys === undefined ? {} : { keys: keysIn(readJson(options.apiKeys, "--api-keys"), options.apiKeys) }),
-    ...(options.resource === undefined ? {} : { resource: options.resource }),
-    ...(options.requireScope === undefined ? {} : { scopes: options.requireScope }),
+    ...defined({ resource: options.resource, scopes: options.requireScope }),
   });
 };

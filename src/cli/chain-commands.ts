@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { isBag, type Json, type Receipt } from "../contract/index.ts";
-import { jsonIn } from "../contract/internal.ts";
+import { jsonIn, defined } from "../contract/internal.ts";
 import { actorId } from "./actor-id.ts";
 import { namedActor } from "./named-actor.ts";
 import { textOr } from "./text-or.ts";
@@ -86,7 +86,7 @@ export const registerChainCommands = (program: Command): void => {
       const forked = await write(options, "fork", {
         actor: await namedActor(actor),
         to: actorId(to),
-        ...(options.at === undefined ? {} : { at: options.at }),
+        ...defined({ at: options.at }),
       });
       output(options).show({ forked }, () => `${to} begins as ${actor} was.`);
     });

@@ -1,6 +1,7 @@
 import { createHmac } from "node:crypto";
 import { joinCluster, type Cluster } from "../cluster/index.ts";
 import { EngineError, type Engine, type SessionStore, type StreamStore } from "../contract/index.ts";
+import { defined } from "../contract/internal.ts";
 import { RestateEngine } from "../restate/index.ts";
 import { clusterSecret } from "./cluster/secret.ts";
 import { restateSdk } from "./cluster/restate-sdk.ts";
@@ -47,8 +48,7 @@ export class ClusterGround implements Ground {
       sdk: await restateSdk(),
       kinds: loaded.parts.flatMap(({ kinds }) => kinds),
       secret,
-      ...(options.node === undefined ? {} : { listen: options.node }),
-      ...(options.identityKey === undefined ? {} : { identityKeys: options.identityKey }),
+      ...defined({ listen: options.node, identityKeys: options.identityKey }),
       onFault: (error, where) => log("error", "fault", { ...faultFields(error, inFull), ...where }),
     });
     try {

@@ -1,5 +1,5 @@
 import { type Bag, type Json, StoreError } from "../contract/index.ts";
-import { kindOf } from "../contract/internal.ts";
+import { kindOf, defined } from "../contract/internal.ts";
 import type { RestateOperator, TransferOptions } from "../restate/index.ts";
 import { actorId } from "./actor-id.ts";
 import { textOr } from "./text-or.ts";
@@ -53,7 +53,7 @@ const act = async (operator: RestateOperator, operation: string, args: Bag): Pro
           action: textOr(args["action"], ""),
           args: args["args"] ?? {},
           viewer: { principal: textOr(args["as"], "local"), self: id, scopes: [] },
-          ...(start === undefined ? {} : { start }),
+          ...defined({ start }),
         })),
       };
     }

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { StoreError } from "../contract/index.ts";
+import { defined } from "../contract/internal.ts";
 import { CommandError, EXIT, notFound } from "./exit-code.ts";
 import { counted } from "./output.ts";
 import { systemCode, whyUnreadable } from "./text-file.ts";
@@ -154,7 +155,7 @@ export class DataDirectory {
       const pid = "pid" in note && typeof note.pid === "number" ? note.pid : 0;
       const modules = "modules" in note ? (texts(note.modules) ?? []) : [];
       const kinds = "kinds" in note ? texts(note.kinds) : undefined;
-      return { pid, modules, ...(kinds === undefined ? {} : { kinds }) };
+      return { pid, modules, ...defined({ kinds }) };
     } catch {
       return undefined;
     }

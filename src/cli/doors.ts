@@ -1,4 +1,5 @@
 import type { Log } from "../contract/index.ts";
+import { defined } from "../contract/internal.ts";
 import { isBag } from "../contract/index.ts";
 import type { Authenticator, StdioDoor, TcpDoor, TcpOptions } from "../transport/index.ts";
 import { usage } from "./exit-code.ts";
@@ -71,7 +72,7 @@ export class Doors {
     const theaterMount = theater?.mount();
     const packetDoor = options.packets === undefined ? undefined : packets?.doors();
     const doorLog = options.json === true ? forLog(log) : withoutAddresses(forLog(log));
-    const common = { gateway, log: doorLog, insecure: options.insecure ?? false, ...(auth === undefined ? {} : { auth }) };
+    const common = { gateway, log: doorLog, insecure: options.insecure ?? false, ...defined({ auth }) };
     const at = options.http ?? (hasOtherDoor(options) ? undefined : { host: "127.0.0.1", port: 3000 });
     if (options.sse === true && at === undefined) throw usage("--sse is beside MCP's HTTP: give --http, too.");
     if (at !== undefined) {
@@ -82,8 +83,7 @@ export class Doors {
           ...at,
           sse: options.sse ?? false,
           ready: () => !this.#closing && (ground.fault?.message ?? true),
-          ...(options.allowHost === undefined ? {} : { allowedHosts: options.allowHost }),
-          ...(options.allowOrigin === undefined ? {} : { allowedOrigins: options.allowOrigin }),
+          ...defined({ allowedHosts: options.allowHost, allowedOrigins: options.allowOrigin }),
           doors: [...(packetDoor === undefined ? [] : [packetDoor.http]), ...(theaterMount === undefined ? [] : [theaterMount])],
           ...(packetDoor === undefined ? {} : { upgrades: [packetDoor.webSocket] }),
           // One server takes bodies for all: what is too long for the actors' gateway, that refuses.
@@ -102,7 +102,7 @@ export class Doors {
       this.#add({ packetsTcp: this.#opened(await serveTcp({ ...common, ...options.packets, ...packetDoor.tcp })).url });
     if (options.tcp !== undefined)
       this.#add({
-        tcp: this.#opened(await serveTcp({ ...common, ...options.tcp, ...(options.as === undefined ? {} : { as: options.as }) })).url,
+        tcp: this.#opened(await serveTcp({ ...common, ...options.tcp, ...defined({ as: options.as }) })).url,
       });
   }
 
@@ -115,7 +115,7 @@ export class Doors {
       gateway: this.#served.gateway,
       log: forLog(log),
       graceMs: options.grace,
-      ...(options.as === undefined ? {} : { as: options.as }),
+      ...defined({ as: options.as }),
     });
     // In its own grace.
     this.#open.push({ close: () => door.close() });

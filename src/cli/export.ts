@@ -6,6 +6,7 @@ import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import { type DumpCounts, writeDump } from "../chain/index.ts";
 import { type Exporter, StoreError } from "../contract/index.ts";
+import { defined } from "../contract/internal.ts";
 import { restateExporter } from "../restate/index.ts";
 import { sqliteExporter } from "../store/index.ts";
 import { DataDirectory } from "./data-directory.ts";
@@ -55,7 +56,7 @@ async function* piecesOf(
   progress: ProgressLine,
   onEnd: (counts: DumpCounts) => void,
 ): AsyncGenerator<Buffer> {
-  const lines = writeDump(exporter, { ...(kind === undefined ? {} : { kind }), onProgress: (counts) => progress.tell(counts) });
+  const lines = writeDump(exporter, { ...defined({ kind }), onProgress: (counts) => progress.tell(counts) });
   let piece: string[] = [];
   let length = 0;
   for (;;) {

@@ -1,4 +1,5 @@
 import { TroupeError } from "../contract/index.ts";
+import { defined } from "../contract/internal.ts";
 
 export interface FaultFields {
   /** What kind of error. */
@@ -19,7 +20,7 @@ export const faultFields = (error: unknown, inFull: boolean): FaultFields => {
   return {
     error: error.name.slice(0, 100),
     ...("code" in error && typeof error.code === "string" ? { code: error.code.slice(0, 100) } : {}),
-    ...(place === undefined ? {} : { place }),
+    ...defined({ place }),
     ...(inFull || error instanceof TroupeError ? { why: error.message } : {}),
   };
 };

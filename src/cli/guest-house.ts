@@ -1,5 +1,6 @@
 import { join, resolve } from "node:path";
 import type { Bag, Engine, Json } from "../contract/index.ts";
+import { defined } from "../contract/internal.ts";
 import { memoryContents, sqliteContents } from "../store/index.ts";
 import { createGuests, type Guests, ManifestFinder } from "../wasm/index.ts";
 import { ChainTails } from "../theater/index.ts";
@@ -24,7 +25,7 @@ export class GuestHouse implements AsyncDisposable {
       // `--manifests .` holds the data directory, too: in it lie the server's key, and what guests write.
       manifests: new ManifestFinder({
         contents: this.contents,
-        ...(manifests === undefined ? {} : { directory: manifests }),
+        ...defined({ directory: manifests }),
         closed: [data, directory],
       }),
       variables: process.env,

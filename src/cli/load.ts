@@ -2,6 +2,7 @@ import { existsSync, statSync } from "node:fs";
 import { basename, extname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { type Behaviour, type Source, TroupeError } from "../contract/index.ts";
+import { defined } from "../contract/internal.ts";
 import type { Capability } from "../packet/index.ts";
 import type { Names } from "../source/index.ts";
 import { CommandError, EXIT, usage } from "./exit-code.ts";
@@ -127,7 +128,7 @@ const agenticSource = async (value: unknown, name: string | undefined, settings:
   if (!isObject(value)) return [];
   const { fromAgenticService, isAgenticService } = await import("../agentic/index.ts");
   if (!isAgenticService(value)) return [];
-  return [fromAgenticService(value, { ...settings, ...(name === undefined ? {} : { name }) })];
+  return [fromAgenticService(value, { ...settings, ...defined({ name }) })];
 };
 
 /** Lets go of what its sources listen to. A file that has not changed gives the same source again: what is `kept` stays. */
@@ -175,7 +176,7 @@ export const load = async (modules: readonly string[], round = 0, services: Serv
       cast,
       capabilities,
       sources,
-      ...(prefix === undefined ? {} : { prefix }),
+      ...defined({ prefix }),
     });
     if (typeof module["instructions"] === "string") instructions.push(module["instructions"]);
     if (typeof module["name"] === "string") name ??= module["name"];

@@ -1,4 +1,5 @@
 import type { Bag, Behaviour, Engine, Json, SessionStore, StreamStore } from "../contract/index.ts";
+import { defined } from "../contract/internal.ts";
 import { LocalEngine } from "../engine/index.ts";
 import { memorySessionStore } from "../store/memory-sessions.ts";
 import { memoryStreamStore } from "../store/memory-streams.ts";
@@ -63,8 +64,7 @@ export class LocalGround implements Ground {
     const prepare = (kind: Behaviour): Behaviour => (dev === undefined ? kind : dev(kept(kind)));
     this.#engine = await LocalEngine.start({
       kinds: parts.flatMap((part) => part.kinds.map(prepare)),
-      ...(store === undefined ? {} : { store }),
-      ...(observer === undefined ? {} : { observer }),
+      ...defined({ store, observer }),
       onFault: (error, context) => log("error", "fault", { ...faultFields(error, inFull), ...context }),
     });
     return this.#engine;

@@ -1,4 +1,5 @@
 import { type Bag, isBag, type Log } from "../contract/index.ts";
+import { defined } from "../contract/internal.ts";
 import { textOr } from "./text-or.ts";
 import { oneLine, paintError } from "./output.ts";
 
@@ -15,7 +16,7 @@ export const serverLog = (least: ServerLogLevel, json: boolean, now: () => numbe
     if (LOG_LEVELS.indexOf(level) < from) return;
     const at = new Date(now()).toISOString();
     if (json) {
-      const head = { at, ...(node !== undefined && { node }), level, event };
+      const head = { at, ...defined({ node }), level, event };
       // What is told has words of its own, an author's too: those of the log go before them.
       process.stderr.write(`${JSON.stringify({ ...head, ...fields, ...head })}\n`);
       return;

@@ -1,4 +1,5 @@
 import type { ActorId, Bag, Json, Store } from "../contract/index.ts";
+import { defined } from "../contract/internal.ts";
 import type { LocalEngine } from "../engine/index.ts";
 import { checkpoint, fork } from "./chain-operations.ts";
 import type { ControlHandler } from "./control.ts";
@@ -48,7 +49,7 @@ const perform = async ({ engine, store, erased }: Operating, operation: string, 
         action: text(args, "action"),
         args: args["args"] ?? {},
         viewer: { principal, self: id, scopes: [] },
-        ...(start === undefined ? {} : { start }),
+        ...defined({ start }),
       });
       return { ...reply };
     }

@@ -1,4 +1,5 @@
 import { packetClient, type PacketClient } from "../packet/client.ts";
+import { defined } from "../contract/internal.ts";
 import { PacketClientError } from "../packet/client-error.ts";
 import { PacketError, type PacketErrorType } from "../packet/packet-error.ts";
 import { CommandError, EXIT, type ExitCode } from "./exit-code.ts";
@@ -13,7 +14,7 @@ export interface PacketPlace {
 
 /** For one command: it tries to connect once. */
 export const openClient = ({ url, token, timeout }: PacketPlace): PacketClient =>
-  packetClient(url, { timeoutMs: timeout, patienceMs: 0, ...(token !== undefined && { token }) });
+  packetClient(url, { timeoutMs: timeout, patienceMs: 0, ...defined({ token }) });
 
 const EXITS: Readonly<Partial<Record<PacketErrorType, ExitCode>>> = {
   protocol_error: EXIT.usage,

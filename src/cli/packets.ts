@@ -1,6 +1,6 @@
 import type { ActorId, Caller, Engine, Log, Rate, Source } from "../contract/index.ts";
 import { defaultRate, systemClock, TokenBuckets } from "../contract/index.ts";
-import { peerOf } from "../contract/internal.ts";
+import { peerOf, defined } from "../contract/internal.ts";
 import {
   Capabilities,
   capabilityOf,
@@ -134,7 +134,7 @@ export class Packets implements AsyncDisposable {
     flow.onEffect((emitted) => {
       // When it was the log says itself.
       const { effect, error, at: _when, ...about } = emitted;
-      const told = { event: effect.effect, name: effect.name, ...about, ...(error === undefined ? {} : { error }) };
+      const told = { event: effect.effect, name: effect.name, ...about, ...defined({ error }) };
       log(effect.effect === "audit_log" ? effect.level : "debug", told);
     });
     if (declared.length + actors.length === 0) return undefined;

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { exportLine, readBody, readHeader } from "../chain/index.ts";
 import { type ChainEvent, isBag } from "../contract/index.ts";
+import { defined } from "../contract/internal.ts";
 import { namedActor } from "./named-actor.ts";
 import { noActor } from "./exit-code.ts";
 import type { Place } from "./cluster-place.ts";
@@ -33,7 +34,7 @@ export const printChain = async (
         options.export === true
           ? exportLine(event)
           : options.json === true
-            ? JSON.stringify({ id: event.id, header: readHeader(event), ...(body === undefined ? {} : { body }) })
+            ? JSON.stringify({ id: event.id, header: readHeader(event), ...defined({ body }) })
             : describeEvent(event);
       printLine(line);
     }

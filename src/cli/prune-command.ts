@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from "commander";
 import { type Ended, systemClock } from "../contract/index.ts";
+import { defined } from "../contract/internal.ts";
 import { DataDirectory, moreUnread } from "./data-directory.ts";
 import { type Common, common } from "./options.ts";
 import { counted, output, table } from "./output.ts";
@@ -37,7 +38,7 @@ const prune = async ({ endedBefore, kind, dryRun = false, data, json = false }: 
   const out = output({ json });
   const listed: Ended[] = [];
   let [actors, events, damaged] = [0, 0, 0];
-  for await (const page of prunePages(directory, { before: endedBefore, ...(kind === undefined ? {} : { kind }) }, dryRun)) {
+  for await (const page of prunePages(directory, { before: endedBefore, ...defined({ kind }) }, dryRun)) {
     for (const { id, seq, endedAt, head } of page.ended) {
       actors += 1;
       events += seq;

@@ -1,5 +1,5 @@
 import { type Bag, isBag, isList, type ActorId, type Ended, type Json, systemClock } from "../contract/index.ts";
-import { isTexts } from "../contract/internal.ts";
+import { isTexts, defined } from "../contract/internal.ts";
 import { prune, type Pruned, type Pruning } from "../engine/index.ts";
 import { sqliteStore } from "../store/index.ts";
 import { actorId } from "./actor-id.ts";
@@ -18,7 +18,7 @@ export const pruningIn = ({ before, kind, after }: Bag): Pruning => ({
 export const prunedJson = ({ ended, damaged, next }: Pruned): Json => ({
   ended: ended.map((one) => ({ ...one })),
   damaged,
-  ...(next === undefined ? {} : { next }),
+  ...defined({ next }),
 });
 
 const endedIn = (value: Json): Ended => {

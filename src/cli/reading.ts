@@ -1,4 +1,5 @@
 import type { ActorId, Change, ChainEvent, Damaged, Snapshot, Store } from "../contract/index.ts";
+import { defined } from "../contract/internal.ts";
 import type { Place } from "./cluster-place.ts";
 import { DataDirectory } from "./data-directory.ts";
 import { noActor, notFound } from "./exit-code.ts";
@@ -54,7 +55,7 @@ export async function* actorsOf(
   { kind, after, page: size = PAGE, damaged }: Which = {},
 ): AsyncGenerator<Change> {
   for (;;) {
-    const query = { limit: size, ...(kind === undefined ? {} : { kind }), ...(after === undefined ? {} : { after }) };
+    const query = { limit: size, ...defined({ kind, after }) };
     const page = await store.list(query, damaged);
     yield* page;
     after = page.at(-1)?.id;

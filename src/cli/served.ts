@@ -1,4 +1,5 @@
 import type { Bag, Behaviour, Gateway, Log, Source } from "../contract/index.ts";
+import { defined } from "../contract/internal.ts";
 import { createGateway } from "../gateway/index.ts";
 import { assemble } from "./assemble.ts";
 import type { EngineAddress } from "./cluster/engine-address.ts";
@@ -96,18 +97,18 @@ export const serveModules = async (loaded: Loaded, { options, version, log, inFu
     createGateway({
       source: switched.source,
       info: packets?.info ?? { name: loaded.name, version },
-      ...(loaded.instructions === undefined ? {} : { instructions: loaded.instructions }),
+      ...defined({ instructions: loaded.instructions }),
       sessions: ground.sessions,
       streams: ground.streams,
-      ...(ground.peers === undefined ? {} : { peers: ground.peers }),
+      ...defined({ peers: ground.peers }),
       posture: { modern: options.lists },
       ...(options.rate === undefined
         ? {}
         : { rateLimit: options.rate === 0 ? false : { perSecond: options.rate, burst: options.rate * 2 } }),
-      ...(key === undefined ? {} : { requestStateKey: key }),
+      ...defined({ requestStateKey: key }),
       receipts: options.receipts ?? false,
       log: forLog(log),
-      ...(observer === undefined ? {} : { observer }),
+      ...defined({ observer }),
     }),
   );
   packets?.tunnelTo(gateway);

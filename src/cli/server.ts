@@ -1,4 +1,5 @@
 import { type Behaviour, systemClock } from "../contract/index.ts";
+import { defined } from "../contract/internal.ts";
 import type { Authenticator } from "../transport/index.ts";
 import { type Addresses, Doors } from "./doors.ts";
 import { usage } from "./exit-code.ts";
@@ -57,8 +58,7 @@ export const startServer = async (
   const { ground } = served;
   return {
     addresses: doors.addresses,
-    ...(ground.data === undefined ? {} : { data: ground.data }),
-    ...(ground.node === undefined ? {} : { node: ground.node }),
+    ...defined({ data: ground.data, node: ground.node }),
     unserved,
     stdioEnded: stdio?.closed ?? new Promise(() => undefined),
     reload: (next) => served.reload(next),

@@ -10,6 +10,7 @@ import {
   type Log,
   systemClock,
 } from "../contract/index.ts";
+import { defined } from "../contract/internal.ts";
 import { createGateway, refusal } from "../gateway/index.ts";
 import { memorySessionStore, memoryStreamStore, mendedSessionStores } from "../store/index.ts";
 import { EngineStage, saveChains, serveTheater, THEATER_INFO, type TheaterDoor, theaterFace, faceMessageBytes } from "../theater/index.ts";
@@ -75,7 +76,7 @@ export class Theater implements AsyncDisposable {
     this.#stage = stage;
     if (data !== undefined) this.#saving = saveChains({ engine, stage, directory: join(data, "theater"), onFault });
     if (this.#options.theater === true) {
-      const face = theaterFace({ stage, ...(this.#scope === undefined ? {} : { requireScope: this.#scope }) });
+      const face = theaterFace({ stage, ...defined({ requireScope: this.#scope }) });
       this.#face = await Face.show(this.#face, face, data, this.#log);
     }
     const { theaterTcp: address, insecureNoAuth } = this.#options;

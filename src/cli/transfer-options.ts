@@ -1,4 +1,5 @@
 import type { TransferOptions } from "../restate/index.ts";
+import { defined } from "../contract/internal.ts";
 import type { Place } from "./cluster-place.ts";
 import { clusterSecretIfAny } from "./cluster/secret.ts";
 
@@ -6,5 +7,5 @@ import { clusterSecretIfAny } from "./cluster/secret.ts";
 export const transferOf = ({ engine, secretFile }: Place): TransferOptions | undefined => {
   if (engine === undefined) return undefined;
   const secret = clusterSecretIfAny(process.env, secretFile);
-  return { ...engine, ...(secret === undefined ? {} : { secret }) };
+  return { ...engine, ...defined({ secret }) };
 };

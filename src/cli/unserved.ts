@@ -1,5 +1,5 @@
 import type { ActorId, Store } from "../contract/index.ts";
-import { kindOf } from "../contract/internal.ts";
+import { kindOf, defined } from "../contract/internal.ts";
 
 /** A kind of which there are actors, and how many have not ended. */
 export interface KindCount {
@@ -18,7 +18,7 @@ export const unservedKinds = async (store: Store, served: ReadonlySet<string>): 
   const found: KindCount[] = [];
   let after: ActorId | undefined;
   for (;;) {
-    const [first] = await store.list({ limit: 1, ...(after === undefined ? {} : { after }) });
+    const [first] = await store.list({ limit: 1, ...defined({ after }) });
     if (first === undefined) return found;
     const kind = kindOf(first.id);
     after = beyond(kind);

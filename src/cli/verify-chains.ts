@@ -1,6 +1,7 @@
 import { createPublicKey, type KeyObject } from "node:crypto";
 import type { Verdict } from "../chain/index.ts";
 import type { ActorId, Receipt, StoreError } from "../contract/index.ts";
+import { defined } from "../contract/internal.ts";
 import { checkFile } from "../store/index.ts";
 import { actorId } from "./actor-id.ts";
 import { namedActor } from "./named-actor.ts";
@@ -38,7 +39,7 @@ export const verifyChains = async (
   let actors = 0;
   const check = async (id: ActorId, listed = false): Promise<void> => {
     const receipts = options.receipt.filter((receipt) => receipt.actor === id || actor !== undefined);
-    const verdict = await verdictOn(store, id, { receipts, ...(publicKey === undefined ? {} : { publicKey }) });
+    const verdict = await verdictOn(store, id, { receipts, ...defined({ publicKey }) });
     // Between the list and here a running server may have had it pruned.
     if (listed && verdict.flaw !== undefined && !(await isThere(store, id))) return;
     actors += 1;

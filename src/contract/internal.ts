@@ -3,6 +3,7 @@ export { compareIds, isActorId, isAddress, keyIn, kindOf } from "./actor-id.ts";
 export { capabilityNeeded, EXTENSION, isExtensionMethod } from "./client-capability.ts";
 export { canonical } from "./canonical.ts";
 export { constantly, isConstant } from "./constant-surface.ts";
+export { defined } from "./defined.ts";
 export { DEEPEST, freezeDeep } from "./freeze.ts";
 export { type CommitEnds, type HandOver, handOverTo, promising } from "./hand-over.ts";
 export { growthBy, SHORT_BYTES, textBytes } from "./growth.ts";

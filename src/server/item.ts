@@ -1,5 +1,5 @@
 import type { Bag, Viewer } from "../contract/index.ts";
-import { withScopes } from "../contract/internal.ts";
+import { withScopes, defined } from "../contract/internal.ts";
 import type { Complete } from "../source/index.ts";
 
 /** The same for tools, resources and prompts. */
@@ -30,10 +30,7 @@ export function describedBy(item: Item): Described {
   const { title, description, icons, scopes } = item;
   const meta = withScopes(item.meta, scopes);
   return {
-    ...(title === undefined ? {} : { title }),
-    ...(description === undefined ? {} : { describe: description }),
-    ...(icons === undefined ? {} : { icons }),
-    ...(meta === undefined ? {} : { meta }),
+    ...defined({ title, describe: description, icons, meta }),
     ...(item.enabled === undefined ? {} : { when: (viewer: Viewer) => item.enabled === undefined || item.enabled(viewer) }),
   };
 }

@@ -1,4 +1,5 @@
 import type { Complete, Registry } from "../source/index.ts";
+import { defined } from "../contract/internal.ts";
 import type { ServerContext, Surroundings } from "./context.ts";
 import { checkDefinition } from "./definition-check.ts";
 import { handling } from "./handling.ts";
@@ -47,7 +48,7 @@ export class Prompts extends Shelf {
       prompts: {
         [name]: {
           ...describedBy(definition),
-          ...(known === undefined ? {} : { arguments: known }),
+          ...defined({ arguments: known }),
           ...completing(complete),
           get: handling(this.refOf(name), this.around, handler),
         },

@@ -1,4 +1,5 @@
 import type { Bag } from "../contract/index.ts";
+import { defined } from "../contract/internal.ts";
 import type { Complete, Registry } from "../source/index.ts";
 import type { ServerContext, Surroundings } from "./context.ts";
 import { checkDefinition } from "./definition-check.ts";
@@ -43,9 +44,7 @@ export class Resources extends Shelf {
         [name]: {
           ...describedBy(definition),
           uri,
-          ...(mimeType === undefined ? {} : { mimeType }),
-          ...(annotations === undefined ? {} : { annotations }),
-          ...(size === undefined ? {} : { size }),
+          ...defined({ mimeType, annotations, size }),
           ...completing(complete),
           read: handling(this.refOf(name), this.around, handler),
         },

@@ -1,4 +1,5 @@
 import { type Gateway, type Source, systemEntropy, TroupeError } from "../contract/index.ts";
+import { defined } from "../contract/internal.ts";
 import { createGateway } from "../gateway/index.ts";
 import { merge, registry } from "../source/index.ts";
 import { memorySessionStore, memoryStreamStore } from "../store/index.ts";
@@ -66,8 +67,7 @@ class Server implements AsyncDisposable {
     const own = registry({
       name,
       ...timed,
-      ...(instructions === undefined ? {} : { instructions }),
-      ...(handlerMs === undefined ? {} : { timeoutMs: handlerMs }),
+      ...defined({ instructions, timeoutMs: handlerMs }),
       ...(log === undefined ? {} : { onFault: faultsTo(log) }),
     });
     const around = { entropy, log, onError, middleware };
@@ -92,24 +92,15 @@ class Server implements AsyncDisposable {
       info: {
         name,
         version,
-        ...(title === undefined ? {} : { title }),
-        ...(description === undefined ? {} : { description }),
-        ...(websiteUrl === undefined ? {} : { websiteUrl }),
-        ...(icons === undefined ? {} : { icons }),
+        ...defined({ title, description, websiteUrl, icons }),
       },
     });
     this.#web = webDoor({
       gateway: this.gateway,
       ...timed,
-      ...(log === undefined ? {} : { log }),
-      ...(path === undefined ? {} : { path }),
-      ...(auth === undefined ? {} : { auth }),
-      ...(allowedHosts === undefined ? {} : { allowedHosts }),
-      ...(allowedOrigins === undefined ? {} : { allowedOrigins }),
-      ...(sse === undefined ? {} : { sse }),
+      ...defined({ log, path, auth, allowedHosts, allowedOrigins, sse }),
       entropy,
-      ...(ready === undefined ? {} : { ready }),
-      ...(webLimits === undefined ? {} : { limits: webLimits }),
+      ...defined({ ready, limits: webLimits }),
     });
     this.fetch = (request) => this.#web.fetch(request);
     this.fetchAs = this.#web.fetchAs;

@@ -1,4 +1,5 @@
 import type { Bag, Content } from "../contract/index.ts";
+import { defined } from "../contract/internal.ts";
 import type { Registry, Schema } from "../source/index.ts";
 import type { ServerContext, Surroundings } from "./context.ts";
 import { checkDefinition } from "./definition-check.ts";
@@ -39,9 +40,7 @@ export class Tools extends Shelf {
       tools: {
         [name]: {
           ...describedBy(definition),
-          ...(input === undefined ? {} : { input }),
-          ...(output === undefined ? {} : { output }),
-          ...(annotations === undefined ? {} : { annotations }),
+          ...defined({ input, output, annotations }),
           run: handling(this.refOf(name), this.around, handler, output),
         },
       },

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { defined } from "../../contract/internal.ts";
 import { textOr } from "../text-or.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
 import type { DevClusterOptions } from "./dev-options.ts";
@@ -83,7 +84,7 @@ export class DevNodes implements AsyncDisposable {
       clock,
       onLine: nodeLines(name, log, json),
       onEnd: (why, againInMs) => logTo("error", "node-ended", { node: name, why, againInMs }),
-      onReady: (pid) => logTo("info", "node-ready", { node: name, ...(pid !== undefined && { pid }) }),
+      onReady: (pid) => logTo("info", "node-ready", { node: name, ...defined({ pid }) }),
     });
   }
 }

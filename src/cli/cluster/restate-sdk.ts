@@ -6,7 +6,7 @@ const PACKAGE = "@restatedev/restate-sdk";
 
 /** The SDK of the project here, else of Troupe's own installation: only who runs on Restate needs it. */
 export const restateSdk = async (): Promise<RestateSdk> => {
-  const found = await optionalPackage(PACKAGE, process.cwd());
+  const found = await optionalPackage(PACKAGE);
   if (found === undefined)
     throw new CommandError(EXIT.failed, "SDK_MISSING", `Actors on Restate need ${PACKAGE}: run "npm install ${PACKAGE}@1.17" here.`);
   if (isRestateSdk(found.loaded)) return found.loaded;

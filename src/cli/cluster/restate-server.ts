@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir } from "node:fs/promises";
 import { type Clock, systemClock } from "../../contract/index.ts";
+import { defined } from "../../contract/internal.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
 import { endChild, hasEnded, killChild } from "./end-child.ts";
 import { endWithProcess } from "./end-with-process.ts";
@@ -117,8 +118,7 @@ export class RestateServer implements AsyncDisposable {
       partitions,
       memoryMiB,
       ports: { ingress: 0, admin: 0, fabric: 0, ...ports, ...this.#running?.ports },
-      ...(turnsPerConnection !== undefined && { turnsPerConnection }),
-      ...(member !== undefined && { member }),
+      ...defined({ turnsPerConnection, member }),
     });
     const child = spawn(executable, ["--no-logo", "--base-dir", directory, "--node-name", name], {
       stdio: ["ignore", "pipe", "pipe"],

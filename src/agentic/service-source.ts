@@ -17,6 +17,7 @@ import {
   TroupeError,
   type Viewer,
 } from "../contract/index.ts";
+import { defined } from "../contract/internal.ts";
 import { checkJson, dotted, joinName, type Names } from "../source/index.ts";
 import type { Action, AgenticService, State } from "./agentic-service.ts";
 import { Book, type Handler } from "./book.ts";
@@ -228,10 +229,10 @@ export class ServiceSource implements Source, Disposable {
       action: key,
       readOnly: annotations?.["readOnlyHint"] === true,
       definition: {
-        ...(title === undefined ? {} : { title }),
+        ...defined({ title }),
         description: typeof action.description === "string" ? action.description.toWellFormed() : key,
         inputSchema: signature.inputSchema,
-        ...(annotations === undefined ? {} : { annotations }),
+        ...defined({ annotations }),
       },
     };
     const callable: Callable = { ref: `tools/${name}`, path, key, action, service, signature, options };
@@ -253,8 +254,7 @@ export class ServiceSource implements Source, Disposable {
       action: key,
       readOnly: true,
       definition: {
-        ...(title === undefined ? {} : { title }),
-        ...(told === undefined ? {} : { description: told }),
+        ...defined({ title, description: told }),
         uri: this.#options.stateUri?.(key, path) ?? [this.#root, ...[...path, "state", key].map(encodeURIComponent)].join("/"),
         mimeType,
       },
@@ -329,9 +329,7 @@ export class ServiceSource implements Source, Disposable {
     const address = this.#options.linkAddress?.(key, service);
     return {
       key,
-      ...(serviceName === undefined ? {} : { service: serviceName }),
-      ...(description === undefined ? {} : { description }),
-      ...(address === undefined ? {} : { address }),
+      ...defined({ service: serviceName, description, address }),
     };
   }
 

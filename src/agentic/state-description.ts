@@ -1,3 +1,4 @@
+import { defined } from "../contract/internal.ts";
 interface Description {
   readonly title?: string;
   readonly description?: string;
@@ -16,9 +17,7 @@ export function describeState(schema: unknown): Description {
   const description = textIn(schema, "description");
   const mediaType = textIn(schema, "contentMediaType") ?? textIn(schema, "mediaType");
   return {
-    ...(title === undefined ? {} : { title }),
-    ...(description === undefined ? {} : { description }),
-    ...(mediaType === undefined ? {} : { mediaType }),
+    ...defined({ title, description, mediaType }),
     mimeType: mediaType ?? (textIn(schema, "type") === "blob" ? "application/octet-stream" : JSON_TYPE),
   };
 }

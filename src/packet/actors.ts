@@ -21,7 +21,7 @@ import {
   type Snapshot,
   type Viewer,
 } from "../contract/index.ts";
-import { lacking } from "../contract/internal.ts";
+import { lacking, defined } from "../contract/internal.ts";
 import { Acting } from "../source/index.ts";
 import { isAnothers, livesFor, notFound, plain, standsFor, stateOf } from "./actor-sight.ts";
 import { Births } from "./births.ts";
@@ -149,7 +149,7 @@ export class Actors {
       const { kind } = does.behaviour;
       const owner = does.shared || viewer.principal === undefined ? {} : { owner: viewer.principal };
       for (let after: ActorId | undefined; found.length < limit;) {
-        const page = await this.#options.engine.list({ kind, ...owner, limit: PAGE, ...(after === undefined ? {} : { after }) });
+        const page = await this.#options.engine.list({ kind, ...owner, limit: PAGE, ...defined({ after }) });
         for (const { id, status } of page) {
           const actor_id = keyOf(id);
           if (found.length < limit && status !== "stopped" && standsFor(does, viewer, actor_id))
@@ -275,7 +275,7 @@ export class Actors {
     const read = (): Promise<Snapshot | undefined> => engine.read(message.to).catch(() => undefined);
     const how = {
       ...(signal && { signal }),
-      ...(key !== undefined && { key }),
+      ...defined({ key }),
       ...(onProgress && { onProgress }),
       ...(onLog && { onLog }),
       ...(answers && { answers }),

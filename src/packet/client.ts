@@ -1,4 +1,5 @@
 import { type Bag, type Clock, type Entropy, type Progress, systemClock, systemEntropy, TroupeError } from "../contract/index.ts";
+import { defined } from "../contract/internal.ts";
 import type { Carrier } from "./client-carrier.ts";
 import { PacketClientError, TimeIsUp } from "./client-error.ts";
 import { HttpCarrier } from "./client-http.ts";
@@ -135,13 +136,12 @@ class Client implements PacketClient {
         capability_id,
         payload,
         context: { ...this.#options.context, ...context },
-        ...(intent !== undefined && { intent }),
-        ...(actor_id !== undefined && { actor_id }),
+        ...defined({ intent, actor_id }),
         ...(actor_options && { actor_options }),
       },
       {
         ...(signal && { signal }),
-        ...(timeoutMs !== undefined && { timeoutMs }),
+        ...defined({ timeoutMs }),
         ...(onProgress && { onProgress: (packet) => toldBy(packet, onProgress) }),
       },
     );

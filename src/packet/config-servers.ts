@@ -1,4 +1,5 @@
 import type { ConfigSection, Named } from "./config-section.ts";
+import { defined } from "../contract/internal.ts";
 import type { HttpServer, StdioServer } from "./foreign-options.ts";
 
 const MOST_SERVERS = 100;
@@ -44,7 +45,7 @@ function readProcess(server: ConfigSection): StdioServer | undefined {
   const env = server.textsByName("env", VARIABLES);
   const cwd = server.optionalText("cwd", LONG);
   if (command === undefined) return undefined;
-  return { command, ...(args && { args }), ...(env && { env }), ...(cwd !== undefined && { cwd }) };
+  return { command, ...(args && { args }), ...(env && { env }), ...defined({ cwd }) };
 }
 
 function readAddress(server: ConfigSection): HttpServer | undefined {

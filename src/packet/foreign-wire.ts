@@ -1,4 +1,5 @@
 import { Readable } from "node:stream";
+import { defined } from "../contract/internal.ts";
 import { boundedFetch } from "./bounded-fetch.ts";
 import type { HttpServer, LinkOptions, StdioServer } from "./foreign-options.ts";
 import { logLines } from "./log-lines.ts";
@@ -42,7 +43,7 @@ function toProcess(library: McpLibrary, { command, args = [], env, cwd }: StdioS
     env: Object.assign({}, hidden, env),
     stderr: "pipe",
     maxBufferSize: options.maxBytes + FRAME_BYTES,
-    ...(cwd === undefined ? {} : { cwd }),
+    ...defined({ cwd }),
   });
   let pid: number | null = null;
   let isGone = false;

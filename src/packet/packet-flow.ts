@@ -8,7 +8,7 @@ import {
   systemClock,
   systemEntropy,
 } from "../contract/index.ts";
-import { HeldMessages } from "../contract/internal.ts";
+import { HeldMessages, defined } from "../contract/internal.ts";
 import { Actors } from "./actors.ts";
 import type { Capabilities } from "./capabilities.ts";
 import type { Emitted } from "./effect.ts";
@@ -146,8 +146,7 @@ export class PacketFlow implements AsyncDisposable {
         fault: (error, { type, capability_id, context: { trace_id } }) =>
           this.#options.onFault?.(error, {
             type,
-            ...(capability_id === undefined ? {} : { capability_id }),
-            ...(trace_id === undefined ? {} : { trace_id }),
+            ...defined({ capability_id, trace_id }),
           }),
       },
       reception,

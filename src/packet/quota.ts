@@ -1,5 +1,5 @@
 import type { ActorId, Engine } from "../contract/index.ts";
-import { kindOf } from "../contract/internal.ts";
+import { kindOf, defined } from "../contract/internal.ts";
 import { PacketError } from "./packet-error.ts";
 
 const PAGE = 100;
@@ -45,7 +45,7 @@ export class Quota {
     const kinds = this.#kinds();
     let used = 0;
     for (let after: ActorId | undefined; used < this.#limit;) {
-      const page = await this.#engine.list({ owner, live: true, limit: PAGE, ...(after === undefined ? {} : { after }) });
+      const page = await this.#engine.list({ owner, live: true, limit: PAGE, ...defined({ after }) });
       used += page.filter(({ id }) => kinds.has(kindOf(id))).length;
       if (page.length < PAGE) break;
       after = page.at(-1)?.id;

@@ -1,5 +1,6 @@
 import { actorId, keyOf } from "../actor/index.ts";
 import { type ActorId, type Bag, type Engine, isBag, type Json } from "../contract/index.ts";
+import { defined } from "../contract/internal.ts";
 import type { Acts, Capability, ExecutionContext } from "./capability.ts";
 import { capability } from "./define-capability.ts";
 import { PacketError } from "./packet-error.ts";
@@ -77,8 +78,7 @@ function searchCapability(of: Capability, does: Acts, search: Search, engine: En
       const hits = await search.search(query, {
         owner: viewer.principal,
         kind,
-        ...(actor === undefined ? {} : { actor }),
-        ...(limit === undefined ? {} : { limit }),
+        ...defined({ actor, limit }),
       });
       const found: Json = hits.map(({ actor: id, seq, event, at, field, snippet, score }) => ({
         actor_id: keyOf(id),

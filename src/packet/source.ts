@@ -18,7 +18,7 @@ import { describeSource } from "../source/index.ts";
 import { ActorWatch, type WatchedKind } from "./actor-watch.ts";
 import type { Actors } from "./actors.ts";
 import type { Capability } from "./capability.ts";
-import { nearest } from "../contract/internal.ts";
+import { nearest, defined } from "../contract/internal.ts";
 import { PacketError } from "./packet-error.ts";
 import { actorUri, type Expose, makeToolBook, type ToolBook } from "./tool-book.ts";
 import { type Calling, callTool } from "./tool-call.ts";
@@ -163,7 +163,7 @@ class CapabilitySource implements Source, Disposable {
     for (const id of expose) {
       if (capabilities.get(id) !== undefined) continue;
       const meant = nearest(id, ids);
-      this.#log("warning", { event: "exposed-unknown", capability_id: id, ...(meant !== undefined && { meant }) });
+      this.#log("warning", { event: "exposed-unknown", capability_id: id, ...defined({ meant }) });
     }
   }
 

@@ -1,4 +1,5 @@
 import type { ActorId, Change, Engine } from "../../contract/index.ts";
+import { defined } from "../../contract/internal.ts";
 import { split, type Rows } from "./rows.ts";
 
 const PAGE = 500;
@@ -40,7 +41,7 @@ export class Sweep {
     const kind = this.#kinds[this.#kind];
     if (kind === undefined) return [];
     const after = this.#after;
-    const page = await this.#engine.list({ kind, limit: PAGE, ...(after === undefined ? {} : { after }) });
+    const page = await this.#engine.list({ kind, limit: PAGE, ...defined({ after }) });
     const last = page.length < PAGE ? undefined : page.at(-1)?.id;
     const found = [];
     for (const change of page) {

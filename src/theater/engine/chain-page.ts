@@ -1,5 +1,6 @@
 import { apply, readBody, readHeader } from "../../chain/index.ts";
 import { type ActorId, type ChainEvent, type Engine, isBag, type Json, isList } from "../../contract/index.ts";
+import { defined } from "../../contract/internal.ts";
 import { GUEST } from "../../wasm/index.ts";
 import { type EventQuery, type StageEvent, StageError } from "../stage.ts";
 
@@ -71,10 +72,7 @@ function dataOf(event: ChainEvent): Json {
   return {
     action: type,
     message,
-    ...(reply === undefined ? {} : { reply }),
-    ...(state === undefined ? {} : { state }),
-    ...(patch === undefined ? {} : { patch }),
-    ...(record === undefined ? {} : { record }),
+    ...defined({ reply, state, patch, record }),
   };
 }
 

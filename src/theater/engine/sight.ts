@@ -1,5 +1,5 @@
 import { type ActorId, type ContentStore, type Engine, type Snapshot } from "../../contract/index.ts";
-import { kindOf } from "../../contract/internal.ts";
+import { kindOf, defined } from "../../contract/internal.ts";
 import type { GuestState } from "../../wasm/index.ts";
 import { guestIn } from "./guest-in.ts";
 import { UUID } from "./addresses.ts";
@@ -26,7 +26,7 @@ export function actorOf(snapshot: Snapshot): StageActor {
   return {
     id: uid,
     name: guest === undefined || guest.name === "" ? id : guest.name,
-    ...(given === undefined ? {} : { given }),
+    ...defined({ given }),
     status: statusOf(status, guest),
   };
 }
@@ -70,6 +70,6 @@ export async function detailsOf(
       startedAt: createdAt,
       lastAt: lastMessageAt,
     },
-    ...(halted === undefined ? {} : { halted }),
+    ...defined({ halted }),
   };
 }

@@ -1,5 +1,6 @@
 import { utf8Of } from "../../platform/index.ts";
 import type { Bag } from "../../contract/index.ts";
+import { defined } from "../../contract/internal.ts";
 import { optionalBytes, optionalObject, optionalText, text } from "./arguments.ts";
 import { InvalidArgument } from "./invalid.ts";
 import { GIVEN, object, STATUS, string } from "./schemas.ts";
@@ -43,9 +44,7 @@ const startActor = faceTool(
     const initialState = stateIn(args, limits.messageBytes);
     const started = await stage.start({
       manifest,
-      ...(initialState === undefined ? {} : { initialState }),
-      ...(component === undefined ? {} : { component }),
-      ...(name === undefined ? {} : { name }),
+      ...defined({ initialState, component, name }),
     });
     listing.note(started.id, "began");
     return { actor_id: started.id, name: started.name, ...givenShown(started.given), status: started.status };

@@ -1,4 +1,5 @@
 import { StageError } from "../stage.ts";
+import { defined } from "../../contract/internal.ts";
 import { bytes, optionalBytes, text, whole } from "./arguments.ts";
 import { base64Of } from "./base64.ts";
 import type { Channel } from "./channel.ts";
@@ -126,7 +127,7 @@ const receiveOnChannel = faceTool(
       channel_id: id,
       messages: messages.map(base64Of),
       ...(dropped === 0 ? {} : { dropped }),
-      ...(closed === undefined ? {} : { closed }),
+      ...defined({ closed }),
     };
   },
 );

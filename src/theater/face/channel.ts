@@ -1,4 +1,5 @@
 import type { ChannelPeer, StageChannel } from "../stage.ts";
+import { defined } from "../../contract/internal.ts";
 import type { FaceLimits } from "./options.ts";
 
 export interface Received {
@@ -70,7 +71,7 @@ export class Channel implements ChannelPeer {
     return {
       messages: [...this.#pending],
       dropped: this.#dropped,
-      ...(this.#closed === undefined ? {} : { closed: this.#closed }),
+      ...defined({ closed: this.#closed }),
     };
   }
 
@@ -82,7 +83,7 @@ export class Channel implements ChannelPeer {
     this.#dropped = 0;
     const closed = this.#pending.length === 0 ? this.#closed : undefined;
     if (messages.length > 0) this.#tell();
-    return { messages, dropped, ...(closed === undefined ? {} : { closed }) };
+    return { messages, dropped, ...defined({ closed }) };
   }
 
   /** Whether `take` would give anything. */

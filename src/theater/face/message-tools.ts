@@ -1,4 +1,5 @@
 import { textOf } from "../../platform/index.ts";
+import { defined } from "../../contract/internal.ts";
 import { bytes, text } from "./arguments.ts";
 import { base64Of } from "./base64.ts";
 import { object, string, SUCCESS } from "./schemas.ts";
@@ -53,7 +54,7 @@ const requestMessage = faceTool(
     const id = await idOf(stage, text(args, "actor_id"));
     const response = await within(`The request to ${id}`, { clock, ms: limits.requestMs, signal }, (gone) => stage.request(id, data, gone));
     const said = response.length > 0 && response.length <= TEXT_BYTES ? textOf(response) : undefined;
-    return { actor_id: id, response: base64Of(response), ...(said === undefined ? {} : { response_text: said }) };
+    return { actor_id: id, response: base64Of(response), ...defined({ response_text: said }) };
   },
 );
 

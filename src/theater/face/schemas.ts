@@ -1,4 +1,5 @@
 import type { Bag } from "../../contract/index.ts";
+import { defined } from "../../contract/internal.ts";
 
 /** A schema of an object whose `required` members are those named. */
 export const object = (properties: Bag, required: readonly string[] = []): Bag => ({
@@ -11,7 +12,7 @@ export const string = (description: string): Bag => ({ type: "string", descripti
 export const integer = (description: string, minimum: number, maximum?: number): Bag => ({
   type: "integer",
   minimum,
-  ...(maximum === undefined ? {} : { maximum }),
+  ...defined({ maximum }),
   description,
 });
 const nullable = (type: string, description: string): Bag => ({ type: [type, "null"], description });

@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import { defined } from "../../contract/internal.ts";
 import type { StageDetails, StageMetrics, StageStart, StageStatus } from "../stage.ts";
 import { type Printable, printJson } from "../wire/index.ts";
 import type { Calls } from "./calls.ts";
@@ -62,7 +63,7 @@ export class Details {
       status: shown,
       ...this.#manifests.get(id),
       ...manifest,
-      ...(createdAt === undefined ? {} : { createdAt }),
+      ...defined({ createdAt }),
       metrics,
       ...(shown === "RUNNING" || seen?.halted === undefined ? {} : { halted: seen.halted }),
     };

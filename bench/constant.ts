@@ -1,5 +1,6 @@
 // A server that sends the same bytes, whatever it is asked.
 import { createServer } from "node:http";
+import { ready } from "./ready.ts";
 
 const [, , body = ""] = process.argv;
 const bytes = Buffer.from(body);
@@ -11,7 +12,4 @@ const server = createServer((request, response) => {
     response.end(bytes);
   });
 });
-server.listen(0, "127.0.0.1", () => {
-  const address = server.address();
-  console.log(JSON.stringify({ ready: true, port: typeof address === "object" ? address?.port : 0 }));
-});
+ready(server);

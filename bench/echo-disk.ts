@@ -1,8 +1,9 @@
 // The bare machine on disk: the echo, which answers once the rows of a turn are there, many in a transaction. Its arguments: a folder, and how many actors.
-import { createServer, type ServerResponse } from "node:http";
+import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { BareTurns } from "./bare-turns.ts";
 import { answer, idIn } from "./echo-answer.ts";
+import { readyWith } from "./ready.ts";
 
 const MOST_ROUNDS = 4;
 
@@ -31,18 +32,9 @@ const look = (): void => {
   for (const { response, id } of group) answer(response, id);
 };
 
-const server = createServer((request, response) => {
-  let text = "";
-  request.setEncoding("utf8");
-  request.on("data", (chunk: string) => (text += chunk));
-  request.on("end", () => {
-    const id = idIn(text);
-    // Each connection sends its number as the id.
-    waiting.push({ response, id, place: Number(id) % actors });
-    if (waiting.length === 1) setImmediate(look);
-  });
-});
-server.listen(0, "127.0.0.1", () => {
-  const address = server.address();
-  console.log(JSON.stringify({ ready: true, port: typeof address === "object" ? address?.port : 0 }));
+readyWith((text, response) => {
+  const id = idIn(text);
+  // Each connection sends its number as the id.
+  waiting.push({ response, id, place: Number(id) % actors });
+  if (waiting.length === 1) setImmediate(look);
 });

@@ -1,5 +1,7 @@
 // The bare machine by lines: read a JSON-RPC request, answer it with a constant result. Over TCP, or with `--stdio` there.
 import { createServer } from "node:net";
+import { idIn, ONE } from "./echo-answer.ts";
+import { ready } from "./ready.ts";
 
 /** Answers all lines of a chunk at once, and keeps what is not a line yet. */
 const answering = (write: (text: string) => void): ((chunk: string) => void) => {
@@ -7,11 +9,7 @@ const answering = (write: (text: string) => void): ((chunk: string) => void) => 
   return (chunk) => {
     const lines = (text + chunk).split("\n");
     text = lines.pop() ?? "";
-    const answers = lines.map((line) => {
-      const message: unknown = JSON.parse(line);
-      const id = typeof message === "object" && message !== null && "id" in message ? message.id : null;
-      return `${JSON.stringify({ jsonrpc: "2.0", id, result: { content: [{ type: "text", text: "1" }] } })}\n`;
-    });
+    const answers = lines.map((line) => `${JSON.stringify({ jsonrpc: "2.0", id: idIn(line), result: ONE })}\n`);
     if (answers.length > 0) write(answers.join(""));
   };
 };
@@ -31,8 +29,5 @@ if (process.argv.includes("--stdio")) {
         answering((text) => socket.write(text)),
       );
   });
-  server.listen(0, "127.0.0.1", () => {
-    const address = server.address();
-    console.log(JSON.stringify({ ready: true, port: typeof address === "object" ? address?.port : 0 }));
-  });
+  ready(server);
 }

@@ -5,6 +5,7 @@ import { isBag, type Json, systemClock, TokenBuckets } from "troupe/contract";
 import { LocalEngine } from "troupe/engine";
 import { counter } from "../examples/counter/counter.ts";
 import { setV8Flags } from "../src/cli/v8-flags.ts";
+import { ready } from "./ready.ts";
 
 const kind = counter("memory");
 const engine = await LocalEngine.start({ kinds: [kind] });
@@ -45,7 +46,4 @@ const server = createServer((socket) => {
     if (answers.length > 0) socket.write(`${answers.join("\n")}\n`);
   });
 });
-server.listen(0, "127.0.0.1", () => {
-  const address = server.address();
-  console.log(JSON.stringify({ ready: true, port: typeof address === "object" ? address?.port : 0 }));
-});
+ready(server);

@@ -2,12 +2,11 @@
 import assert from "node:assert/strict";
 import type { Json, Message, Store } from "../../src/contract/index.ts";
 import { stateFrom } from "../../src/chain/index.ts";
-import { homesOf, type World } from "../../examples/mud/world/world.ts";
+import type { World } from "../../examples/mud/world/world.ts";
+import { misplaced as misplacedIn } from "../mud-items.ts";
 import { at, isBag } from "../wire.ts";
 
 const MANY = 1_000;
-
-const texts = (value: unknown): readonly string[] => (Array.isArray(value) ? value.map(String) : []);
 
 /** The item a message carries from one actor to another: in no state until it arrives. */
 function carriedBy({ action, args }: Message): string | undefined {
@@ -29,35 +28,18 @@ function carriedBy({ action, args }: Message): string | undefined {
   }
 }
 
-/** Where everything is, on the disk, at this moment: messages on their way are places too. */
-export async function itemPlaces(store: Store, world: World): Promise<ReadonlyMap<string, readonly string[]>> {
-  const homes = homesOf(world);
-  const places = new Map<string, string[]>([...homes.keys()].map((item) => [item, []]));
-  const put = (items: readonly string[], place: string): void => {
-    for (const item of items) places.set(item, [...(places.get(item) ?? []), place]);
-  };
-  for (const id of Object.keys(world.rooms)) {
-    const state = await stateIn(store, `room/${id}`);
-    if (state === undefined) {
-      for (const [item, home] of homes) if (home.room === id) put([item], `${id}, untouched`);
-      continue;
-    }
-    for (const where of ["floor", "chest", "monsterItems"]) put(texts(at(state, "stage", where)), `${id} ${where}`);
-    put(texts(at(state, "resting")), `${id} resting`);
-  }
-  for (const { id } of await store.list({ kind: "player", limit: MANY })) put(texts(at(await stateIn(store, id), "items")), id);
-  for (const { message } of await store.undelivered(MANY * 10)) {
-    const item = carriedBy(message);
-    if (item !== undefined) put([item], `${message.action} ${message.from ?? ""} → ${message.to}`);
-  }
-  return places;
-}
-
-/** Items that are not in exactly one place, with where they are. */
+/** Items that are not in exactly one place, on the disk, at this moment: messages on their way are places too. */
 export async function misplaced(store: Store, world: World): Promise<readonly string[]> {
-  return [...(await itemPlaces(store, world))]
-    .filter(([, places]) => places.length !== 1)
-    .map(([item, places]) => `${item}: ${places.join("; ") || "nowhere"}`);
+  const players = (await store.list({ kind: "player", limit: MANY })).map(({ id }) => id);
+  const undelivered = await store.undelivered(MANY * 10);
+  return misplacedIn(world, {
+    state: (id) => stateIn(store, id),
+    players,
+    underWay: undelivered.flatMap(({ message }) => {
+      const item = carriedBy(message);
+      return item === undefined ? [] : [[item, `${message.action} ${message.from ?? ""} → ${message.to}`] as const];
+    }),
+  });
 }
 
 async function stateIn(store: Store, id: `${string}/${string}`): Promise<Json | undefined> {

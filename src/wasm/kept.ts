@@ -1,5 +1,6 @@
 /** Values of WIT as JSON that an event can carry; what is large goes to the content store. */
 import { type ContentStore, type Digest, isBag, type Json } from "../contract/index.ts";
+import { base64 } from "./host/values.ts";
 import type { WitValue } from "./wit.ts";
 
 /** Bytes up to here stand in the event itself. */
@@ -21,7 +22,6 @@ export class ContentGone extends Error {
 
 const isBytes = (value: WitValue): value is Uint8Array => value instanceof Uint8Array;
 const isList = (value: WitValue | Json): value is readonly never[] => Array.isArray(value);
-const base64 = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
 
 function large(value: WitValue, into: Set<Uint8Array>): void {
   if (isBytes(value)) {

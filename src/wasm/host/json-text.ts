@@ -4,13 +4,14 @@ const DEEPEST = 64;
 
 /** What another kind of actor is told: `{"action": "...", "args": …}` as JSON. */
 export function actionIn(bytes: Uint8Array): { readonly action: string; readonly args: Json } {
-  const json = parsed(bytes);
+  const json = jsonOf(bytes);
   if (isBag(json) && typeof json["action"] === "string" && isPlain(json, DEEPEST))
     return { action: json["action"], args: json["args"] ?? {} };
   throw new Error('This actor is no guest: send it JSON text {"action": "tools/look", "args": {…}}.');
 }
 
-function parsed(bytes: Uint8Array): Json | undefined {
+/** Undefined: they are no JSON text. */
+export function jsonOf(bytes: Uint8Array): Json | undefined {
   try {
     const json: Json = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
     return json;

@@ -27,10 +27,6 @@ function byInterface({ imports }: Component): ReadonlyMap<ImportInterface, reado
   return found;
 }
 
-/** The handlers a manifest has to list for what the component imports, as its TOML calls them, sorted. */
-export const neededGrants = (component: Component): readonly string[] =>
-  [...byInterface(component).keys()].map((of) => HANDLERS[of].handler).toSorted();
-
 /** Throws `WasmError` NOT_GRANTED, which says what to add to the manifest. */
 export function checkGranted(component: Component, grants: Grants): void {
   const missing = [...byInterface(component)].filter(([of]) => grants[HANDLERS[of].grant] === undefined);

@@ -51,21 +51,12 @@ class Text {
   }
 }
 
-const finished = ({ text }: Text): string => (text.length < MAX_CHARACTERS ? text : `${text.slice(0, MAX_CHARACTERS).toWellFormed()}…`);
-
-/** As WIT has it, records and enums written out; cut off with `…` after 1,000 characters. */
-export function printWit(shape: Shape): string {
-  const text = new Text();
-  text.shape(shape);
-  return finished(text);
-}
-
-/** `func(state: option<list<u8>>) -> result<_, string>` */
+/** As WIT has it, `func(state: option<list<u8>>) -> result<_, string>`, records and enums written out; cut off with `…` after 1,000 characters. */
 export function printFunction({ params, result }: Signature): string {
   const text = new Text();
   text.list("func(", ")", params, ([name, type]) => {
     if (text.add(`${name}: `)) text.shape(type);
   });
   if (result !== undefined && text.add(" -> ")) text.shape(result);
-  return finished(text);
+  return text.text.length < MAX_CHARACTERS ? text.text : `${text.text.slice(0, MAX_CHARACTERS).toWellFormed()}…`;
 }

@@ -27,10 +27,6 @@ export class SearchIndex {
     return this.#open?.finder;
   }
 
-  get file(): string {
-    return this.#file;
-  }
-
   /** Empty again, whatever is in it. Throws `StoreError`: then there is none until this is called again. */
   renew(): void {
     this.close();

@@ -38,7 +38,7 @@ export class WireReader {
     return this.#frames.pending;
   }
 
-  /** Calls `each` with every message, or with what is wrong with it. Throws a fatal `WireError`: then the connection must end. */
+  /** Calls `each` with every message, or with what is wrong with it. Throws a `WireError` of the framing: then the connection must end. */
   push(chunk: Uint8Array, each: (message: WireValue | WireError) => void): void {
     this.#frames.push(chunk, (payload) => {
       let message: WireValue | WireError | undefined;

@@ -74,12 +74,6 @@ export class Fields {
     throw this.#wrong(name, "a list");
   }
 
-  fields(name: string): Fields {
-    const value = this.#fields.get(name);
-    if (!isFields(value)) throw this.#wrong(name, "an object");
-    return new Fields(`${this.#of}.${name}`, value);
-  }
-
   #wrong(name: string, what: string): WireError {
     return new WireError(`${this.#of}.${name} must be ${what}.`);
   }

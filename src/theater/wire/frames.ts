@@ -30,7 +30,7 @@ export class FrameSplitter {
     return this.#headed > 0;
   }
 
-  /** Calls `each` with every payload that is complete; valid until it returns. Throws a fatal `WireError` at a length that is not allowed. */
+  /** Calls `each` with every payload that is complete; valid until it returns. Throws `WireError` at a length that is not allowed. */
   push(chunk: Uint8Array, each: (payload: Uint8Array) => void): void {
     const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
     let at = 0;
@@ -57,7 +57,6 @@ export class FrameSplitter {
     if (this.#length > this.#longest)
       throw new WireError(
         `A frame may have at most ${this.#longest} bytes here, and this one says it has ${this.#length}: send less at once.`,
-        true,
       );
     return taken;
   }

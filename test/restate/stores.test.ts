@@ -161,7 +161,7 @@ describe("maps on a Restate server", () => {
     assert.equal(await ask("put", { key: "key", value: deep }), "BAD_ID");
     assert.equal(await ask("putMany", { entries: [["key", deep]] }), "BAD_ID");
     assert.equal(await ask("patch", { key: "key", fields: { deep } }), "BAD_ID");
-    assert.equal(await ask("put", { key: "key", value: "x".repeat(9_000_000) }), "STATE_TOO_LARGE");
+    assert.equal(await ask("put", { key: "key", value: "x".repeat(26_000_000) }), "STATE_TOO_LARGE");
     assert.equal(await ask("putMany", { entries: Array.from({ length: 1_001 }, (_, n) => [`${n}`, n]) }), "STATE_TOO_LARGE");
     await assert.rejects(maps().shardedMap("wrong", 1).put("", 1), { name: "EngineError", code: "BAD_ID", applied: false });
   });

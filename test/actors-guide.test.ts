@@ -9,6 +9,7 @@ import { readBody } from "../src/chain/index.ts";
 import { LocalEngine } from "../src/engine/index.ts";
 import { chainOf, rehearse, testServer, toolText, until } from "../src/testing/index.ts";
 import { memoryStore } from "../src/store/index.ts";
+import { guest, kitchen } from "./guide/later.fixture.ts";
 import { desk, expense } from "./guide/links.fixture.ts";
 import { account } from "./guide/secrets.fixture.ts";
 import { order } from "./guide/shared-turn.fixture.ts";
@@ -17,6 +18,7 @@ import { root } from "./serve-child.ts";
 for (const [title, file] of [
   ["Tools, messages and views", "shared-turn"],
   ["Links", "links"],
+  ["Actors that talk to each other", "later"],
   ["Secrets and records", "secrets"],
 ] as const)
   test(`the guide's code of ${title} is the code that is tested here`, () => {
@@ -57,6 +59,14 @@ test("a function that turns share is one of each, as the guide has it", () => {
     ],
   );
   assert.deepEqual(stage.state, { tries: 2, paid: false });
+});
+
+test("who was told later is told what another actor said, as the guide has it", async () => {
+  await using server = await testServer([guest, kitchen]);
+  const client = server.client();
+  assert.equal(toolText(await client.callTool("order", { dish: "Soup" })), "Soup is served.");
+  const late = await client.callTool("order", { dish: "Pie" });
+  assert.deepEqual([late["isError"], toolText(late)], [true, "Nothing is left."]);
 });
 
 test("a secret argument is in no event, neither in its record, as the guide has it", async () => {

@@ -229,3 +229,21 @@ test("a wrong definition is BAD_DEFINITION, and says where: none at all, or a ki
   });
   assert.throws(() => Reflect.apply(actor, undefined, [undefined, {}]), { code: "BAD_NAME" });
 });
+
+test("who answers the message that was sent, and not the call that waits, is told which id it takes", () => {
+  const kind = actor("asker", {
+    describe: "Asks.",
+    initial: () => ({}),
+    messages: {
+      told: { replies: true, run: ({ args, answer }) => answer(args.of, args.reply) },
+      passed: { replies: true, run: ({ args, answer }) => answer("the call", args.reply) },
+      done: { input: z.object({ of: z.string() }), run: ({ args, answer }) => answer(args.of, "done") },
+    },
+  });
+  const stage = rehearse(kind);
+  const said = { of: "m1", to: "child/x", reply: { ok: 1 } };
+  assert.throws(() => stage.turn("told", said), { code: "BAD_TURN", message: /^answer\(\): .+`message\.id`\.$/ });
+  stage.turn("passed", said);
+  stage.turn("done", { of: "m1" });
+  assert.deepEqual(stage.answered, { "the call": { ok: 1 }, m1: { ok: "done" } });
+});

@@ -140,6 +140,10 @@ export class TurnContext implements RunContext<object, unknown> {
   }
   get answer(): (messageId: string, value: unknown) => void {
     return (messageId, value) => {
+      if (messageId === this.#settled())
+        throw badTurn(
+          "answer(): this is the id of the message that was sent, whose reply is here. Who waits is told under the id of the call that returned `later()`: keep its `message.id`.",
+        );
       const json = plain(value, "an answer");
       (this.effects().answer ??= {})[messageId] = isReply(json) ? json : { ok: json };
     };
@@ -191,6 +195,12 @@ export class TurnContext implements RunContext<object, unknown> {
       return reply === undefined ? { state } : { state, reply };
     }
     return { ...(changed && { state }), ...(reply !== undefined && { reply }), ...effects };
+  }
+
+  /** In a message that brings a reply: of what. Nobody waits for that any more. */
+  #settled(): Json | undefined {
+    const { action, args } = this.message;
+    return this.#kind.get(action)?.replies === true && isBag(args) ? args["of"] : undefined;
   }
 
   #ask<Q extends Readonly<Record<string, Question<unknown> | RawQuestion>>>(questions: Q): Answers<Q>;

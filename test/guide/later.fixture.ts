@@ -1,0 +1,46 @@
+// The code of docs/guide/actors.md, "Actors that talk to each other".
+import { actor, refuse } from "troupe";
+import * as z from "zod";
+
+export const kitchen = actor("kitchen", {
+  describe: "Cooks.",
+  per: "link",
+  state: z.object({ left: z.int().default(1) }),
+  messages: {
+    cook: {
+      input: z.object({ dish: z.string() }),
+      run({ state, args }) {
+        if (state.left === 0) refuse("Nothing is left.", { code: "SOLD_OUT" });
+        state.left -= 1;
+        return `${args.dish} is served.`;
+      },
+    },
+  },
+});
+
+export const guest = actor("guest", {
+  describe: "A guest of the inn.",
+  per: "user",
+  state: z.object({ waiting: z.record(z.string(), z.string()).default({}) }),
+  tools: {
+    order: {
+      describe: "Order a dish.",
+      input: z.object({ dish: z.string() }),
+      run({ state, args, send, message, later }) {
+        const of = send(kitchen.at("main").cook(args), { start: null, replyAs: "served" });
+        state.waiting[of] = message.id;
+        return later();
+      },
+    },
+  },
+  messages: {
+    served: {
+      replies: true,
+      run({ state, args, answer }) {
+        const caller = state.waiting[args.of];
+        delete state.waiting[args.of];
+        if (caller !== undefined) answer(caller, args.reply);
+      },
+    },
+  },
+});

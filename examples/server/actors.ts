@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { inspect } from "node:util";
 import { actor } from "troupe";
 import type { Log } from "troupe/contract";
 import { LocalEngine } from "troupe/engine";
@@ -41,11 +42,7 @@ export interface Jobs extends AsyncDisposable {
 export async function jobsIn(directory: string, log: Log): Promise<Jobs> {
   const kinds = [job];
   const onFault = (error: unknown, about: unknown): void =>
-    log("error", {
-      event: "fault",
-      about: JSON.stringify(about),
-      why: error instanceof Error ? (error.stack ?? error.message) : String(error),
-    });
+    log("error", { event: "fault", about: JSON.stringify(about), why: inspect(error) });
 
   await using opened = new AsyncDisposableStack();
   const store = opened.use(sqliteStore({ directory }));

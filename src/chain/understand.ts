@@ -1,4 +1,4 @@
-import type { ActorId, EngineError, Json } from "../contract/index.ts";
+import { type ActorId, type EngineError, type Json, TroupeError } from "../contract/index.ts";
 import { failed, stateNewer } from "./faults.ts";
 import { freezeNew } from "./freeze.ts";
 import { check } from "./json-check.ts";
@@ -20,7 +20,11 @@ export function understand({ behaviour }: Kind, id: ActorId, told: Told): Unders
   if (told.version === behaviour.version) return { state, stale: false, failure: undefined };
   if (told.version > behaviour.version) return { state, stale: false, failure: stateNewer(id, told.version, behaviour.version) };
   try {
-    if (!behaviour.migrate) throw new TypeError(`"${behaviour.kind}" has no \`migrate\` from version ${told.version}.`);
+    if (!behaviour.migrate)
+      throw new TroupeError(
+        "BAD_DEFINITION",
+        `${behaviour.kind} has no \`migrate\`, which would bring a state of version ${told.version} on: give it one.`,
+      );
     const migrated: unknown = behaviour.migrate(state, told.version);
     check(migrated);
     return { state: freezeNew(undefined, migrated), stale: true, failure: undefined };

@@ -1,20 +1,25 @@
 import { TroupeError } from "../contract/index.ts";
 import { defined } from "../contract/internal.ts";
 
-export interface FaultFields {
+export type FaultFields = {
   /** What kind of error. */
   readonly error: string;
   readonly code?: string;
   /** `/path/shop.ts:3:7` */
   readonly place?: string;
   readonly why?: string;
-}
+  /** What it came from, likewise. */
+  readonly cause?: FaultFields;
+};
+
+// What a cause may be the cause of, and so on.
+const MOST_CAUSES = 4;
 
 /**
  * What the log says of a fault: name, code and place in the code. The sentence of an author's error may hold arguments
  * or state, so it is there only `inFull`; Troupe's own sentences hold neither.
  */
-export const faultFields = (error: unknown, inFull: boolean): FaultFields => {
+export const faultFields = (error: unknown, inFull: boolean, causes = MOST_CAUSES): FaultFields => {
   if (!(error instanceof Error)) return { error: typeof error };
   const place = placeOf(error);
   return {
@@ -22,6 +27,7 @@ export const faultFields = (error: unknown, inFull: boolean): FaultFields => {
     ...("code" in error && typeof error.code === "string" ? { code: error.code.slice(0, 100) } : {}),
     ...defined({ place }),
     ...(inFull || error instanceof TroupeError ? { why: error.message } : {}),
+    ...(causes > 0 && error.cause instanceof Error ? { cause: faultFields(error.cause, inFull, causes - 1) } : {}),
   };
 };
 

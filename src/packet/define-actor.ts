@@ -69,7 +69,7 @@ function built(id: string, definition: AnyDefinition, given?: Given): Capability
     ...policy,
     ...definition.policy,
     initial: (first: First) => firstState(beginning, first),
-    migrate: (state: Json, from: number) => migratedState(beginning, state, from),
+    ...(definition.migrate !== undefined && { migrate: (state: Json, from: number) => migratedState(beginning, state, from) }),
     messages: handled,
   });
   const receive = withoutStrays<KeptDraft>(plainKind, (action) => Object.hasOwn(handled, action));

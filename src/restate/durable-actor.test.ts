@@ -527,6 +527,16 @@ void test("a state of a lower version is migrated with the next turn, one of a h
   assert.ok(last && readBody(last)?.state !== undefined, "the first event of a new version holds the whole state");
 });
 
+void test("why a state could not be migrated is told to who runs the node, and not to the caller", async () => {
+  const first = new World({ kinds: [versioned(1)] });
+  await slowly(first, "v1");
+  const broken = new World({ kinds: [{ ...versioned(2), migrate: () => assert.fail("no such field") }], after: first });
+  const failed = await slowly(broken, "v2");
+  assert.equal("fault" in failed && failed.fault.code, "ACTOR_FAILED");
+  assert.ok(!JSON.stringify(failed).includes("no such field"));
+  assert.match(broken.thrown.join(), /could not be brought to this version/);
+});
+
 const textless: Behaviour<Json> = {
   kind: "slow",
   version: 1,

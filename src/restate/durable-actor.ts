@@ -314,7 +314,11 @@ export class DurableActor {
     } catch (error) {
       const refusal = blamed(error, message);
       if (refusal !== undefined) return { fault: faultOf(faults.crashed(message.to, (known?.kept?.seq ?? 0) + 1, error)), refusal };
-      if (error instanceof EngineError) return { fault: faultOf(error) };
+      if (error instanceof EngineError) {
+        // A state that could not be brought to this version: the caller is not told why.
+        if (error.code === "ACTOR_FAILED" && error.cause !== undefined) this.#host.fault(error, { where: "load", message });
+        return { fault: faultOf(error) };
+      }
       if (error instanceof StoreError) return { fault: faultOf(faults.fromStore(error)) };
       if (error instanceof NoBeginning) {
         this.#host.fault(error.cause, { where: "load", message });

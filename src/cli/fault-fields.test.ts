@@ -1,0 +1,24 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { EngineError, TroupeError } from "../contract/index.ts";
+import { faultFields } from "./fault-fields.ts";
+
+test("a fault is told with what it came from, each with its own place, and an author's words only in full", () => {
+  const away = Object.assign(new Error("connect ECONNREFUSED secret.example"), { code: "ECONNREFUSED" });
+  const thrown = new TypeError("fetch failed", { cause: away });
+  const fault = new EngineError("ACTOR_FAILED", "a/b has failed.", { cause: thrown });
+  const { cause, ...told } = faultFields(fault, false);
+  assert.deepEqual([told.error, told.code, told.why], ["EngineError", "ACTOR_FAILED", "a/b has failed."]);
+  assert.deepEqual([cause?.error, cause?.why, cause?.cause?.code], ["TypeError", undefined, "ECONNREFUSED"]);
+  assert.match(cause?.place ?? "", /fault-fields\.test\.ts:\d+:\d+$/);
+  assert.ok(!JSON.stringify(faultFields(fault, false)).includes("secret.example"));
+  assert.equal(faultFields(fault, true).cause?.cause?.why, "connect ECONNREFUSED secret.example");
+});
+
+test("Troupe's own sentence of a cause is told too, and a circle of causes ends", () => {
+  const mistake = new TroupeError("BAD_DEFINITION", "A state of item does not fit its schema.");
+  assert.equal(faultFields(new Error("x", { cause: mistake }), false).cause?.why, "A state of item does not fit its schema.");
+  const round = new Error("round");
+  round.cause = round;
+  assert.ok(JSON.stringify(faultFields(round, false)).length < 2_000);
+});

@@ -210,28 +210,30 @@ test("C5 of large sends that wait a part is held at a time, and all arrive in or
   assert.deepEqual((await engine.read(B))?.state, { n: 0, log: ["begun b", ...ids] });
 });
 
-test("two memory actors that write to each other for ever do not stop the world", async () => {
-  let turns = 0;
-  const echo = tallyKind(
-    "echo",
-    { persistence: "memory" },
-    {},
-    {
-      receive: (state, message) => {
-        turns += 1;
-        return turns > 20_000
-          ? {}
-          : {
-              state: { ...state, n: state.n + 1 },
-              send: [{ to: message.to === "echo/a" ? "echo/b" : "echo/a", action: "echo", args: null, start: null }],
-            };
+for (const persistence of ["memory", "disk"] as const)
+  test(`two actors that write to each other for ever do not stop the world (${persistence}, all in memory)`, async () => {
+    let turns = 0;
+    const echo = tallyKind(
+      "echo",
+      { persistence },
+      {},
+      {
+        receive: (state, message) => {
+          turns += 1;
+          return turns > 20_000
+            ? {}
+            : {
+                state: { ...state, n: state.n + 1 },
+                send: [{ to: message.to === "echo/a" ? "echo/b" : "echo/a", action: "echo", args: null, start: null }],
+              };
+        },
       },
-    },
-  );
-  await using engine = await LocalEngine.start({ kinds: [echo] });
-  await engine.call({ to: "echo/a", action: "echo", args: null, start: null });
-  await new Promise<void>((resolve) => setImmediate(resolve));
-  const early = turns;
-  assert.ok(early < 5_000, "the event loop turned in between");
-  await until("they go on", () => turns > early);
-});
+    );
+    await using store = memoryStore();
+    await using engine = await LocalEngine.start({ kinds: [echo], store });
+    await engine.call({ to: "echo/a", action: "echo", args: null, start: null });
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    const early = turns;
+    assert.ok(early < 5_000, "the event loop turned in between");
+    await until("they go on", () => turns > early);
+  });

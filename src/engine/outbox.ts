@@ -63,6 +63,8 @@ export class Outbox {
   readonly #settling = new Set<Promise<void>>();
   readonly #ready = new Mailbox<Lane>();
   #scheduled = false;
+  /** Deliveries since others had their turn: with a store in memory each ends in a microtask of its own, which is one go all the same. */
+  #burst = 0;
   #closed = false;
   /** The store has more than is in the lanes: what is new is read from it, in its order. */
   #behind = false;
@@ -209,7 +211,7 @@ export class Outbox {
   }
 
   #flush(): void {
-    for (let count = 0; count < BURST; count += 1) {
+    for (; this.#burst < BURST; this.#burst += 1) {
       const lane = this.#ready.shift();
       if (lane === undefined) {
         this.#scheduled = false;
@@ -217,6 +219,7 @@ export class Outbox {
       }
       this.#deliver(lane);
     }
+    this.#burst = 0;
     setImmediate(() => this.#flush());
   }
 

@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { refuse } from "../../actor/index.ts";
+import { isBag, type Json } from "../../contract/index.ts";
+import { registry } from "../../source/index.ts";
 import { house } from "./house.fixture.ts";
 import {
   assertError,
@@ -36,6 +39,24 @@ test("requests as a client would make them are answered, with the ids they carry
     assert.equal(reply.id, request.id);
     assert.ok(reply.result, request.method);
   }
+});
+
+test("a tool's data is compared whole, and its members are typed", async () => {
+  const tools = {
+    measure: { describe: "Measures.", run: () => ({ celsius: 5, of: ["a", { b: null }] }) },
+    fail: { describe: "Fails.", run: () => refuse("Broken.") },
+  };
+  await using server = await testServer(registry({ tools }));
+  const client = server.client();
+  const measured = await client.callTool("measure");
+  assertToolResult(measured, { of: ["a", { b: null }], celsius: 5 });
+  assertToolResult(await client.raw(callToolRequest(9, "measure")), { celsius: 5, of: ["a", { b: null }] });
+  assert.throws(() => assertToolResult(measured, { celsius: 5 }), failed(/structuredContent is another:\n.*celsius: 5/));
+  const typed: { readonly isError?: boolean; readonly structuredContent?: Json } = measured;
+  assert.deepEqual([typed.isError, isBag(typed.structuredContent)], [undefined, true]);
+  const broken = await client.callTool("fail");
+  assert.equal(broken.isError, true);
+  assert.throws(() => assertToolResult(broken, {}), failed(/The tool failed: Broken\./));
 });
 
 test("assertions hold, or say what there is instead", async () => {

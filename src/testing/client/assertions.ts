@@ -1,8 +1,8 @@
 import { AssertionError } from "node:assert/strict";
-import { inspect } from "node:util";
-import type { Bag } from "../../contract/index.ts";
+import { inspect, isDeepStrictEqual } from "node:util";
+import { type Bag, isBag } from "../../contract/index.ts";
 import { isBags, type TestReply } from "./message.ts";
-import type { ToolResult } from "./results.ts";
+import { shapes, type ToolResult } from "./results.ts";
 
 // The assertions' own class, which every runner shows as such; none of theirs is needed.
 function wrong(operator: string, message: string, actual: unknown, expected: unknown): AssertionError {
@@ -13,14 +13,22 @@ function wrong(operator: string, message: string, actual: unknown, expected: unk
 export const toolText = (result: ToolResult): string =>
   result.content.flatMap(({ type, text }) => (type === "text" && typeof text === "string" ? [text] : [])).join("\n");
 
-/** Of a tool that did what it should: no `isError`, and this text exactly, or one that matches. Takes a result, or a response with one. */
-export function assertToolResult(actual: ToolResult | TestReply, text: string | RegExp): void {
+/**
+ * Of a tool that did what it should, without `isError`: this text exactly, one that matches, or this object as its
+ * `structuredContent`. Takes a result, or a response with one.
+ */
+export function assertToolResult(actual: ToolResult | TestReply, expected: string | RegExp | Bag): void {
   const result = resultIn(actual);
-  if (result === undefined) throw wrong("assertToolResult", "There is no tool result here:", actual, text);
-  if (result["isError"] === true) throw wrong("assertToolResult", `The tool failed: ${toolText(result)}`, actual, text);
-  const found = toolText(result);
-  if (typeof text === "string" ? found === text : text.test(found)) return;
-  throw wrong("assertToolResult", `The tool's text is ${JSON.stringify(found)}, not ${String(text)}:`, found, text);
+  if (result === undefined) throw wrong("assertToolResult", "There is no tool result here:", actual, expected);
+  if (result.isError === true) throw wrong("assertToolResult", `The tool failed: ${toolText(result)}`, actual, expected);
+  if (typeof expected === "string" || expected instanceof RegExp) return assertText(toolText(result), expected);
+  const found = result.structuredContent;
+  if (!isDeepStrictEqual(found, expected)) throw wrong("assertToolResult", "The tool's structuredContent is another:", found, expected);
+}
+
+function assertText(found: string, expected: string | RegExp): void {
+  if (typeof expected === "string" ? found === expected : expected.test(found)) return;
+  throw wrong("assertToolResult", `The tool's text is ${JSON.stringify(found)}, not ${String(expected)}:`, found, expected);
 }
 
 /** Of a JSON-RPC response (`client.raw`), or what a call of the client rejected with. */
@@ -40,12 +48,9 @@ export function assertHasTools(actual: readonly Bag[] | TestReply, ...names: rea
 }
 
 function resultIn(actual: ToolResult | TestReply): ToolResult | undefined {
-  const bag: unknown = "jsonrpc" in actual ? actual["result"] : actual;
-  return isToolResult(bag) ? bag : undefined;
+  const bag = "jsonrpc" in actual ? actual["result"] : actual;
+  return isBag(bag) && shapes.toolResult(bag) ? bag : undefined;
 }
-
-const isToolResult = (value: unknown): value is ToolResult =>
-  typeof value === "object" && value !== null && "content" in value && isBags(value.content);
 
 function errorIn(actual: unknown): { readonly code: unknown } | undefined {
   if (typeof actual !== "object" || actual === null) return undefined;

@@ -1,13 +1,18 @@
 import { AssertionError } from "node:assert/strict";
 import { inspect } from "node:util";
-import type { Bag } from "../../contract/index.ts";
+import { type Bag, isBag, type Json } from "../../contract/index.ts";
 import { isBags } from "./message.ts";
 
 /** An entry of a list, as the server shows it. */
 export type Definition = Bag & { readonly name: string };
 export type ResourceDefinition = Definition & { readonly uri: string };
 export type TemplateDefinition = Definition & { readonly uriTemplate: string };
-export type ToolResult = Bag & { readonly content: readonly Bag[] };
+export type ToolResult = Bag & {
+  readonly content: readonly Bag[];
+  readonly structuredContent?: Json;
+  readonly isError?: boolean;
+  readonly _meta?: Bag;
+};
 export type ResourceResult = Bag & { readonly contents: readonly Bag[] };
 export type PromptResult = Bag & { readonly messages: readonly Bag[] };
 
@@ -15,7 +20,8 @@ const named = (bag: Bag): bag is Definition => typeof bag["name"] === "string";
 const located = (bag: Bag): bag is ResourceDefinition => named(bag) && typeof bag["uri"] === "string";
 const templated = (bag: Bag): bag is TemplateDefinition => named(bag) && typeof bag["uriTemplate"] === "string";
 
-const toolResult = (bag: Bag): bag is ToolResult => isBags(bag["content"]);
+const toolResult = (bag: Bag): bag is ToolResult =>
+  isBags(bag["content"]) && ["boolean", "undefined"].includes(typeof bag["isError"]) && (bag["_meta"] === undefined || isBag(bag["_meta"]));
 const resourceResult = (bag: Bag): bag is ResourceResult => isBags(bag["contents"]);
 const promptResult = (bag: Bag): bag is PromptResult => isBags(bag["messages"]);
 

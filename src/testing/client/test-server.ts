@@ -4,7 +4,7 @@ import { LocalEngine } from "../../engine/index.ts";
 import { createGateway, type GatewayOptions } from "../../gateway/index.ts";
 import { cast } from "../../source/index.ts";
 import { memorySessionStore, memoryStore, memoryStreamStore } from "../../store/index.ts";
-import { SimulatedClock, SimulatedEntropy } from "../simulated-clock.ts";
+import { settle, SimulatedClock, SimulatedEntropy } from "../simulated-clock.ts";
 import type { TestClientOptions } from "./call-options.ts";
 import { TestClient } from "./client.ts";
 import type { Exchanging } from "./http-call.ts";
@@ -24,6 +24,8 @@ export interface Wires {
 /** What has a gateway, as `createServer` makes it. */
 export type Holding = { readonly gateway: Exchanging } & Partial<AsyncDisposable>;
 
+// A hundred thousand turns: more than any test means to have at one moment.
+const MOST_ROUNDS = 100;
 // A server that is closed lets its calls end for a while, and the clock stands still.
 const GRACE_MS = 60_000;
 
@@ -68,9 +70,15 @@ export interface TestServer extends AsyncDisposable {
   client(options?: TestClientOptions): TestClient;
 }
 
+export async function testServer(
+  served: readonly Behaviour[],
+  options?: TestServerOptions,
+): Promise<TestServer & { readonly engine: LocalEngine }>;
+export async function testServer(served: Served, options?: TestServerOptions): Promise<TestServer>;
 export async function testServer(served: Served, options: TestServerOptions = {}): Promise<TestServer> {
   const { seed, now, ...gatewayOptions } = options;
-  const clock = new SimulatedClock(now);
+  let changes = 0;
+  const clock = new SimulatedClock(now, () => atRest(() => changes));
   const entropy = new SimulatedEntropy(seed);
   // Of their own, so that what a test queues or resets never names an actor's message.
   const ids = new TestIds((seed ?? 1) + 1);
@@ -95,6 +103,7 @@ export async function testServer(served: Served, options: TestServerOptions = {}
     if (!isKinds(served)) return "exchange" in served || "gateway" in served ? exchanging(served) : over(served);
     const store = building.use(memoryStore({ clock }));
     engine = building.use(await LocalEngine.start({ kinds: served, clock, entropy, store, onFault: told }));
+    for (const { kind } of served) engine.watch(`${kind}/*`, () => (changes += 1));
     const secret = Uint8Array.from(Buffer.from(entropy.hex(32), "hex"));
     return over(cast({ engine, kinds: served, clock, entropy, handles: { secret }, onFault: told }));
   };
@@ -119,6 +128,16 @@ export async function testServer(served: Served, options: TestServerOptions = {}
       await everything.disposeAsync();
     },
   };
+}
+
+/** What a turn sends takes a while to arrive, and is followed by more: until nothing has changed any more. */
+async function atRest(changes: () => number): Promise<void> {
+  for (let round = 0; round < MOST_ROUNDS; round += 1) {
+    const before = changes();
+    await settle();
+    if (changes() === before) return;
+  }
+  throw new Error("The actors do not come to rest: they go on sending to each other while no time passes. Let a wake send what repeats.");
 }
 
 const isServed = (served: unknown): boolean =>

@@ -11,6 +11,7 @@ import { chainOf, rehearse, testServer, toolText, until } from "../src/testing/i
 import { memoryStore } from "../src/store/index.ts";
 import { guest, kitchen } from "./guide/later.fixture.ts";
 import { desk, expense } from "./guide/links.fixture.ts";
+import { draft } from "./guide/sample.fixture.ts";
 import { account } from "./guide/secrets.fixture.ts";
 import { order } from "./guide/shared-turn.fixture.ts";
 import { root } from "./serve-child.ts";
@@ -19,6 +20,7 @@ for (const [title, file] of [
   ["Tools, messages and views", "shared-turn"],
   ["Links", "links"],
   ["Actors that talk to each other", "later"],
+  ["Asking the person", "sample"],
   ["Secrets and records", "secrets"],
 ] as const)
   test(`the guide's code of ${title} is the code that is tested here`, () => {
@@ -67,6 +69,14 @@ test("who was told later is told what another actor said, as the guide has it", 
   assert.equal(toolText(await client.callTool("order", { dish: "Soup" })), "Soup is served.");
   const late = await client.callTool("order", { dish: "Pie" });
   assert.deepEqual([late["isError"], toolText(late)], [true, "Nothing is left."]);
+});
+
+test("the client's model is asked, and what it says is kept, as the guide has it", async () => {
+  await using server = await testServer([draft]);
+  const sampling = [{ role: "assistant", model: "m", content: [{ type: "text", text: "Dark." }] }];
+  await server.client({ answers: { sampling } }).callTool("summarize");
+  assert.deepEqual((await server.engine.read(draft.id("tester")))?.state, { text: "It was a dark and stormy night.", summary: "Dark." });
+  assert.equal(toolText(await server.client().callTool("summarize")), "Your client has no model to lend.");
 });
 
 test("a secret argument is in no event, neither in its record, as the guide has it", async () => {

@@ -153,8 +153,9 @@ test("asking a client that cannot be asked is refused, and says what is missing"
       where: { method: "roots/list", params: {} },
     },
   });
-  assert.deepEqual(stage.turn("tools/think", {}, { answers: { said: { role: "assistant" }, where: { roots: [] } } }).reply, {
-    ok: { said: { role: "assistant" }, where: { roots: [] } },
+  const said = { role: "assistant", model: "m", content: { type: "text", text: "Hm." } };
+  assert.deepEqual(stage.turn("tools/think", {}, { answers: { said, where: { roots: [] } } }).reply, {
+    ok: { said: { ...said, text: "Hm." }, where: { roots: [] } },
   });
 });
 

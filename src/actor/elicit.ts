@@ -38,16 +38,6 @@ export function elicit(message: string, schema: object = YES): Question<Elicited
   };
 }
 
-/** Asks the client's model. The answer is MCP's `CreateMessageResult`, as it came. */
-export function sample(params: Bag): Question<Json> {
-  return { request: { method: "sampling/createMessage", params }, read: (answer) => answer };
-}
-
-/** Asks which folders the client works in. The answer is MCP's `ListRootsResult`, as it came. */
-export function roots(): Question<Json> {
-  return { request: { method: "roots/list", params: {} }, read: (answer) => answer };
-}
-
 const YES = { type: "object", properties: { yes: { type: "boolean", title: "Yes", default: false } }, required: ["yes"] };
 
 const formOf = memoize((schema: object): Form => {

@@ -32,9 +32,11 @@ export type {
   Tool,
   ToolAnnotations,
 } from "./definition.ts";
-export { elicit, type Elicited, type Question, roots, sample } from "./elicit.ts";
+export { elicit, type Elicited, type Question } from "./elicit.ts";
 export type { Later } from "./later.ts";
 export { actorId, keyOf } from "./names.ts";
 export { type Random, seeded } from "./random.ts";
 export { type Refusal, refuse } from "./refuse.ts";
+export { type Root, type Roots, roots } from "./roots.ts";
+export { type Sampled, type Sampling, sample } from "./sample.ts";
 export { fromJsonSchema } from "./schema.ts";

@@ -162,7 +162,12 @@ test("who cannot be asked is told all that it takes, alike where the turn says s
     per: "shared",
     persistence: "memory",
     initial: () => ({}),
-    tools: { think: { describe: "Asks two things.", run: ({ ask }) => Object.keys(ask({ said: sample({}), where: roots() })).join() } },
+    tools: {
+      think: {
+        describe: "Asks two things.",
+        run: ({ ask }) => Object.keys(ask({ said: sample({ messages: [], maxTokens: 5 }), where: roots() })).join(),
+      },
+    },
   });
   await using engine = await LocalEngine.start({ kinds: [asker] });
   await using gateway = gatewayOf(cast({ engine, kinds: [asker] }));

@@ -1,4 +1,4 @@
-import type { Bag, Json } from "../contract/index.ts";
+import { type Bag, EngineError, type Json } from "../contract/index.ts";
 import { LocalEngine } from "../engine/index.ts";
 import { sqliteStore } from "../store/index.ts";
 import type { DataDirectory } from "./data-directory.ts";
@@ -12,7 +12,8 @@ import { withModules } from "./with-modules.ts";
 const withCause = (error: unknown, thrown: unknown): unknown => {
   const { exit, code, message } = describeFailure(error);
   if ((code !== "CRASHED" && code !== "ACTOR_FAILED") || thrown === undefined) return error;
-  const { error: name, why = "", place } = faultFields(thrown, true);
+  // A state that could not be brought on is told as what its `migrate` threw.
+  const { error: name, why = "", place } = faultFields(thrown instanceof EngineError ? (thrown.cause ?? thrown) : thrown, true);
   return new CommandError(exit, code, `${message} It threw ${name}: ${why}${place === undefined ? "" : ` (${place})`}`);
 };
 

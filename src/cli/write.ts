@@ -21,10 +21,18 @@ export const write = async (options: Writing, op: string, args: Bag): Promise<Js
   if (!isThere && args["start"] === undefined) throw directory.noActors();
   if (isOfGuests(op, args)) return await (await import("./guests-here.ts")).guestsHere(directory, op, args);
   const served = options.module ?? directory.readNote()?.modules ?? [];
-  if (served.length === 0)
+  if (served.length === 0) {
+    await refuseHeld(directory);
     throw usage(`No server runs on ${directory.path}, and it does not say which modules its actors are of: name them with --module.`);
+  }
   const { writeHere } = await import("./write-here.ts");
   return await writeHere(directory, served, options, op, args);
+};
+
+/** A program of one's own has no socket: that it runs is known by its lock alone. Throws `STORE_LOCKED`. */
+const refuseHeld = async (directory: DataDirectory): Promise<void> => {
+  const { sqliteStore } = await import("../store/index.ts");
+  await using _ = sqliteStore({ directory: directory.path });
 };
 
 /** No module defines them. */

@@ -1,0 +1,51 @@
+// What the commands that write say of a directory that a program of one's own has, and of code that cannot go on from what is there.
+import assert from "node:assert/strict";
+import { mkdtempDisposableSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import * as z from "zod";
+import { actor } from "../../src/actor/index.ts";
+import { LocalEngine } from "../../src/engine/index.ts";
+import { sqliteStore } from "../../src/store/index.ts";
+import { troupe } from "./run.ts";
+
+const order = actor("order", {
+  describe: "An order.",
+  state: z.object({ n: z.int().default(0) }),
+  tools: { add: { describe: "Adds.", run: ({ state }) => (state.n += 1) } },
+});
+
+test("beside a program of one's own a command that writes says who has the directory", async () => {
+  using folder = mkdtempDisposableSync(join(tmpdir(), "troupe-own-"));
+  {
+    await using store = sqliteStore({ directory: folder.path });
+    await using engine = await LocalEngine.start({ kinds: [order], store });
+    await engine.call({ to: order.id("a"), action: "tools/add", args: {}, start: null });
+    const beside = await troupe("stop", "order/a", "--data", folder.path);
+    assert.deepEqual([beside.code, beside.stderr.includes(`held by process ${process.pid}`)], [6, true], beside.stderr);
+  }
+  const after = await troupe("stop", "order/a", "--data", folder.path);
+  assert.deepEqual([after.code, after.stderr.includes("name them with --module")], [2, true], after.stderr);
+});
+
+test("a call of an actor whose state cannot be brought on says what its `migrate` threw", async () => {
+  using folder = mkdtempDisposableSync(join(tmpdir(), "troupe-own-"));
+  const data = join(folder.path, "data");
+  const module = join(folder.path, "order.ts");
+  const write = (more: string): void =>
+    writeFileSync(
+      module,
+      `import { actor } from "troupe";
+      export const order = actor("order", { describe: "An order.", initial: () => ({ n: 0 }), ${more}
+        tools: { add: { describe: "Adds.", run: ({ state }) => (state.n += 1) } } });`,
+    );
+  const call = (...more: readonly string[]): ReturnType<typeof troupe> =>
+    troupe("call", "order/a", "tools/add", "--module", module, "--data", data, ...more);
+  write("");
+  assert.equal((await call("--start")).code, 0);
+  write('version: 2, migrate() { throw new RangeError("no n to speak of"); },');
+  const { code, stderr } = await call();
+  assert.equal(code, 1);
+  assert.match(stderr, /order\/a has failed .+ It threw RangeError: no n to speak of \(.*order\.ts:\d+:\d+\)/);
+});

@@ -7,8 +7,10 @@ import * as z from "zod";
 import { actor } from "../src/actor/index.ts";
 import { readBody } from "../src/chain/index.ts";
 import { LocalEngine } from "../src/engine/index.ts";
-import { chainOf, rehearse, testServer, toolText, until } from "../src/testing/index.ts";
+import { assertToolResult, chainOf, rehearse, testServer, toolText, until } from "../src/testing/index.ts";
+import { createServer } from "../src/server/index.ts";
 import { memoryStore } from "../src/store/index.ts";
+import { garden } from "./guide/elsewhere.fixture.ts";
 import { guest, kitchen } from "./guide/later.fixture.ts";
 import { desk, expense } from "./guide/links.fixture.ts";
 import { draft } from "./guide/sample.fixture.ts";
@@ -20,6 +22,7 @@ for (const [title, file] of [
   ["Tools, messages and views", "shared-turn"],
   ["Links", "links"],
   ["Actors that talk to each other", "later"],
+  ["Calling other MCP servers", "elsewhere"],
   ["Asking the person", "sample"],
   ["Secrets and records", "secrets"],
 ] as const)
@@ -69,6 +72,22 @@ test("who was told later is told what another actor said, as the guide has it", 
   assert.equal(toolText(await client.callTool("order", { dish: "Soup" })), "Soup is served.");
   const late = await client.callTool("order", { dish: "Pie" });
   assert.deepEqual([late["isError"], toolText(late)], [true, "Nothing is left."]);
+});
+
+test("work asks another MCP server, and refuses where it cannot be had, as the guide has it", async () => {
+  const weather = createServer("weather", "1.0.0");
+  weather.tools.register({ name: "weather", output: z.object({ celsius: z.number() }) }, () => ({ celsius: 21 }));
+  const { http } = await weather.listen({ http: { port: 0 } });
+  process.env["WEATHER_URL"] = http.url;
+  await using server = await testServer([garden]);
+  const client = server.client();
+  assertToolResult(await client.callTool("measure"), { celsius: 21 });
+  await weather.close();
+  const late = await client.callTool("measure");
+  assert.deepEqual([late.isError, toolText(late)], [true, "The weather cannot be had now."]);
+  const last = (await chainOf(server.engine, garden.id("main"))).at(-1);
+  assert.match(JSON.stringify(last && readBody(last)?.["record"]), /"failed":"/);
+  assert.deepEqual(server.faults, []);
 });
 
 test("the client's model is asked, and what it says is kept, as the guide has it", async () => {

@@ -37,7 +37,7 @@ export function actor<const K extends string, S extends object, TI, TO, const RU
 export function actor(kind: string, definition: AnyDefinition): object {
   checkKind(kind);
   checkWords(kind, definition);
-  const version = versionOf(kind, definition);
+  const version = positive(definition.version ?? 1, `${kind}: version`);
   const compiled = {
     tools: Object.entries(definition.tools ?? {}).map(([name, tool]) => compileTool(kind, name, tool)),
     resources: Object.entries(definition.resources ?? {}).map(([name, resource]) => compileResource(kind, name, resource)),
@@ -176,21 +176,9 @@ function withoutAbsent(given: Partial<Policy>): Partial<Policy> {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }
 
-/** A state is brought on where there is an older one, and by a `migrate`: one without the other does nothing, or fails every old actor. */
-function versionOf(kind: string, { version = 1, migrate }: AnyDefinition): number {
-  if (!Number.isSafeInteger(version) || version < 1)
-    throw new TroupeError("BAD_DEFINITION", `${kind}: version must be a whole number from 1.`);
-  if (version === 1 && migrate !== undefined)
-    throw new TroupeError(
-      "BAD_DEFINITION",
-      `${kind}: \`migrate\` is asked for states of an older version, and there is none before 1: say \`version: 2\`.`,
-    );
-  if (version > 1 && migrate === undefined)
-    throw new TroupeError(
-      "BAD_DEFINITION",
-      `${kind}: version ${version} needs \`migrate(state, from)\`, which brings the states of older versions on.`,
-    );
-  return version;
+function positive(value: number, where: string): number {
+  if (Number.isSafeInteger(value) && value > 0) return value;
+  throw new TroupeError("BAD_DEFINITION", `${where} must be a whole number from 1.`);
 }
 
 function redacted(act: Act | undefined, message: Message): Json {

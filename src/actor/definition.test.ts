@@ -188,7 +188,6 @@ test("policy, place and version have defaults and are checked", () => {
     initial: () => ({}),
     per: "user",
     version: 3,
-    migrate: () => ({}),
     persistence: "memory",
     expireMs: 5,
     restart: { max: 1, withinMs: 2 },
@@ -247,16 +246,6 @@ test("an old state is migrated, held against the schema and frozen", () => {
   });
   assert.deepEqual(kind.migrate?.(5, 1), { count: 6, since: 0 });
   assert.ok(!("migrate" in actor("thing", { describe: "", initial: () => ({}) })));
-});
-
-test("a `migrate` that would never be asked, and a version without one, are refused", () => {
-  const migrate = (): object => ({});
-  assert.throws(
-    () => untyped({ migrate }),
-    badDefinition(/^thing: `migrate` is asked for states of an older version.+say `version: 2`\.$/),
-  );
-  assert.throws(() => untyped({ version: 1, migrate }), badDefinition(/say `version: 2`\.$/));
-  assert.throws(() => untyped({ version: 2 }), badDefinition(/^thing: version 2 needs `migrate\(state, from\)`/));
 });
 
 test("a misspelled word is refused, also for authors without a type checker", () => {

@@ -40,8 +40,6 @@ void test("an actor's words that hold what they cannot are refused where they ar
     [{ state: {} }, /`state` is a Standard Schema/],
     [{ shared: "yes" }, /shared is true or false/],
     [{ migrate: {} }, /migrate is a function/],
-    [{ migrate: () => ({}) }, /`migrate` is asked for states of an older version/],
-    [{ version: 2 }, /version 2 needs `migrate/],
     [{ messages: undefined }, /messages is an object/],
     [{ messages: [] }, /messages is an object/],
     [{ messages: { a: null } }, /messages\.a is no object/],

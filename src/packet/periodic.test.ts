@@ -118,7 +118,7 @@ const ticker = (every: Readonly<Record<string, number>>, { timeout = never, vers
     persistence: "disk",
     timeout,
     version,
-    ...(version > 1 && { migrate: () => ({ ticks: ["migrated"] }) }),
+    migrate: () => ({ ticks: ["migrated"] }),
     periodic: Object.fromEntries(
       Object.entries(every).map(([name, everyMs]) => [name, { everyMs, run: ({ state }) => void state.ticks.push(name) }]),
     ),

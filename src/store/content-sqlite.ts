@@ -20,7 +20,7 @@ import { storeFault } from "./sqlite-error.ts";
  */
 export function sqliteContents(path: string, options: Partial<ContentBounds> = {}): ContentStore {
   const bounds = { pieceBytes: PIECE_BYTES, totalBytes: Number.POSITIVE_INFINITY, ...options };
-  return lockedFile(path, dirname(path), (database, unlock) => {
+  return lockedFile(path, dirname(path), ({ database, unlock }) => {
     migrate(database, APPLICATION, SCHEMA);
     return new SqliteContents(database, unlock, bounds);
   });

@@ -18,7 +18,7 @@ import type { SqliteOptions } from "./sqlite.ts";
  */
 export function sqliteImporter(options: Pick<SqliteOptions, "directory" | "path" | "clock">): Importer {
   const { clock = systemClock } = options;
-  return lockedStore(options, (database, unlock) => new SqliteImporter(database, () => clock.now(), unlock));
+  return lockedStore(options, ({ database, unlock }) => new SqliteImporter(database, () => clock.now(), unlock));
 }
 
 class SqliteImporter implements Importer {

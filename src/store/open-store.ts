@@ -6,23 +6,39 @@ import { migrate } from "./migrate.ts";
 import { openDatabase, orClosed, pathOf, type StorePlace } from "./open-database.ts";
 import { APPLICATION, SCHEMA } from "./schema.ts";
 
+/** Whoever only reads holds the file for a moment where it was left by a killed server: it puts the log's index right first. */
+const OPENING_MS = 5_000;
+
+/** A file whose lock is held. */
+export interface Locked {
+  readonly database: DatabaseSync;
+  readonly path: string;
+  /** Gives the lock away, once the database is closed. */
+  readonly unlock: () => void;
+}
+
 /**
  * What `make` makes of the store's database, which is made where absent, with its directory, and is as new as this version.
- * `unlock` gives the lock away, once the database is closed. Throws `StoreError`, with nothing left open.
+ * Throws `StoreError`, with nothing left open.
  */
-export const lockedStore = <T>(place: StorePlace, make: (database: DatabaseSync, unlock: () => void) => T): T =>
-  lockedFile(pathOf(place), place.directory, (database, unlock) => {
-    migrate(database, APPLICATION, SCHEMA);
-    return make(database, unlock);
+export const lockedStore = <T>(place: StorePlace, make: (locked: Locked) => T): T =>
+  lockedFile(pathOf(place), place.directory, (locked) => {
+    migrate(locked.database, APPLICATION, SCHEMA);
+    return make(locked);
   });
 
 /** Likewise, of any file with a lock beside it. `make` migrates it; `directory` is made where absent. */
-export function lockedFile<T>(path: string, directory: string | undefined, make: (database: DatabaseSync, unlock: () => void) => T): T {
+export function lockedFile<T>(path: string, directory: string | undefined, make: (locked: Locked) => T): T {
   return guarded(path, () => {
     if (directory !== undefined) mkdirSync(directory, { recursive: true, mode: 0o700 });
     const unlock = lockStore(path);
     try {
-      return orClosed(openDatabase(path), (database) => make(database, unlock));
+      return orClosed(openDatabase(path, { busyMs: OPENING_MS }), (database) => {
+        const made = make({ database, path, unlock });
+        // From here on nobody else writes, and who serves must not stand still.
+        database.exec("PRAGMA busy_timeout = 0");
+        return made;
+      });
     } catch (error) {
       unlock();
       throw error;

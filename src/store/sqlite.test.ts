@@ -135,6 +135,33 @@ test("the lock of a server that was killed is taken over", async () => {
   assert.equal(await store.count({}), 0);
 });
 
+test("who opens a store waits for a reader that puts right what a killed server left", async () => {
+  using directory = temporary();
+  const path = join(directory.path, "troupe.db");
+  await sqliteStore({ directory: directory.path })[Symbol.asyncDispose]();
+  // Keeps everybody out, as such a reader does, until somebody has the store's lock and a little longer.
+  const reader = `
+    const { existsSync } = require("node:fs");
+    const database = new (require("node:sqlite").DatabaseSync)(process.argv[1]);
+    database.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE; COMMIT");
+    console.log("held");
+    const timer = setInterval(() => {
+      if (!existsSync(process.argv[1] + ".pid")) return;
+      clearInterval(timer);
+      setTimeout(() => database.close(), 100);
+    }, 1);`;
+  const running = spawn(process.execPath, ["--eval", reader, path], { stdio: ["ignore", "pipe", "inherit"] });
+  const ended = once(running, "close");
+  try {
+    await once(running.stdout, "data");
+    await using store = sqliteStore({ directory: directory.path });
+    assert.equal(await store.count({}), 0);
+  } finally {
+    running.kill("SIGKILL");
+    await ended;
+  }
+});
+
 test("a lock file that is none is told of as that: the store beside it needs no copy", async () => {
   using directory = temporary();
   {

@@ -44,9 +44,9 @@ export interface SqliteOptions {
 export function sqliteStore(options: SqliteOptions): Store {
   const { clock = systemClock, readOnly, disk } = options;
   if (readOnly) return readableStore(options, (database) => readOnlyStore(database, clock));
-  return lockedStore(options, (database, unlock) => {
+  return lockedStore(options, ({ database, path, unlock }) => {
     database.exec("PRAGMA synchronous = NORMAL");
-    return writable(database, clock, unlock, new WalSync(disk ?? walFile(pathOf(options))), options);
+    return writable(database, clock, unlock, new WalSync(disk ?? walFile(path)), options);
   });
 }
 

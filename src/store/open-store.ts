@@ -1,4 +1,4 @@
-import { mkdirSync } from "node:fs";
+import { mkdirSync, realpathSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { guarded } from "./guarded.ts";
 import { lockStore } from "./lock.ts";
@@ -12,6 +12,7 @@ const OPENING_MS = 5_000;
 /** A file whose lock is held. */
 export interface Locked {
   readonly database: DatabaseSync;
+  /** Its file, which the one that was named may lead to: its log and its lock lie beside this one. */
   readonly path: string;
   /** Gives the lock away, once the database is closed. */
   readonly unlock: () => void;
@@ -28,9 +29,10 @@ export const lockedStore = <T>(place: StorePlace, make: (locked: Locked) => T): 
   });
 
 /** Likewise, of any file with a lock beside it. `make` migrates it; `directory` is made where absent. */
-export function lockedFile<T>(path: string, directory: string | undefined, make: (locked: Locked) => T): T {
-  return guarded(path, () => {
+export function lockedFile<T>(named: string, directory: string | undefined, make: (locked: Locked) => T): T {
+  return guarded(named, () => {
     if (directory !== undefined) mkdirSync(directory, { recursive: true, mode: 0o700 });
+    const path = followed(named);
     const unlock = lockStore(path);
     try {
       return orClosed(openDatabase(path, { busyMs: OPENING_MS }), (database) => {
@@ -44,6 +46,16 @@ export function lockedFile<T>(path: string, directory: string | undefined, make:
       throw error;
     }
   });
+}
+
+/** As SQLite does: who holds one file by two names must not hold two locks. */
+function followed(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    // It is still to be made.
+    return path;
+  }
 }
 
 /** What `make` makes of the store's database beside a running server. Throws `StoreError`, also for one that is of an older version. */

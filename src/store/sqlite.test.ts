@@ -11,6 +11,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -160,6 +161,24 @@ test("who opens a store waits for a reader that puts right what a killed server 
     running.kill("SIGKILL");
     await ended;
   }
+});
+
+test("a store whose name leads elsewhere is opened, and locked, where it lies", async () => {
+  using directory = temporary();
+  const there = join(directory.path, "there");
+  const one = join(directory.path, "one");
+  const two = join(directory.path, "two");
+  for (const path of [one, two]) mkdirSync(path);
+  await sqliteStore({ directory: there })[Symbol.asyncDispose]();
+  for (const path of [one, two]) symlinkSync(join(there, "troupe.db"), join(path, "troupe.db"));
+  const writer = new ChainWriter("door/front");
+  {
+    await using store = sqliteStore({ directory: one });
+    await store.commit(writer.id, writer.next());
+    assert.throws(() => sqliteStore({ directory: two }), { code: "STORE_LOCKED" });
+  }
+  await using store = sqliteStore({ directory: two });
+  assert.equal((await store.load(writer.id))?.seq, 1);
 });
 
 test("a lock file that is none is told of as that: the store beside it needs no copy", async () => {

@@ -11,7 +11,6 @@ import { Directory } from "./directory.ts";
 import { Eraser } from "./erase.ts";
 import { GroupCommit } from "./group-commit.ts";
 import { History } from "./history.ts";
-import { pathOf } from "./open-database.ts";
 import { lockedStore, readableStore } from "./open-store.ts";
 import { Outbox } from "./outbox.ts";
 import { Remover } from "./remover.ts";

@@ -1,4 +1,5 @@
-import { closeSync, openSync } from "node:fs";
+import { accessSync, closeSync, constants, existsSync, openSync } from "node:fs";
+import { dirname } from "node:path";
 import { StoreError } from "../contract/index.ts";
 import { sqliteCode, storeFault } from "./sqlite-error.ts";
 
@@ -26,7 +27,9 @@ export function guarded<T>(path: string, open: () => T): T {
 /** SQLite says only that it could not open a file; the system says why. */
 function whyNotWritten(path: string): unknown {
   try {
-    closeSync(openSync(`${path}.lock`, "a"));
+    // Nobody has locks on a folder, which would go where it is closed.
+    closeSync(openSync(dirname(path), "r"));
+    for (const file of [dirname(path), path, `${path}.lock`]) if (existsSync(file)) accessSync(file, constants.W_OK);
     return undefined;
   } catch (error) {
     return error;

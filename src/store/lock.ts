@@ -1,7 +1,7 @@
-import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { StoreError } from "../contract/index.ts";
-import { orClosed } from "./open-database.ts";
+import { makeFile, orClosed } from "./open-database.ts";
 import { sqliteCode } from "./sqlite-error.ts";
 
 /**
@@ -12,8 +12,8 @@ import { sqliteCode } from "./sqlite-error.ts";
 export function lockStore(path: string): () => void {
   const lock = `${path}.lock`;
   const holder = `${path}.pid`;
-  // SQLite would make it for all to read, and whoever may read a file may lock it.
-  closeSync(openSync(lock, "a", 0o600));
+  // Whoever may read a file may lock it.
+  makeFile(lock);
   const database: DatabaseSync = new (process.getBuiltinModule("node:sqlite").DatabaseSync)(lock, { timeout: 0 });
   try {
     database.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");

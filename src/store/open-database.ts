@@ -1,4 +1,4 @@
-import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
+import { accessSync, closeSync, constants, existsSync, openSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync, DatabaseSyncOptions } from "node:sqlite";
 import { pathToFileURL } from "node:url";
@@ -33,8 +33,8 @@ export interface OpenOptions {
 export function openDatabase(path: string, options: OpenOptions = {}): DatabaseSync {
   const busyMs = options.busyMs ?? 0;
   if (options.readOnly) return openForReading(path, options.busyMs ?? 1_000);
-  // SQLite would make it for all to read; its WAL and index take the mode of the file.
-  closeSync(openSync(path, "a", 0o600));
+  // Its WAL and index take the mode of the file.
+  makeFile(path);
   return orClosed(connect(path, { timeout: busyMs }), (database) => {
     enterWal(database, busyMs);
     database.exec(
@@ -52,6 +52,15 @@ export function orClosed<T>(database: DatabaseSync, make: (database: DatabaseSyn
     database.close();
     throw error;
   }
+}
+
+/**
+ * A file for SQLite, which itself would make it for all to read. One that is there is not opened: where this process has it
+ * open already, closing it once more would let go of the locks that it holds. Throws the system's errors.
+ */
+export function makeFile(path: string): void {
+  if (existsSync(path)) accessSync(path, constants.W_OK);
+  else closeSync(openSync(path, "a", 0o600));
 }
 
 /** SQLite does not wait here for another process that is just doing the same. */

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import {
   chmodSync,
@@ -18,6 +18,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { DatabaseSync } from "node:sqlite";
+import { promisify } from "node:util";
 import { StoreError, type ActorId, type ChainEvent, type Entry, type Store } from "../contract/index.ts";
 import { handOverTo } from "../contract/internal.ts";
 import { ChainWriter, messageTo } from "../testing/store-entries.ts";
@@ -77,6 +78,22 @@ function child(...args: readonly string[]): Child {
       await ended;
     },
   };
+}
+
+/** What another process, with few file handles, hears where it opens the store there. */
+async function openedElsewhere(directory: string, before = ""): Promise<string> {
+  const opens = `
+    import { openSync } from "node:fs";
+    import { sqliteStore } from ${JSON.stringify(import.meta.resolve("./index.ts"))};
+    ${before}
+    try {
+      sqliteStore({ directory: process.argv[1] });
+      console.log("opened");
+    } catch ({ code, message }) {
+      console.log(code, message);
+    }`;
+  const node = [process.execPath, "--conditions=troupe-source", "--input-type=module", "--eval", opens, directory];
+  return (await promisify(execFile)("sh", ["-c", 'ulimit -n 256; exec "$@"', "sh", ...node])).stdout;
 }
 
 async function wholeChain(store: Store, id: ActorId): Promise<readonly ChainEvent[]> {
@@ -161,6 +178,14 @@ test("who opens a store waits for a reader that puts right what a killed server 
     running.kill("SIGKILL");
     await ended;
   }
+});
+
+test("a store that is asked for twice in one process stays locked to all others", async () => {
+  using directory = temporary();
+  await using store = sqliteStore({ directory: directory.path });
+  assert.throws(() => sqliteStore({ directory: directory.path }), { code: "STORE_LOCKED" });
+  assert.match(await openedElsewhere(directory.path), /^STORE_LOCKED /u);
+  assert.equal(await store.count({}), 0);
 });
 
 test("a store whose name leads elsewhere is opened, and locked, where it lies", async () => {

@@ -19,6 +19,10 @@ export function guarded<T>(path: string, open: () => T): T {
       );
     if (system === "ENOSPC" || system === "EDQUOT")
       throw new StoreError("STORE_FULL", `There is no space left for the store ${path}. Free some, then try again.`, { cause });
+    if (system === "EMFILE" || system === "ENFILE")
+      throw new StoreError("STORE_IO", `There is no file handle left to open ${path}. Raise the limit (ulimit -n), then start again.`, {
+        cause,
+      });
     const fault = storeFault(error);
     throw new StoreError(fault.code, `${path}: ${fault.message}`, { cause });
   }

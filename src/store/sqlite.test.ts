@@ -206,6 +206,13 @@ test("a store whose name leads elsewhere is opened, and locked, where it lies", 
   assert.equal((await store.load(writer.id))?.seq, 1);
 });
 
+test("a process that has no file handle left says so where it cannot open its store", async () => {
+  using directory = temporary();
+  await sqliteStore({ directory: directory.path })[Symbol.asyncDispose]();
+  const answer = await openedElsewhere(directory.path, 'try { for (;;) openSync("/dev/null"); } catch {}');
+  assert.match(answer, /^STORE_IO There is no file handle left .+ulimit -n/u);
+});
+
 test("a lock file that is none is told of as that: the store beside it needs no copy", async () => {
   using directory = temporary();
   {

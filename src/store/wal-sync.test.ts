@@ -137,12 +137,14 @@ for (const [what, harm] of [
   ["removed", (path: string) => rmSync(path, { recursive: true })],
   ["removed without their folder", (path: string) => rmSync(join(path, "a.db-wal"))],
   ["replaced", (path: string) => renameSync(join(path, "other"), join(path, "a.db"))],
+  ["left without their lock", (path: string) => rmSync(join(path, "a.db.lock"))],
+  ["given another lock", (path: string) => renameSync(join(path, "other"), join(path, "a.db.lock"))],
 ] as const)
   void test(`C2 nothing is kept in files that were ${what}`, async () => {
     using directory = temporary();
     const path = join(directory.path, "data");
     mkdirSync(path);
-    for (const name of ["a.db", "a.db-wal", "other"]) writeFileSync(join(path, name), name);
+    for (const name of ["a.db", "a.db-wal", "a.db.lock", "other"]) writeFileSync(join(path, name), name);
     const said: string[] = [];
     const database = { isTransaction: false, exec: (sql: string) => void said.push(sql) };
     let ms = 0;
@@ -156,7 +158,7 @@ for (const [what, harm] of [
     ms += 10_000;
     await assert.rejects(
       commits.add(() => 2),
-      { code: "STORE_IO", message: /moved, removed or replaced/u },
+      { code: "STORE_IO", message: what.endsWith("lock") ? /lock file was removed or replaced/u : /were moved, removed or replaced/u },
     );
     assert.deepEqual(said, []);
     assert.equal(wal.refusal()?.code, "STORE_IO");

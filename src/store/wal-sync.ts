@@ -1,4 +1,4 @@
-import { type BigIntStats, closeSync, fdatasync, fdatasyncSync, fstatSync, openSync, statSync } from "node:fs";
+import { closeSync, fdatasync, fdatasyncSync, fstatSync, openSync, statSync } from "node:fs";
 import { StoreError } from "../contract/index.ts";
 
 /** A disk this quick costs less than what smaller groups would, and the way to another thread and back. Milliseconds. */
@@ -14,6 +14,8 @@ export interface Disk {
   sync(done: (error: Error | null) => void): void;
   /** False: what is written is found by nobody who comes later. */
   isInPlace?(): boolean;
+  /** False: another process may write, too. */
+  isLocked?(): boolean;
   close(): void;
 }
 
@@ -40,7 +42,8 @@ export class WalSync {
 
   /**
    * Why nothing may be written. The disk failed once, and what it has nobody knows any more: a system may drop what it could not
-   * write, and then say that all is well. Or the files were moved or removed, and go on only for who has them open.
+   * write, and then say that all is well. Or the files were moved or removed, and go on only for who has them open. Or the lock
+   * file was, so that another server finds nobody here.
    */
   refusal(): StoreError | undefined {
     const now = this.#now();
@@ -50,6 +53,11 @@ export class WalSync {
         this.#fault = new StoreError(
           "STORE_IO",
           "The store's files were moved, removed or replaced while they were in use, so nothing more is kept. Put them back, then restart the server.",
+        );
+      else if (this.#disk.isLocked?.() === false)
+        this.#fault = new StoreError(
+          "STORE_IO",
+          "The store's lock file was removed or replaced while it was in use, so another server may have the store: nothing more is kept. Stop that one, then restart this server.",
         );
     }
     return this.#fault;
@@ -114,26 +122,31 @@ export class WalSync {
 }
 
 /**
- * The WAL of the database at `path`, which is there as long as that is open. Opened at once: where a process has no file
+ * The WAL of the locked database at `path`, which is there as long as that is open. Opened at once: where a process has no file
  * handle left, its store does not open, and one that is open needs none.
  */
 export function walFile(path: string): Disk {
   const file = openSync(`${path}-wal`, "r+");
-  const opened = statSync(path, { bigint: true });
+  const isStill = place(path);
   return {
     syncNow: () => fdatasyncSync(file),
     sync: (done) => fdatasync(file, done),
-    isInPlace: () => fstatSync(file).nlink > 0 && isStill(path, opened),
+    isInPlace: () => fstatSync(file).nlink > 0 && isStill(),
+    isLocked: place(`${path}.lock`),
     close: () => closeSync(file),
   };
 }
 
-function isStill(path: string, { dev, ino }: BigIntStats): boolean {
-  try {
-    const found = statSync(path, { bigint: true, throwIfNoEntry: false });
-    return found?.dev === dev && found.ino === ino;
-  } catch {
-    // What may not be looked at is perhaps still there.
-    return true;
-  }
+/** Whether the file there is still the one of now. */
+function place(path: string): () => boolean {
+  const { dev, ino } = statSync(path, { bigint: true });
+  return () => {
+    try {
+      const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+      return found?.dev === dev && found.ino === ino;
+    } catch {
+      // What may not be looked at is perhaps still there.
+      return true;
+    }
+  };
 }

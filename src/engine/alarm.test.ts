@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Behaviour, Json, Message } from "../contract/index.ts";
+import { StoreError, type Behaviour, type Due, type Json, type Message } from "../contract/index.ts";
 import { memoryStore } from "../store/index.ts";
 import { SimulatedClock, tallyKind } from "../testing/index.ts";
 import { tallyOf } from "../testing/turn-suite.ts";
@@ -137,3 +137,33 @@ test("what is due of a failed actor comes by itself once it can be loaded", asyn
   await clock.advance(60_000);
   assert.equal((await store.load("old/0"))?.seq, 2);
 });
+
+for (const [what, answer] of [
+  ["an answer", (): readonly Due[] => []],
+  [
+    "a fault",
+    (): readonly Due[] => {
+      throw new StoreError("STORE_CLOSED", "The store is closed. Open it again.");
+    },
+  ],
+] as const)
+  test(`an engine that has ended asks for nothing more that is due, and tells of nothing, whatever comes late: ${what}`, async () => {
+    const clock = new SimulatedClock();
+    const store = memoryStore({ clock });
+    const late = Promise.withResolvers<void>();
+    let asked = 0;
+    store.due = async () => {
+      asked += 1;
+      await late.promise;
+      return answer();
+    };
+    const faults: unknown[] = [];
+    const engine = await LocalEngine.start({ kinds: [tallyKind("tally")], store, clock, onFault: (error) => void faults.push(error) });
+    await clock.advance(1);
+    assert.equal(asked, 1);
+    await engine[Symbol.asyncDispose]();
+    late.resolve();
+    await clock.advance(60_000);
+    assert.equal(asked, 1);
+    assert.deepEqual(faults, []);
+  });

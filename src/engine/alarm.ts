@@ -176,12 +176,15 @@ export class Alarm {
     this.#reading = true;
     try {
       const place = await this.#readDue(store, this.#after);
+      // The store may be closed by now, and the next engine finds what is due.
+      if (this.#closed) return;
       const [next] = await store.due(FAR, 1, this.#damaged, kinds, place);
       if (next) {
         this.#comesAt(next);
         this.#arm(next.at);
       }
     } catch (error) {
+      if (this.#closed) return;
       this.#host.fault(error, { where: "wake" });
       this.#arm(clock.now() + this.#host.retryMs);
     } finally {

@@ -27,6 +27,11 @@ export const openDisk = ({ options, log }: Pick<GroundOptions, "options" | "log"
         why: message,
         what: "Replies to keyed calls that expired stay; what meets the damaged part is refused, all else goes on.",
       }),
+    onLostLog: (path) =>
+      log("error", "log-missing", {
+        path,
+        what: "The server before was killed, and its log was taken away: turns it acknowledged last may be missing, and a receipt of theirs says so. Put the log back with the store of that time, or go on without them.",
+      }),
   });
   if (!isNew && !directory.holdsSessions)
     log("warn", "sessions-missing", { path: directory.sessions, what: "Clients begin new sessions; actors are all there." });

@@ -20,24 +20,22 @@ import { storeFault } from "./sqlite-error.ts";
  */
 export function sqliteContents(path: string, options: Partial<ContentBounds> = {}): ContentStore {
   const bounds = { pieceBytes: PIECE_BYTES, totalBytes: Number.POSITIVE_INFINITY, ...options };
-  return lockedFile(path, dirname(path), ({ database, unlock }) => {
+  return lockedFile(path, dirname(path), ({ database, close }) => {
     migrate(database, APPLICATION, SCHEMA);
-    return new SqliteContents(database, unlock, bounds);
+    return new SqliteContents(database, close, bounds);
   });
 }
 
 class SqliteContents implements ContentStore {
-  readonly #database: DatabaseSync;
-  readonly #unlock: () => void;
+  readonly #close: () => void;
   readonly #bounds: ContentBounds;
   readonly #rows: ContentRows;
   readonly #commits: GroupCommit;
   readonly #collector: ContentCollector;
   #open = true;
 
-  constructor(database: DatabaseSync, unlock: () => void, bounds: ContentBounds) {
-    this.#database = database;
-    this.#unlock = unlock;
+  constructor(database: DatabaseSync, close: () => void, bounds: ContentBounds) {
+    this.#close = close;
     this.#bounds = bounds;
     this.#rows = new ContentRows(database, bounds);
     this.#commits = new GroupCommit(database, () => this.#rows.rolledBack());
@@ -92,11 +90,7 @@ class SqliteContents implements ContentStore {
     if (!this.#open) return;
     this.#open = false;
     await this.#commits.drained();
-    try {
-      this.#database.close();
-    } finally {
-      this.#unlock();
-    }
+    this.#close();
   }
 
   async #write<T>(work: () => T): Promise<T> {

@@ -18,7 +18,7 @@ import type { SqliteOptions } from "./sqlite.ts";
  */
 export function sqliteImporter(options: Pick<SqliteOptions, "directory" | "path" | "clock">): Importer {
   const { clock = systemClock } = options;
-  return lockedStore(options, ({ database, unlock }) => new SqliteImporter(database, () => clock.now(), unlock));
+  return lockedStore(options, ({ database, close }) => new SqliteImporter(database, () => clock.now(), close));
 }
 
 class SqliteImporter implements Importer {
@@ -27,19 +27,19 @@ class SqliteImporter implements Importer {
   readonly #outbox: Outbox;
   readonly #replies: Replies;
   readonly #insert: ActorInsert;
-  readonly #unlock: () => void;
+  readonly #close: () => void;
   #events: EventWriter;
   /** Something was written since the last flush. */
   #writing = false;
   #open = true;
 
-  constructor(database: DatabaseSync, now: () => number, unlock: () => void) {
+  constructor(database: DatabaseSync, now: () => number, close: () => void) {
     this.#database = database;
     this.#directory = new Directory(database);
     this.#outbox = new Outbox(database);
     this.#replies = new Replies(database, now);
     this.#events = new EventWriter(database);
-    this.#unlock = unlock;
+    this.#close = close;
     this.#insert = new ActorInsert(database);
   }
 
@@ -83,11 +83,7 @@ class SqliteImporter implements Importer {
   async [Symbol.asyncDispose](): Promise<void> {
     if (!this.#open) return;
     this.#open = false;
-    try {
-      this.#database.close();
-    } finally {
-      this.#unlock();
-    }
+    this.#close();
   }
 
   #arrival(actor: Travelling, pk: number): Arrival {

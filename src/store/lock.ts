@@ -1,15 +1,25 @@
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { StoreError } from "../contract/index.ts";
 import { makeFile, orClosed } from "./open-database.ts";
 import { sqliteCode } from "./sqlite-error.ts";
+
+/** One that is held. */
+export interface Lock {
+  /** Who held it before was killed, or its machine lost power. */
+  readonly wasLeft: boolean;
+  /** Its holder is about to end in good order. */
+  leave(): void;
+  /** Once the store is closed. */
+  release(): void;
+}
 
 /**
  * One server per store. The lock is SQLite's own on an empty file beside it: the system
  * lets go of it when its holder dies, however it dies, so none is ever stale, and a pid
  * used again by another program deceives nobody. Who holds it is written beside it, for people.
  */
-export function lockStore(path: string): () => void {
+export function lockStore(path: string): Lock {
   const lock = `${path}.lock`;
   const holder = `${path}.pid`;
   // Whoever may read a file may lock it.
@@ -34,10 +44,12 @@ export function lockStore(path: string): () => void {
       { cause: error },
     );
   }
+  const wasLeft = existsSync(holder);
   orClosed(database, () => writeFileSync(holder, `${process.pid}\n`, { mode: 0o600 }));
-  return () => {
-    rmSync(holder, { force: true });
-    database.close();
+  return {
+    wasLeft,
+    leave: () => rmSync(holder, { force: true }),
+    release: () => database.close(),
   };
 }
 

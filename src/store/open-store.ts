@@ -1,4 +1,4 @@
-import { mkdirSync, realpathSync } from "node:fs";
+import { existsSync, mkdirSync, realpathSync, statSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { guarded } from "./guarded.ts";
 import { lockStore } from "./lock.ts";
@@ -14,8 +14,10 @@ export interface Locked {
   readonly database: DatabaseSync;
   /** Its file, which the one that was named may lead to: its log and its lock lie beside this one. */
   readonly path: string;
-  /** Gives the lock away, once the database is closed. */
-  readonly unlock: () => void;
+  /** A server was killed here, and the log it left has been taken away: what it acknowledged last may be gone with it. */
+  readonly lostLog: boolean;
+  /** Closes the database, then gives the lock away. */
+  readonly close: () => void;
 }
 
 /**
@@ -33,16 +35,27 @@ export function lockedFile<T>(named: string, directory: string | undefined, make
   return guarded(named, () => {
     if (directory !== undefined) mkdirSync(directory, { recursive: true, mode: 0o700 });
     const path = followed(named);
-    const unlock = lockStore(path);
+    const lock = lockStore(path);
+    // As long as a store is open its log is there, and who closes it in good order says so before the log goes.
+    const lostLog = lock.wasLeft && (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0 && !existsSync(`${path}-wal`);
     try {
       return orClosed(openDatabase(path, { busyMs: OPENING_MS }), (database) => {
-        const made = make({ database, path, unlock });
+        const close = (): void => {
+          lock.leave();
+          try {
+            database.close();
+          } finally {
+            lock.release();
+          }
+        };
+        const made = make({ database, path, lostLog, close });
         // From here on nobody else writes, and who serves must not stand still.
         database.exec("PRAGMA busy_timeout = 0");
         return made;
       });
     } catch (error) {
-      unlock();
+      if (!lock.wasLeft) lock.leave();
+      lock.release();
       throw error;
     }
   });

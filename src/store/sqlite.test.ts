@@ -153,6 +153,33 @@ test("the lock of a server that was killed is taken over", async () => {
   assert.equal(await store.count({}), 0);
 });
 
+test("where a server was killed and its log was taken away, whoever opens the store is told; else nobody is", async () => {
+  using directory = temporary();
+  const log = join(directory.path, "troupe.db-wal");
+  const told: string[] = [];
+  const opened = async (): Promise<void> => {
+    await sqliteStore({ directory: directory.path, onLostLog: (path) => void told.push(path) })[Symbol.asyncDispose]();
+  };
+  const killed = async (): Promise<void> => {
+    await using holder = child(directory.path, "hold");
+    await holder.said("ready");
+    holder.kill();
+    await holder.ended;
+  };
+  await opened();
+  await opened();
+  await killed();
+  assert.ok(existsSync(log));
+  await opened();
+  assert.deepEqual(told, []);
+  await killed();
+  rmSync(log);
+  await opened();
+  assert.deepEqual(told, [log]);
+  await opened();
+  assert.deepEqual(told, [log]);
+});
+
 test("who opens a store waits for a reader that puts right what a killed server left", async () => {
   using directory = temporary();
   const path = join(directory.path, "troupe.db");

@@ -30,6 +30,11 @@ export interface SqliteOptions {
   readonly clock?: Clock;
   /** Told, once, of damage that was met where nobody asked for anything, so that no caller is told of it. */
   readonly onDamage?: (fault: StoreError) => void;
+  /**
+   * Told at once where a server was killed and its log, which lay at that path, is there no more: turns that were acknowledged
+   * last may be missing, and nothing else would say so.
+   */
+  readonly onLostLog?: (log: string) => void;
   /** Faults for tests: runs inside each transaction, before its COMMIT. */
   readonly beforeCommit?: (database: DatabaseSync) => void;
   /** Faults for tests: what makes its WAL durable. */
@@ -43,9 +48,11 @@ export interface SqliteOptions {
 export function sqliteStore(options: SqliteOptions): Store {
   const { clock = systemClock, readOnly, disk } = options;
   if (readOnly) return readableStore(options, (database) => readOnlyStore(database, clock));
-  return lockedStore(options, ({ database, path, unlock }) => {
+  return lockedStore(options, ({ database, path, lostLog, close }) => {
     database.exec("PRAGMA synchronous = NORMAL");
-    return writable(database, clock, unlock, new WalSync(disk ?? walFile(path)), options);
+    const wal = new WalSync(disk ?? walFile(path));
+    if (lostLog) options.onLostLog?.(`${path}-wal`);
+    return writable(database, clock, close, wal, options);
   });
 }
 
@@ -100,7 +107,7 @@ const closed = (): StoreError => new StoreError("STORE_CLOSED", "The store is cl
 function writable(
   database: DatabaseSync,
   clock: Clock,
-  unlock: () => void,
+  close: () => void,
   wal: WalSync,
   { beforeCommit, onDamage }: Pick<SqliteOptions, "beforeCommit" | "onDamage">,
 ): Store {
@@ -182,9 +189,8 @@ function writable(
       await commits.drained();
       try {
         await wal.close();
-        database.close();
       } finally {
-        unlock();
+        close();
       }
     },
   };

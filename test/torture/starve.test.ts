@@ -262,6 +262,26 @@ test("where a server kept actors, a store that has gone or is empty is not begun
   assert.match(JSON.stringify(await callTool(client, await server.url, "get", {}, { id: "get", trace: "" })), /"7"/u);
 });
 
+test("a log that was taken away after a kill is told of: what was acknowledged last may be missing", async () => {
+  using place = folder();
+  const server = new MortalServer([COUNTER, "--receipts"], { data: join(place.path, "data") });
+  await using _ = server;
+  await server.start();
+  const client = lightClient("modern", undefined);
+  await callTool(client, await server.url, "add", { by: 7 }, { id: "seven", trace: "" });
+  await server.kill();
+  await server.start();
+  assert.match(JSON.stringify(await callTool(client, await server.url, "get", {}, { id: "get", trace: "" })), /"7"/u);
+  assert.deepEqual(server.log, []);
+  await server.kill();
+  const log = join(server.data, "troupe.db-wal");
+  rmSync(log);
+  await server.start();
+  await server.url;
+  assert.equal(logged(server, "log-missing")?.["path"], log);
+  assert.equal(logged(server, "log-missing")?.["level"], "error");
+});
+
 test("half a key is replaced by a whole one, and the log says so", async () => {
   using place = folder();
   const server = new MortalServer([COUNTER], { data: join(place.path, "data") });

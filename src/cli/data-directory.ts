@@ -127,7 +127,7 @@ export class DataDirectory {
 
   /**
    * 32 bytes that outlive a restart, so that what a client holds stays valid. Readable by the owner only. `onReplaced`
-   * is told how many bytes there were where they were not 32: another key stands in for them.
+   * is told how many bytes there were where they were not 32, none where a server had a key here: another stands in for it.
    */
   key(onReplaced: (bytes: number) => void): Buffer {
     const path = join(this.path, "key");
@@ -135,7 +135,7 @@ export class DataDirectory {
       const key = readFileSync(path);
       if (key.length === 32) return key;
       onReplaced(key.length);
-    }
+    } else if (this.readNote() !== undefined) onReplaced(0);
     const key = randomBytes(32);
     // Whole or not at all: half a key would be replaced at the next start.
     writeFileSync(`${path}.new`, key, { mode: 0o600, flush: true });

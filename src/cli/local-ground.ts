@@ -39,7 +39,7 @@ export class LocalGround implements Ground {
     this.key = disk?.directory.key((bytes) =>
       how.log("warn", "key-replaced", {
         bytes,
-        what: "The key was damaged: what clients were handed before, such as handles, may be refused.",
+        what: "The key was damaged or has gone: what clients were handed before, such as handles, may be refused.",
       }),
     );
   }

@@ -282,6 +282,19 @@ test("a log that was taken away after a kill is told of: what was acknowledged l
   assert.equal(logged(server, "log-missing")?.["level"], "error");
 });
 
+test("a key that has gone is replaced, and the log says so", async () => {
+  using place = folder();
+  const server = new MortalServer([COUNTER], { data: join(place.path, "data") });
+  await using _ = server;
+  await server.start();
+  assert.equal(await server.stop(), 0);
+  assert.deepEqual(server.log, []);
+  rmSync(join(server.data, "key"));
+  await server.start();
+  await server.url;
+  assert.equal(logged(server, "key-replaced")?.["bytes"], 0);
+});
+
 test("half a key is replaced by a whole one, and the log says so", async () => {
   using place = folder();
   const server = new MortalServer([COUNTER], { data: join(place.path, "data") });

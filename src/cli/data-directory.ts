@@ -94,7 +94,7 @@ export class DataDirectory {
   }
 
   holdsContents(): boolean {
-    return existsSync(this.contents);
+    return sizeOf(this.contents) > 0;
   }
 
   get sessions(): string {

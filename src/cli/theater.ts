@@ -14,6 +14,7 @@ import { defined } from "../contract/internal.ts";
 import { createGateway, refusal } from "../gateway/index.ts";
 import { memorySessionStore, memoryStreamStore, mendedSessionStores } from "../store/index.ts";
 import { EngineStage, saveChains, serveTheater, THEATER_INFO, type TheaterDoor, theaterFace, faceMessageBytes } from "../theater/index.ts";
+import { DataDirectory } from "./data-directory.ts";
 import { usage } from "./exit-code.ts";
 import { faultFields } from "./fault-fields.ts";
 import { GuestHouse } from "./guest-house.ts";
@@ -68,7 +69,10 @@ export class Theater implements AsyncDisposable {
   /** From now on guests run on that engine. */
   async start({ parts }: Loaded, { engine, data }: { readonly engine: Engine; readonly data: string | undefined }): Promise<void> {
     await this.#saving?.();
+    const directory = data === undefined ? undefined : new DataDirectory(data);
+    const isNew = directory?.holdsContents() === false;
     this.#house.open(engine, data);
+    if (directory !== undefined && isNew) await this.#tellLoss(engine, directory.contents);
     const kinds = parts.flatMap((part) => part.cast);
     const onFault = (error: unknown): void => this.#log("error", { event: "stage-fault", ...faultFields(error, false) });
     const { guests } = this.#house;
@@ -85,6 +89,15 @@ export class Theater implements AsyncDisposable {
     const place = "port" in address && this.#port !== undefined ? { ...address, port: this.#port } : address;
     this.#door = await serveTheater({ ...place, stage, clock: systemClock, log: this.#log, insecure: insecureNoAuth === true });
     this.#port = this.#door.port;
+  }
+
+  /** Contents were begun anew: none of the guests that are there can run. */
+  async #tellLoss(engine: Engine, path: string): Promise<void> {
+    const guests = await engine.count({ kind: this.#house.guests.kind.kind, live: true });
+    if (guests === 0) return;
+    const what =
+      "Their manifests, components and states have gone, so none of them runs. Stop the server, and put this file back from a copy.";
+    this.#log("error", { event: "contents-missing", path, guests, what });
   }
 
   /** That engine is about to end: who holds channels closes them while it still delivers that. */

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { execFile, execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
@@ -41,6 +41,28 @@ describe("troupe theater", { concurrency: 3 }, () => {
     assert.equal(textOf(await client.state(id)), '{"count":42}');
     await client.send(id, bytes("add"));
     assert.equal(textOf(await client.request(id, bytes(""), never)), "43");
+  });
+
+  test("where what guests keep has gone, the log says so at the start", async () => {
+    using place = folder();
+    {
+      await using server = await theater(place.data);
+      await using client = clientOf(server);
+      await client.start({ manifest: COUNTER });
+      assert.doesNotMatch(server.err(), /contents-missing/);
+      server.child.kill("SIGTERM");
+      assert.equal(await server.ended, 0);
+    }
+    rmSync(join(place.data, "content.db"));
+    await using server = await theater(place.data);
+    const line = server
+      .err()
+      .split("\n")
+      .find((one) => one.includes("contents-missing"));
+    const said: unknown = JSON.parse(line ?? "null");
+    assert.equal(at(said, "level"), "error");
+    assert.equal(at(said, "guests"), 1);
+    assert.equal(at(said, "path"), join(place.data, "content.db"));
   });
 
   test("an export says what it leaves out of guests, and with that copied as the guide does it they go on in the other place", async () => {

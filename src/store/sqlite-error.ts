@@ -12,7 +12,11 @@ const MEANING: Readonly<Record<number, readonly [StoreCode, string]>> = {
     "The store cannot be written. Check the permissions of its directory and files, and whether the disk is mounted read-only.",
   ],
   10: ["STORE_IO", "The disk failed to read or write. Nothing of this was kept; check the disk, then try again."],
-  11: ["STORE_CORRUPT", "The store's file is damaged. Restore it from a copy; `troupe verify` says which actors are whole."],
+  // SQLite says the same of a disk that fails to read (EIO), which may read again in a moment.
+  11: [
+    "STORE_CORRUPT",
+    "The store's file is damaged, or the disk cannot read it. Check the disk first; then restore the file from a copy, without another log beside it. `troupe verify` says which actors are whole.",
+  ],
   13: ["STORE_FULL", "The disk or its quota is full. Nothing of this was kept; free some space, then try again."],
   14: ["STORE_IO", "The store's file cannot be opened. Check that its directory exists and that this user may write there."],
   15: ["STORE_LOCKED", "Another process keeps the store busy. Wait and try again."],

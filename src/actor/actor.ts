@@ -16,6 +16,7 @@ import { constantly, freezeDeep } from "../contract/internal.ts";
 import type { SendOptions } from "./context-types.ts";
 import type { Definition, Kind, MessagesOf } from "./definition.ts";
 import { checkWords } from "./known-words.ts";
+import { misfitOf } from "./misfit.ts";
 import { actorId, checkKind, checkMessageName, keyOf } from "./names.ts";
 import { compilePrompt, compileResource, compileTool, doesOf } from "./offers.ts";
 import { plain } from "./plain.ts";
@@ -45,7 +46,9 @@ export function actor(kind: string, definition: AnyDefinition): object {
   };
   const offered = [...compiled.tools, ...compiled.resources, ...compiled.prompts].map((one) => one.act);
   const policy = policyOf(kind, definition);
-  const acts = Object.assign(new Map<string, Act>(offered.map((act) => [act.action, act])), { minEveryMs: policy.minEveryMs });
+  const check: Check = definition.state === undefined ? (value) => ({ value }) : compileCheck(definition.state, `${kind}, state`);
+  const misfit = misfitOf(check);
+  const acts = Object.assign(new Map<string, Act>(offered.map((act) => [act.action, act])), { minEveryMs: policy.minEveryMs, misfit });
   for (const [name, message] of Object.entries(definition.messages ?? {})) acts.set(name, compileMessage(kind, name, message));
   const catalogue: Catalogue = freezeDeep({
     tools: compiled.tools.map((one) => one.offer),
@@ -54,8 +57,8 @@ export function actor(kind: string, definition: AnyDefinition): object {
     // Also none at all is said: only then is what a viewer can meet known without looking at a state.
     links: linkedKinds(kind, definition.links ?? {}),
   });
-  const fits = stateCheck(kind, definition);
-  const { surface, constant } = surfaceOf(catalogue, offered, definition.links);
+  const fits = stateCheck(kind, definition, check);
+  const { surface, constant } = surfaceOf(catalogue, offered, definition.links, misfit);
   const shown = (state: object, ...by: [viewer: Viewer, onFault?: (error: TroupeError) => void]): Surface => surface(frozen(state), ...by);
   const senders = senderPrototype(Object.keys(definition.messages ?? {}));
   const migrate = definition.migrate?.bind(definition);
@@ -111,11 +114,10 @@ function initialState(definition: AnyDefinition, fits: (state: unknown) => objec
 }
 
 /** Holds a state against its schema and freezes it; a definition that can begin with nothing is refused at once. */
-function stateCheck(kind: string, definition: AnyDefinition): (state: unknown) => object {
+function stateCheck(kind: string, definition: AnyDefinition, check: Check): (state: unknown) => object {
   if (definition.state === undefined && definition.initial === undefined) {
     throw new TroupeError("BAD_DEFINITION", `${kind} has no state: give \`state\` (a schema with defaults) or \`initial\`.`);
   }
-  const check: Check = definition.state === undefined ? (value) => ({ value }) : compileCheck(definition.state, `${kind}, state`);
   const fits = (state: unknown): object => {
     const checked = check(state);
     if (checked.issues !== undefined) {

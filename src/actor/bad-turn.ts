@@ -17,10 +17,10 @@ export function whereMade<E extends Error>(error: E): E {
 
 /**
  * What an author's code threw, as it is thrown on: the mistakes that only the language tells of, in its own words, get
- * a sentence. The frames stay: where to look is where the author's code threw.
+ * a sentence, and so does a state that is not what the code was written for (`misfit`). The frames stay: where to look is where the author's code threw.
  */
-export function explained(action: string, error: unknown): unknown {
-  const why = reasonFor(error);
+export function explained(action: string, error: unknown, misfit: string | undefined): unknown {
+  const why = reasonFor(error) ?? (misfit && `threw TypeError, and ${misfit}.`);
   return why === undefined || !(error instanceof Error) ? error : withFramesOf(error, badTurn(`${action} ${why}`, error));
 }
 

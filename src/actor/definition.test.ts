@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as z from "zod";
-import { DEFAULT_POLICY, type Message } from "../contract/index.ts";
+import { DEFAULT_POLICY, type Message, TroupeError } from "../contract/index.ts";
 import { rehearse } from "../testing/index.ts";
 import { actor, fromJsonSchema } from "./index.ts";
 
@@ -517,4 +517,59 @@ test("a plain JSON Schema may say its type, and is shown word for word", () => {
     },
   });
   assert.throws(() => fromJsonSchema({ type: "nonsense" }), badDefinition(/no JSON Schema that can be compiled/));
+});
+
+test("where code fails as code does that finds another shape, the state is held against its schema, and the fault says so", () => {
+  const items = z.object({ items: z.array(z.string()).default([]) });
+  const kind = actor("box", {
+    describe: "A box.",
+    state: items,
+    tools: {
+      put: { describe: "Put.", run: ({ state }) => state.items.push("x") },
+      wait: { describe: "Wait.", work: async ({ state }) => state.items.length },
+      count: { describe: "Count.", view: (state) => state.items.length },
+      take: { describe: "Take.", when: (state) => state.items.length > 0, run: () => "taken" },
+      fail: {
+        describe: "Fail otherwise.",
+        run() {
+          throw new RangeError("of the author's own");
+        },
+      },
+    },
+  });
+  // As an engine has it of a store, where nobody holds it against a type.
+  const old: { items: string[] } = Object.freeze(JSON.parse('{"things":3}'));
+  const message = (action: string): Message => ({ id: "m", to: "box/a", action, args: {}, at: 0, seed: "00".repeat(16) });
+  const said =
+    /threw TypeError, and the state it was given does not fit its schema \(it lacks items\): what is new in a state needs `version` and `migrate`\./;
+  const thrown = (act: () => unknown): unknown => {
+    try {
+      return act();
+    } catch (error) {
+      return error;
+    }
+  };
+  const put = thrown(() => kind.receive(old, message("tools/put")));
+  assert.ok(put instanceof TroupeError && put.code === "BAD_TURN" && put.cause instanceof TypeError);
+  assert.match(put.message, said);
+  assert.match(put.message, /^tools\/put /);
+  assert.throws(() => kind.view?.(old, "tools/count", {}, { scopes: [] }), { code: "BAD_TURN", message: said });
+  assert.throws(() => kind.receive(old, message("tools/take")), { code: "BAD_TURN", message: said });
+  const told: TroupeError[] = [];
+  kind.surface(old, { scopes: [] }, (error) => told.push(error));
+  assert.match(told[0]?.message ?? "", /its `when` threw TypeError, and the state it was given does not fit its schema \(it lacks items\)/);
+  const other: { items: string[] } = Object.freeze(JSON.parse('{"items":{"a":1}}'));
+  assert.throws(() => kind.receive(other, message("tools/put")), { message: /does not fit its schema \(items: .*array/ });
+  const nested = actor("box", {
+    describe: "",
+    state: z.object({ rooms: z.array(z.object({ name: z.string(), doors: z.array(z.string()).default([]) })) }),
+    initial: () => ({ rooms: [] }),
+    tools: { count: { describe: "", run: ({ state }) => state.rooms.map(({ doors }) => doors.length) } },
+  });
+  const rooms: { rooms: { name: string; doors: string[] }[] } = Object.freeze(JSON.parse('{"rooms":[{"name":"a"}]}'));
+  assert.throws(() => nested.receive(rooms, message("tools/count")), { message: /\(it lacks rooms\.0\.doors\)/ });
+  // What fits, and what fails otherwise, stays as it was.
+  assert.throws(() => kind.receive(old, message("tools/fail")), { name: "RangeError", message: "of the author's own" });
+  const broken = actor("box", { describe: "", state: items, tools: { put: { describe: "", run: () => Object(undefined).a.b } } });
+  assert.throws(() => broken.receive(Object.freeze({ items: [] }), message("tools/put")), { name: "TypeError" });
 });

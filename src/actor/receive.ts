@@ -5,6 +5,7 @@ import { unconfirmed } from "./confirm.ts";
 import { isContent } from "./content.ts";
 import { invalid, outOfChoice, readArgs, whyOff } from "./decide.ts";
 import { Later } from "./later.ts";
+import type { Misfit } from "./misfit.ts";
 import { keyOf } from "./names.ts";
 import { plain } from "./plain.ts";
 import type { Act } from "./act.ts";
@@ -14,7 +15,7 @@ import { Needs, NOBODY, TurnContext } from "./turn-context.ts";
 import { WorkingContext } from "./work-context.ts";
 
 /** The actions of a kind, and what turns need of its policy. */
-export type Acts = ReadonlyMap<string, Act> & Pick<Policy, "minEveryMs">;
+export type Acts = ReadonlyMap<string, Act> & Pick<Policy, "minEveryMs"> & { readonly misfit: Misfit };
 
 /**
  * The turn of one message, as data; `state` is deeply frozen. A throw is a crash, everything else an outcome. Who does not
@@ -35,12 +36,14 @@ export function receive(acts: Acts, state: object, message: Message, life = mess
     const held = isFree ? undefined : (outOfChoice(act, state, args, viewer) ?? unconfirmed(act, state, args, viewer, message));
     if (held !== undefined) return { reply: held };
   } catch (error) {
-    return { reply: outcome(act, error) };
+    return { reply: outcome(act, error, acts.misfit, state) };
   }
   const { does } = act;
-  if (does.how === "run") return run(act, does.run, new TurnContext(state, message, args, acts, act.confirm !== undefined, life, seq));
-  if (does.how === "view") return { reply: read(act, state, args, viewer, keyOf(message.to)) };
-  return (engine) => work(act, does.work, new WorkingContext(state, message, args, acts, act.confirm !== undefined, life, seq, engine));
+  if (does.how === "run")
+    return run(acts, act, does.run, new TurnContext(state, message, args, acts, act.confirm !== undefined, life, seq));
+  if (does.how === "view") return { reply: read(acts, act, state, args, viewer, keyOf(message.to)) };
+  return (engine) =>
+    work(acts, act, does.work, new WorkingContext(state, message, args, acts, act.confirm !== undefined, life, seq, engine));
 }
 
 /** Only to begin: its initial state is committed, nothing else happens. */
@@ -57,26 +60,31 @@ export function view(acts: Acts, state: object, action: string, args: unknown, v
   freezeDeep(args);
   const checked = readArgs(act, args);
   if (checked.issues !== undefined) return invalid(checked.issues);
-  return outOfChoice(act, state, checked.value, viewer) ?? read(act, state, checked.value, viewer, key);
+  return outOfChoice(act, state, checked.value, viewer) ?? read(acts, act, state, checked.value, viewer, key);
 }
 
-function run(act: Act, does: (context: TurnContext) => unknown, context: TurnContext): Turn<object> {
+function run({ misfit }: Acts, act: Act, does: (context: TurnContext) => unknown, context: TurnContext): Turn<object> {
   try {
     const reply = replyOf(act, does(context));
     return context.close(reply);
   } catch (error) {
     // C3: the draft and the effects are dropped with the context.
     context.end();
-    return { reply: outcome(act, error) };
+    return { reply: outcome(act, error, misfit, context.base) };
   }
 }
 
-async function work(act: Act, does: (context: WorkingContext) => Promise<unknown>, context: WorkingContext): Promise<Turn<object>> {
+async function work(
+  { misfit }: Acts,
+  act: Act,
+  does: (context: WorkingContext) => Promise<unknown>,
+  context: WorkingContext,
+): Promise<Turn<object>> {
   try {
     const reply = replyOf(act, await does(context));
     return context.close(reply);
   } catch (error) {
-    const reply = outcome(act, error);
+    const reply = outcome(act, error, misfit, context.base);
     const record = context.recorded();
     // C3: what it did outside stays done, so what it recorded of it stays said.
     return record === undefined ? { reply } : { reply, record };
@@ -85,7 +93,7 @@ async function work(act: Act, does: (context: WorkingContext) => Promise<unknown
   }
 }
 
-function read(act: Act, state: object, args: unknown, viewer: Viewer, key: string): Reply {
+function read({ misfit }: Acts, act: Act, state: object, args: unknown, viewer: Viewer, key: string): Reply {
   if (act.does.how !== "view") return unknownAction(act.action);
   try {
     const value = act.does.view(state, { args, viewer, key });
@@ -94,14 +102,14 @@ function read(act: Act, state: object, args: unknown, viewer: Viewer, key: strin
     const reply = replyOf(act, value);
     return reply === undefined || reply === "later" ? { ok: null } : reply;
   } catch (error) {
-    return outcome(act, error);
+    return outcome(act, error, misfit, state);
   }
 }
 
-function outcome(act: Act, error: unknown): Reply {
+function outcome(act: Act, error: unknown, misfit: Misfit, state: object): Reply {
   if (isRefusal(error)) return refused(error.code, error.message, error.data);
   if (error instanceof Needs) return { needs: error.requests };
-  throw explained(act.action, error);
+  throw explained(act.action, error, misfit(error, state));
 }
 
 function replyOf(act: Act, value: unknown): Reply | "later" | undefined {

@@ -1,6 +1,7 @@
 import { type ActorId, type Catalogue, type OfferRef, type Surface, TroupeError, type Viewer } from "../contract/index.ts";
 import { isActorId, kindOf, isRefusal, outOfOrder } from "../contract/internal.ts";
 import { availability, listOf } from "./decide.ts";
+import type { Misfit } from "./misfit.ts";
 import { broken, misgiven } from "./out-of-order.ts";
 import type { Act } from "./act.ts";
 import type { AnyDefinition } from "./any-definition.ts";
@@ -18,7 +19,7 @@ interface Computed {
  * What a viewer may do and see now: a pure function, compiled to touch only what can vary. What an author's function breaks is
  * its own offer or link alone; `onFault` is told once of each, so that many viewers and states are one line in a log.
  */
-export function surfaceOf(catalogue: Catalogue, acts: readonly Act[], links: Links | undefined): Computed {
+export function surfaceOf(catalogue: Catalogue, acts: readonly Act[], links: Links | undefined, misfit: Misfit): Computed {
   const constant: Surface = Object.freeze({ catalogue, off: NOTHING_OFF });
   const varying = acts.filter((act) => act.ref !== undefined && (act.when !== undefined || act.choices !== undefined));
   const ways = Object.entries(links ?? {});
@@ -32,7 +33,7 @@ export function surfaceOf(catalogue: Catalogue, acts: readonly Act[], links: Lin
     const fault = (what: string, word: string, cause: unknown): void => {
       if (onFault === undefined || told.has(what)) return;
       told.add(what);
-      onFault(broken(what, word, cause));
+      onFault(broken(what, word, cause, misfit(cause, state)));
     };
     for (const act of varying) {
       if (act.ref === undefined) continue;

@@ -51,7 +51,7 @@ type Effects = {
 export class TurnContext implements RunContext<object, unknown> {
   readonly message: Message;
   readonly args: unknown;
-  readonly #base: object;
+  readonly base: object;
   readonly #kind: Wakeful;
   readonly #confirms: boolean;
   readonly #life: string;
@@ -64,7 +64,7 @@ export class TurnContext implements RunContext<object, unknown> {
   constructor(base: object, message: Message, args: unknown, kind: Wakeful, confirms: boolean, life: string, seq: number) {
     this.message = message;
     this.args = args;
-    this.#base = base;
+    this.base = base;
     this.#kind = kind;
     this.#confirms = confirms;
     this.#life = life;
@@ -73,7 +73,7 @@ export class TurnContext implements RunContext<object, unknown> {
 
   get state(): object {
     this.alive();
-    this.#draft ??= openDraft(this.#base);
+    this.#draft ??= openDraft(this.base);
     return this.#draft.state;
   }
   get self(): ActorId {
@@ -189,7 +189,7 @@ export class TurnContext implements RunContext<object, unknown> {
     this.#over = true;
     const effects = this.#effects;
     const state = this.#draft?.finish();
-    const changed = state !== undefined && state !== this.#base;
+    const changed = state !== undefined && state !== this.base;
     if (effects === undefined) {
       if (!changed) return reply === undefined ? NOTHING : { reply };
       return reply === undefined ? { state } : { state, reply };

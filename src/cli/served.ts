@@ -77,7 +77,10 @@ export const serveModules = async (loaded: Loaded, { options, version, log, inFu
     return theater?.prepared(configured) ?? configured;
   };
   const first = prepared(loaded);
-  const observer = options.telemetry === true ? await (await import("./telemetry.ts")).telemetry(log) : undefined;
+  const telemetry = options.telemetry === true ? await (await import("./telemetry.ts")).telemetry(log) : undefined;
+  // After all else has closed: what it still did is told.
+  if (telemetry !== undefined) opened.defer(telemetry.flush);
+  const observer = telemetry?.observer;
   const standing: GroundOptions = { options, log, dev, inFull, observer };
   const ground = opened.use(
     options.engine === undefined ? await onLocalGround(first, standing) : await onClusterGround(first, options.engine, standing),

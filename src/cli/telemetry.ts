@@ -1,13 +1,21 @@
 import type { Observer } from "../contract/index.ts";
-import { isHeard, isOpenTelemetryApi, openTelemetry } from "../telemetry/index.ts";
+import { flush, isHeard, isOpenTelemetryApi, openTelemetry } from "../telemetry/index.ts";
 import { CommandError, EXIT } from "./exit-code.ts";
 import type { ServerLog } from "./log.ts";
 import { optionalPackage } from "./optional-package.ts";
 
 const PACKAGE = "@opentelemetry/api";
+/** A collector that is away must not hold up a server that was told to stop. */
+const FLUSH_MS = 2_000;
+
+export interface Telemetry {
+  readonly observer: Observer;
+  /** The last spans go out, if they go soon. */
+  readonly flush: () => Promise<void>;
+}
 
 /** Of `--telemetry`. Throws a `CommandError` where there is no API to tell anything to; where nobody listens to it, the log says so. */
-export const telemetry = async (log: ServerLog): Promise<Observer> => {
+export const telemetry = async (log: ServerLog): Promise<Telemetry> => {
   const found = await optionalPackage(PACKAGE);
   if (found === undefined)
     throw new CommandError(
@@ -21,9 +29,12 @@ export const telemetry = async (log: ServerLog): Promise<Observer> => {
       "TELEMETRY_VERSION",
       `${found.path} is another version of ${PACKAGE} than this Troupe knows: install 1.x.`,
     );
-  if (!isHeard(found.loaded))
+  const api = found.loaded;
+  if (!isHeard(api))
     log("warn", "telemetry-unheard", {
       what: "No OpenTelemetry SDK has been set up: start Node with one (--import), or leave --telemetry away.",
     });
-  return openTelemetry(found.loaded);
+  return { observer: openTelemetry(api), flush: () => Promise.race([flush(api), late()]) };
 };
+
+const late = (): Promise<void> => new Promise((resolve) => void setTimeout(resolve, FLUSH_MS).unref());

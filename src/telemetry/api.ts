@@ -11,7 +11,7 @@ export interface OpenTelemetryApi {
     active(): OtelContext;
     with<T>(context: OtelContext, act: () => T): T;
   };
-  readonly metrics: { getMeter(name: string, version?: string): Meter };
+  readonly metrics: { getMeter(name: string, version?: string): Meter; getMeterProvider(): object };
   readonly propagation: {
     extract(context: OtelContext, carrier: object): OtelContext;
     inject(context: OtelContext, carrier: object): void;
@@ -19,6 +19,7 @@ export interface OpenTelemetryApi {
   readonly trace: {
     getSpanContext(context: OtelContext): SpanContext | undefined;
     getTracer(name: string, version?: string): Tracer;
+    getTracerProvider(): object;
     setSpan(context: OtelContext, span: Span): OtelContext;
   };
   createNoopMeter(): Meter;
@@ -85,9 +86,9 @@ export function isOpenTelemetryApi(loaded: unknown): loaded is OpenTelemetryApi 
   const { context, metrics, propagation, trace, SpanKind, SpanStatusCode } = loaded;
   return (
     has(context, "active", "with") &&
-    has(metrics, "getMeter") &&
+    has(metrics, "getMeter", "getMeterProvider") &&
     has(propagation, "extract", "inject") &&
-    has(trace, "getSpanContext", "getTracer", "setSpan") &&
+    has(trace, "getSpanContext", "getTracer", "getTracerProvider", "setSpan") &&
     isObject(SpanKind) &&
     isObject(SpanStatusCode)
   );

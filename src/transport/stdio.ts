@@ -81,7 +81,7 @@ export function serveStdio(options: StdioOptions): StdioDoor {
     ),
     end: () => end(),
   });
-  const connection = gateway.connect(channel, { principal: as, scopes: [] });
+  const connection = gateway.connect(channel, { principal: as, scopes: [], peer: "stdio" });
 
   const stopReading = readLines({
     input,

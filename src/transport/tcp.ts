@@ -72,7 +72,8 @@ export async function serveTcp(options: TcpOptions): Promise<TcpDoor> {
       socket.destroy();
       return;
     }
-    const caller: Caller = path === undefined ? { scopes: [], ...(peer === undefined ? {} : { peer }) } : { principal: as, scopes: [] };
+    const caller: Caller =
+      path === undefined ? { scopes: [], ...(peer === undefined ? {} : { peer }) } : { principal: as, scopes: [], peer: "unix" };
     const connection = tcpConnection({
       socket,
       door: { gateway, refusal, tokenPlace, auth },

@@ -49,6 +49,7 @@ const sideDoors: Readonly<Record<string, readonly string[]>> = {
     "server",
     "source",
     "store",
+    "telemetry",
     "theater",
     "transport",
   ],

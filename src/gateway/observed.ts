@@ -1,5 +1,5 @@
 import type { Bag, Caller, Observation, ObservedFailure, ObservedRequest, Observer } from "../contract/index.ts";
-import { told } from "../contract/internal.ts";
+import { defined, told } from "../contract/internal.ts";
 import type { Members } from "./call.ts";
 import type { Core } from "./core.ts";
 import { traceOf } from "./envelope.ts";
@@ -77,12 +77,7 @@ function begun(core: Core, observer: Observer, { request, caller, revision, sess
   const about: ObservedRequest = {
     method,
     id,
-    ...(revision !== undefined && { revision }),
-    ...(name !== undefined && { name }),
-    ...(uri !== undefined && { uri }),
-    ...(session !== undefined && { session }),
-    ...(caller.peer !== undefined && { peer: caller.peer }),
-    ...(trace !== undefined && { trace }),
+    ...defined({ revision, name, uri, session, peer: caller.peer, trace }),
   };
   try {
     return observer.begun(about);

@@ -1,4 +1,5 @@
 import type { ObservedFailure, ObservedRequest } from "../contract/index.ts";
+import { defined } from "../contract/internal.ts";
 import type { Attributes } from "./api.ts";
 
 /** A name that a stranger chose would be a series of its own: methods that are none are one. */
@@ -31,7 +32,7 @@ const transportOf = (peer: string | undefined): string | undefined => {
 export const spanAttributes = (request: ObservedRequest): Attributes => ({
   "mcp.method.name": request.method,
   "jsonrpc.request.id": String(request.id),
-  ...given({
+  ...defined({
     "mcp.protocol.version": request.revision,
     "mcp.session.id": request.session,
     "mcp.resource.uri": request.uri,
@@ -44,7 +45,7 @@ export const spanAttributes = (request: ObservedRequest): Attributes => ({
 /** What a duration is counted under: few values each, and no client's word. A tool's name is the server's once the tool has answered. */
 export const metricAttributes = (request: ObservedRequest, failure: ObservedFailure | undefined): Attributes => ({
   "mcp.method.name": methodOf(request),
-  ...given({ "mcp.protocol.version": request.revision, "network.transport": transportOf(request.peer) }),
+  ...defined({ "mcp.protocol.version": request.revision, "network.transport": transportOf(request.peer) }),
   ...(failure?.kind === "error" || failure?.kind === "cancelled" ? undefined : nameOf(request)),
   ...failureAttributes(failure),
 });
@@ -60,6 +61,3 @@ const nameOf = ({ method, name }: ObservedRequest): Attributes => {
   if (name === undefined) return {};
   return method === "tools/call" ? { "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name } : { "gen_ai.prompt.name": name };
 };
-
-const given = (attributes: Readonly<Record<string, string | undefined>>): Attributes =>
-  Object.fromEntries(Object.entries(attributes).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));

@@ -37,4 +37,4 @@ export const telemetry = async (log: ServerLog): Promise<Telemetry> => {
   return { observer: openTelemetry(api), flush: () => Promise.race([flush(api), late()]) };
 };
 
-const late = (): Promise<void> => new Promise((resolve) => void setTimeout(resolve, FLUSH_MS).unref());
+const late = (): Promise<void> => new Promise((resolve) => void setTimeout(resolve, FLUSH_MS));

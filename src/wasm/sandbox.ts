@@ -69,8 +69,8 @@ export type GuestOutcome = { readonly did: readonly HostCall[]; readonly host: G
   /** It computed longer than it may, or asked for more than it may. */
   | { readonly end: "killed"; readonly why: "time" | "host-calls" | "bytes"; readonly message: string }
   /**
-   * For no fault of the guest: its worker died after the host had done something for it that lasts, or three times under it,
-   * or there was no room for its memory. Not tried again.
+   * For no fault of the guest: its worker died after the host had done something for it that lasts, or too often under it (three
+   * times, ten where another guest was killed), or there was no room for its memory. Not tried again.
    */
   | { readonly end: "lost"; readonly message: string }
 );

@@ -2,8 +2,16 @@ import type { CoreModule } from "../abi/index.ts";
 import type { GuestCall, GuestHost, GuestOutcome, HostCall } from "../sandbox.ts";
 import type { PoolWorker } from "./pool-worker.ts";
 
-/** How many workers may end under a call that had begun in them. */
-const TRIES = 3;
+/** How many workers may end under a call that may have a part in it. */
+const SUSPECT = 3;
+/** And for what another guest in them did, where it had begun: each time its host is asked all again. */
+const INNOCENT = 10;
+
+/** How a worker ended, for a call that was in it. */
+export type Part =
+  | /** It had not begun there, and another did it. */ "none"
+  | /** It had begun, and another did it. */ "innocent"
+  | "suspect";
 
 type Without<T> = T extends unknown ? Omit<T, "did" | "host"> : never;
 
@@ -30,7 +38,8 @@ export class Flight {
   /** Its guest is free again. */
   over = false;
   #host: GuestHost | undefined;
-  #ended = 0;
+  #suspect = 0;
+  #innocent = 0;
   readonly #outcome = Promise.withResolvers<GuestOutcome>();
 
   constructor(call: GuestCall) {
@@ -56,13 +65,14 @@ export class Flight {
     this.#outcome.reject(reason);
   }
 
-  /** From the beginning, with another host. False: too often. */
-  renew(counts: boolean): boolean {
-    if (counts) this.#ended += 1;
-    if (this.#ended >= TRIES) return false;
+  /** From the beginning, with another host. A number: no more, after so many. */
+  renew(part: Part): number | undefined {
+    if (part === "suspect") this.#suspect += 1;
+    if (part === "innocent") this.#innocent += 1;
+    if (this.#suspect >= SUSPECT || this.#innocent >= INNOCENT) return this.#suspect + this.#innocent;
     this.worker = this.asking = this.#host = undefined;
     this.did = [];
     this.begun = this.lasting = false;
-    return true;
+    return undefined;
   }
 }

@@ -1,7 +1,7 @@
 import { type Clock, EngineError } from "../../contract/index.ts";
 import type { CoreModule } from "../abi/index.ts";
 import type { GuestCall, GuestOutcome, Sandbox } from "../sandbox.ts";
-import { type Ended, Flight } from "./flight.ts";
+import { type Ended, Flight, type Part } from "./flight.ts";
 import { Modules } from "./modules.ts";
 import { type Death, type Pool, PoolWorker, type WorkerOptions } from "./pool-worker.ts";
 import { tooLong } from "./too-long.ts";
@@ -18,9 +18,16 @@ const CROWDED = 8;
 const died = (why: string): string => `The guest's worker died while it computed: ${why}. Let it hold less at once.`;
 const lasting = (why: string): string =>
   `Its worker ended after the host had done something for this call that lasts: ${why}. See what was done before it is asked again.`;
-const tooOften = (why: string): string => `Its worker ended under it three times, the last time because: ${why}. Ask again later.`;
+const tooOften = (times: number, why: string): string =>
+  `Its worker ended under it ${times} times, the last time because: ${why}. Ask again later.`;
 const closed = (): EngineError =>
   new EngineError("DRAINING", "The sandbox is closed: its guests run no more. Ask again after the restart.");
+
+/** Who computes too long is alone to blame; that there is no memory left may be all of theirs who hold some. */
+function partIn({ begun }: Flight, { known, error }: Omit<Death, "guilty">): Part {
+  if (!begun && known) return "none";
+  return error === undefined ? "innocent" : "suspect";
+}
 
 /** Guests in workers, the main thread's side. */
 export class GuestPool implements Sandbox, Pool {
@@ -105,7 +112,7 @@ export class GuestPool implements Sandbox, Pool {
       if (flight === guilty) {
         this.#killed += 1;
         this.#answer(flight, error === undefined ? tooLong(flight.call.limits.callMs) : { end: "trap", message: died(error) });
-      } else void this.#again(flight, flight.begun || !known, why);
+      } else void this.#again(flight, partIn(flight, { known, error }), why);
     }
   }
 
@@ -141,7 +148,7 @@ export class GuestPool implements Sandbox, Pool {
   }
 
   /** Its worker died under it, for no fault of its own. */
-  async #again(flight: Flight, counts: boolean, why: string): Promise<void> {
+  async #again(flight: Flight, part: Part, why: string): Promise<void> {
     if (flight.answered) {
       this.over(flight);
       return;
@@ -150,9 +157,13 @@ export class GuestPool implements Sandbox, Pool {
     await flight.asking;
     const { module } = flight;
     if (flight.over || module === undefined) return;
-    if (flight.lasting) this.#answer(flight, { end: "lost", message: lasting(why) });
-    else if (flight.renew(counts)) this.#place(flight, module);
-    else this.#answer(flight, { end: "lost", message: tooOften(why) });
+    if (flight.lasting) {
+      this.#answer(flight, { end: "lost", message: lasting(why) });
+      return;
+    }
+    const times = flight.renew(part);
+    if (times === undefined) this.#place(flight, module);
+    else this.#answer(flight, { end: "lost", message: tooOften(times, why) });
   }
 
   /** Where its instance is, unless it would wait there much longer than elsewhere. */

@@ -61,6 +61,7 @@ export interface AnyResource extends AnyOffer {
   readonly mimeType?: string;
   readonly annotations?: Bag;
   readonly size?: number;
+  readonly listed?: boolean;
   view(state: unknown, ctx: ViewContext<unknown>): unknown;
 }
 

@@ -439,13 +439,15 @@ test("a schema of a dialect that is not read here is refused, a draft of JSON Sc
     untyped({ tools: { x: { describe: "", input: dialect(`https://json-schema.org/${known}`), run() {} } } });
 });
 
-test("a resource's template is RFC 6570 level 1 with a scheme, in the signs of a URI", () => {
+test("a resource's template has a scheme, the signs of a URI, and of RFC 6570 what is read here", () => {
   const wrong: readonly (readonly [uri: string, told: RegExp])[] = [
     ["x:a b", /x:a b has signs that no URI has/],
     ["x://straße/{a}", /signs that no URI has/],
-    ["x:{+a}", /\{\+a\} is more than RFC 6570 level 1: use \{name\}/],
-    ["x:{a,b}", /more than RFC 6570 level 1/],
-    ["x:{}", /more than RFC 6570 level 1/],
+    ["x:{?a}", /\{\?a\} is of RFC 6570 more than is read here: use \{name\}, or \{\+name\} for what may hold slashes/],
+    ["x:{a,b}", /more than is read here/],
+    ["x:{}", /more than is read here/],
+    ["x:{+}", /more than is read here/],
+    ["x:{+a}/{a}", /\{a\} is there twice/],
     ["x:{a", /a brace without its partner/],
     ["x:a}", /a brace without its partner/],
     ["no-scheme/{a}", /no URI: begin with a scheme, as in notes:\/\/no-scheme\/\{a\}/],

@@ -85,18 +85,24 @@ export type Tool<S, I, O> = ToolBase<S, I, ArgsOf<I, NoArgs>> &
     | Works<S, ArgsOf<I, NoArgs>, ReplyOf<O>>
   );
 
-type VariablesOf<U> = U extends `${string}{${infer V}}${infer Rest}` ? (V extends "alias" ? never : V) | VariablesOf<Rest> : never;
+type VariablesOf<U> = U extends `${string}{${infer V}}${infer Rest}` ? Named<V> | VariablesOf<Rest> : never;
+type Named<V> = V extends "alias" ? never : V extends `+${infer N}` ? N : V;
 
 export interface Resource<S, U> extends Offered<S> {
   /** As the list shows it. Default: the key of this definition. */
   readonly name?: string;
-  /** RFC 6570 level 1. `{alias}` is filled by the cast, every other variable arrives in `args`. */
+  /**
+   * RFC 6570: `{id}`, and `{+path}` for what may hold slashes. `{alias}` is filled by the cast, every other variable arrives in
+   * `args`, decoded. A path is what a client wrote, `..` too: look for it where it could lead somewhere.
+   */
   readonly uri: U & string;
   readonly describe?: string;
   readonly mimeType?: string;
   readonly annotations?: Bag;
   /** Bytes, if known. */
   readonly size?: number;
+  /** Of a template: what stands behind each of the `choices` of its one variable is in the list of resources, by that name. */
+  readonly listed?: boolean;
   view(state: Frozen<S>, ctx: ViewContext<{ readonly [V in VariablesOf<U>]: string }>): Value;
 }
 

@@ -27,6 +27,7 @@ const RESOURCE: Words<AnyResource> = {
   mimeType: "text",
   annotations: "an object",
   size: "a number",
+  listed: "a boolean",
   view: "a function",
 };
 const PROMPT: Words<AnyPrompt> = { ...OFFER, describe: "text", input: "a schema", arguments: "a list", view: "a function" };

@@ -75,6 +75,12 @@ export function compileResource(kind: string, name: string, resource: AnyResourc
   // {alias} is the cast's to fill.
   const variables = templateVariables(resource.uri, where, "alias");
   declared(Object.keys(resource.choices ?? {}), variables, where);
+  const [variable] = variables;
+  if (resource.listed === true && (variables.length !== 1 || variable === undefined || resource.choices?.[variable] === undefined))
+    throw new TroupeError(
+      "BAD_DEFINITION",
+      `${where} is \`listed\` by what its variable may be: give its URI one variable, and \`choices\` for that.`,
+    );
   const definition = defined(
     {
       ...(variables.length === 0 ? { uri: resource.uri } : { uriTemplate: resource.uri }),
@@ -90,7 +96,7 @@ export function compileResource(kind: string, name: string, resource: AnyResourc
     where,
   );
   return {
-    offer: freezeDeep({ name, definition, action: ref, readOnly: true }),
+    offer: freezeDeep({ name, definition, action: ref, readOnly: true, ...(resource.listed === true && { listed: true }) }),
     act: new Act({
       action: ref,
       ref,

@@ -29,5 +29,5 @@ export { isTexts } from "./texts.ts";
 export { isLocal } from "./token-buckets.ts";
 export { tellOf, told } from "./told.ts";
 export { blamed, unsendable } from "./unfit.ts";
-export { templateVariables } from "./uri-template.ts";
+export { MAX_URI, templateVariables } from "./uri-template.ts";
 export { vouch, vouchedFor, type Written } from "./vouch.ts";

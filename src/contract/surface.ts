@@ -22,7 +22,7 @@ export interface Catalogue {
 /**
  * `definition` is the entry of the MCP list in its newest shape, without `name`
  * for tools and prompts; a resource's has `uri` (fixed) or `uriTemplate` (RFC 6570
- * level 1). The gateway takes away what an older revision does not know.
+ * level 1, and `{+path}`). The gateway takes away what an older revision does not know.
  */
 export interface Offer {
   readonly name: string;
@@ -34,7 +34,7 @@ export interface Offer {
   readonly checksArguments?: boolean;
   /**
    * A template of any level, whose source is given what each expression stands for as the URI has it, still encoded, by the
-   * expression's own text (`+path`, `?q,page`). Absent: level 1, decoded.
+   * expression's own text (`+path`, `?q,page`). Absent: `{id}` and `{+path}`, by their names, decoded.
    */
   readonly rawVariables?: boolean;
   /**
@@ -42,6 +42,8 @@ export interface Offer {
    * each answers `UNKNOWN` to what is not its own. Absent: two of one name are an error.
    */
   readonly shared?: boolean;
+  /** A template of one variable: what stands behind each of its choices is listed as a resource of its own. */
+  readonly listed?: boolean;
 }
 
 /** What a viewer may do and see now. Pure. */

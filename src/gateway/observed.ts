@@ -1,12 +1,11 @@
 import type { Bag, Caller, Observation, ObservedFailure, ObservedRequest, Observer } from "../contract/index.ts";
-import { defined, told } from "../contract/internal.ts";
+import { defined, MAX_URI, told } from "../contract/internal.ts";
 import type { Members } from "./call.ts";
 import type { Core } from "./core.ts";
 import { traceOf } from "./envelope.ts";
 import { type Fault, faultOf, inLog, wireError } from "./errors.ts";
 import { bagIn, shortText } from "./json.ts";
 import type { Request } from "./json-rpc.ts";
-import { MAX_URI } from "./offers.ts";
 import type { Era, Revision } from "./revision.ts";
 
 const MAX_NAME = 256;

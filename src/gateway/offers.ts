@@ -1,5 +1,5 @@
 import type { Bag, Catalogue, ListName, Offer, OfferRef } from "../contract/index.ts";
-import { memoize, scopesOf } from "../contract/internal.ts";
+import { MAX_URI, memoize, scopesOf } from "../contract/internal.ts";
 import { UriPattern } from "./uri-pattern.ts";
 
 /** An offer that was asked for by name or URI. */
@@ -22,8 +22,6 @@ export interface OfferIndex {
 }
 
 const NO_ARGS: Bag = Object.freeze({});
-// A longer URI is nobody's: matching stays cheap whatever a client sends.
-export const MAX_URI = 4_096;
 
 interface Template {
   readonly text: string;

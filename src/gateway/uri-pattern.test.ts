@@ -25,8 +25,15 @@ test("each expression stands for what its operator allows, the first for as much
     ["x:{a}y", "x:ayz"],
   ] as const)
     assert.equal(match(template, uri), undefined, `${template} ${uri}`);
-  assert.deepEqual(match("x:{+a}", "x:b", false), [["+a", "b"]]);
-  assert.equal(match("x:{+a}", "x:b/c", false), undefined);
+});
+
+test("by their names, one stands for a segment, and one for what may hold more", () => {
+  assert.deepEqual(match("x:{a}", "x:b", false), [["a", "b"]]);
+  assert.equal(match("x:{a}", "x:b/c", false), undefined);
+  assert.deepEqual(match("x:{+a}/{b}", "x:b/c?d/e", false), [
+    ["a", "b/c?d"],
+    ["b", "e"],
+  ]);
 });
 
 const CLASSES: Readonly<Record<string, string>> = {

@@ -15,9 +15,11 @@ interface Expression extends Operator {
 const BREAKS = "\n\r\u2028\u2029";
 /** RFC 6570 level 1: percent-encoded text, so never a slash. */
 const SIMPLE: Operator = { mark: "", without: "/?#", least: 1 };
+/** Level 2: all that a URI may hold. */
+const RESERVED: Operator = { mark: "", without: BREAKS, least: 1 };
 /** RFC 6570 §3.2. All of a query is optional. */
 const OPERATORS: Readonly<Record<string, Operator>> = {
-  "+": { mark: "", without: BREAKS, least: 1 },
+  "+": RESERVED,
   "#": { mark: "#", without: BREAKS, least: 0 },
   ".": { mark: ".", without: "/?#", least: 1 },
   "/": { mark: "/", without: "?#", least: 0 },
@@ -33,14 +35,15 @@ const OPERATORS: Readonly<Record<string, Operator>> = {
 export class UriPattern {
   readonly #parts: readonly (string | Expression)[];
 
-  /** `raw`: expressions of any level; else all are of level 1. */
+  /** `raw`: expressions of any level, each by all of its text; else `{id}` and `{+path}`, by their names. */
   constructor(template: string, raw: boolean) {
     this.#parts = template
       .split(/(\{[^{}]+\})/)
       .filter((part) => part !== "")
       .map((part) => {
         if (!/^\{[^{}]+\}$/.test(part)) return part;
-        return { name: part.slice(1, -1), ...((raw ? OPERATORS[part.charAt(1)] : undefined) ?? SIMPLE) };
+        if (raw) return { name: part.slice(1, -1), ...(OPERATORS[part.charAt(1)] ?? SIMPLE) };
+        return part.charAt(1) === "+" ? { name: part.slice(2, -1), ...RESERVED } : { name: part.slice(1, -1), ...SIMPLE };
       });
   }
 

@@ -4,7 +4,7 @@ const ITEM = ["name", "title", "description", "icons", "meta", "scopes", "enable
 
 const KNOWN: Readonly<Record<ListName, ReadonlySet<string>>> = {
   tools: new Set([...ITEM, "input", "output", "annotations"]),
-  resources: new Set([...ITEM, "uri", "mimeType", "annotations", "size", "complete"]),
+  resources: new Set([...ITEM, "uri", "mimeType", "annotations", "size", "list", "complete"]),
   prompts: new Set([...ITEM, "arguments", "complete"]),
 };
 

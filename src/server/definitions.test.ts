@@ -144,7 +144,7 @@ test("a header for an argument, over which clients would leave the tool out, is 
   assert.equal(server.tools.size, 1);
 });
 
-test("a URI that is none, and a template beyond level 1, are refused", () =>
+test("a URI that is none, and a template of more than is read, are refused", () =>
   refused(
     "resources",
     [
@@ -154,9 +154,9 @@ test("a URI that is none, and a template beyond level 1, are refused", () =>
       ["a space", "x://a b/{c}", /x:\/\/a b\/\{c\} has signs that no URI has: write them percent-encoded/],
       ["letters of others", "x://straße", /signs that no URI has/],
       ["half an encoding", "x://a%2", /signs that no URI has/],
-      ["an operator", "x://{+a}", /\{\+a\} is more than RFC 6570 level 1: use \{name\}/],
-      ["a query", "x://a{?b}", /more than RFC 6570 level 1/],
-      ["two at once", "x://{a,b}", /more than RFC 6570 level 1/],
+      ["an operator", "x://{#a}", /\{#a\} is of RFC 6570 more than is read here: use \{name\}, or \{\+name\}/],
+      ["a query", "x://a{?b}", /more than is read here/],
+      ["two at once", "x://{a,b}", /more than is read here/],
       ["half a brace", "x://{a", /a brace without its partner/],
       ["one twice", "x://{a}/{a}", /\{a\} is there twice/],
     ].map(([what, uri, told]): Wrong => [

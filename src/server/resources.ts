@@ -1,4 +1,4 @@
-import type { Bag } from "../contract/index.ts";
+import type { Bag, Viewer } from "../contract/index.ts";
 import { defined } from "../contract/internal.ts";
 import type { Complete, Registry } from "../source/index.ts";
 import type { ServerContext, Surroundings } from "./context.ts";
@@ -7,13 +7,15 @@ import { handling } from "./handling.ts";
 import { completing, describedBy, type Item } from "./item.ts";
 import { Shelf } from "./shelf.ts";
 
-/** A resource: a fixed URI, or an RFC 6570 level 1 template (`notes://{id}`) whose variables reach the handler. */
+/** A resource: a fixed URI, or a template of RFC 6570 (`notes://{id}`; `files://{+path}`, which may hold slashes) whose variables reach the handler, decoded. */
 export interface ResourceDefinition<U extends string> extends Item {
   readonly uri: U;
   readonly mimeType?: string;
   readonly annotations?: Bag;
   /** In bytes, where it is known ahead. */
   readonly size?: number;
+  /** The values of a template's one variable, of which each is listed as a resource by that name. Tell `server.relist()` when they change. */
+  list?(viewer: Viewer): readonly string[];
   /** Values for a variable of the template. */
   readonly complete?: { readonly [K in keyof Variables<U>]?: Complete };
 }
@@ -21,7 +23,8 @@ export interface ResourceDefinition<U extends string> extends Item {
 /** The variables of a template, all text. */
 export type Variables<U extends string> = string extends U ? Readonly<Record<string, string>> : { readonly [K in NamesIn<U>]: string };
 
-type NamesIn<U extends string> = U extends `${string}{${infer Name}}${infer Rest}` ? Name | NamesIn<Rest> : never;
+type NamesIn<U extends string> = U extends `${string}{${infer Name}}${infer Rest}` ? Named<Name> | NamesIn<Rest> : never;
+type Named<Name extends string> = Name extends `+${infer N}` ? N : Name;
 
 /** Text, `blob(bytes)`, an object that becomes JSON, or `contents([…])`. */
 export type ResourceHandler<U extends string> = (variables: Variables<U>, context: ServerContext) => unknown;
@@ -45,6 +48,7 @@ export class Resources extends Shelf {
           ...describedBy(definition),
           uri,
           ...defined({ mimeType, annotations, size }),
+          ...(definition.list !== undefined && { list: definition.list.bind(definition) }),
           ...completing(complete),
           read: handling(this.refOf(name), this.around, handler),
         },

@@ -1,9 +1,13 @@
-import { type Catalogue, isBag, type Json, type ListName, type Offer, type Surface } from "../contract/index.ts";
+import { type Catalogue, isBag, type Json, type ListName, type Offer, type OfferRef, type Surface } from "../contract/index.ts";
 import { memoize, own } from "../contract/internal.ts";
+import { behind } from "./behind.ts";
 import { LISTS, refOf } from "./refs.ts";
 import { sameJson } from "./same-json.ts";
 
-/** `dynamic`: the list is what is possible now. `gated`: the list is the whole catalogue, and a call out of turn is refused with the reason. */
+/**
+ * `dynamic`: the list is what is possible now. `gated`: the list is the whole catalogue, and a call out of turn is refused with the
+ * reason. What stands behind a template that is `listed` follows the state in both.
+ */
 export type Posture = "dynamic" | "gated";
 
 /** An entry of an MCP list in its newest shape. */
@@ -17,7 +21,7 @@ export interface Lists {
   readonly prompts: readonly Entry[];
 }
 
-// What a dynamic list shows, in one text: which offers, and the choices its schemas carry.
+// What a dynamic list shows, in one text: which offers, the choices its schemas carry, and those that are resources.
 function printList(surface: Surface, list: ListName): string {
   let shown = "";
   const filled: Json[] = [];
@@ -25,8 +29,10 @@ function printList(surface: Surface, list: ListName): string {
     const ref = refOf(list, offer.name);
     const off = Object.hasOwn(surface.off, ref);
     shown += off ? "0" : "1";
-    const choices = list === "tools" && !off ? own(surface.choices, ref) : undefined;
-    const visible = choices === undefined ? [] : visibleChoices(offer, choices);
+    const choices = off ? undefined : own(surface.choices, ref);
+    if (choices === undefined) continue;
+    if (offer.listed === true) filled.push([offer.name, choices]);
+    const visible = list === "tools" ? visibleChoices(offer, choices) : [];
     if (visible.length > 0) filled.push([offer.name, ...visible]);
   }
   return filled.length === 0 ? shown : shown + JSON.stringify(filled);
@@ -110,33 +116,53 @@ const dynamicLists = memoize((surface: Surface): Lists => {
       visible("tools").map((offer) => entryOf(offer, own(surface.choices, refOf("tools", offer.name)))),
     ),
     resources: kept.get(`r${print.resources}`, () =>
-      visible("resources")
-        .filter((offer) => !isTemplate(offer))
-        .map(plainEntry),
+      visible("resources").flatMap((offer) => {
+        if (!isTemplate(offer)) return [plainEntry(offer)];
+        return offer.listed === true ? behind(offer, own(surface.choices, refOf("resources", offer.name))) : [];
+      }),
     ),
     resourceTemplates: kept.get(`u${print.resources}`, () => visible("resources").filter(isTemplate).map(plainEntry)),
     prompts: kept.get(`p${print.prompts}`, () => visible("prompts").map(plainEntry)),
   };
 });
 
-const gatedLists = memoize((catalogue: Catalogue): Lists => dynamicLists({ catalogue, off: {} }));
+const listsBehind = memoize((catalogue: Catalogue): boolean => catalogue.resources.some((offer) => offer.listed));
+
+const bare = memoize((catalogue: Catalogue): Surface => ({ catalogue, off: {} }));
+
+/** All of the catalogue, and of the state what stands behind its templates. */
+const whole = memoize(({ catalogue, choices }: Surface): Surface => {
+  const kept: Record<OfferRef, Choices> = {};
+  for (const offer of catalogue.resources) {
+    const ref = refOf("resources", offer.name);
+    const given = offer.listed === true ? own(choices, ref) : undefined;
+    if (given !== undefined) kept[ref] = given;
+  }
+  return { catalogue, off: {}, choices: kept };
+});
+
+function shownOf(surface: Surface, posture: Posture): Surface {
+  if (posture === "dynamic") return surface;
+  return listsBehind(surface.catalogue) ? whole(surface) : bare(surface.catalogue);
+}
 
 /**
  * The entries of the lists. Definitions are never changed: choices are filled as `enum` over a copy of the one
  * property. Arrays and entries are shared and frozen in meaning: serialise them once and hang the text on their identity.
  */
 export function listed(surface: Surface, posture: Posture): Lists {
-  return posture === "gated" ? gatedLists(surface.catalogue) : dynamicLists(surface);
+  return dynamicLists(shownOf(surface, posture));
 }
 
 /** Which of the three lists a client would find changed. Reasons and empty choices are not seen in a list. */
 export function changedLists(before: Surface, after: Surface, posture: Posture): readonly ListName[] {
-  if (before === after || (posture === "gated" && before.catalogue === after.catalogue)) return [];
-  if (before.catalogue === after.catalogue) {
-    const [was, is] = [printsOf(before), printsOf(after)];
+  const [one, other] = [shownOf(before, posture), shownOf(after, posture)];
+  if (one === other) return [];
+  if (one.catalogue === other.catalogue) {
+    const [was, is] = [printsOf(one), printsOf(other)];
     return LISTS.filter((list) => was[list] !== is[list]);
   }
-  const [was, is] = [listed(before, posture), listed(after, posture)];
+  const [was, is] = [dynamicLists(one), dynamicLists(other)];
   return LISTS.filter(
     (list) => !sameJson(was[list], is[list]) || (list === "resources" && !sameJson(was.resourceTemplates, is.resourceTemplates)),
   );

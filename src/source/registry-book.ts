@@ -2,6 +2,7 @@ import { type Catalogue, type ListName, type Offer, type OfferRef, type Surface,
 import type { Names } from "./names.ts";
 import type { Definitions } from "./registry-definitions.ts";
 import { entriesOf, type Entry, type Handler } from "./registry-entry.ts";
+import type { Behind } from "./registry-behind.ts";
 import type { Gate } from "./registry-gate.ts";
 import { uriOf } from "./uri.ts";
 
@@ -79,11 +80,12 @@ export class Book {
   }
 }
 
-/** One catalogue, and its surfaces by what is off in them. */
+/** One catalogue, and its surfaces by what is off in them and what stands behind templates. */
 class Made {
   readonly #open: Surface;
   readonly #fault: (error: TroupeError) => void;
   readonly #gates: readonly (readonly [OfferRef, Gate])[];
+  readonly #behind: readonly (readonly [OfferRef, Behind])[];
   readonly #surfaces = new Map<string, Surface>();
 
   constructor(entries: readonly Entry[], fault: (error: TroupeError) => void) {
@@ -92,17 +94,24 @@ class Made {
     const catalogue: Catalogue = { tools: offers("tools"), resources: offers("resources"), prompts: offers("prompts") };
     this.#open = { catalogue, off: {} };
     this.#gates = entries.flatMap(({ ref, gate }) => (gate === undefined ? [] : [[ref, gate] as const]));
+    this.#behind = entries.flatMap(({ ref, behind }) => (behind === undefined ? [] : [[ref, behind] as const]));
   }
 
   surface(viewer: Viewer): Surface {
-    if (this.#gates.length === 0) return this.#open;
+    if (this.#gates.length + this.#behind.length === 0) return this.#open;
     const off: Record<OfferRef, string | true> = {};
     for (const [ref, gate] of this.#gates) {
       const why = gate.whyOff(viewer, this.#fault);
       if (why !== undefined) off[ref] = why;
     }
-    const key = JSON.stringify(off);
-    const surface = this.#surfaces.get(key) ?? { catalogue: this.#open.catalogue, off };
+    const choices: Record<OfferRef, Readonly<Record<string, readonly string[]>>> = {};
+    for (const [ref, behind] of this.#behind) if (off[ref] === undefined) choices[ref] = behind.choicesFor(viewer, this.#fault);
+    const key = JSON.stringify([off, choices]);
+    const surface = this.#surfaces.get(key) ?? {
+      catalogue: this.#open.catalogue,
+      off,
+      ...(this.#behind.length > 0 && { choices: structuredClone(choices) }),
+    };
     if (this.#surfaces.size < SURFACES_MAX) this.#surfaces.set(key, surface);
     return surface;
   }

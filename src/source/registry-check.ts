@@ -1,4 +1,4 @@
-import { type ListName, type OptionRule, TroupeError } from "../contract/index.ts";
+import { FUNCTION, type ListName, type OptionRule, TroupeError } from "../contract/index.ts";
 import { ANNOTATIONS, ARGUMENT, HINTS, ICONS, misfit, OBJECT, SIZE, TEXT } from "../contract/internal.ts";
 
 const ARGUMENTS: OptionRule = [
@@ -13,7 +13,7 @@ const COMPLETE: OptionRule = [
 const EVERY = { title: TEXT, icons: ICONS, meta: OBJECT };
 const RULES: Readonly<Record<ListName, Readonly<Record<string, OptionRule>>>> = {
   tools: { ...EVERY, annotations: HINTS },
-  resources: { ...EVERY, mimeType: TEXT, size: SIZE, annotations: ANNOTATIONS, complete: COMPLETE },
+  resources: { ...EVERY, mimeType: TEXT, size: SIZE, annotations: ANNOTATIONS, list: FUNCTION, complete: COMPLETE },
   prompts: { ...EVERY, arguments: ARGUMENTS, complete: COMPLETE },
 };
 

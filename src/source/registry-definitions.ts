@@ -33,6 +33,8 @@ export interface RegistryResource extends Described {
   readonly mimeType?: string;
   readonly annotations?: Bag;
   readonly size?: number;
+  /** Of a template of one variable: its values, of which each is listed as a resource. Tell `relist` when they change. */
+  list?(viewer: Viewer): readonly string[];
   readonly complete?: Readonly<Record<string, Complete>>;
   read(args: Texts, context: HandlerContext): unknown;
 }

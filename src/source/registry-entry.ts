@@ -6,6 +6,7 @@ import { refOf } from "./refs.ts";
 import type { HandlerContext } from "./registry-context.ts";
 import type { Complete, Definitions, Described, RegistryPrompt, RegistryResource, RegistryTool, Texts } from "./registry-definitions.ts";
 import { checkMembers, checkVariables } from "./registry-check.ts";
+import { Behind } from "./registry-behind.ts";
 import { Gate } from "./registry-gate.ts";
 
 export interface Handler {
@@ -23,14 +24,41 @@ export interface Entry {
   readonly handler: Handler;
   /** Absent: on for everybody. */
   readonly gate: Gate | undefined;
+  /** Of a template that is listed. */
+  readonly behind: Behind | undefined;
 }
 
-function entry(list: ListName, name: string, described: Described, definition: Bag, readOnly: boolean, handler: Handler): Entry {
+function entry(
+  list: ListName,
+  name: string,
+  described: Described & Pick<RegistryResource, "list">,
+  definition: Bag,
+  readOnly: boolean,
+  handler: Handler,
+): Entry {
   const ref = refOf(list, name);
   checkScopes(described.meta, ref);
   const gate = described.when === undefined ? undefined : new Gate(ref, (viewer) => described.when === undefined || described.when(viewer));
-  const offer = Object.freeze({ name, action: name, readOnly, definition: Object.freeze({ ...common(described), ...definition }) });
-  return { list, ref, offer, handler, gate };
+  const behind = behindOf(ref, described, definition["uriTemplate"]);
+  const offer = Object.freeze({
+    name,
+    action: name,
+    readOnly,
+    definition: Object.freeze({ ...common(described), ...definition }),
+    ...(behind !== undefined && { listed: true }),
+  });
+  return { list, ref, offer, handler, gate, behind };
+}
+
+function behindOf(ref: OfferRef, resource: Pick<RegistryResource, "list">, uriTemplate: Json | undefined): Behind | undefined {
+  if (resource.list === undefined) return undefined;
+  const [variable, ...others] = uriTemplate === undefined ? [] : templateVariables(uriTemplate, ref);
+  if (variable === undefined || others.length > 0)
+    throw new TroupeError(
+      "BAD_DEFINITION",
+      `${ref} has a \`list\` of what its variable may be: give its URI one variable, as in notes://{id}.`,
+    );
+  return new Behind(ref, variable, (viewer) => resource.list?.(viewer));
 }
 
 /** Throws `BAD_NAME`, `BAD_DEFINITION`. */

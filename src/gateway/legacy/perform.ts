@@ -9,7 +9,7 @@ import { shortText } from "../json.ts";
 import { errorText, type Notification, type Request } from "../json-rpc.ts";
 import { cannotAsk } from "../methods/cannot-ask.ts";
 import { faultFailure, observed, replyFailure } from "../observed.ts";
-import { MAX_URI } from "../offers.ts";
+import { MAX_URI } from "../../contract/internal.ts";
 import { checkAnswer, questionsOf, shapeQuestion, unmet } from "../questions.ts";
 import { offeredTo } from "../offered.ts";
 import { legacyReply, type ReplyText } from "../reply.ts";

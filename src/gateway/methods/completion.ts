@@ -1,10 +1,10 @@
 import type { Bag, Surface } from "../../contract/index.ts";
-import { own } from "../../contract/internal.ts";
+import { MAX_URI, own } from "../../contract/internal.ts";
 import type { Call, Method, Outcome } from "../call.ts";
 import { Fault } from "../errors.ts";
 import { bagIn, EMPTY, shortText } from "../json.ts";
 import { orMissing } from "../missing.ts";
-import { indexOf, MAX_URI, type Target } from "../offers.ts";
+import { indexOf, type Target } from "../offers.ts";
 import { demand } from "../scopes.ts";
 
 // The most values MCP lets one answer carry.

@@ -4,7 +4,8 @@ import { type Call, type Members, type Refusal, REFUSED_META } from "../call.ts"
 import { promptMembers, resourceMembers, toolError, toolMembers } from "../content.ts";
 import { failureData, Fault, faultOf, type Reason } from "../errors.ts";
 import { EMPTY, shortText } from "../json.ts";
-import { MAX_URI, type OfferIndex, type Target } from "../offers.ts";
+import { MAX_URI } from "../../contract/internal.ts";
+import type { OfferIndex, Target } from "../offers.ts";
 
 /** What the three acting methods differ in. */
 export interface Kind {

@@ -1,4 +1,5 @@
-import type { Log, Surface } from "../../contract/index.ts";
+import type { Catalogue, Log, Surface } from "../../contract/index.ts";
+import { memoize } from "../../contract/internal.ts";
 import { listed, type Lists } from "../../source/index.ts";
 import { type Call, type Method, type Outcome, postureFor } from "../call.ts";
 import { Fault } from "../errors.ts";
@@ -15,13 +16,19 @@ function listing(list: keyof Lists, pages: Pages, log: Log): Method {
     const page = pages.page(list, lists[list], call.revision, typeof cursor === "string" ? cursor : undefined);
     call.onListed?.(lists, list);
     const meta = tellMissing(surface.catalogue, log);
-    return { members: page, lasting: posture === "gated" && meta === undefined, ...(meta === undefined ? undefined : { meta }) };
+    return {
+      members: page,
+      lasting: posture === "gated" && meta === undefined && !(list === "resources" && followsState(surface.catalogue)),
+      ...(meta === undefined ? undefined : { meta }),
+    };
   };
   return (call) => {
     const surface = call.source.surface(call.viewer);
     return surface instanceof Promise ? surface.then((one: Surface) => outcome(call, one)) : outcome(call, surface);
   };
 }
+
+const followsState = memoize((catalogue: Catalogue): boolean => catalogue.resources.some((offer) => offer.listed));
 
 /** The four lists. Serialised once per list and revision, never per request. */
 export function listMethods(pages: Pages, log: Log): Readonly<Record<string, Method>> {

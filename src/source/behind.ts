@@ -1,0 +1,39 @@
+import type { Bag, Json, Offer } from "../contract/index.ts";
+import { MAX_URI, own } from "../contract/internal.ts";
+import type { Entry } from "./posture.ts";
+
+const EXPRESSION = /\{(\+?)([^{}]*)\}/g;
+
+/** A resource for each value that the one variable of a template may have now, by that value's name. */
+export function behind({ definition }: Offer, choices: Readonly<Record<string, readonly string[]>> | undefined): readonly Entry[] {
+  const { uriTemplate, name: _name, title, size: _size, ...shared } = definition;
+  if (typeof uriTemplate !== "string") return [];
+  const [expression, ...others] = uriTemplate.matchAll(EXPRESSION);
+  if (expression === undefined || others.length > 0) return [];
+  const [text, operator = "", variable = ""] = expression;
+  const [before = "", after = ""] = uriTemplate.split(text);
+  const entries = new Map<string, Entry>();
+  for (const value of own(choices, variable) ?? []) {
+    const uri = isNamed(value) ? before + (operator === "+" ? reserved(value) : simple(value)) + after : undefined;
+    if (uri !== undefined && uri.length <= MAX_URI) entries.set(uri, entryOf(uri, value, title, shared));
+  }
+  return [...entries.values()];
+}
+
+// Nothing could be read under the empty text: no URI would fit the template.
+const isNamed = (value: string): boolean => value !== "" && value.isWellFormed();
+
+const entryOf = (uri: string, name: string, title: Json | undefined, shared: Bag): Entry => ({
+  name,
+  ...(typeof title === "string" && { title: `${title}: ${name}` }),
+  ...shared,
+  uri,
+});
+
+/** RFC 6570 §3.2.2. */
+const simple = (value: string): string => encodeURIComponent(value).replaceAll(/[!'()*]/g, encoded);
+
+/** RFC 6570 §3.2.3, but that a percent sign is never taken for one that begins an escape. */
+const reserved = (value: string): string => encodeURI(value).replaceAll("%5B", "[").replaceAll("%5D", "]");
+
+const encoded = (sign: string): string => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`;

@@ -1,0 +1,161 @@
+// What stands behind a template is in the list of resources, for clients of both eras, and follows what it is made of.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as z from "zod";
+import { actor } from "../../src/actor/index.ts";
+import { TroupeError } from "../../src/contract/index.ts";
+import { createServer } from "../../src/server/index.ts";
+import { merge, prefix } from "../../src/source/index.ts";
+import { testServer } from "../../src/testing/index.ts";
+
+const unseen = (value: unknown) => Object(value);
+
+const shelf = actor("shelf", {
+  describe: "A shelf of notes.",
+  state: z.object({ notes: z.record(z.string(), z.string()).default({}) }),
+  tools: {
+    write: {
+      describe: "Writes a note.",
+      input: z.object({ name: z.string(), text: z.string() }),
+      run({ state, args }) {
+        state.notes[args.name] = args.text;
+      },
+    },
+  },
+  resources: {
+    all: { uri: "shelf://all", view: (state) => Object.keys(state.notes) },
+    note: {
+      uri: "shelf://note/{+name}",
+      mimeType: "text/plain",
+      listed: true,
+      when: (state) => Object.keys(state.notes).length < 4,
+      choices: { name: (state) => Object.keys(state.notes) },
+      view: (state, { args }) => state.notes[args.name] ?? "",
+    },
+  },
+});
+
+const HEADS = [
+  { name: "all", uri: "shelf://all" },
+  { name: "a", mimeType: "text/plain", uri: "shelf://note/a" },
+  { name: "in/b c", mimeType: "text/plain", uri: "shelf://note/in/b%20c" },
+];
+
+for (const era of ["legacy", "modern"] as const)
+  test(`an actor's template lists what it has now, and clients hear when that is other (${era})`, async () => {
+    await using server = await testServer([shelf]);
+    const client = server.client({ era });
+    assert.deepEqual(await client.listResources(), HEADS.slice(0, 1));
+    const writer = server.client();
+    await writer.callTool("write", { name: "a", text: "A." });
+    await writer.callTool("write", { name: "in/b c", text: "B." });
+    assert.deepEqual(await client.listResources(), HEADS);
+    if (era === "modern") assert.equal((await client.request("resources/list"))["ttlMs"], 0, "it is nobody's to keep");
+    assert.deepEqual(
+      (await client.listResourceTemplates()).map(({ uriTemplate }) => uriTemplate),
+      ["shelf://note/{+name}"],
+    );
+    const { contents } = await client.readResource("shelf://note/in/b%20c");
+    assert.deepEqual(contents, [{ uri: "shelf://note/in/b%20c", mimeType: "text/plain", text: "B." }]);
+    await assert.rejects(client.readResource("shelf://note/none"), /must be one of "a", "in\/b c"/);
+    for (const name of ["c", "d"]) await writer.callTool("write", { name, text: "" });
+    assert.deepEqual(await client.listResources(), HEADS.slice(0, 1), "what is off lists nothing");
+  });
+
+for (const era of ["legacy", "modern"] as const)
+  test(`a client hears that its list has changed where a value came, and not where a content did (${era})`, async () => {
+    await using server = await testServer([shelf]);
+    const client = server.client({ era });
+    const told = () => client.notifications.methods.filter((one) => one === "notifications/resources/list_changed").length;
+    await client.listResources();
+    await client.callTool("write", { name: "a", text: "A." });
+    await client.notifications.first("notifications/resources/list_changed");
+    await client.listResources();
+    await client.callTool("write", { name: "a", text: "Another." });
+    await server.clock.advance(0);
+    assert.equal(told(), 1);
+  });
+
+function files(): { readonly server: ReturnType<typeof createServer>; readonly names: string[] } {
+  const names = ["a.txt"];
+  const server = createServer("files", "1");
+  server.resources.register(
+    {
+      name: "file",
+      title: "File",
+      uri: "files://{+path}",
+      list({ principal = "nobody" }) {
+        return principal === "ann" ? [...names, "ann.txt"] : names;
+      },
+    },
+    ({ path }) => `The file ${path}.`,
+  );
+  return { server, names };
+}
+
+for (const era of ["legacy", "modern"] as const)
+  test(`a server's template lists what its \`list\` gives each viewer, under a prefix too (${era})`, async () => {
+    const { server: own, names } = files();
+    await using _own = own;
+    await using server = await testServer(merge(own.source, prefix("more", own.source)));
+    const ann = server.client({ era, principal: "ann" });
+    const bob = server.client({ era, principal: "bob" });
+    const seen = async (client: typeof ann) => (await client.listResources()).map(({ title, uri }) => [title, uri]);
+    assert.deepEqual(await seen(ann), [
+      ["File: a.txt", "files://a.txt"],
+      ["File: ann.txt", "files://ann.txt"],
+      ["File: a.txt", "files://more/a.txt"],
+      ["File: ann.txt", "files://more/ann.txt"],
+    ]);
+    assert.deepEqual(await seen(bob), [
+      ["File: a.txt", "files://a.txt"],
+      ["File: a.txt", "files://more/a.txt"],
+    ]);
+    names.push("in/b.txt");
+    own.relist();
+    assert.deepEqual((await seen(bob)).slice(0, 2), [
+      ["File: a.txt", "files://a.txt"],
+      ["File: in/b.txt", "files://in/b.txt"],
+    ]);
+    const { contents } = await bob.readResource("files://in/b.txt");
+    assert.deepEqual(contents, [{ uri: "files://in/b.txt", text: "The file in/b.txt." }]);
+    assert.deepEqual(await bob.complete({ uri: "files://{+path}" }, "path", "in"), ["in/b.txt"]);
+  });
+
+test("law 3: a `list` that cannot say lists nothing, the log has it once, and what it stands for is read all the same", async () => {
+  const lines: unknown[] = [];
+  await using own = createServer("files", "1", { log: (...line) => lines.push(line) });
+  const broken = (name: string, list: () => unknown): void =>
+    void own.resources.register(unseen({ name, uri: `${name}://{id}`, list }), ({ id }) => `${name} ${id}`);
+  broken("throws", () => {
+    throw new RangeError("secret");
+  });
+  broken("waits", async () => ["a"]);
+  broken("numbers", () => [1]);
+  await using server = await testServer(own);
+  const client = server.client();
+  for (let times = 0; times < 2; times += 1) assert.deepEqual(await client.listResources(), []);
+  assert.equal((await client.readResource("waits://a")).contents.length, 1);
+  assert.deepEqual(
+    lines.map((line) => /resources\/\w+ lists nothing: its `list` [^:]+/u.exec(JSON.stringify(line))?.[0]),
+    [
+      "resources/throws lists nothing: its `list` threw RangeError",
+      "resources/waits lists nothing: its `list` gave a promise",
+      "resources/numbers lists nothing: its `list` gave a list that holds a number",
+    ],
+  );
+});
+
+test("a template that says it is listed and cannot be is refused, with what to do", async () => {
+  const wrong = (resource: object) => () =>
+    actor("shelf", unseen({ describe: "S.", state: z.object({}), resources: { note: { view: () => "", ...resource } } }));
+  const told = (error: unknown): boolean =>
+    error instanceof TroupeError && error.code === "BAD_DEFINITION" && /give its URI one variable/.test(error.message);
+  const a = () => ["a"];
+  assert.throws(wrong({ uri: "n://all", listed: true }), told);
+  assert.throws(wrong({ uri: "n://{a}/{b}", listed: true, choices: { a } }), told);
+  assert.throws(wrong({ uri: "n://{a}", listed: true }), told);
+  wrong({ uri: "n://{alias}/{a}", listed: true, choices: { a } })();
+  await using server = createServer("s", "1");
+  for (const uri of ["n://all", "n://{a}/{b}"]) assert.throws(() => server.resources.register({ name: "n", uri, list: a }, () => ""), told);
+});

@@ -11,6 +11,7 @@ import type { Packets } from "./packets.ts";
 import type { ServeOptions } from "./options.ts";
 import { switchSource } from "./switch-source.ts";
 import type { Theater } from "./theater.ts";
+import { logUnmet } from "./unmet.ts";
 import { type KindCount, SERVE_THEM_TOO } from "./unserved.ts";
 
 export interface ServedOptions {
@@ -88,6 +89,8 @@ export const serveModules = async (loaded: Loaded, { options, version, log, inFu
   const { key } = ground;
   let engine = await ground.start(first);
   const made = async (of: Loaded): Promise<Source> => {
+    // Packets reach an actor by its id.
+    if (options.packets === undefined) logUnmet(log, of);
     const place = { engine, data: ground.data };
     await theater?.start(of, place);
     const capabilities = await packets?.start(of, place);

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { inspect } from "node:util";
 import { createGateway } from "../../gateway/index.ts";
 import { registry } from "../../source/index.ts";
 import { counterKind } from "./counter.fixture.ts";
@@ -70,6 +71,7 @@ for (const era of ERAS) {
       assert.equal(params["uri"], "house://door");
       assert.ok(!(await client.listTools()).some(({ name }) => name === "leave"));
       await assert.rejects(client.notifications.first("notifications/never", 1), /notifications\/never\. What came: notifications\//);
+      assert.match(inspect(client.notifications), /^\[\s+\{\s+(?:jsonrpc: '2\.0',\s+)?method: 'notifications\//);
     });
 
     test("reads progress while the tool runs: it ends only once the client has seen it", async () => {

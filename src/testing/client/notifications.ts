@@ -37,6 +37,11 @@ export class Notifications implements Iterable<Notification> {
     return this.#came[Symbol.iterator]();
   }
 
+  /** As the list of them, where a test's failure or `console.log` shows one. */
+  [Symbol.for("nodejs.util.inspect.custom")](): readonly Notification[] {
+    return this.#came;
+  }
+
   /** For the client that hears them. */
   add(one: Notification): void {
     this.#came.push(one);

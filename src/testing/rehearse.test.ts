@@ -97,22 +97,3 @@ test("what a turn says beside its state is held to what it must be, at a rehears
   ];
   for (const [turn, message] of bad) assert.throws(() => rehearse(kindOf(turn)).turn("act", 0), { message });
 });
-
-test("what acts is not looked at: a rehearsal says by which of its ways it is called", async () => {
-  const stage = rehearse(
-    actor("door", {
-      describe: "A door.",
-      initial: () => ({ open: false }),
-      tools: {
-        look: { describe: "Look.", view: (state) => state.open },
-        push: { describe: "Push.", run: ({ state }) => void (state.open = true) },
-        wait: { describe: "Wait.", work: async () => "waited" },
-      },
-    }),
-  );
-  assert.throws(() => stage.view("tools/push"), /tools\/push is a turn, or work: use `turn/);
-  assert.throws(() => stage.view("tools/wait"), /use `turn\(…\)` or `await work\(…\)`/);
-  assert.throws(() => stage.turn("tools/wait"), /tools\/wait is work/);
-  assert.deepEqual(stage.view("tools/look"), { ok: false });
-  assert.ok("refused" in stage.view("tools/none"));
-});

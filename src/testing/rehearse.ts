@@ -33,7 +33,6 @@ export interface Rehearsal<S> {
   turn(action: string, args?: Json, more?: Partial<Message>): Turn<S>;
   /** The turn work ended in, applied. A pure turn is fine here too. */
   work(action: string, args?: Json, more?: Partial<Message>): Promise<Turn<S>>;
-  /** Throws where it is a turn or work. */
   view(action: string, args?: Json, viewer?: Viewer): Reply;
   surface(viewer?: Viewer): Surface | undefined;
 }
@@ -114,13 +113,8 @@ export function rehearse<S>(behaviour: Behaviour<S>, options: RehearsalOptions<S
       const effect = effectOf(message);
       return apply(message, typeof effect === "function" ? await effect(context) : effect);
     },
-    view(action, args = {}, viewer = options.viewer ?? NOBODY) {
-      const acts = behaviour.catalogue?.tools.some((tool) => tool.action === action && !tool.readOnly);
-      if (acts === true) throw new Error(`${action} is a turn, or work: use \`turn(…)\` or \`await work(…)\`.`);
-      return (
-        behaviour.view?.(state, action, args, viewer, id) ?? { refused: { code: "UNKNOWN", message: `${behaviour.kind} shows nothing.` } }
-      );
-    },
+    view: (action, args = {}, viewer = options.viewer ?? NOBODY) =>
+      behaviour.view?.(state, action, args, viewer, id) ?? { refused: { code: "UNKNOWN", message: `${behaviour.kind} shows nothing.` } },
     surface: (viewer = options.viewer ?? NOBODY) => behaviour.surface?.(state, viewer),
   };
 }

@@ -209,3 +209,23 @@ test("to move the items of a list drafts none of them but those that go, and the
   assert.equal(base.list[0]?.at, 0);
   assert.throws(() => list.shift(), TypeError, "the draft is dead");
 });
+
+test("a text or a number is looked for below the draft, with what was written, and an object as the draft that it is", () => {
+  const draft = openDraft(freezeDeep({ list: ["a", "b", 1, Number.MAX_VALUE, { n: 1 }, "b"] }));
+  const list: unknown = Reflect.get(draft.state, "list");
+  assert.ok(Array.isArray(list));
+  const { includes, indexOf } = list;
+  assert.deepEqual(
+    [list.includes("b"), list.indexOf("b"), list.lastIndexOf("b"), list.indexOf("b", 2), list.includes("none")],
+    [true, 1, 5, 5, false],
+  );
+  list[1] = "c";
+  list.push(Number.NaN);
+  assert.deepEqual([list.includes("c"), list.indexOf("b"), list.includes(Number.NaN), list.indexOf(Number.NaN)], [true, 5, true, -1]);
+  assert.equal(list.indexOf(list[4]), 4);
+  assert.equal(list.indexOf({ n: 1 }), -1);
+  assert.equal(Reflect.apply(includes, ["of another"], ["of another"]), true);
+  draft.finish();
+  assert.throws(() => list.includes("c"), TypeError);
+  assert.throws(() => Reflect.apply(indexOf, list, ["c"]), TypeError);
+});

@@ -4,6 +4,7 @@ import type { Draft } from "./draft.ts";
 import { LIST } from "./list-shape.ts";
 import { OBJECT } from "./object-shape.ts";
 import { isObject, isPlain, opened, type Row, rowOf } from "./row.ts";
+import { searchOf } from "./search.ts";
 import type { Shape } from "./shape.ts";
 import { type Splice, spliceOf } from "./splice.ts";
 
@@ -152,16 +153,29 @@ export class Part implements ProxyHandler<object>, Written {
 
   /** A list's own, but for those that move what is behind a place: on their way item by item each would be drafted, and written. */
   #method(method: object): unknown {
-    if (this.#shape !== LIST || this.#isGiven) return method;
-    const splice = spliceOf(method);
-    if (splice === undefined) return method;
+    if (this.#shape !== LIST) return method;
     const { proxy } = this;
+    const search = searchOf(method);
+    if (search !== undefined) {
+      const all = (): Row => this.#all();
+      return function found(this: unknown, ...given: readonly unknown[]): unknown {
+        // Text and numbers are the same above and below; by a proxy each place would be read on its own.
+        return Reflect.apply(search, this === proxy && !isObject(given[0]) ? all() : this, given);
+      };
+    }
+    const splice = this.#isGiven ? undefined : spliceOf(method);
+    if (splice === undefined) return method;
     const move = (splicing: Splice): readonly unknown[] => this.#splice(splicing);
     const lengthNow = (): number => Number(this.#now["length"]);
     return function moved(this: unknown, ...given: readonly unknown[]): unknown {
       if (this !== proxy) return Reflect.apply(splice.method, this, given);
       return splice.told(move(splice.of(given, lengthNow())), lengthNow());
     };
+  }
+
+  #all(): Row {
+    this.#draft.alive();
+    return this.#now;
   }
 
   #splice({ from, count, items }: Splice): readonly unknown[] {

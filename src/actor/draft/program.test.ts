@@ -117,7 +117,7 @@ function edit(state: object, { how, at, from, a, b, value: given }: Step): unkno
     case 21:
       return part.length > 1 ? part.push(part.shift()) : 0;
     case 22:
-      return part.indexOf(part[a]);
+      return text([part.indexOf(part[a]), part.indexOf(b, a - 3), part.includes(value, a), part.lastIndexOf(b), part.lastIndexOf("x", -2)]);
     default:
       return [Array.isArray(part), ...part.keys()];
   }

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as z from "zod";
-import type { ActorId } from "../contract/index.ts";
+import type { ActorId, Reply } from "../contract/index.ts";
+import { LocalEngine } from "../engine/index.ts";
+import { memoryStore } from "../store/index.ts";
 import { actor, content, elicit, refuse, type StateOf } from "./index.ts";
 
 // What must not compile stands under `@ts-expect-error`: the type checker fails when one of these begins to compile.
@@ -154,7 +156,101 @@ test("types: messages are sent by name also where none has an input", () => {
   assert.deepEqual([mute.id("a"), deaf.id("a")], ["mute/a", "deaf/a"]);
 });
 
+const scale = actor("scale", {
+  describe: "Some of its messages say what they answer.",
+  state: counting,
+  messages: {
+    weigh: {
+      input: z.object({ item: z.string() }),
+      output: z.object({ grams: z.number(), of: z.string().optional() }),
+      run({ state: draft, args, send }) {
+        draft.n += 1;
+        send(scale.at("other").nudge());
+        return { grams: args.item.length };
+      },
+    },
+    nudge: { run: ({ state: draft }) => void (draft.n += 1) },
+  },
+});
+const tally = actor("tally", {
+  describe: "None of its messages has an input.",
+  state: counting,
+  messages: {
+    count: { output: z.object({ n: z.number() }), run: ({ state: draft }) => draft },
+    heaviest: {
+      output: z.number(),
+      async work({ call, state: draft }) {
+        const reply = await call(scale.at("x").weigh({ item: "sword" }));
+        return "ok" in reply ? reply.ok.grams + (reply.ok.of?.length ?? 0) : draft.n;
+      },
+    },
+    nudge: { run: ({ state: draft }) => void (draft.n += 1) },
+  },
+});
+
+test("types: a message with an `output` is answered with that, by an engine and in work", async () => {
+  await using engine = await LocalEngine.start({ kinds: [scale, tally], store: memoryStore() });
+  await engine.call(scale.at("x").nudge(null, { start: null }));
+  const weighed = await engine.call(scale.at("x").weigh({ item: "axe" }));
+  const grams: number = "ok" in weighed ? weighed.ok.grams : 0;
+  const heaviest = await engine.call(tally.at("x").heaviest(null, { start: null }));
+  const most: number = "ok" in heaviest ? heaviest.ok : 0;
+  const counted = await engine.call(tally.at("x").count());
+  const bare: Reply = await engine.call(tally.at("x").nudge());
+  assert.deepEqual([grams, most, counted, bare], [3, 5, { ok: { n: 0 } }, { ok: null }]);
+});
+
+test("a message's reply that is not its `output` is a crash, and one that is passes through the schema", async () => {
+  let value: unknown = 1;
+  const kind = actor("odd", {
+    describe: "Odd.",
+    state: counting,
+    messages: { ask: { output: z.object({ n: z.number() }), run: () => Object(value) } },
+  });
+  await using engine = await LocalEngine.start({ kinds: [kind], store: memoryStore() });
+  const ask = () => engine.call(kind.at("a").ask(null, { start: null }));
+  await assert.rejects(ask(), { code: "CRASHED", applied: false });
+  value = { n: 1, stray: 2 };
+  assert.deepEqual(await ask(), { ok: { n: 1 } });
+});
+
 export const mustNotCompile = {
+  answerType: async (engine: LocalEngine) => {
+    const reply = await engine.call(scale.at("a").weigh({ item: "a" }));
+    // @ts-expect-error -- `grams` is a number
+    return "ok" in reply ? reply.ok.grams.trim() : "";
+  },
+  answerName: async (engine: LocalEngine) => {
+    const reply = await engine.call(scale.at("a").weigh({ item: "a" }));
+    // @ts-expect-error -- there is no such member in its `output`
+    return "ok" in reply ? reply.ok.kilos : 0;
+  },
+  bareAnswer: async (engine: LocalEngine) => {
+    const reply = await engine.call(scale.at("a").nudge());
+    // @ts-expect-error -- without an `output` it may be any JSON
+    return "ok" in reply ? reply.ok.grams : 0;
+  },
+  messageOutput: () =>
+    actor("a", {
+      describe: "",
+      state,
+      // @ts-expect-error -- the answer must be what `output` says
+      messages: { x: { output: z.object({ n: z.number() }), run: () => ({ n: "one" }) } },
+    }),
+  messageLater: () =>
+    actor("a", {
+      describe: "",
+      state,
+      // @ts-expect-error -- what comes later is held against nothing
+      messages: { x: { output: z.object({ n: z.number() }), run: ({ later }) => later() } },
+    }),
+  messageWord: () =>
+    actor("a", {
+      describe: "",
+      state,
+      // @ts-expect-error -- nobody reads that, whether beside an `output` or without
+      messages: { x: { output: z.number(), secrets: ["a"], run: () => 1 } },
+    }),
   asyncRun: () =>
     actor("a", {
       describe: "",

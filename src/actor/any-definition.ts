@@ -74,6 +74,7 @@ export interface AnyPrompt extends AnyOffer {
 
 export interface AnyMessage extends AnyActs {
   readonly input?: object;
+  readonly output?: object;
   readonly replies?: boolean;
   readonly secret?: readonly string[];
 }

@@ -1,4 +1,4 @@
-import type { ActorId, Bag, Json, Log, Message, Outgoing, Policy, Progress, Reply, Viewer } from "../contract/index.ts";
+import type { ActorId, Asks, Bag, Json, Log, Message, Outgoing, Policy, Progress, Reply, ReplyWith, Viewer } from "../contract/index.ts";
 import type { Question } from "./elicit.ts";
 import type { Later } from "./later.ts";
 
@@ -35,6 +35,13 @@ export interface SendOptions {
 export interface Send<R> {
   (message: Outgoing, options?: SendOptions): R;
   (to: ActorId, action: string, args?: unknown, options?: SendOptions): R;
+}
+
+/** The same, and waits for the reply: typed, where the message's receiver has an `output` for it. */
+export interface Call {
+  <T>(message: Asks<T>, options?: SendOptions): Promise<ReplyWith<T>>;
+  (message: Outgoing, options?: SendOptions): Promise<Reply>;
+  (to: ActorId, action: string, args?: unknown, options?: SendOptions): Promise<Reply>;
 }
 
 /** When a wake rings: at a time (ms since 1970) or after a wait. Repeats every `everyMs`. */
@@ -106,7 +113,7 @@ export interface WorkContext<S, A> extends RunContext<S, A> {
   readonly progress: Progress;
   readonly log: Log;
   /** Waits for another actor's reply. */
-  readonly call: Send<Promise<Reply>>;
+  readonly call: Call;
 }
 
 /** What a view gets beside the state. */

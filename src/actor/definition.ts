@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import type { ActorId, Bag, Behaviour, Catalogue, Content, Frozen, Json, Outgoing, Per, Policy, Viewer } from "../contract/index.ts";
+import type { ActorId, Asks, Bag, Behaviour, Catalogue, Content, Frozen, Json, Outgoing, Per, Policy, Viewer } from "../contract/index.ts";
 import type { EndedArgs, ReplyArgs, RunContext, SendOptions, Value, ViewContext, WorkContext } from "./context-types.ts";
 import type { Later } from "./later.ts";
 
@@ -132,19 +132,25 @@ export interface Prompt<S, I> extends Offered<S> {
 
 type MessageArgs<N, I, R> = unknown extends R ? ArgsOf<I, N extends "ended" ? EndedArgs : Json> : ReplyArgs;
 
-type Receives<S, A> =
-  | { run(ctx: RunContext<S, A>): Value | Later; work?: never }
-  | { work(ctx: WorkContext<S, A>): Promise<Value | Later>; run?: never };
+type Receives<S, A, R> = { run(ctx: RunContext<S, A>): R; work?: never } | { work(ctx: WorkContext<S, A>): Promise<R>; run?: never };
 
-/** Builders of messages whose names and arguments are checked: `room.at(key).arrive({ player })`. */
-export type Senders<MI> = {
+/** What a message with an `output` promises its asker is there at its turn's end, and is data alone. */
+type AnswerOf<O> = unknown extends O ? Value | Later : O extends StandardSchemaV1<infer R, unknown> ? Frozen<R> : Value;
+
+/** The other words of a message: what only one part of its type has would be one too many to the others. */
+type OtherWords = { readonly [word in "input" | "secret" | "replies" | "run" | "work"]?: unknown };
+
+type Sent<O> = unknown extends O ? Outgoing : O extends StandardSchemaV1<unknown, infer R> ? Asks<R> : Outgoing;
+
+/** Builders of messages whose names and arguments are checked: `room.at(key).arrive({ player })`. One with an `output` knows its answer. */
+export type Senders<MI, MO = unknown> = {
   readonly [N in keyof MI]: unknown extends MI[N]
-    ? (args?: Json | object, options?: SendOptions) => Outgoing
-    : (args: SentArgs<MI[N], Json>, options?: SendOptions) => Outgoing;
+    ? (args?: Json | object, options?: SendOptions) => Sent<Output<MO, N>>
+    : (args: SentArgs<MI[N], Json>, options?: SendOptions) => Sent<Output<MO, N>>;
 };
 
 /** What authors write. `S` is the state, `MN` the names of messages; the others map names to schemas. All are inferred. */
-export interface Definition<S extends object, TI, TO, RU, PI, MI, MR, MN extends string = never> extends Partial<Policy> {
+export interface Definition<S extends object, TI, TO, RU, PI, MI, MR, MN extends string = never, MO = unknown> extends Partial<Policy> {
   /** What it is, for people and models. */
   readonly describe: string;
   readonly title?: string;
@@ -174,16 +180,21 @@ export interface Definition<S extends object, TI, TO, RU, PI, MI, MR, MN extends
   readonly messages?: {
     readonly [N in keyof MI]: { readonly input?: MI[N] & object; readonly secret?: readonly string[] } & Receives<
       S,
-      MessageArgs<N, MI[N], N extends keyof MR ? MR[N] : unknown>
+      MessageArgs<N, MI[N], N extends keyof MR ? MR[N] : unknown>,
+      AnswerOf<Output<MO, N>>
     >;
-  } & { readonly [N in keyof MR]: { readonly replies?: MR[N] } } & { readonly [N in MN]: unknown };
+  } & { readonly [N in keyof MO]: { readonly output?: MO[N] & object } & OtherWords } & {
+    readonly [N in keyof MR]: { readonly replies?: MR[N] };
+  } & {
+    readonly [N in MN]: unknown;
+  };
 }
 
 /** The messages and their schemas. Where none has an `input` nothing is inferred of `MI`, not even its names: those tell `MN`. */
 export type MessagesOf<MI, MN extends string> = unknown extends MI ? { readonly [N in MN]: unknown } : MI;
 
 /** A kind of actor: a `Behaviour` any engine runs, and the ways to address one. */
-export interface Kind<K extends string, S, MI> extends Behaviour<S> {
+export interface Kind<K extends string, S, MI, MO = unknown> extends Behaviour<S> {
   readonly kind: K;
   readonly describe: string;
   readonly title?: string;
@@ -192,7 +203,7 @@ export interface Kind<K extends string, S, MI> extends Behaviour<S> {
   /** `kind/key`, percent-encoded; throws `BAD_ID` unless the key is 1–256 bytes. */
   id(key: string): `${K}/${string}`;
   /** Typed messages to one actor of this kind. */
-  at(key: string): Senders<MI>;
+  at(key: string): Senders<MI, MO>;
   view(...given: Parameters<NonNullable<Behaviour<S>["view"]>>): ReturnType<NonNullable<Behaviour<S>["view"]>>;
   surface(...given: Parameters<NonNullable<Behaviour<S>["surface"]>>): ReturnType<NonNullable<Behaviour<S>["surface"]>>;
 }

@@ -3,6 +3,7 @@ export { actor } from "./actor.ts";
 export { type Blob, blob, content } from "./content.ts";
 export type {
   Answers,
+  Call,
   EndedArgs,
   RawQuestion,
   ReplyArgs,

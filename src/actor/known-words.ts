@@ -31,7 +31,7 @@ const RESOURCE: Words<AnyResource> = {
   view: "a function",
 };
 const PROMPT: Words<AnyPrompt> = { ...OFFER, describe: "text", input: "a schema", arguments: "a list", view: "a function" };
-const MESSAGE: Words<AnyMessage> = { ...ACTS, input: "a schema", replies: "a boolean", secret: "a list" };
+const MESSAGE: Words<AnyMessage> = { ...ACTS, input: "a schema", output: "a schema", replies: "a boolean", secret: "a list" };
 const LINK: Words<NonNullable<AnyDefinition["links"]>[string]> = { kinds: "a list", to: "a function" };
 const DEFINITION: Words<AnyDefinition> = {
   describe: "text",

@@ -1,5 +1,5 @@
-import type { ActorId, Context, Log, Message, Outgoing, Progress, Reply } from "../contract/index.ts";
-import type { Send, SendOptions, WorkContext } from "./context-types.ts";
+import type { ActorId, Asks, Context, Log, Message, Outgoing, Progress, Reply, ReplyWith } from "../contract/index.ts";
+import type { Call, SendOptions, WorkContext } from "./context-types.ts";
 import { outgoing, TurnContext } from "./turn-context.ts";
 import type { Wakeful } from "./wakes.ts";
 
@@ -25,10 +25,19 @@ export class WorkingContext extends TurnContext implements WorkContext<object, u
       this.#engine.log(...line);
     };
   }
-  get call(): Send<Promise<Reply>> {
-    return async (to: ActorId | Outgoing, given?: string | SendOptions, args?: unknown, options?: SendOptions) => {
+  get call(): Call {
+    const ask = async (message: Outgoing): Promise<Reply> => this.#engine.call(message);
+    const sent = (...given: Parameters<typeof outgoing>): Outgoing => {
       this.alive();
-      return this.#engine.call(outgoing(to, given, args, options, this.message));
+      return outgoing(...given);
     };
+    const { message } = this;
+    function call<T>(asks: Asks<T>, options?: SendOptions): Promise<ReplyWith<T>>;
+    function call(other: Outgoing, options?: SendOptions): Promise<Reply>;
+    function call(to: ActorId, action: string, args?: unknown, options?: SendOptions): Promise<Reply>;
+    async function call(to: ActorId | Outgoing, given?: string | SendOptions, args?: unknown, options?: SendOptions): Promise<unknown> {
+      return ask(sent(to, given, args, options, message));
+    }
+    return call;
   }
 }

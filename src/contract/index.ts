@@ -1,5 +1,6 @@
 export type * from "./actor.ts";
 export { DEFAULT_POLICY } from "./actor.ts";
+export type * from "./asks.ts";
 export { abortSignalOf, Cancellation, type CancelSignal, untilAborted } from "./cancel.ts";
 export type * from "./chain.ts";
 export { REDACTED } from "./chain.ts";

@@ -4,6 +4,7 @@ import {
   systemClock,
   systemEntropy,
   type ActorId,
+  type Asks,
   type Behaviour,
   type CallOptions,
   type CancelSignal,
@@ -22,6 +23,7 @@ import {
   type OptionTable,
   type Outgoing,
   type Reply,
+  type ReplyWith,
   type Snapshot,
   type Store,
   type Stored,
@@ -209,7 +211,9 @@ export class LocalEngine implements Engine {
     this.#alarm.start();
   }
 
-  call(outgoing: Outgoing, options?: CallOptions): Promise<Reply> {
+  call<T>(asks: Asks<T>, options?: CallOptions): Promise<ReplyWith<T>>;
+  call(outgoing: Outgoing, options?: CallOptions): Promise<Reply>;
+  call(outgoing: Outgoing, options?: CallOptions): Promise<unknown> {
     if (this.#phase !== "open") return Promise.reject(faults.draining());
     const message = stamp(outgoing, options, this.#clock.now(), this.#entropy);
     if (options?.key !== undefined) return this.#keyed.call(message, options.key, options);

@@ -2,6 +2,7 @@
 import { faults, freezeNew, ownId, stamp } from "../chain/internal.ts";
 import type {
   ActorId,
+  Asks,
   CallOptions,
   Change,
   ChainEvent,
@@ -13,6 +14,7 @@ import type {
   Outgoing,
   Peers,
   Reply,
+  ReplyWith,
   SessionStore,
   Snapshot,
   StreamStore,
@@ -78,7 +80,9 @@ export class RestateEngine implements Engine {
     this.#node.join(peers, beside);
   }
 
-  async call(outgoing: Outgoing, options: CallOptions = {}): Promise<Reply> {
+  call<T>(asks: Asks<T>, options?: CallOptions): Promise<ReplyWith<T>>;
+  call(outgoing: Outgoing, options?: CallOptions): Promise<Reply>;
+  async call(outgoing: Outgoing, options: CallOptions = {}): Promise<unknown> {
     const message = this.#stamped(outgoing, options);
     const { calls } = this.#node;
     try {

@@ -95,6 +95,8 @@ export interface RunContext<S, A> {
   readonly later: () => Later;
   /** Answers a message that was told "later". `{ ok }`, `{ refused }` and `{ needs }` are replies; any other value is `ok`. */
   readonly answer: (messageId: string, value: unknown) => void;
+  /** Tells whoever waits for such an answer how far it is: progress at their client, never kept. `done` grows from one to the next. */
+  readonly report: (messageId: string, done: number, total?: number, text?: string) => void;
   /** Kept in the event: what happened inside. */
   readonly record: (what: unknown) => void;
   /** To watchers after the commit, at most once, never kept. */

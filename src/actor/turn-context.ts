@@ -7,11 +7,12 @@ import {
   type Message,
   type Outgoing,
   type Reply,
+  type Step,
   type Turn,
   type Viewer,
   type Wake,
 } from "../contract/index.ts";
-import { capabilityNeeded, put } from "../contract/internal.ts";
+import { capabilityNeeded, defined, put } from "../contract/internal.ts";
 import { badTurn } from "./bad-turn.ts";
 import type { Answers, RawQuestion, RunContext, Send, SendOptions, WakeOptions } from "./context-types.ts";
 import { type Draft, openDraft } from "./draft/index.ts";
@@ -39,6 +40,7 @@ type Effects = {
   send?: Outgoing[];
   wake?: Record<string, Wake | null>;
   answer?: Record<string, Reply>;
+  report?: Record<string, Step>;
   record?: Json[];
   emit?: Json[];
   stop?: string;
@@ -140,12 +142,15 @@ export class TurnContext implements RunContext<object, unknown> {
   }
   get answer(): (messageId: string, value: unknown) => void {
     return (messageId, value) => {
-      if (messageId === this.#settled())
-        throw badTurn(
-          "answer(): this is the id of the message that was sent, whose reply is here. Who waits is told under the id of the call that returned `later()`: keep its `message.id`.",
-        );
+      this.#checkWaits("answer", messageId);
       const json = plain(value, "an answer");
       (this.effects().answer ??= {})[messageId] = isReply(json) ? json : { ok: json };
+    };
+  }
+  get report(): (messageId: string, done: number, total?: number, text?: string) => void {
+    return (messageId, done, total, text) => {
+      this.#checkWaits("report", messageId);
+      put((this.effects().report ??= {}), messageId, { done, ...defined({ total, text }) });
     };
   }
   get record(): (what: unknown) => void {
@@ -197,10 +202,13 @@ export class TurnContext implements RunContext<object, unknown> {
     return { ...(changed && { state }), ...(reply !== undefined && { reply }), ...effects };
   }
 
-  /** In a message that brings a reply: of what. Nobody waits for that any more. */
-  #settled(): Json | undefined {
+  /** In a message that brings a reply nobody waits any more for what that is of. */
+  #checkWaits(word: string, messageId: string): void {
     const { action, args } = this.message;
-    return this.#kind.get(action)?.replies === true && isBag(args) ? args["of"] : undefined;
+    if (this.#kind.get(action)?.replies !== true || !isBag(args) || args["of"] !== messageId) return;
+    throw badTurn(
+      `${word}(): this is the id of the message that was sent, whose reply is here. Who waits is told under the id of the call that returned \`later()\`: keep its \`message.id\`.`,
+    );
   }
 
   #ask<Q extends Readonly<Record<string, Question<unknown> | RawQuestion>>>(questions: Q): Answers<Q>;

@@ -161,6 +161,39 @@ test("`return later()` tells the caller later; any turn may answer it", () => {
   );
 });
 
+test("a turn reports how far what will be answered later is, and the commit refuses what is no such step", async () => {
+  const kind = actor("job", {
+    describe: "A job.",
+    state: z.object({ of: z.string().default("") }),
+    messages: {
+      ask: {
+        run({ state, message, later }) {
+          state.of = message.id;
+          return later();
+        },
+      },
+      tick: {
+        run({ state, args, report }) {
+          const { done, total, text } = Object(args);
+          report(state.of, done, total, text);
+        },
+      },
+      told: { replies: true, run: ({ report, args }) => report(args.of, 1) },
+    },
+  });
+  const stage = rehearse(kind);
+  stage.turn("ask");
+  const of = stage.state.of;
+  assert.deepEqual(stage.turn("tick", { done: 1 }).report, { [of]: { done: 1 } });
+  assert.deepEqual(stage.turn("tick", { done: 2, total: 3, text: "two" }).report, { [of]: { done: 2, total: 3, text: "two" } });
+  for (const step of [{}, { done: "1" }, { done: 1, total: "2" }, { done: 1, text: 3 }])
+    assert.throws(() => stage.turn("tick", step), { code: "BAD_TURN", message: /report is by the ids of messages, each `\{ done/ });
+  assert.throws(() => stage.turn("told", { of: "m1", to: "a/b", reply: { ok: null } }), {
+    code: "BAD_TURN",
+    message: /^report\(\): this is the id/,
+  });
+});
+
 test("once the turn is over its context writes nowhere", () => {
   const kept: RunContext<State, { what: Json }>[] = [];
   const states: State[] = [];

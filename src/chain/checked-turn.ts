@@ -34,5 +34,17 @@ export function checkReply(reply: unknown, name: string): asserts reply is Reply
   if (!isRefusal && !isBag(needs)) throw noReply(name);
 }
 
+/** Throws `BAD_TURN` unless each says how far it is. */
+export function checkSteps(report: unknown): void {
+  if (isBag(report) && Object.values(report).every(isStep)) return;
+  throw new TroupeError("BAD_TURN", "A turn's report is by the ids of messages, each `{ done, total?, text? }`: numbers, and a text.");
+}
+
+const isStep = (step: unknown): boolean =>
+  isObject(step) &&
+  Number.isFinite(step["done"]) &&
+  (step["total"] === undefined || Number.isFinite(step["total"])) &&
+  (step["text"] === undefined || typeof step["text"] === "string");
+
 const noReply = (name: string): TroupeError<"BAD_TURN"> =>
   new TroupeError("BAD_TURN", `A turn's ${name} is no reply: give \`ok\`, \`refused\` or \`needs\`.`);

@@ -3,7 +3,7 @@
  * Nothing here touches the cell.
  */
 import { answerTo } from "./answer.ts";
-import { checkReply, checkTold } from "./checked-turn.ts";
+import { checkReply, checkSteps, checkTold } from "./checked-turn.ts";
 import { diffWritten } from "./diff.ts";
 import { freezeNew } from "./freeze.ts";
 import { check } from "./json-check.ts";
@@ -68,6 +68,7 @@ export interface Plan extends Base {
   readonly answered: boolean;
   readonly record: Json | undefined;
   readonly emit: readonly Json[] | undefined;
+  readonly report: Turn<unknown>["report"];
 }
 
 /** What goes over into another life: the actor's name for others, and that it is a fork nobody shall hear. */
@@ -187,6 +188,7 @@ const isPlain = ({ key, wake, message }: Incoming, turn: Turn<unknown>, reply: R
   turn.send === undefined &&
   turn.wake === undefined &&
   turn.answer === undefined &&
+  turn.report === undefined &&
   turn.stop === undefined &&
   turn.record === undefined &&
   turn.emit === undefined;
@@ -218,6 +220,7 @@ function planState(base: Base, message: Message, { state: after }: Turn<unknown>
     answered: false,
     record: undefined,
     emit: undefined,
+    report: undefined,
   };
 }
 
@@ -259,6 +262,7 @@ function planAll(base: Base, job: Incoming, turn: Turn<unknown>, reply: Reply | 
   const effects: Turn<unknown> = !vain ? turn : "refused" in reply ? recordOf(turn) : {};
   if (effects.emit !== undefined) for (const [index, line] of effects.emit.entries()) checkTold(line, `emit[${index}]`);
   if (effects.record !== undefined) checkTold(effects.record, "record");
+  if (effects.report !== undefined) checkSteps(effects.report);
   const { state: after = base.state } = effects;
   const differs = after !== base.state;
   if (!now.born && !differs && job.wake === undefined && !answersHere && reply !== "later" && !hasEffect(effects)) return undefined;
@@ -303,6 +307,7 @@ function planAll(base: Base, job: Incoming, turn: Turn<unknown>, reply: Reply | 
     answered: answersHere || reply === "later",
     record: effects.record,
     emit: effects.emit,
+    report: effects.report,
   };
 }
 
@@ -319,7 +324,8 @@ const hasEffect = (turn: Turn<unknown>): boolean =>
   (turn.send !== undefined && turn.send.length > 0) ||
   turn.stop !== undefined ||
   (turn.wake !== undefined && Object.keys(turn.wake).length > 0) ||
-  (turn.answer !== undefined && Object.keys(turn.answer).length > 0);
+  (turn.answer !== undefined && Object.keys(turn.answer).length > 0) ||
+  (turn.report !== undefined && Object.keys(turn.report).length > 0);
 
 function sendsOf(turn: Turn<unknown>, { trace: known }: Message): Outgoing[] {
   if (turn.send === undefined) return [];

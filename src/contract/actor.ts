@@ -70,13 +70,22 @@ export interface Wake {
   readonly args?: Json;
 }
 
-/** The whole effect of one message. No state, send, wake, answer, record or stop: nothing is committed, there is no event. */
+/** How far something is. `done` grows from one to the next. */
+export interface Step {
+  readonly done: number;
+  readonly total?: number;
+  readonly text?: string;
+}
+
+/** The whole effect of one message. No state, send, wake, answer, report, record or stop: nothing is committed, there is no event. */
 export interface Turn<S> {
   readonly state?: S;
   /** Absent: `{ ok: null }`; `"later"`: a later turn of this actor answers this message's id. */
   readonly reply?: Reply | "later";
   /** Message id → reply, for messages that were told `"later"`. */
   readonly answer?: Readonly<Record<string, Reply>>;
+  /** Message id → how far that is, for whoever was told `"later"` and waits here: at most once after a commit, never kept. */
+  readonly report?: Readonly<Record<string, Step>>;
   /** Leaves with the commit; first in, first out per pair of actors (C5). */
   readonly send?: readonly Outgoing[];
   /** By name; null cancels. */

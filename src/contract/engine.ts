@@ -55,7 +55,7 @@ export interface ListQuery {
  * |---|---|
  * | mailbox-bound | `Policy.mailbox` bounds the calls that wait |
  * | cycle-check | work that waits for each other, however it came to that, is refused |
- * | progress | what work says while it runs reaches its caller |
+ * | progress | what work says while it runs, and turns report of what is answered later, reaches its caller |
  * | memory-actors | actors that live as long as the process |
  * | call-order | calls of one caller are applied in the order they were made, unawaited ones too |
  */

@@ -167,6 +167,7 @@ export abstract class Commits extends Standing implements LeadEnds {
     const { host } = this;
     job.answered = plan.answered;
     this.announce(place, plan.emit);
+    if (plan.report !== undefined) this.#report(plan.report, plan.message.action);
     if (plan.answers.length > 0) this.#answer(plan.answers, place);
     if (plan.reply !== "later") {
       this.receipt(job, place);
@@ -180,6 +181,12 @@ export abstract class Commits extends Standing implements LeadEnds {
 
   #answer(answers: Plan["answers"], place: Place): void {
     for (const [of, reply] of answers) this.host.laters.answer(of, reply, (waiting) => this.receipt(waiting, place));
+  }
+
+  #report(report: NonNullable<Plan["report"]>, action: string): void {
+    const { host, id } = this;
+    for (const [of, step] of Object.entries(report))
+      host.laters.report(of, step, (error) => host.fault(error, { where: "progress", actor: id, action }));
   }
 
   // ── the store ─────────────────────────────────────────────────────────────

@@ -1,5 +1,5 @@
-import type { EngineError, Reply } from "../contract/index.ts";
-import { MultiMap } from "../contract/internal.ts";
+import type { EngineError, Reply, Step } from "../contract/index.ts";
+import { MultiMap, told } from "../contract/internal.ts";
 import type { Job } from "./job.ts";
 
 /** Callers whose message was told "later". Their rows survive the process, their promises do not. */
@@ -24,6 +24,11 @@ export class Laters {
       receipt(job);
       job.done(reply);
     }
+  }
+
+  /** Tells them how far it is; `fault`: what one of them throws. */
+  report(messageId: string, { done, total, text }: Step, fault: (error: unknown) => void): void {
+    for (const { options } of this.#waiting.get(messageId) ?? []) told(() => options?.onProgress?.(done, total, text), fault);
   }
 
   fail(messageId: string, error: EngineError): void {

@@ -87,6 +87,9 @@ export class PacketRun {
   get record(): Run["record"] {
     return this.#turn.record;
   }
+  get report(): Run["report"] {
+    return this.#turn.report;
+  }
   get emit(): Run["emit"] {
     return this.#turn.emit;
   }

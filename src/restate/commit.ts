@@ -82,6 +82,7 @@ export async function commit(turn: Commit): Promise<Guarded<{ readonly change: T
     context.send(host.names.actor(id, "expire"), expire, expireMs);
   }
   host.hint({ id, ...change }, message);
+  if (plan.report !== undefined) host.report(plan.report);
   return { value: { change } };
 }
 

@@ -166,5 +166,6 @@ const silentHost = (host: NodeHost): NodeHost => ({
   call: (call) => host.call(call),
   hearing: (message, node) => host.hearing(message, node),
   hint: (change, message) => host.hint(change, message),
+  report: (steps) => host.report(steps),
   fault: needsMore,
 });

@@ -17,13 +17,14 @@ for (const [how, bad] of [
     const faults: unknown[] = [];
     const options: CallOptions = { onProgress: bad, onLog: bad };
     let said: (said: Json) => unknown = () => assert.fail("nobody listens");
-    const peers: Pick<Peers, "self" | "on" | "ask"> = {
+    const peers: Pick<Peers, "self" | "on" | "ask" | "tell"> = {
       self: "here",
       on(_topic, run) {
         said = (one) => run(one, "there");
         return () => undefined;
       },
       ask: () => assert.fail("nobody is asked"),
+      tell: () => assert.fail("nobody is told"),
     };
     const hearing = new Hearing(
       () => options,
@@ -57,6 +58,7 @@ void test("what work says is heard at another node as at its own", async () => {
       sent.push(one);
       return null;
     },
+    tell: () => assert.fail("one node alone is asked"),
   });
   const { progress, log } = hearing.of("m1", "there");
   progress(1, 2, "half", { half: "done" });
@@ -66,4 +68,30 @@ void test("what work says is heard at another node as at its own", async () => {
     [1, 2, "half", { half: "done" }],
     ["info", { at: "work" }, "mine"],
   ]);
+});
+
+void test("what a turn reports to whom it will answer later is heard where that waits, and told to all nodes where it is not here", () => {
+  const sent: Json[] = [];
+  const heard: unknown[] = [];
+  let said: (said: Json) => unknown = () => assert.fail("nobody listens");
+  const hearing = new Hearing(
+    (of) => (of === "here" ? { onProgress: (...step) => void heard.push(step.slice(0, 3)) } : undefined),
+    () => assert.fail("nothing goes wrong"),
+  );
+  hearing.join({
+    self: "here",
+    on(_topic, run) {
+      said = (one) => run(one, "there");
+      return () => undefined;
+    },
+    ask: () => assert.fail("all are told"),
+    tell: (_topic, one) => void sent.push(one),
+  });
+  hearing.report("here", { done: 1, total: 2, text: "half" });
+  hearing.report("there", { done: 2 });
+  assert.deepEqual([heard, sent], [[[1, 2, "half"]], [{ of: "there", progress: [2, null, null] }]]);
+  said({ of: "here", progress: [2, null, null] });
+  said({ of: "there", progress: [3, null, null] });
+  assert.deepEqual(heard.at(-1), [2, undefined, undefined]);
+  assert.equal(heard.length, 2);
 });

@@ -1,5 +1,5 @@
-/** What work says while it runs, on its way to the node whose caller waits: at most once, never kept. */
-import type { CallOptions, Json, Log, LogLevel, Peers, Progress } from "../contract/index.ts";
+/** What work says while it runs, and turns of what is answered later, on the way to the node whose caller waits: never kept. */
+import type { CallOptions, Json, Log, LogLevel, Peers, Progress, Step } from "../contract/index.ts";
 import { told } from "../contract/internal.ts";
 import { isObject } from "./is-object.ts";
 
@@ -8,7 +8,7 @@ const TOPIC = "said";
 export class Hearing {
   readonly #caller: (messageId: string) => CallOptions | undefined;
   readonly #fault: (error: unknown) => void;
-  #peers: Pick<Peers, "self" | "on" | "ask"> | undefined;
+  #peers: Pick<Peers, "self" | "on" | "ask" | "tell"> | undefined;
   #undo: (() => void) | undefined;
 
   /** `fault`: of a caller's own listener, which neither the work nor the telling hears of. */
@@ -17,7 +17,7 @@ export class Hearing {
     this.#fault = fault;
   }
 
-  join(peers: Pick<Peers, "self" | "on" | "ask">): void {
+  join(peers: Pick<Peers, "self" | "on" | "ask" | "tell">): void {
     this.#peers = peers;
     this.#undo = peers.on(TOPIC, (said) => {
       this.#heard(said);
@@ -43,6 +43,13 @@ export class Hearing {
         say({ of: messageId, progress: [done, total ?? null, text ?? null, ...(emitted === undefined ? [] : [emitted])] }),
       log: (level, data, logger) => say({ of: messageId, log: [level, data, logger ?? null] }),
     };
+  }
+
+  /** Where its caller waits is known to nobody but that node. */
+  report(of: string, { done, total, text }: Step): void {
+    const caller = this.#caller(of);
+    if (caller === undefined) this.#peers?.tell(TOPIC, { of, progress: [done, total ?? null, text ?? null] });
+    else told(() => caller.onProgress?.(done, total, text), this.#fault);
   }
 
   #heard(said: Json): void {

@@ -1,4 +1,4 @@
-import type { Change, Message } from "../contract/index.ts";
+import type { Change, Message, Step } from "../contract/index.ts";
 import type { WorkHost } from "./durable-work.ts";
 import type { Names } from "./names.ts";
 import type { Sealer } from "./sealed.ts";
@@ -15,4 +15,6 @@ export interface NodeHost extends WorkHost {
   seed(): string;
   /** A turn will be durable in a moment: whoever hears of it asks the actor before telling anybody (C2). */
   hint(change: Change, message: Message): void;
+  /** Callers of any node who wait for these messages' answers are told how far that is. */
+  report(steps: Readonly<Record<string, Step>>): void;
 }

@@ -8,6 +8,7 @@ import {
   type Message,
   type Peers,
   type Reply,
+  type Step,
 } from "../contract/index.ts";
 import { told, kindOf } from "../contract/internal.ts";
 import { Announcer } from "./announcer.ts";
@@ -201,6 +202,10 @@ export class Node implements NodeHost {
 
   hearing(message: Message, node: string | undefined): ReturnType<Hearing["of"]> {
     return this.#hearing.of(message.id, node);
+  }
+
+  report(steps: Readonly<Record<string, Step>>): void {
+    for (const [messageId, step] of Object.entries(steps)) this.#hearing.report(messageId, step);
   }
 
   hint(change: Change, message: Message): void {

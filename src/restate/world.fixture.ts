@@ -249,6 +249,7 @@ export class World {
       // Another attempt's is the same, so that whatever it changes can be compared.
       seed: () => sha256(`rung ${this.now}`).slice(0, 32),
       hint: ({ id, seq, status }) => void this.hints.push(`${id} ${seq} ${status}`),
+      report: () => undefined,
       now: () => this.now,
       after(ms, run) {
         const timer = setTimeout(run, ms);

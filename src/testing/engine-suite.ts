@@ -316,6 +316,24 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       await assert.rejects(late, { code: "DEADLINE", applied: true });
     });
 
+    it("what turns report reaches a caller told `later` before its answer, is never kept, and is nothing to who has left", async ({
+      engine,
+    }) => {
+      if (!engine.traits.has("progress")) return;
+      const heard: unknown[] = [];
+      const held = engine.call(say("later", null, { to: A }), { onProgress: (...step) => heard.push(step) });
+      const answered = held.then((reply) => heard.push(reply));
+      await logged(engine, A, /^later /);
+      await settle(20);
+      for (const done of [1, 2]) await engine.call(say("report", { done }, { to: A }));
+      await engine.call(say("answer", { value: "at last" }, { to: A }));
+      await answered;
+      await engine.call(say("report", { done: 3 }, { to: A }));
+      assert.deepEqual(heard, [[1, 2, "so far"], [2, 2, "so far"], { ok: "at last" }]);
+      const chain = await chainOf(engine, A);
+      assert.ok(chain.length >= 4 && !JSON.stringify(chain).includes("so far"));
+    });
+
     it("emitted lines reach watchers after the commit, and are never kept", async ({ engine }) => {
       const heard: unknown[] = [];
       engine.watch(A, (change) => heard.push([change.seq, change.emit]));

@@ -138,6 +138,10 @@ function act(state: Tally, message: Message, hooks: Hooks): Turn<Tally> | Work<T
       return { state: logged("stopping"), stop: text(args["reason"]), reply: { ok: "stopped" } };
     case "emit":
       return { emit: [args["what"] ?? null], ...(args["change"] === true ? { state: logged("emitted") } : {}) };
+    case "report": {
+      const waiting = state.log.filter((line) => line.startsWith("later ")).map((line) => line.slice(6));
+      return { report: Object.fromEntries(waiting.map((id) => [id, { done: count(args["done"]), total: 2, text: "so far" }])) };
+    }
     case "record":
       return { state: logged("recorded"), record: args["what"] ?? null };
     case "work":

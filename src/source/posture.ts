@@ -73,10 +73,15 @@ function entryOf(offer: Offer, choices: Choices | undefined): Entry {
 // A resource may be listed by another name than it is known by: clients ask for its URI.
 const plainEntry = memoize((offer: Offer): Entry => ({ name: offer.name, ...offer.definition }));
 
+const MOST_LISTS = 64;
+/** In these together: what stands behind templates may be very much, and others with each turn. */
+const MOST_ENTRIES = 50_000;
+
 /** Lists of one catalogue by what they show: a few are kept, the others live as long as anybody holds them. */
 class Listings {
   readonly #byPrint = new Map<string, WeakRef<readonly Entry[]>>();
   readonly #recent: (readonly Entry[])[] = [];
+  #entries = 0;
   readonly #gone = new FinalizationRegistry<string>((print) => {
     if (this.#byPrint.get(print)?.deref() === undefined) this.#byPrint.delete(print);
   });
@@ -88,7 +93,8 @@ class Listings {
     this.#byPrint.set(print, new WeakRef(made));
     this.#gone.register(made, print);
     this.#recent.push(made);
-    if (this.#recent.length > 64) this.#recent.shift();
+    this.#entries += made.length;
+    while (this.#recent.length > MOST_LISTS || this.#entries > MOST_ENTRIES) this.#entries -= this.#recent.shift()?.length ?? 0;
     return made;
   }
 }

@@ -73,6 +73,7 @@ const room = actor("room", {
       },
     },
     ended: { run: ({ args }) => args.reason.length },
+    failed: { run: ({ args, restart }) => void (args.why.length > 0 && restart(args.child)) },
     tick: {
       run({ state: draft }) {
         draft.open = true;

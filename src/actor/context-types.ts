@@ -19,6 +19,12 @@ export interface EndedArgs {
   readonly reason: string;
 }
 
+/** What the message `failed` brings to a parent: a child has crashed more often than its `restart` allows, and takes no message until it is restarted. */
+export interface FailedArgs {
+  readonly child: ActorId;
+  readonly why: string;
+}
+
 export interface SendOptions {
   /** The actor may begin with this message. */
   readonly start?: Json;
@@ -91,6 +97,8 @@ export interface RunContext<S, A> {
   readonly cancel: (name: string) => void;
   /** The actor ends with this turn. */
   readonly stop: (reason: string) => void;
+  /** A child that has failed is tried again, from the state it had. Of others it means nothing. */
+  readonly restart: (child: ActorId) => void;
   /** `return later()`: a turn to come answers this message's id. */
   readonly later: () => Later;
   /** Answers a message that was told "later". `{ ok }`, `{ refused }` and `{ needs }` are replies; any other value is `ok`. */

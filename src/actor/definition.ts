@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { ActorId, Asks, Bag, Behaviour, Catalogue, Content, Frozen, Json, Outgoing, Per, Policy, Viewer } from "../contract/index.ts";
-import type { EndedArgs, ReplyArgs, RunContext, SendOptions, Value, ViewContext, WorkContext } from "./context-types.ts";
+import type { EndedArgs, FailedArgs, ReplyArgs, RunContext, SendOptions, Value, ViewContext, WorkContext } from "./context-types.ts";
 import type { Later } from "./later.ts";
 
 /** True: on. Text: off, for this reason. False: off without a word, as if it were not there. */
@@ -130,7 +130,9 @@ export interface Prompt<S, I> extends Offered<S> {
   view(state: Frozen<S>, ctx: ViewContext<ArgsOf<I, Readonly<Record<string, string | undefined>>>>): PromptValue;
 }
 
-type MessageArgs<N, I, R> = unknown extends R ? ArgsOf<I, N extends "ended" ? EndedArgs : Json> : ReplyArgs;
+type MessageArgs<N, I, R> = unknown extends R
+  ? ArgsOf<I, N extends "ended" ? EndedArgs : N extends "failed" ? FailedArgs : Json>
+  : ReplyArgs;
 
 type Receives<S, A, R> = { run(ctx: RunContext<S, A>): R; work?: never } | { work(ctx: WorkContext<S, A>): Promise<R>; run?: never };
 

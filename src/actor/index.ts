@@ -5,6 +5,7 @@ export type {
   Answers,
   Call,
   EndedArgs,
+  FailedArgs,
   RawQuestion,
   ReplyArgs,
   RunContext,

@@ -41,6 +41,7 @@ type Effects = {
   wake?: Record<string, Wake | null>;
   answer?: Record<string, Reply>;
   report?: Record<string, Step>;
+  restart?: ActorId[];
   record?: Json[];
   emit?: Json[];
   stop?: string;
@@ -132,6 +133,13 @@ export class TurnContext implements RunContext<object, unknown> {
     return (reason) => {
       if (typeof reason !== "string") throw badTurn("stop(reason): say why, as text.");
       this.effects().stop = reason;
+    };
+  }
+  get restart(): (child: ActorId) => void {
+    return (child) => {
+      // Throws BAD_ID here, where the author sees it.
+      keyOf(child);
+      (this.effects().restart ??= []).push(child);
     };
   }
   get later(): () => Later {

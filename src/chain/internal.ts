@@ -15,6 +15,7 @@ export { NOTHING_SINCE, sinceAfter, type SinceFull, wantsFull } from "./since-fu
 export { atMostBytes, exactBytes } from "./size.ts";
 export { stamp, stampFrom } from "./stamp.ts";
 export { stateFrom } from "./state.ts";
+export { failedMessage } from "./told-failed.ts";
 export { begin, hasParent, OK_NULL, planTurn, received, type Base, type CallKey, type Plan } from "./turn.ts";
 export { understand, type Understood } from "./understand.ts";
 export { wakeId } from "./wake-id.ts";

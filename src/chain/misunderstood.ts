@@ -1,4 +1,5 @@
 import { EngineError, isBag, type Message, type Reply } from "../contract/index.ts";
+import { FAILED } from "./told-failed.ts";
 
 const MOST_PATHS = 8;
 
@@ -7,10 +8,10 @@ const MOST_PATHS = 8;
  * outcome like any other, but here nobody waits for it. Paths are told, never values. Undefined: it was understood, or its sender
  * asked for the answer.
  */
-export function misunderstood({ to, from, action, replyAs }: Message, reply: Reply | undefined): EngineError | undefined {
+export function misunderstood({ to, from, action, args, replyAs }: Message, reply: Reply | undefined): EngineError | undefined {
   if (reply === undefined || !("refused" in reply) || (replyAs !== undefined && from !== undefined)) return undefined;
-  // The engine's own word to a parent, who need not listen.
-  if (action === "ended") return undefined;
+  // The engine's own words to a parent, who need not listen.
+  if (action === "ended" || (action === FAILED && isBag(args) && args["child"] === from)) return undefined;
   const { code, data } = reply.refused;
   if (code !== "UNKNOWN" && code !== "INVALID") return undefined;
   const what = `${JSON.stringify(action.slice(0, 100))}${from === undefined ? "" : ` of ${from}`}`;

@@ -69,6 +69,7 @@ export interface Plan extends Base {
   readonly record: Json | undefined;
   readonly emit: readonly Json[] | undefined;
   readonly report: Turn<unknown>["report"];
+  readonly restart: readonly ActorId[];
 }
 
 /** What goes over into another life: the actor's name for others, and that it is a fork nobody shall hear. */
@@ -189,6 +190,7 @@ const isPlain = ({ key, wake, message }: Incoming, turn: Turn<unknown>, reply: R
   turn.wake === undefined &&
   turn.answer === undefined &&
   turn.report === undefined &&
+  turn.restart === undefined &&
   turn.stop === undefined &&
   turn.record === undefined &&
   turn.emit === undefined;
@@ -221,6 +223,7 @@ function planState(base: Base, message: Message, { state: after }: Turn<unknown>
     record: undefined,
     emit: undefined,
     report: undefined,
+    restart: NOTHING,
   };
 }
 
@@ -263,6 +266,8 @@ function planAll(base: Base, job: Incoming, turn: Turn<unknown>, reply: Reply | 
   if (effects.emit !== undefined) for (const [index, line] of effects.emit.entries()) checkTold(line, `emit[${index}]`);
   if (effects.record !== undefined) checkTold(effects.record, "record");
   if (effects.report !== undefined) checkSteps(effects.report);
+  const { restart = NOTHING } = effects;
+  for (const child of restart) keyOf(child);
   const { state: after = base.state } = effects;
   const differs = after !== base.state;
   if (!now.born && !differs && job.wake === undefined && !answersHere && reply !== "later" && !hasEffect(effects)) return undefined;
@@ -308,6 +313,7 @@ function planAll(base: Base, job: Incoming, turn: Turn<unknown>, reply: Reply | 
     record: effects.record,
     emit: effects.emit,
     report: effects.report,
+    restart,
   };
 }
 
@@ -325,7 +331,8 @@ const hasEffect = (turn: Turn<unknown>): boolean =>
   turn.stop !== undefined ||
   (turn.wake !== undefined && Object.keys(turn.wake).length > 0) ||
   (turn.answer !== undefined && Object.keys(turn.answer).length > 0) ||
-  (turn.report !== undefined && Object.keys(turn.report).length > 0);
+  (turn.report !== undefined && Object.keys(turn.report).length > 0) ||
+  (turn.restart !== undefined && turn.restart.length > 0);
 
 function sendsOf(turn: Turn<unknown>, { trace: known }: Message): Outgoing[] {
   if (turn.send === undefined) return [];

@@ -77,7 +77,7 @@ export interface Step {
   readonly text?: string;
 }
 
-/** The whole effect of one message. No state, send, wake, answer, report, record or stop: nothing is committed, there is no event. */
+/** The whole effect of one message. No state, send, wake, answer, report, restart, record or stop: nothing is committed, there is no event. */
 export interface Turn<S> {
   readonly state?: S;
   /** Absent: `{ ok: null }`; `"later"`: a later turn of this actor answers this message's id. */
@@ -86,6 +86,8 @@ export interface Turn<S> {
   readonly answer?: Readonly<Record<string, Reply>>;
   /** Message id → how far that is, for whoever was told `"later"` and waits here: at most once after a commit, never kept. */
   readonly report?: Readonly<Record<string, Step>>;
+  /** Children that have failed, to be tried again from the state they had. Of others it means nothing. */
+  readonly restart?: readonly ActorId[];
   /** Leaves with the commit; first in, first out per pair of actors (C5). */
   readonly send?: readonly Outgoing[];
   /** By name; null cancels. */

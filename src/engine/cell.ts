@@ -4,9 +4,20 @@
  * C1: a message is entered while nothing else is. C3: all that can throw comes before the commit.
  */
 import { EngineError } from "../contract/index.ts";
-import type { ActorId, Json, Reply, Turn, Work } from "../contract/index.ts";
+import type { ActorId, Json, Message, Reply, Turn, Work } from "../contract/index.ts";
 import { blamed } from "../contract/internal.ts";
-import { afterCrash, type Base, begin, faults, hasParent, OK_NULL, type Plan, planTurn, received } from "../chain/internal.ts";
+import {
+  afterCrash,
+  type Base,
+  begin,
+  failedMessage,
+  faults,
+  hasParent,
+  OK_NULL,
+  type Plan,
+  planTurn,
+  received,
+} from "../chain/internal.ts";
 import { Commits } from "./commits.ts";
 import { NOBODY } from "./family.ts";
 import { Job, type Ring, type Task } from "./job.ts";
@@ -185,8 +196,14 @@ export class Cell extends Commits {
     const { restart } = this.extra.policy;
     const { times, fails } = afterCrash(this.crashes, this.host.clock.now(), restart);
     this.crashed(times);
-    if (fails) this.failWith(faults.failed(this.id, `it crashed ${times.length} times within ${restart?.withinMs ?? 0} ms`, error));
+    if (fails) this.#fail(job.message, `it crashed ${times.length} times within ${restart?.withinMs ?? 0} ms`, error);
     job.fail(faults.crashed(this.id, this.seq + 1, error));
+  }
+
+  #fail(message: Message, why: string, error: unknown): void {
+    const { id, host, extra } = this;
+    this.failWith(faults.failed(id, why, error));
+    if (extra.parent !== undefined) host.deliver([failedMessage(extra.parent, id, why, message, host.clock.now())], false);
   }
 
   #startWork(job: Job, base: Base, born: boolean, work: Work<unknown>): void {
@@ -291,8 +308,9 @@ export class Cell extends Commits {
     this.push(task);
   }
 
-  /** Drops what this process holds of the actor, its failure and its crashes included. */
-  restart(job: Job): void {
+  /** Drops what this process holds of the actor, its failure and its crashes included. `by`: only where it is its parent's word, and it has failed. */
+  restart(job: Job, by?: ActorId): void {
+    if (by !== undefined && (this.status !== "failed" || this.extra.parent !== by)) return job.done(OK_NULL);
     const task: Task = {
       run: () => {
         if (this.lead !== undefined) return this.park(task);

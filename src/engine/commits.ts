@@ -174,6 +174,8 @@ export abstract class Commits extends Standing implements LeadEnds {
       job.done(plan.reply);
     } else if (job.ended === undefined) host.laters.add(plan.message.id, job);
     else job.done(OK_NULL);
+    // Before what it sends them: that is for who has been restarted.
+    for (const child of plan.restart) host.restart(child, this.id);
     if (out.length > 0) host.deliver(out, !this.memory);
     if (plan.timed) this.timed();
     if (this.memory && plan.remembered.length > 0) host.remember(this.id, plan.remembered);

@@ -1,5 +1,6 @@
 import {
   checkOptions,
+  EngineError,
   FUNCTION,
   systemClock,
   systemEntropy,
@@ -177,6 +178,7 @@ export class LocalEngine implements Engine {
       draining: false,
       callFrom: (work, n, outgoing, endsAt, signal) => this.#callFrom(work, n, outgoing, endsAt, signal),
       deliver: (messages, kept) => this.#outbox.add(messages, kept),
+      restart: (child, parent) => void this.#restartChild(child, parent),
       timed: (cell) => this.#alarm.timed(cell),
       family: this.#family,
       began: (cell) => this.#began(cell),
@@ -300,10 +302,23 @@ export class LocalEngine implements Engine {
   }
 
   async restart(id: ActorId): Promise<void> {
+    await this.#restart(id);
+  }
+
+  async #restartChild(child: ActorId, parent: ActorId): Promise<void> {
+    try {
+      await this.#restart(child, parent);
+    } catch (error) {
+      if (!(error instanceof EngineError && error.code === "NO_ACTOR"))
+        this.#host.fault(error, { where: "outbox", actor: child, action: "restart" });
+    }
+  }
+
+  async #restart(id: ActorId, parent?: ActorId): Promise<void> {
     const cell = this.#cells.existing(id);
     const job = new Job(this.#own(id, "restart", null));
-    await cell.loading;
-    cell.restart(job);
+    if (cell.loading !== undefined) await cell.loading;
+    cell.restart(job, parent);
     await job.promise();
   }
 

@@ -87,6 +87,9 @@ export class PacketRun {
   get record(): Run["record"] {
     return this.#turn.record;
   }
+  get restart(): Run["restart"] {
+    return this.#turn.restart;
+  }
   get report(): Run["report"] {
     return this.#turn.report;
   }

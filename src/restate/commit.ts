@@ -11,7 +11,7 @@ import { isAddress, kindOf } from "../contract/internal.ts";
 import { heldLines, roomIn, type Room } from "./blocks.ts";
 import { childrenOf, enter, objectOf, ofClaims, ofLetters } from "./directory.ts";
 import type { DurableContext } from "./durable-context.ts";
-import type { ExpireInput, RingInput, StopInput, TurnInput } from "./inputs.ts";
+import type { ExpireInput, RestartInput, RingInput, StopInput, TurnInput } from "./inputs.ts";
 import { insist } from "./insist.ts";
 import { ACTOR_KEY, type Kept } from "./kept.ts";
 import { isListed } from "./map-client.ts";
@@ -70,6 +70,11 @@ export async function commit(turn: Commit): Promise<Guarded<{ readonly change: T
     else context.set(block.name, block.text);
   context.set(ACTOR_KEY, text);
   if (plan.stop !== undefined) await stopChildren(context, host, id, parting.above, message);
+  // Before what it sends them: that is for who has been restarted.
+  for (const child of plan.restart) {
+    const restart: RestartInput = { by: id };
+    if (host.knows(kindOf(child))) context.send(host.names.actor(child, "restart"), restart);
+  }
   for (const sent of out) deliver(context, host, sent);
   for (const { name, wake } of timers) {
     const ring: RingInput = { name, life, at: wake.at, failures: 0 };

@@ -11,6 +11,7 @@
  */
 import {
   afterCrash,
+  failedMessage,
   faults,
   kindFrom,
   keptFor,
@@ -24,7 +25,7 @@ import {
 } from "../chain/internal.ts";
 import { EngineError, isBag, StoreError, TroupeError, type Behaviour, type Message, type Turn } from "../contract/index.ts";
 import { blamed, jsonIn } from "../contract/internal.ts";
-import { commit, type Parting } from "./commit.ts";
+import { commit, deliver, type Parting } from "./commit.ts";
 import { type DurableContext, Withdrawn } from "./durable-context.ts";
 import { runWork } from "./durable-work.ts";
 import type { ExpireInput, RestartInput, RingInput, StopInput, TurnInput } from "./inputs.ts";
@@ -220,9 +221,10 @@ export class DurableActor {
     return Math.max(kept.row.lastMessageAt, seenAt) + expireMs - (await this.#now(context));
   }
 
-  /** Forgets crashes and failures. The state stays. */
-  async restart(context: DurableContext, { ifUnborn }: RestartInput, id: Message["to"]): Promise<Outcome> {
+  /** Forgets crashes and failures. The state stays. By a parent's word alone that of a child that has failed. */
+  async restart(context: DurableContext, { ifUnborn, by }: RestartInput, id: Message["to"]): Promise<Outcome> {
     const kept = readKept(await insist(() => context.get(ACTOR_KEY)));
+    if (by !== undefined && (kept?.row.parent !== by || kept.health?.why === undefined)) return { reply: OK_NULL };
     if (kept === undefined) {
       const health = readHealth(await insist(() => context.get(HEALTH_KEY)));
       if (health.why === undefined && ifUnborn !== true) return { fault: faultOf(faults.noActor(id)) };
@@ -342,11 +344,14 @@ export class DurableActor {
     if (kept !== undefined && code === "CRASHED") {
       const { restart } = living(this.kind, message.to, kept, false).base.extra.policy;
       if (restart !== undefined) {
-        const { times, fails } = afterCrash(health.times, await this.#now(context), restart);
+        const now = await this.#now(context);
+        const { times, fails } = afterCrash(health.times, now, restart);
         const why = `it crashed ${times.length} times within ${restart.withinMs} ms`;
         const next: Kept = { ...kept, health: { times, ...(fails ? { why } : {}) } };
         context.set(ACTOR_KEY, keptText(next));
         const { seq, head } = kept;
+        const { parent } = kept.row;
+        if (fails && parent !== undefined) deliver(context, this.#host, failedMessage(parent, message.to, why, message, now));
         if (fails) this.#host.hint({ id: message.to, seq, head, status: "failed" }, message);
       }
     }

@@ -1,6 +1,7 @@
 /** What the handlers of an actor are called with. Whoever reaches the ingress can send anything. */
 import type { ActorId, Message } from "../contract/index.ts";
 import type { CallKey } from "../chain/internal.ts";
+import { isAddress } from "../contract/internal.ts";
 import { isObject } from "./is-object.ts";
 
 /** A message from a caller who waits, or sent by a turn. */
@@ -43,6 +44,14 @@ export interface ExpireInput {
 /** `ifUnborn`: forgets a beginning that failed, of whatever never began. */
 export interface RestartInput {
   readonly ifUnborn?: boolean;
+  /** The parent whose word it is. Absent: an operator's. */
+  readonly by?: ActorId;
+}
+
+export function isRestartInput(value: unknown): value is RestartInput {
+  if (!isObject(value)) return false;
+  const { ifUnborn, by } = value;
+  return (ifUnborn === undefined || typeof ifUnborn === "boolean") && (by === undefined || isAddress(by));
 }
 
 export function isMessage(value: unknown): value is Message {

@@ -5,7 +5,7 @@ import { deliver, expire, ring } from "./delivery.ts";
 import { DurableActor } from "./durable-actor.ts";
 import { UNTIL_DONE } from "./handler-options.ts";
 import { MOST_PATIENCE_MS } from "./ingress.ts";
-import { isExpireInput, isRingInput, isStopInput, isTurnInput, type TurnInput } from "./inputs.ts";
+import { isExpireInput, isRestartInput, isRingInput, isStopInput, isTurnInput, type TurnInput } from "./inputs.ts";
 import { isObject } from "./is-object.ts";
 import { WORK_KEY } from "./kept.ts";
 import type { NodeHost } from "./node-host.ts";
@@ -71,9 +71,7 @@ export function actorObject({ sdk, host, later }: ObjectOptions, behaviour: Beha
       ring: plain(isRingInput, (context, input) => ring(actor, within(context), host, input, idOf(context.key))),
       expire: plain(isExpireInput, (context, input) => expire(actor, within(context), host, input, idOf(context.key))),
       stop: plain(isStopInput, (context, input) => actor.stop(within(context), input)),
-      restart: plain(isObject, (context, input) =>
-        actor.restart(within(context), { ifUnborn: input["ifUnborn"] === true }, idOf(context.key)),
-      ),
+      restart: plain(isRestartInput, (context, input) => actor.restart(within(context), input, idOf(context.key))),
       read: asking((context) => asked.read(reading(context), actor.kind, idOf(context.key))),
       head: asking((context) => asked.head(reading(context), actor.kind, idOf(context.key))),
       events: asking((context, after) => asked.events(reading(context), idOf(context.key), seqOf(after))),

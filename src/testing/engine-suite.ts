@@ -678,6 +678,45 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
     );
 
     it(
+      "a parent hears that a child has failed, and its word alone restarts it, before what it sends it",
+      async ({ engine, clock }) => {
+        await engine.call(say("send", { to: B, action: "add", start: null }, { to: A }));
+        await until("the child is there", async () => (await engine.read(B)) !== undefined);
+        const fail = async (): Promise<void> => {
+          for (let crash = 0; crash < 2; crash += 1) await assert.rejects(engine.call(say("throw", null, { to: B })), { code: "CRASHED" });
+        };
+        await fail();
+        await logged(engine, A, /^failed tally\/b: it crashed 2 times within 1000 ms$/);
+        for (const to of [B, "tally/c"] as const) {
+          const restart = engine.call(say("restart", { child: B }, { to, start: null }));
+          if (to === B) await assert.rejects(restart, { code: "ACTOR_FAILED" });
+          else await restart;
+        }
+        await settle(20);
+        await assert.rejects(engine.call(say("add", null, { to: B })), { code: "ACTOR_FAILED" });
+        await engine.call(say("restart", { child: B, next: { to: B, action: "note", with: { text: "again" } } }, { to: A }));
+        await logged(engine, B, /^again$/);
+        assert.deepEqual(await engine.call(say("add", null, { to: B })), { ok: 2 });
+        await clock.advance(2_000);
+        await fail();
+        await until(
+          "it hears of each failure",
+          async () => (await logOf(engine, A)).filter((line) => line.startsWith("failed ")).length === 2,
+        );
+      },
+      { policy: { restart: { max: 1, withinMs: 1_000 } } },
+    );
+
+    it("a restart is nothing to a child that has not failed, nor to who is not there", async ({ engine }) => {
+      await engine.call(say("restart", { child: "tally/none" }, { to: A }));
+      await engine.call(say("send", { to: B, action: "add", start: null }, { to: A }));
+      await until("the child is there", async () => (await engine.read(B)) !== undefined);
+      await engine.call(say("restart", { child: B }, { to: A }));
+      await settle(20);
+      assert.deepEqual(await engine.call(say("add", null, { to: B })), { ok: 2 });
+    });
+
+    it(
       "what a message brought that no turn can carry is no crash of the actor, nor is its beginning",
       async ({ engine }) => {
         const half: Json = JSON.parse('{ "text": "\\udc00", "explode": true }');

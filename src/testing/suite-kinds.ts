@@ -113,6 +113,10 @@ function act(state: Tally, message: Message, hooks: Hooks): Turn<Tally> | Work<T
     }
     case "ended":
       return { state: logged(`ended ${text(args["child"])}: ${text(args["reason"])}`) };
+    case "failed":
+      return { state: logged(`failed ${text(args["child"])}: ${text(args["why"])}`) };
+    case "restart":
+      return { restart: [idOf(args["child"])], ...(args["next"] === undefined ? {} : { send: [outgoing(bag(args["next"]))] }) };
     case "later":
       return { state: logged(`later ${message.id}`), reply: "later" };
     case "answer": {

@@ -11,7 +11,7 @@ import {
   type Outgoing,
   type Reply,
 } from "../contract/index.ts";
-import { SimulatedClock, SimulatedEntropy } from "./simulated-clock.ts";
+import { SimulatedClock, SimulatedEntropy, until } from "./simulated-clock.ts";
 import { tallyKind, type Hooks, type Tally } from "./suite-kinds.ts";
 
 export interface SuiteOptions {
@@ -161,6 +161,7 @@ export function turnSuite(
       hooks.gate = () => gate.promise;
       await engine.call(say("add"));
       const working = engine.call(say("work", { by: 10 }));
+      await until("it works", () => order.includes("work work"));
       const behind = engine.call(say("add"));
       assert.deepEqual(await engine.read(TALLY).then((now) => now?.state), { n: 1, log: [] }, "views never queue");
       assert.ok(!order.includes("receive add") || order.filter((line) => line === "receive add").length === 1);

@@ -62,7 +62,7 @@ test(`C2 C4 C5 over ${CRASHES} crashes around every await of a commit, the MUD k
         // C4: now and then the last call comes once more, as from a client that has lost its answer.
         const again = before !== undefined && random.under(8) === 0 ? before : undefined;
         const { call, trace } = again ?? ledger.open(`${name} ${act.tool} ${JSON.stringify(act.args)}`, LOOKS.has(act.tool));
-        for (let tries = 0; ; tries += 1) {
+        for (let errors = 0; ;) {
           const life = await now.promise;
           const reply = await ask(life, who, again?.act ?? act, call, trace);
           if (life.faulty.crashed) {
@@ -80,7 +80,9 @@ test(`C2 C4 C5 over ${CRASHES} crashes around every await of a commit, the MUD k
             break;
           }
           assert.ok(reply instanceof EngineError, String(reply));
-          assert.ok(tries < 500, `${call.id} ${call.what}: ${reply.code} ${reply.message}`);
+          // Lives that ended are not counted: how often it is asked until a slow disk has come up again is the disk's affair.
+          errors += 1;
+          assert.ok(errors < 500, `${call.id} ${call.what}: ${reply.code} ${reply.message}`);
         }
       }
     };

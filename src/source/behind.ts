@@ -15,13 +15,19 @@ export function behind({ definition }: Offer, choices: Readonly<Record<string, r
   const entries = new Map<string, Entry>();
   for (const value of own(choices, variable) ?? []) {
     const uri = isNamed(value) ? before + (operator === "+" ? reserved(value) : simple(value)) + after : undefined;
-    if (uri !== undefined && uri.length <= MAX_URI) entries.set(uri, entryOf(uri, value, title, shared));
+    if (uri !== undefined && isRead(uri)) entries.set(uri, entryOf(uri, value, title, shared));
   }
   return [...entries.values()];
 }
 
 // Nothing could be read under the empty text: no URI would fit the template.
 const isNamed = (value: string): boolean => value !== "" && value.isWellFormed();
+
+/** RFC 3986 §5.2.4: clients that read URIs take them away, and ask for another. */
+const DOT_SEGMENT = /\/\.\.?(?:[/?#]|$)/;
+
+// Some clients refuse the whole list over one URI that they cannot read, as of a value that stands where a host does.
+const isRead = (uri: string): boolean => uri.length <= MAX_URI && URL.canParse(uri) && !DOT_SEGMENT.test(uri);
 
 const entryOf = (uri: string, name: string, title: Json | undefined, shared: Bag): Entry => ({
   name,

@@ -1,4 +1,5 @@
 import { type Catalogue, type ListName, type Offer, type OfferRef, type Surface, TroupeError, type Viewer } from "../contract/index.ts";
+import { Lru } from "./lru.ts";
 import type { Names } from "./names.ts";
 import type { Definitions } from "./registry-definitions.ts";
 import { entriesOf, type Entry, type Handler } from "./registry-entry.ts";
@@ -7,6 +8,8 @@ import type { Gate } from "./registry-gate.ts";
 import { uriOf } from "./uri.ts";
 
 const SURFACES_MAX = 256;
+/** Of those with what stands behind templates, which may be long. */
+const LISTED_SURFACES_MAX = 32;
 
 /** What a registry holds: its offers in the order they came, what runs behind them, and the surface for a viewer. */
 export class Book {
@@ -71,7 +74,20 @@ export class Book {
   }
 
   surface(viewer: Viewer): Surface {
-    return (this.#made ??= new Made([...this.#entries.values()], this.#fault)).surface(viewer);
+    return this.#now().surface(viewer);
+  }
+
+  catalogue(): Catalogue {
+    return this.#now().catalogue;
+  }
+
+  /** Undefined: on; text: off, and why; true: off. Of one offer: a call asks nothing of the others. */
+  whyOff(ref: OfferRef, viewer: Viewer): string | true | undefined {
+    return this.#entries.get(ref)?.gate?.whyOff(viewer, this.#fault);
+  }
+
+  #now(): Made {
+    return (this.#made ??= new Made([...this.#entries.values()], this.#fault));
   }
 
   /** The next surface has another catalogue. */
@@ -82,19 +98,21 @@ export class Book {
 
 /** One catalogue, and its surfaces by what is off in them and what stands behind templates. */
 class Made {
+  readonly catalogue: Catalogue;
   readonly #open: Surface;
   readonly #fault: (error: TroupeError) => void;
   readonly #gates: readonly (readonly [OfferRef, Gate])[];
   readonly #behind: readonly (readonly [OfferRef, Behind])[];
-  readonly #surfaces = new Map<string, Surface>();
+  readonly #surfaces: Lru<string, Surface>;
 
   constructor(entries: readonly Entry[], fault: (error: TroupeError) => void) {
     this.#fault = fault;
     const offers = (list: ListName): readonly Offer[] => entries.filter((entry) => entry.list === list).map(({ offer }) => offer);
-    const catalogue: Catalogue = { tools: offers("tools"), resources: offers("resources"), prompts: offers("prompts") };
-    this.#open = { catalogue, off: {} };
+    this.catalogue = { tools: offers("tools"), resources: offers("resources"), prompts: offers("prompts") };
+    this.#open = { catalogue: this.catalogue, off: {} };
     this.#gates = entries.flatMap(({ ref, gate }) => (gate === undefined ? [] : [[ref, gate] as const]));
     this.#behind = entries.flatMap(({ ref, behind }) => (behind === undefined ? [] : [[ref, behind] as const]));
+    this.#surfaces = new Lru(this.#behind.length > 0 ? LISTED_SURFACES_MAX : SURFACES_MAX);
   }
 
   surface(viewer: Viewer): Surface {
@@ -107,12 +125,10 @@ class Made {
     const choices: Record<OfferRef, Readonly<Record<string, readonly string[]>>> = {};
     for (const [ref, behind] of this.#behind) if (off[ref] === undefined) choices[ref] = behind.choicesFor(viewer, this.#fault);
     const key = JSON.stringify([off, choices]);
-    const surface = this.#surfaces.get(key) ?? {
-      catalogue: this.#open.catalogue,
-      off,
-      ...(this.#behind.length > 0 && { choices: structuredClone(choices) }),
-    };
-    if (this.#surfaces.size < SURFACES_MAX) this.#surfaces.set(key, surface);
+    const known = this.#surfaces.get(key);
+    if (known !== undefined) return known;
+    const surface = { catalogue: this.catalogue, off, ...(this.#behind.length > 0 && { choices: structuredClone(choices) }) };
+    this.#surfaces.set(key, surface);
     return surface;
   }
 }

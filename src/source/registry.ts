@@ -109,14 +109,14 @@ class Listed implements Registry {
     return this.#book.surface(viewer);
   }
 
-  catalogue(viewer: Viewer): Catalogue {
-    return this.#book.surface(viewer).catalogue;
+  catalogue(_viewer: Viewer): Catalogue {
+    return this.#book.catalogue();
   }
 
   async act(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Promise<Reply> {
     const handler = this.#book.handler(ref);
     if (handler === undefined) return unknownOffer;
-    const why = this.#book.surface(viewer).off[ref];
+    const why = this.#book.whyOff(ref, viewer);
     if (why !== undefined) return why === true ? unknownOffer : refused("NOT_NOW", why);
     const checked = handler.input === undefined ? { value: args } : await check(handler.input, args ?? {});
     if ("wrong" in checked) return refused("INVALID", checked.wrong);
@@ -176,7 +176,7 @@ class Listed implements Registry {
   async complete(viewer: Viewer, ref: OfferRef, argument: string, value: string, others: Bag): Promise<readonly string[]> {
     const handler = this.#book.handler(ref);
     const complete = handler?.complete;
-    if (complete === undefined || !Object.hasOwn(complete, argument) || this.#book.surface(viewer).off[ref] !== undefined) return [];
+    if (complete === undefined || !Object.hasOwn(complete, argument) || this.#book.whyOff(ref, viewer) !== undefined) return [];
     return [...((await complete[argument]?.(value, others, viewer)) ?? [])];
   }
 

@@ -122,6 +122,25 @@ for (const era of ["legacy", "modern"] as const)
     assert.deepEqual(await bob.complete({ uri: "files://{+path}" }, "path", "in"), ["in/b.txt"]);
   });
 
+test("a `list` is asked for lists and completions, and not by calls", async () => {
+  let asked = 0;
+  await using own = createServer("files", "1");
+  own.tools.register({ name: "count" }, () => "1");
+  const list = (): readonly string[] => {
+    asked += 1;
+    return ["a"];
+  };
+  own.resources.register({ name: "file", uri: "files://{id}", list, complete: { id: () => [] } }, ({ id }) => id);
+  await using server = await testServer(own);
+  const client = server.client();
+  await client.listResources();
+  const before = asked;
+  assert.ok(before > 0);
+  await client.callTool("count");
+  await client.readResource("files://a");
+  assert.equal(asked, before);
+});
+
 test("law 3: a `list` that cannot say lists nothing, the log has it once, and what it stands for is read all the same", async () => {
   const lines: unknown[] = [];
   await using own = createServer("files", "1", { log: (...line) => lines.push(line) });

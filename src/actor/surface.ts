@@ -1,5 +1,5 @@
 import { type ActorId, type Catalogue, type OfferRef, type Surface, TroupeError, type Viewer } from "../contract/index.ts";
-import { isActorId, kindOf, isRefusal, outOfOrder } from "../contract/internal.ts";
+import { isActorId, kindOf, isRefusal, lacking, outOfOrder, scopesOf } from "../contract/internal.ts";
 import { availability, listOf } from "./decide.ts";
 import type { Misfit } from "./misfit.ts";
 import { broken, misgiven } from "./out-of-order.ts";
@@ -25,6 +25,7 @@ export function surfaceOf(catalogue: Catalogue, acts: readonly Act[], links: Lin
   const ways = Object.entries(links ?? {});
   if (varying.length === 0 && ways.length === 0) return { surface: () => constant, constant: true };
   const told = new Set<string>();
+  const shut = shutOf(catalogue);
   const surface: Compute = (state, viewer, onFault) => {
     let off: Record<OfferRef, string | true> | undefined;
     let choices: Record<OfferRef, Readonly<Record<string, readonly string[]>>> | undefined;
@@ -42,7 +43,7 @@ export function surfaceOf(catalogue: Catalogue, acts: readonly Act[], links: Lin
         const on = availability(act, state, viewer);
         // What is off needs no choices: nobody can choose.
         if (on !== true) (off ??= {})[act.ref] = on === false ? true : on;
-        else if (act.choices !== undefined) {
+        else if (act.choices !== undefined && isOpen(shut.get(act.ref), viewer)) {
           const made: Record<string, readonly string[]> = {};
           for (const [name, choose] of Object.entries(act.choices)) {
             word = `choices.${name}`;
@@ -75,6 +76,16 @@ export function surfaceOf(catalogue: Catalogue, acts: readonly Act[], links: Lin
   };
   return { surface, constant: false };
 }
+
+/** What must be had to read what stands behind a template: who lacks it is shown none of the names that are listed of it. */
+function shutOf({ resources }: Catalogue): ReadonlyMap<OfferRef, readonly string[]> {
+  const listed = resources.filter((offer) => offer.listed);
+  return new Map(listed.map(({ name, definition }) => [`resources/${name}`, scopesOf(definition)]));
+}
+
+// Where none are asked for, nothing of the viewer is looked at: what is seen is then the same for all.
+const isOpen = (scopes: readonly string[] = [], viewer: Viewer): boolean =>
+  scopes.length === 0 || lacking(scopes, viewer.scopes).length === 0;
 
 const NOTHING_OFF: Surface["off"] = Object.freeze({});
 

@@ -1,4 +1,5 @@
 import { type Catalogue, type ListName, type Offer, type OfferRef, type Surface, TroupeError, type Viewer } from "../contract/index.ts";
+import { lacking, scopesOf } from "../contract/internal.ts";
 import { Lru } from "./lru.ts";
 import type { Names } from "./names.ts";
 import type { Definitions } from "./registry-definitions.ts";
@@ -10,6 +11,14 @@ import { uriOf } from "./uri.ts";
 const SURFACES_MAX = 256;
 /** Of those with what stands behind templates, which may be long. */
 const LISTED_SURFACES_MAX = 32;
+
+/** A template whose values are listed. */
+interface Listing {
+  readonly ref: OfferRef;
+  readonly behind: Behind;
+  /** What a viewer must have to read what stands there. */
+  readonly scopes: readonly string[];
+}
 
 /** What a registry holds: its offers in the order they came, what runs behind them, and the surface for a viewer. */
 export class Book {
@@ -102,7 +111,7 @@ class Made {
   readonly #open: Surface;
   readonly #fault: (error: TroupeError) => void;
   readonly #gates: readonly (readonly [OfferRef, Gate])[];
-  readonly #behind: readonly (readonly [OfferRef, Behind])[];
+  readonly #behind: readonly Listing[];
   readonly #surfaces: Lru<string, Surface>;
 
   constructor(entries: readonly Entry[], fault: (error: TroupeError) => void) {
@@ -111,7 +120,9 @@ class Made {
     this.catalogue = { tools: offers("tools"), resources: offers("resources"), prompts: offers("prompts") };
     this.#open = { catalogue: this.catalogue, off: {} };
     this.#gates = entries.flatMap(({ ref, gate }) => (gate === undefined ? [] : [[ref, gate] as const]));
-    this.#behind = entries.flatMap(({ ref, behind }) => (behind === undefined ? [] : [[ref, behind] as const]));
+    this.#behind = entries.flatMap(({ ref, behind, offer }) =>
+      behind === undefined ? [] : [{ ref, behind, scopes: scopesOf(offer.definition) }],
+    );
     this.#surfaces = new Lru(this.#behind.length > 0 ? LISTED_SURFACES_MAX : SURFACES_MAX);
   }
 
@@ -123,7 +134,9 @@ class Made {
       if (why !== undefined) off[ref] = why;
     }
     const choices: Record<OfferRef, Readonly<Record<string, readonly string[]>>> = {};
-    for (const [ref, behind] of this.#behind) if (off[ref] === undefined) choices[ref] = behind.choicesFor(viewer, this.#fault);
+    for (const { ref, behind, scopes } of this.#behind)
+      // What a viewer may not read has no names for it either.
+      if (off[ref] === undefined && lacking(scopes, viewer.scopes).length === 0) choices[ref] = behind.choicesFor(viewer, this.#fault);
     const key = JSON.stringify([off, choices]);
     const known = this.#surfaces.get(key);
     if (known !== undefined) return known;

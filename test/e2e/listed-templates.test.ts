@@ -122,6 +122,37 @@ for (const era of ["legacy", "modern"] as const)
     assert.deepEqual(await bob.complete({ uri: "files://{+path}" }, "path", "in"), ["in/b.txt"]);
   });
 
+for (const era of ["legacy", "modern"] as const)
+  test(`law 3: who lacks the scopes to read what stands behind a template is shown no names of it (${era})`, async () => {
+    const safe = actor("safe", {
+      describe: "A safe.",
+      state: z.object({ names: z.array(z.string()).default(["plan"]) }),
+      resources: {
+        paper: {
+          uri: "safe://{name}",
+          listed: true,
+          scopes: ["papers"],
+          choices: { name: (state) => state.names },
+          view: (_state, { args }) => args.name,
+        },
+      },
+    });
+    await using own = createServer("files", "1");
+    own.resources.register({ name: "file", uri: "files://{+path}", scopes: ["files"], list: () => ["plan"] }, ({ path }) => path);
+    await using papers = await testServer([safe]);
+    await using folder = await testServer(own);
+    for (const [server, scope, uri] of [
+      [papers, "papers", "safe://plan"],
+      [folder, "files", "files://plan"],
+    ] as const) {
+      const seen = async (...scopes: readonly string[]) =>
+        (await server.client({ era, scopes }).listResources()).map((resource) => resource.uri);
+      assert.deepEqual(await seen("another"), []);
+      assert.deepEqual(await seen(scope), [uri]);
+      assert.equal((await server.client({ era }).listResourceTemplates()).length, 1, "by which clients know what to sign in for");
+    }
+  });
+
 test("a `list` is asked for lists and completions, and not by calls", async () => {
   let asked = 0;
   await using own = createServer("files", "1");

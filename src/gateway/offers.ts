@@ -39,6 +39,7 @@ export const indexOf = memoize((catalogue: Catalogue): OfferIndex => {
     if (typeof uriTemplate === "string")
       templates.push({ text: uriTemplate, target, pattern: new UriPattern(uriTemplate, offer.rawVariables === true) });
   }
+  templates.sort(closest);
   return {
     tools: byName("tools", catalogue.tools),
     prompts: byName("prompts", catalogue.prompts),
@@ -54,6 +55,9 @@ export const indexOf = memoize((catalogue: Catalogue): OfferIndex => {
     },
   };
 });
+
+/** Of several that a URI fits it is the one's that says most of it: what stands under a prefix is no path of another's. */
+const closest = ({ pattern: a }: Template, { pattern: b }: Template): number => b.says - a.says || a.wide - b.wide;
 
 function byName(list: "tools" | "prompts", offers: readonly Offer[]): ReadonlyMap<string, Target> {
   return new Map(offers.map((offer) => [offer.name, targetOf(list, offer)]));

@@ -34,6 +34,10 @@ const OPERATORS: Readonly<Record<string, Operator>> = {
  */
 export class UriPattern {
   readonly #parts: readonly (string | Expression)[];
+  /** How many characters of a URI it says itself. */
+  readonly says: number;
+  /** How many of its expressions may stand for several segments. */
+  readonly wide: number;
 
   /** `raw`: expressions of any level, each by all of its text; else `{id}` and `{+path}`, by their names. */
   constructor(template: string, raw: boolean) {
@@ -45,6 +49,8 @@ export class UriPattern {
         if (raw) return { name: part.slice(1, -1), ...(OPERATORS[part.charAt(1)] ?? SIMPLE) };
         return part.charAt(1) === "+" ? { name: part.slice(2, -1), ...RESERVED } : { name: part.slice(1, -1), ...SIMPLE };
       });
+    this.says = this.#parts.reduce((sum, part) => sum + (typeof part === "string" ? part.length : 0), 0);
+    this.wide = this.#parts.filter((part) => typeof part !== "string" && !part.without.includes("/")).length;
   }
 
   /** What each expression stands for: the first takes as much as it can, then the next. Undefined: this URI is another's. */

@@ -123,6 +123,38 @@ for (const era of ["legacy", "modern"] as const)
   });
 
 for (const era of ["legacy", "modern"] as const)
+  test(`what is listed is what is read under its URI, where several templates take it (${era})`, async () => {
+    const said = (name: string) => {
+      const server = createServer(name, "1");
+      const answer = ({ path }: { readonly path: string }): string => `${name} ${path}`;
+      server.resources.register({ name: "file", uri: "files://{+path}", list: () => ["a.txt", "in/b.txt"] }, answer);
+      server.resources.register({ name: "one", uri: "files://one/{path}", list: () => ["c.txt"] }, answer);
+      server.resources.register({ name: "all", uri: "side://{+path}" }, answer);
+      server.resources.register({ name: "side", uri: "side://{path}", list: () => ["d.txt"] }, ({ path }) => `${name} side ${path}`);
+      return server;
+    };
+    await using first = said("first");
+    await using second = said("second");
+    await using server = await testServer(merge(first.source, prefix("more", second.source)));
+    const client = server.client({ era });
+    const read: unknown[] = [];
+    for (const { uri } of await client.listResources()) {
+      const { contents } = await client.readResource(uri);
+      read.push([uri, contents[0]?.["text"]]);
+    }
+    assert.deepEqual(read, [
+      ["files://a.txt", "first a.txt"],
+      ["files://in/b.txt", "first in/b.txt"],
+      ["files://one/c.txt", "first c.txt"],
+      ["side://d.txt", "first side d.txt"],
+      ["files://more/a.txt", "second a.txt"],
+      ["files://more/in/b.txt", "second in/b.txt"],
+      ["files://more/one/c.txt", "second c.txt"],
+      ["side://more/d.txt", "second side d.txt"],
+    ]);
+  });
+
+for (const era of ["legacy", "modern"] as const)
   test(`law 3: who lacks the scopes to read what stands behind a template is shown no names of it (${era})`, async () => {
     const safe = actor("safe", {
       describe: "A safe.",

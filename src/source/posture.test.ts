@@ -70,6 +70,40 @@ describe("postures", () => {
     assert.deepEqual(changedLists(one, three, "gated"), []);
   });
 
+  const shelf: Catalogue = {
+    ...catalogue,
+    resources: [
+      { name: "all", action: "all", readOnly: true, definition: { uri: "n://all" } },
+      { name: "note", action: "note", readOnly: true, listed: true, definition: { uriTemplate: "n://{id}" } },
+      { name: "page", action: "page", readOnly: true, listed: true, definition: { uriTemplate: "n://{+id}" } },
+    ],
+  };
+  const behind = (note: readonly string[], page: readonly string[] = []): Surface => ({
+    catalogue: shelf,
+    off: {},
+    choices: { "resources/note": { id: note }, "resources/page": { id: page } },
+  });
+
+  it("lists each URI once: that of a resource of its own, then that of the first template", () => {
+    for (const posture of ["dynamic", "gated"] as const) {
+      const surface = behind(["all", "a", "a"], ["a", "b", "all", "in/c"]);
+      const uris = (of: Surface) => listed(of, posture).resources.map(({ uri }) => uri);
+      assert.deepEqual(uris(surface), ["n://all", "n://a", "n://b", "n://in/c"]);
+      const hidden = posture === "dynamic" ? [] : ["n://all"];
+      assert.deepEqual(uris({ ...surface, off: { "resources/all": true } }), [...hidden, "n://a", "n://b", "n://in/c"]);
+    }
+  });
+
+  it("what is behind a template has not changed where the same is listed", () => {
+    for (const posture of ["dynamic", "gated"] as const) {
+      const changed = (a: Surface, b: Surface) => changedLists(a, b, posture);
+      assert.deepEqual(changed(behind(["a"]), behind(["a", "a", "", "all"])), []);
+      assert.deepEqual(changed(behind(["a"]), behind(["a"], ["a"])), []);
+      assert.deepEqual(changed(behind(["a"]), behind(["b"])), ["resources"]);
+      assert.deepEqual(changed(behind(["a", "b"]), behind(["b", "a"])), ["resources"]);
+    }
+  });
+
   it("a list is said to have changed iff its entries differ, also between catalogues", () => {
     const refs: readonly OfferRef[] = ["tools/look", "tools/take", "resources/state", "resources/one", "prompts/start"];
     const surfaces = fc

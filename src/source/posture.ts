@@ -121,16 +121,24 @@ const dynamicLists = memoize((surface: Surface): Lists => {
     tools: kept.get(`t${print.tools}`, () =>
       visible("tools").map((offer) => entryOf(offer, own(surface.choices, refOf("tools", offer.name)))),
     ),
-    resources: kept.get(`r${print.resources}`, () =>
-      visible("resources").flatMap((offer) => {
+    resources: kept.get(`r${print.resources}`, () => {
+      const taken = new Set(fixedUris(catalogue));
+      return visible("resources").flatMap((offer) => {
         if (!isTemplate(offer)) return [plainEntry(offer)];
-        return offer.listed === true ? behind(offer, own(surface.choices, refOf("resources", offer.name))) : [];
-      }),
-    ),
+        if (offer.listed !== true) return [];
+        const entries = behind(offer, own(surface.choices, refOf("resources", offer.name)));
+        return entries.filter(({ uri }) => !taken.has(uri) && taken.add(uri));
+      });
+    }),
     resourceTemplates: kept.get(`u${print.resources}`, () => visible("resources").filter(isTemplate).map(plainEntry)),
     prompts: kept.get(`p${print.prompts}`, () => visible("prompts").map(plainEntry)),
   };
 });
+
+/** What is read under these is what has them for its own, there or off: whatever else stands behind a template. */
+const fixedUris = memoize(
+  ({ resources }: Catalogue): ReadonlySet<unknown> => new Set(resources.map(({ definition }) => definition["uri"])),
+);
 
 const listsBehind = memoize((catalogue: Catalogue): boolean => catalogue.resources.some((offer) => offer.listed));
 
@@ -164,7 +172,8 @@ export function listed(surface: Surface, posture: Posture): Lists {
 export function changedLists(before: Surface, after: Surface, posture: Posture): readonly ListName[] {
   const [one, other] = [shownOf(before, posture), shownOf(after, posture)];
   if (one === other) return [];
-  if (one.catalogue === other.catalogue) {
+  // Of what stands behind templates a print says what was given: twice, or under no URI that could be read.
+  if (one.catalogue === other.catalogue && !listsBehind(one.catalogue)) {
     const [was, is] = [printsOf(one), printsOf(other)];
     return LISTS.filter((list) => was[list] !== is[list]);
   }

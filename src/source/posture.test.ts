@@ -104,6 +104,13 @@ describe("postures", () => {
     }
   });
 
+  it("templates are the same list, whatever stands behind them", () => {
+    const [one, same, other] = [behind(["a"]), behind(["a"]), behind(["b"])].map((surface) => listed(surface, "dynamic"));
+    assert.equal(one?.resourceTemplates, other?.resourceTemplates);
+    assert.equal(one?.resources, same?.resources);
+    assert.notEqual(one?.resources, other?.resources);
+  });
+
   it("a list is said to have changed iff its entries differ, also between catalogues", () => {
     const refs: readonly OfferRef[] = ["tools/look", "tools/take", "resources/state", "resources/one", "prompts/start"];
     const surfaces = fc

@@ -111,6 +111,16 @@ function isTemplate(offer: Offer): boolean {
   return offer.definition["uriTemplate"] !== undefined;
 }
 
+function resourcesIn({ catalogue, choices }: Surface, visible: readonly Offer[]): readonly Entry[] {
+  const taken = new Set(fixedUris(catalogue));
+  return visible.flatMap((offer) => {
+    if (!isTemplate(offer)) return [plainEntry(offer)];
+    if (offer.listed !== true) return [];
+    const entries = behind(offer, own(choices, refOf("resources", offer.name)));
+    return entries.filter(({ uri }) => !taken.has(uri) && taken.add(uri));
+  });
+}
+
 const dynamicLists = memoize((surface: Surface): Lists => {
   const { catalogue } = surface;
   const kept = listingsOf(catalogue);
@@ -121,16 +131,11 @@ const dynamicLists = memoize((surface: Surface): Lists => {
     tools: kept.get(`t${print.tools}`, () =>
       visible("tools").map((offer) => entryOf(offer, own(surface.choices, refOf("tools", offer.name)))),
     ),
-    resources: kept.get(`r${print.resources}`, () => {
-      const taken = new Set(fixedUris(catalogue));
-      return visible("resources").flatMap((offer) => {
-        if (!isTemplate(offer)) return [plainEntry(offer)];
-        if (offer.listed !== true) return [];
-        const entries = behind(offer, own(surface.choices, refOf("resources", offer.name)));
-        return entries.filter(({ uri }) => !taken.has(uri) && taken.add(uri));
-      });
-    }),
-    resourceTemplates: kept.get(`u${print.resources}`, () => visible("resources").filter(isTemplate).map(plainEntry)),
+    resources: kept.get(`r${print.resources}`, () => resourcesIn(surface, visible("resources"))),
+    // What stands behind them is no part of them: a print begins with a sign for each offer.
+    resourceTemplates: kept.get(`u${print.resources.slice(0, catalogue.resources.length)}`, () =>
+      visible("resources").filter(isTemplate).map(plainEntry),
+    ),
     prompts: kept.get(`p${print.prompts}`, () => visible("prompts").map(plainEntry)),
   };
 });

@@ -28,6 +28,11 @@ export class Page {
   }
 }
 
+/** Of an entry, by which its list goes on after it. */
+const markOf = ({ uri }: Entry): string => sha256Base64url(JSON.stringify(uri) ?? "").slice(0, 12);
+
+const placesOf = memoize((entries: readonly Entry[]) => new Map(entries.map((entry, at) => [markOf(entry), at])));
+
 /** The pages of lists, cut and serialised once per list and revision. */
 export class Pages {
   readonly #size: number;
@@ -37,32 +42,56 @@ export class Pages {
     this.#size = size;
   }
 
-  /** Throws `PARAMS` for a cursor of another list, or of this one before it changed. */
-  page(list: keyof Lists, entries: readonly Entry[], revision: Revision, cursor: string | undefined): Page {
-    const page = this.#pages(list, entries, revision).find((one) => one.cursor === cursor);
+  /**
+   * Throws `PARAMS` for a cursor of another list, or of this one before it changed. `follows`: a list that follows the state
+   * changes while it is read; it goes on after the entry that was its page's last, as long as that is in it.
+   */
+  page(list: keyof Lists, entries: readonly Entry[], revision: Revision, cursor: string | undefined, follows = false): Page {
+    const page =
+      this.#pages(list, entries, revision, follows).find((one) => one.cursor === cursor) ??
+      (follows && cursor !== undefined ? this.#after(list, entries, revision, cursor) : undefined);
     if (page === undefined) throw new Fault("PARAMS", "This cursor is of no page of the list as it is now; start again without a cursor.");
     return page;
   }
 
-  #pages(list: keyof Lists, entries: readonly Entry[], revision: Revision): readonly Page[] {
+  #after(list: keyof Lists, entries: readonly Entry[], revision: Revision, cursor: string): Page | undefined {
+    const at = placesOf(entries).get(cursor.slice(cursor.lastIndexOf(".") + 1));
+    if (at === undefined) return undefined;
+    const here = entries.slice(at + 1, at + 1 + this.#size);
+    const last = here.at(-1);
+    const next = last === undefined || at + 1 + here.length === entries.length ? undefined : `after.${markOf(last)}`;
+    return new Page(cursor, written(list, textsOf(list, here, revision), next));
+  }
+
+  #pages(list: keyof Lists, entries: readonly Entry[], revision: Revision, follows: boolean): readonly Page[] {
     const made = this.#made(entries);
     let pages = made.get(revision);
     if (pages === undefined) {
-      pages = this.#cut(list, entries, revision);
+      pages = this.#cut(list, entries, revision, follows);
       made.set(revision, pages);
     }
     return pages;
   }
 
-  #cut(list: keyof Lists, entries: readonly Entry[], revision: Revision): readonly Page[] {
-    const texts = entries.map((entry) => JSON.stringify(shapeEntry(list, entry, revision)));
+  #cut(list: keyof Lists, entries: readonly Entry[], revision: Revision, follows: boolean): readonly Page[] {
+    const texts = textsOf(list, entries, revision);
     const count = Math.max(1, Math.ceil(texts.length / this.#size));
     // The same list has the same cursors in every process, and a changed one has others.
     const digest = sha256Base64url(list + texts.join("\n")).slice(0, 16);
-    return Array.from({ length: count }, (_, at) => {
-      const here = texts.slice(at * this.#size, (at + 1) * this.#size).join(",");
-      const next = at + 1 < count ? `,"nextCursor":"${digest}.${at + 1}"` : "";
-      return new Page(at === 0 ? undefined : `${digest}.${at}`, `"${list}":[${here}]${next}`);
-    });
+    const cursorOf = (at: number): string | undefined => {
+      const last = entries[at * this.#size - 1];
+      if (last === undefined || at === count) return undefined;
+      return follows ? `${digest}.${at}.${markOf(last)}` : `${digest}.${at}`;
+    };
+    return Array.from(
+      { length: count },
+      (_, at) => new Page(cursorOf(at), written(list, texts.slice(at * this.#size, (at + 1) * this.#size), cursorOf(at + 1))),
+    );
   }
 }
+
+const textsOf = (list: keyof Lists, entries: readonly Entry[], revision: Revision): readonly string[] =>
+  entries.map((entry) => JSON.stringify(shapeEntry(list, entry, revision)));
+
+const written = (list: keyof Lists, texts: readonly string[], nextCursor: string | undefined): string =>
+  `"${list}":[${texts.join(",")}]${nextCursor === undefined ? "" : `,"nextCursor":"${nextCursor}"`}`;

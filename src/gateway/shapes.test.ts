@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { BLOB, CONTENT, type Bag, type Json } from "../contract/index.ts";
-import { listed } from "../source/index.ts";
+import { type Entry, listed } from "../source/index.ts";
 import { promptMembers, resourceMembers, shapeBlock, toolMembers } from "./content.ts";
 import { shapeEntry } from "./definition.ts";
 import { canOf } from "./envelope.ts";
@@ -166,6 +166,27 @@ test("pages are cut once, follow each other by opaque cursors, and a cursor ends
   assert.throws(() => pages.page("tools", lists(7, 1).tools, "2025-11-25", second), /start again/);
   assert.equal(new Pages(3).page("tools", lists(7).tools, "2025-11-25", second).cursor, second, "another process cuts alike");
   assert.equal(pages.page("prompts", lists(1).prompts, "2025-11-25", undefined).text, '"prompts":[]');
+});
+
+test("a list that follows the state goes on after what was read of it, whatever came and went meanwhile", () => {
+  const pages = new Pages(2);
+  const entries = (...names: readonly string[]): readonly Entry[] => names.map((name) => ({ name, uri: `n://${name}` }));
+  const turned = (of: readonly Entry[], cursor?: string): { readonly names: readonly string[]; readonly next: string | undefined } => {
+    const { resources, nextCursor } = JSON.parse(`{${pages.page("resources", of, "2025-11-25", cursor, true).text}}`);
+    return { names: resources.map((one: Bag) => one["name"]), next: nextCursor };
+  };
+  const first = turned(entries("a", "b", "c", "d", "e"));
+  assert.deepEqual(first.names, ["a", "b"]);
+  assert.deepEqual(turned(entries("a", "b", "c", "d", "e"), first.next).names, ["c", "d"]);
+  const second = turned(entries("new", "b", "c", "d", "e", "f"), first.next);
+  assert.deepEqual(second.names, ["c", "d"]);
+  const third = turned(entries("b", "d", "e", "f", "g"), second.next);
+  assert.deepEqual(third.names, ["e", "f"]);
+  assert.deepEqual(turned(entries("f", "g"), third.next), { names: ["g"], next: undefined });
+  assert.deepEqual(turned(entries("g", "f"), third.next), { names: [], next: undefined });
+  assert.throws(() => turned(entries("a", "g"), third.next), /start again/);
+  for (const cursor of ["", ".", "after.", `${first.next}x`, "n://a"])
+    assert.throws(() => turned(entries("a", "b", "c"), cursor), /start again/);
 });
 
 test("what a client can be asked follows what it declared and what its revision has", () => {

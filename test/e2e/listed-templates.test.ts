@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as z from "zod";
 import { actor } from "../../src/actor/index.ts";
-import { TroupeError } from "../../src/contract/index.ts";
+import { type Json, TroupeError } from "../../src/contract/index.ts";
 import { createServer } from "../../src/server/index.ts";
 import { merge, prefix } from "../../src/source/index.ts";
 import { testServer } from "../../src/testing/index.ts";
@@ -74,6 +74,25 @@ for (const era of ["legacy", "modern"] as const)
     await client.callTool("write", { name: "a", text: "Another." });
     await server.clock.advance(0);
     assert.equal(told(), 1);
+  });
+
+for (const era of ["legacy", "modern"] as const)
+  test(`a long list is read to its end though values come meanwhile (${era})`, async () => {
+    const names = Array.from({ length: 500 }, (_, at) => `note ${at}`);
+    await using own = createServer("notes", "1");
+    own.resources.register({ name: "note", uri: "notes://{id}", list: () => names }, ({ id }) => id);
+    await using server = await testServer(own);
+    const client = server.client({ era });
+    const seen = new Set<unknown>();
+    let cursor: Json | undefined;
+    do {
+      const { resources, nextCursor } = await client.request("resources/list", cursor === undefined ? {} : { cursor });
+      for (const { name } of z.array(z.object({ name: z.string() })).parse(resources)) seen.add(name);
+      names.unshift(`new ${names.length}`);
+      own.relist();
+      cursor = nextCursor;
+    } while (cursor !== undefined);
+    for (let at = 0; at < 500; at += 1) assert.ok(seen.has(`note ${at}`), `note ${at}`);
   });
 
 function files(): { readonly server: ReturnType<typeof createServer>; readonly names: string[] } {

@@ -13,12 +13,13 @@ function listing(list: keyof Lists, pages: Pages, log: Log): Method {
       throw new Fault("PARAMS", "A cursor is text this server gave.");
     const posture = postureFor(surface, call.posture);
     const lists = listed(surface, posture);
-    const page = pages.page(list, lists[list], call.revision, typeof cursor === "string" ? cursor : undefined);
+    const follows = list === "resources" && followsState(surface.catalogue);
+    const page = pages.page(list, lists[list], call.revision, typeof cursor === "string" ? cursor : undefined, follows);
     call.onListed?.(lists, list);
     const meta = tellMissing(surface.catalogue, log);
     return {
       members: page,
-      lasting: posture === "gated" && meta === undefined && !(list === "resources" && followsState(surface.catalogue)),
+      lasting: posture === "gated" && meta === undefined && !follows,
       ...(meta === undefined ? undefined : { meta }),
     };
   };

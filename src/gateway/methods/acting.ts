@@ -125,7 +125,9 @@ class Acting {
     if ("needs" in reply) return reply;
     if (reply.refused.code === CANNOT_ASK && (!this.#handlerErrors || eraOf(call.revision) === "modern"))
       return cannotAsk(call, capabilitiesIn(reply.refused));
-    if (reply.refused.code === "UNKNOWN") throw kind.unknown(call, target);
+    // Of what is listed by its URI, and has gone since, that was all its reader wrote.
+    if (reply.refused.code === "UNKNOWN" || (reply.refused.code === "INVALID" && target.offer.listed === true))
+      throw kind.unknown(call, target);
     const scopes = missingIn(reply.refused);
     if (scopes !== undefined) throw scopeFault(scopes, call.viewer.scopes);
     if (reply.refused.code === "INVALID_PARAMS") throw asFault("PARAMS", reply.refused);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { StoreError, type Behaviour, type Due, type Json, type Message } from "../contract/index.ts";
+import { StoreError, type Behaviour, type Due, type Figures, type Json, type Message } from "../contract/index.ts";
 import { memoryStore } from "../store/index.ts";
 import { SimulatedClock, tallyKind } from "../testing/index.ts";
 import { tallyOf } from "../testing/turn-suite.ts";
@@ -167,3 +167,58 @@ for (const [what, answer] of [
     assert.equal(asked, 1);
     assert.deepEqual(faults, []);
   });
+
+const MANY = 400;
+
+test("however much is due at once, little of it is begun in one go, and what has ended does not stay in memory", async () => {
+  const clock = new SimulatedClock();
+  const store = memoryStore({ clock });
+  const kinds = [tallyKind("tally", { idleMs: 5_000_000, expireMs: 10_000_000 }), tallyKind("other")];
+  {
+    await using engine = await LocalEngine.start({ kinds, store, clock });
+    for (let key = 0; key < MANY; key += 1) await engine.call({ to: `tally/${key}`, action: "add", args: 1, start: null });
+  }
+  // While no engine ran, the time of all of them has come.
+  await clock.advance(20_000_000);
+  const pages: number[] = [];
+  const due = store.due.bind(store);
+  store.due = async (...asked) => {
+    const answer = await due(...asked);
+    pages.push(answer.length);
+    return answer;
+  };
+  let figures: (() => Figures) | undefined;
+  const observer = { shows: (said: () => Figures) => ((figures = said), () => undefined) };
+  await using engine = await LocalEngine.start({ kinds, store, clock, observer });
+  for (let ms = 0; ms < MANY; ms += 1) await clock.advance(1);
+  assert.equal(await engine.count({ live: true }), 0);
+  assert.ok(Math.max(...pages) <= 64, `pages of ${Math.max(...pages)}`);
+  for (let second = 0; second < 4; second += 1) await clock.advance(1_000);
+  assert.equal(figures?.().actors, 0);
+});
+
+test("of more wakes than are read at a time, those that fail hold up none of their actor's", async () => {
+  const clock = new SimulatedClock();
+  const store = memoryStore({ clock });
+  {
+    await using engine = await LocalEngine.start({ kinds: [tallyKind("tally")], store, clock });
+    const wake = (name: string, more: { readonly [key: string]: Json } = {}) =>
+      engine.call({ to: A, action: "wake", args: { name, at: clock.now() + 1_000, ...more }, start: null });
+    for (let one = 0; one < 200; one += 1) await wake(`bad${one}`, { action: "throw" });
+    for (let one = 0; one < 100; one += 1) await wake(`good${one}`);
+  }
+  await clock.advance(2_000);
+  let asked = 0;
+  const due = store.due.bind(store);
+  store.due = (...query) => {
+    asked += 1;
+    return due(...query);
+  };
+  await using engine = await LocalEngine.start({ kinds: [tallyKind("tally")], store, clock });
+  // Those that failed are tried again after 100 ms.
+  for (let ms = 0; ms < 50; ms += 1) await clock.advance(1);
+  assert.equal((await tallyOf(engine, A)).log.filter((line) => line.startsWith("tick good")).length, 100);
+  const before = asked;
+  for (let ms = 0; ms < 40; ms += 1) await clock.advance(1);
+  assert.ok(asked - before <= 2, `the store was asked ${asked - before} times while nothing could be begun`);
+});

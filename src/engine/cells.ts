@@ -73,14 +73,17 @@ export class Cells {
     return message.start === undefined ? undefined : this.#create(kind, message.to, true);
   }
 
-  /** Of an actor that may be in the store; undefined where its kind is not known or lives in memory only. */
-  at(id: ActorId): Cell | undefined {
+  /**
+   * Of an actor that may be in the store; undefined where its kind is not known or lives in memory only. `briefly`: where it is looked
+   * for only to end, very many may be at once.
+   */
+  at(id: ActorId, briefly = false): Cell | undefined {
     const known = this.#host.registry.get(id);
     if (known !== undefined) return known;
     const kind = this.#kinds.get(kindOf(id));
     if (kind === undefined || !this.#sleeps(kind)) return undefined;
     const cell = this.#create(kind, id, false);
-    void this.#load(cell);
+    void this.#load(cell, briefly);
     return cell;
   }
 
@@ -96,10 +99,13 @@ export class Cells {
     return this.#host.store !== undefined && (plain.policy.persistence !== "memory" || this.#strays.has(name));
   }
 
-  async #load(cell: Cell): Promise<void> {
+  async #load(cell: Cell, briefly: boolean): Promise<void> {
     await cell.load();
     // Not before: whoever asks for actors that are not there must not fill the memory.
-    if (!cell.forgotten) this.#host.idle.add(cell);
+    if (cell.forgotten) return;
+    // What cannot be read says so each time.
+    if (briefly && cell.status === "live") this.#host.idle.addBriefly(cell);
+    else this.#host.idle.add(cell);
   }
 
   #create(kind: Kind, id: ActorId, memory: boolean): Cell {

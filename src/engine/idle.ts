@@ -32,6 +32,11 @@ export class Idle {
     group.cells.push(cell);
   }
 
+  /** Looked at in a moment: it may have ended by then. */
+  addBriefly(cell: Cell): void {
+    this.add(cell, this.#clock.now());
+  }
+
   /** Once, however often its beginning fails. */
   addUnborn(cell: Cell): void {
     if (this.#unborn.has(cell)) return;

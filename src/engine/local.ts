@@ -155,7 +155,7 @@ export class LocalEngine implements Engine {
       retryMs,
       kinds: options.kinds.map(({ kind }) => kind),
       fault,
-      cell: (id) => this.#cells.at(id),
+      cell: (id) => this.#cells.at(id, true),
       expire: (cell, ended) => this.#expire(cell, ended),
     });
     this.#keyed = new Keyed({

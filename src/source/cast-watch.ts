@@ -245,6 +245,7 @@ export class CastWatch {
   #compare(now: Closure): void {
     const before = this.#last;
     this.#last = now;
+    for (const { sight } of now.parts) sight.rest();
     const refs = before === undefined ? [] : changedContents(before, now, ({ id, seq }) => this.#topics.get(id)?.ahead === seq);
     const given = this.#given;
     this.#given = undefined;

@@ -27,14 +27,21 @@ export interface Sight {
   /** Its id; "" before the first. */
   readonly head: string;
   readonly surface: Surface;
+  /** From now on it only tells what it was a sight of. */
+  rest(): void;
 }
 
-type Edition = Pick<Sight, "state" | "seq" | "head">;
+/** Without its state: it is not held. */
+type Edition = Pick<Sight, "seq" | "head"> & { readonly state?: unknown; readonly persistence?: Snapshot["persistence"] };
 
 // Asking an actor in memory for its head has its event hashed: the same object, or another number, says enough.
 // How an actor would begin has neither, and may be another later.
 export const sameState = (a: Edition, b: Edition): boolean =>
-  a.state === b.state || (a.seq === b.seq && (a.seq === 0 ? sameJson(a.state, b.state) : a.head === b.head));
+  (a.state !== undefined && a.state === b.state) || (a.seq === b.seq && (a.seq === 0 ? sameJson(a.state, b.state) : a.head === b.head));
+
+/** Enough to know it by. Its state would stay in memory, however large it is, when its actor has left that long ago. */
+const withoutState = (edition: Edition): Edition =>
+  edition.seq === 0 || edition.persistence === "memory" ? edition : { seq: edition.seq, head: edition.head };
 
 /** A behaviour threw, or what it named cannot be. */
 export type OnFault = (error: unknown, actor: ActorId) => void;
@@ -171,7 +178,7 @@ export class Sights {
     if (isConstant(behaviour)) return this.#constantly(behaviour, id, edition, viewer);
     let seen = this.#seen.get(id);
     if (seen === undefined || !sameState(seen.edition, edition)) {
-      seen = { edition, surfaces: new Map(), before: seen?.surfaces };
+      seen = { edition: withoutState(edition), surfaces: new Map(), before: seen?.surfaces };
       this.#seen.set(id, seen);
     }
     const looked = this.#readsOf(behaviour);
@@ -269,20 +276,26 @@ export function isAlike(one: Surface, other: Surface): boolean {
 class Seen implements Sight {
   readonly id: ActorId;
   readonly surface: Surface;
-  readonly state: unknown;
   readonly seq: number;
-  readonly #edition: Edition;
+  #edition: Edition;
 
   constructor(id: ActorId, edition: Edition, surface: Surface) {
     this.id = id;
     this.surface = surface;
-    this.state = edition.state;
     this.seq = edition.seq;
     this.#edition = edition;
   }
 
+  get state(): unknown {
+    return this.#edition.state;
+  }
+
   get head(): string {
     return this.#edition.head;
+  }
+
+  rest(): void {
+    this.#edition = withoutState(this.#edition);
   }
 }
 

@@ -28,6 +28,8 @@ interface Stage {
   /** Of which offer alone it was watched, and whether for contents. */
   readonly watched: (readonly [only: OfferRef | undefined, contents: boolean | undefined])[];
   touch(uri: string): void;
+  /** How much is watched just now. */
+  listening(): number;
 }
 
 /** A source whose surface takes its time, and what is told of it. */
@@ -54,6 +56,7 @@ function stage(): Stage {
     asked: 0,
     watched: [],
     touch: (uri) => uris.get(uri)?.(),
+    listening: () => dirty.size + uris.size,
     host: {
       source: {
         async surface(): Promise<Surface> {
@@ -213,6 +216,39 @@ test("C8 of a client that does not read, or is away, flags are kept and nothing 
   await quiet();
   assert.deepEqual([looks, made.asked, made.told], [0, asked + 1, ["tools"]]);
   audience.stop();
+});
+
+test("C8 for a client that is away nothing is watched once it is flagged, and all is again when it comes back", async () => {
+  const made = stage();
+  const audience = new Audience(made.host, { scopes: [] });
+  const away = made.channel();
+  audience.subscribe("u", { ref: "resources/u", args: {} });
+  audience.subscribe("v", { ref: "resources/v", args: {} });
+  await audience.start(away);
+  audience.detach(away);
+  await quiet();
+  assert.equal(made.listening(), 3);
+  made.touch("resources/u");
+  await quiet();
+  assert.equal(made.listening(), 2);
+  made.change(["tools/a"]);
+  await quiet();
+  assert.equal(made.listening(), 1);
+  // Nobody hears of these.
+  made.change(["tools/a", "prompts/p"]);
+  made.touch("resources/u");
+  await quiet();
+  await audience.start(made.channel());
+  await quiet();
+  assert.deepEqual(made.told.splice(0), ["tools", "prompts", "u"]);
+  assert.equal(made.listening(), 3);
+  made.touch("resources/u");
+  made.touch("resources/v");
+  made.change([]);
+  await quiet();
+  assert.deepEqual(made.told.splice(0), ["tools", "prompts", "u", "v"]);
+  audience.stop();
+  assert.equal(made.listening(), 0);
 });
 
 test("C8 a client whose lists cannot be had is told to ask for those it was shown, and of its resources all the same", async () => {

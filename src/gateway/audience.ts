@@ -112,6 +112,7 @@ export class Audience implements Piece {
   async start(channel: Channel): Promise<void> {
     this.#attach(channel);
     if (this.#started) {
+      this.#hear();
       this.#schedule();
       return;
     }
@@ -123,7 +124,9 @@ export class Audience implements Piece {
 
   /** The client cannot be told for now; the flags stay. */
   detach(channel: Channel): void {
-    if (this.#channel === channel) this.#letGo();
+    if (this.#channel !== channel) return;
+    this.#letGo();
+    this.#schedule();
   }
 
   stop(): void {
@@ -240,10 +243,27 @@ export class Audience implements Piece {
   /** Watches what there is to be told of. False: no list is. */
   #begin(): boolean {
     this.#started = true;
-    for (const [uri, subscribed] of this.#uris ?? []) this.#watch(uri, subscribed);
-    if (this.#wanted.length === 0) return false;
-    this.#undoWatch = this.#source.watch(this.#viewer, this.#heard.bind(this), undefined, false);
-    return true;
+    this.#hear();
+    return this.#wanted.length > 0;
+  }
+
+  #hear(): void {
+    for (const [uri, subscribed] of this.#uris ?? []) if (subscribed.undo === undefined) this.#watch(uri, subscribed);
+    if (this.#wanted.length === 0) return;
+    this.#undoWatch ??= this.#source.watch(this.#viewer, this.#heard.bind(this), undefined, false);
+  }
+
+  /** Of what is flagged no more need be heard until there is a channel: clients that left may be very many, and come back never. */
+  #rest(): void {
+    if (this.#dirtyLists !== false) {
+      this.#undoWatch?.();
+      this.#undoWatch = undefined;
+    }
+    for (const uri of this.#dirtyUris ?? []) {
+      const subscribed = this.#uris?.get(uri);
+      subscribed?.undo?.();
+      delete subscribed?.undo;
+    }
   }
 
   #watch(uri: string, subscribed: Subscribed): void {
@@ -272,7 +292,7 @@ export class Audience implements Piece {
   // All that changes in one round of the event loop is told once. Whether the client reads is looked at when its slice comes: now it
   // would be a second walk through the memory of all who listen.
   #schedule(): void {
-    if (this.#scheduled || this.#channel === undefined || this.#undoReady !== undefined || !this.pending) return;
+    if (this.#scheduled || this.#undoReady !== undefined || !this.pending) return;
     this.#scheduled = true;
     telling.add(this);
   }
@@ -280,8 +300,9 @@ export class Audience implements Piece {
   /** Its slice has come. */
   run(): void {
     this.#scheduled = false;
-    if (this.#channel === undefined || this.#flushing !== undefined || !this.pending) return;
-    if (this.#channel.ready) void this.#flush();
+    if (this.#flushing !== undefined || !this.pending) return;
+    if (this.#channel === undefined) this.#rest();
+    else if (this.#channel.ready) void this.#flush();
     else this.#waitFor(this.#channel);
   }
 

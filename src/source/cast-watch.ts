@@ -106,13 +106,14 @@ export class CastWatch {
     const topics: ReadonlyMap<string, Topic> = this.#topics;
     const topic = topics.get(actor);
     if (this.#closed || topic === undefined) return undefined;
-    if (this.#looking) return this.#settledLater(actor, seq);
-    return topic.seq === seq || topic.ahead >= seq ? undefined : this.#nextLook();
+    if (this.#looking) return this.#settledLater(topic, seq);
+    return hasSeen(topic, seq) ? undefined : this.#nextLook();
   }
 
-  async #settledLater(actor: string, seq: number): Promise<void> {
+  // Two looks at most: while changes go on there is always another, and very many replies may wait.
+  async #settledLater(topic: Topic, seq: number): Promise<void> {
     await new Promise<void>((resolve) => this.#ending.push(resolve));
-    await this.settled(actor, seq);
+    if (!this.#closed && !hasSeen(topic, seq)) await this.#nextLook();
   }
 
   #nextLook(): Promise<void> {
@@ -289,6 +290,8 @@ export class CastWatch {
     }
   }
 }
+
+const hasSeen = (topic: Topic, seq: number): boolean => topic.seq === seq || topic.ahead >= seq;
 
 function showing(closure: Closure, id: ActorId): readonly OfferRef[] {
   return contentsOf(closure, (one) => one === id);

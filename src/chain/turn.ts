@@ -69,7 +69,7 @@ export interface Plan extends Base {
   readonly record: Json | undefined;
   readonly emit: readonly Json[] | undefined;
   readonly report: Turn<unknown>["report"];
-  readonly restart: readonly ActorId[];
+  readonly restart: Turn<unknown>["restart"];
 }
 
 /** What goes over into another life: the actor's name for others, and that it is a fork nobody shall hear. */
@@ -223,7 +223,7 @@ function planState(base: Base, message: Message, { state: after }: Turn<unknown>
     record: undefined,
     emit: undefined,
     report: undefined,
-    restart: NOTHING,
+    restart: undefined,
   };
 }
 
@@ -266,8 +266,7 @@ function planAll(base: Base, job: Incoming, turn: Turn<unknown>, reply: Reply | 
   if (effects.emit !== undefined) for (const [index, line] of effects.emit.entries()) checkTold(line, `emit[${index}]`);
   if (effects.record !== undefined) checkTold(effects.record, "record");
   if (effects.report !== undefined) checkSteps(effects.report);
-  const { restart = NOTHING } = effects;
-  for (const child of restart) keyOf(child);
+  for (const child of effects.restart ?? NOTHING) keyOf(child);
   const { state: after = base.state } = effects;
   const differs = after !== base.state;
   if (!now.born && !differs && job.wake === undefined && !answersHere && reply !== "later" && !hasEffect(effects)) return undefined;
@@ -313,7 +312,7 @@ function planAll(base: Base, job: Incoming, turn: Turn<unknown>, reply: Reply | 
     record: effects.record,
     emit: effects.emit,
     report: effects.report,
-    restart,
+    restart: effects.restart,
   };
 }
 

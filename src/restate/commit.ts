@@ -71,7 +71,7 @@ export async function commit(turn: Commit): Promise<Guarded<{ readonly change: T
   context.set(ACTOR_KEY, text);
   if (plan.stop !== undefined) await stopChildren(context, host, id, parting.above, message);
   // Before what it sends them: that is for who has been restarted.
-  for (const child of plan.restart) {
+  for (const child of plan.restart ?? []) {
     const restart: RestartInput = { by: id };
     if (host.knows(kindOf(child))) context.send(host.names.actor(child, "restart"), restart);
   }

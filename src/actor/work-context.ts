@@ -26,17 +26,15 @@ export class WorkingContext extends TurnContext implements WorkContext<object, u
     };
   }
   get call(): Call {
-    const ask = async (message: Outgoing): Promise<Reply> => this.#engine.call(message);
-    const sent = (...given: Parameters<typeof outgoing>): Outgoing => {
+    const ask = (to: ActorId | Outgoing, given?: string | SendOptions, args?: unknown, options?: SendOptions): Promise<Reply> => {
       this.alive();
-      return outgoing(...given);
+      return this.#engine.call(outgoing(to, given, args, options, this.message));
     };
-    const { message } = this;
     function call<T>(asks: Asks<T>, options?: SendOptions): Promise<ReplyWith<T>>;
     function call(other: Outgoing, options?: SendOptions): Promise<Reply>;
     function call(to: ActorId, action: string, args?: unknown, options?: SendOptions): Promise<Reply>;
-    async function call(to: ActorId | Outgoing, given?: string | SendOptions, args?: unknown, options?: SendOptions): Promise<unknown> {
-      return ask(sent(to, given, args, options, message));
+    async function call(...given: Parameters<typeof ask>): Promise<unknown> {
+      return ask(...given);
     }
     return call;
   }

@@ -1,8 +1,18 @@
 /** Messages that were told "later": who waits for their replies. */
-import { type ActorId, type Bag, isBag, type Json, type Outgoing, type Remembered, type Reply, type Turn } from "../contract/index.ts";
+import {
+  type ActorId,
+  type Bag,
+  isBag,
+  type Json,
+  type Outgoing,
+  type Remembered,
+  type Reply,
+  type Step,
+  type Turn,
+} from "../contract/index.ts";
 import { isAddress } from "../contract/internal.ts";
 import { answerTo } from "./answer.ts";
-import { checkReply } from "./checked-turn.ts";
+import { checkReply, checkSteps } from "./checked-turn.ts";
 import { mailboxFull } from "./faults.ts";
 import type { Base, CallKey, Circumstances, Incoming } from "./turn.ts";
 
@@ -13,6 +23,12 @@ export function answersIn(given: NonNullable<Turn<unknown>["answer"]>, pending: 
   const answers = Object.entries(given).filter(([id]) => Object.hasOwn(pending, id));
   for (const [id, answer] of answers) checkReply(answer, `answer["${id}"]`);
   return answers;
+}
+
+/** How far such messages are; of others nobody is told, whoever waits for them elsewhere. */
+export function stepsIn(report: NonNullable<Turn<unknown>["report"]>, pending: Bag): Readonly<Record<string, Step>> {
+  checkSteps(report);
+  return Object.fromEntries(Object.entries(report).filter(([id]) => Object.hasOwn(pending, id)));
 }
 
 interface Settled {

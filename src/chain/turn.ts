@@ -3,7 +3,7 @@
  * Nothing here touches the cell.
  */
 import { answerTo } from "./answer.ts";
-import { checkReply, checkSteps, checkTold } from "./checked-turn.ts";
+import { checkReply, checkTold } from "./checked-turn.ts";
 import { diffWritten } from "./diff.ts";
 import { freezeNew } from "./freeze.ts";
 import { check } from "./json-check.ts";
@@ -27,7 +27,7 @@ import { sha256 } from "./event.ts";
 import { keyOf } from "./key-of.ts";
 import { stateTooLarge } from "./faults.ts";
 import { overrideOf, policyWith, type Extra, type Kind } from "./kind.ts";
-import { answersIn, settlePending } from "./pending.ts";
+import { answersIn, settlePending, stepsIn } from "./pending.ts";
 import { atMostBytes, exactBytes } from "./size.ts";
 import { namesSet, wakesAfter } from "./wakes.ts";
 
@@ -265,7 +265,6 @@ function planAll(base: Base, job: Incoming, turn: Turn<unknown>, reply: Reply | 
   const effects: Turn<unknown> = !vain ? turn : "refused" in reply ? recordOf(turn) : {};
   if (effects.emit !== undefined) for (const [index, line] of effects.emit.entries()) checkTold(line, `emit[${index}]`);
   if (effects.record !== undefined) checkTold(effects.record, "record");
-  if (effects.report !== undefined) checkSteps(effects.report);
   for (const child of effects.restart ?? NOTHING) keyOf(child);
   const { state: after = base.state } = effects;
   const differs = after !== base.state;
@@ -311,7 +310,7 @@ function planAll(base: Base, job: Incoming, turn: Turn<unknown>, reply: Reply | 
     answered: answersHere || reply === "later",
     record: effects.record,
     emit: effects.emit,
-    report: effects.report,
+    report: effects.report && stepsIn(effects.report, base.extra.pending),
     restart: effects.restart,
   };
 }

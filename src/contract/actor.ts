@@ -84,7 +84,7 @@ export interface Turn<S> {
   readonly reply?: Reply | "later";
   /** Message id → reply, for messages that were told `"later"`. */
   readonly answer?: Readonly<Record<string, Reply>>;
-  /** Message id → how far that is, for whoever was told `"later"` and waits here: at most once after a commit, never kept. */
+  /** Message id → how far that is, for whoever this actor told `"later"` and who waits here: at most once after a commit, never kept. */
   readonly report?: Readonly<Record<string, Step>>;
   /** Children that have failed, to be tried again from the state they had. Of others it means nothing. */
   readonly restart?: readonly ActorId[];

@@ -326,6 +326,8 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       await logged(engine, A, /^later /);
       await settle(20);
       for (const done of [1, 2]) await engine.call(say("report", { done }, { to: A }));
+      const of = (await logOf(engine, A)).find((line) => line.startsWith("later "))?.slice(6) ?? assert.fail("it was told later");
+      await engine.call(say("report", { done: 9, of }, { to: B }));
       await engine.call(say("answer", { value: "at last" }, { to: A }));
       await answered;
       await engine.call(say("report", { done: 3 }, { to: A }));

@@ -143,6 +143,8 @@ function act(state: Tally, message: Message, hooks: Hooks): Turn<Tally> | Work<T
     case "emit":
       return { emit: [args["what"] ?? null], ...(args["change"] === true ? { state: logged("emitted") } : {}) };
     case "report": {
+      const { of } = args;
+      if (typeof of === "string") return { report: { [of]: { done: count(args["done"]) } } };
       const waiting = state.log.filter((line) => line.startsWith("later ")).map((line) => line.slice(6));
       return { report: Object.fromEntries(waiting.map((id) => [id, { done: count(args["done"]), total: 2, text: "so far" }])) };
     }

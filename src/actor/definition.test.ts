@@ -87,6 +87,7 @@ test("the catalogue is built once, in the order of the definition, in the newest
         },
         action: "tools/zeta",
         readOnly: false,
+        checksArguments: "misfits",
       },
       {
         name: "alpha",
@@ -112,6 +113,7 @@ test("the catalogue is built once, in the order of the definition, in the newest
         },
         action: "tools/either",
         readOnly: false,
+        checksArguments: "misfits",
       },
       {
         name: "plain",

@@ -6,6 +6,7 @@ import { checkOfferName } from "./names.ts";
 import { Act } from "./act.ts";
 import type { AnyPrompt, AnyResource, AnyTool } from "./any-definition.ts";
 import { plain } from "./plain.ts";
+import { takesMisfits } from "../schema/index.ts";
 import { asObjectSchema, type Check, compileCheck, toJsonSchema } from "./schema.ts";
 
 /** An offer of the catalogue and the action behind it, from one definition. */
@@ -53,7 +54,13 @@ export function compileTool(kind: string, name: string, tool: AnyTool): Compiled
     where,
   );
   return {
-    offer: freezeDeep({ name, definition, action: ref, readOnly }),
+    offer: freezeDeep({
+      name,
+      definition,
+      action: ref,
+      readOnly,
+      ...(tool.input !== undefined && takesMisfits(tool.input) && { checksArguments: "misfits" }),
+    }),
     act: new Act({
       action: ref,
       ref,

@@ -1,6 +1,6 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
 import { type Bag, TroupeError } from "../contract/index.ts";
-import { assertPlain, checkSchema, isStandard, pathOf, toJsonSchema as written } from "../schema/index.ts";
+import { assertPlain, checkSchema, isStandard, pathOf, toJsonSchema as written, WRAPPED } from "../schema/index.ts";
 import { jsonSchemaCheck } from "./json-schema.ts";
 import { plain } from "./plain.ts";
 
@@ -58,7 +58,7 @@ export function fromJsonSchema(schema: Bag): StandardSchemaV1 & StandardJSONSche
     return { issues: checked.issues.map(({ path, message }) => ({ message, path: path === "" ? [] : path.split(".") })) };
   };
   const convert = (): Record<string, unknown> => schema;
-  return { "~standard": { version: 1, vendor: "json-schema", validate, jsonSchema: { input: convert, output: convert } } };
+  return { "~standard": { version: 1, vendor: WRAPPED, validate, jsonSchema: { input: convert, output: convert } } };
 }
 
 function standardCheck(schema: StandardSchemaV1, where: string): Check {

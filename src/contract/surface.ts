@@ -30,8 +30,11 @@ export interface Offer {
   /** What the actor receives or views. */
   readonly action: string;
   readonly readOnly: boolean;
-  /** A tool whose source checks the arguments and says what is wrong with them. Absent: the gateway does, by `inputSchema`. */
-  readonly checksArguments?: boolean;
+  /**
+   * A tool whose source checks the arguments and says what is wrong with them. `"misfits"`: those that do not fit `inputSchema`, which
+   * shows what the source takes and not all of it. Absent: the gateway checks, by `inputSchema`.
+   */
+  readonly checksArguments?: boolean | "misfits";
   /**
    * A template of any level, whose source is given what each expression stands for as the URI has it, still encoded, by the
    * expression's own text (`+path`, `?q,page`). Absent: `{id}` and `{+path}`, by their names, decoded.

@@ -1,7 +1,7 @@
 import type { ErrorObject, Options, ValidateFunction } from "ajv/dist/2020.js";
 import { type Bag, isBag, type Json, type Offer } from "../contract/index.ts";
 import { memoize } from "../contract/internal.ts";
-import { compilerFor } from "../schema/index.ts";
+import { compilerFor, judgesMisfits } from "../schema/index.ts";
 
 /** What is wrong with a tool's arguments: a sentence, and of those that do not fit the schema each path (`a.0.b`). */
 export interface Complaint {
@@ -35,7 +35,7 @@ const wholeCheckOf = memoize((offer: Offer) => compiled(offer, { allErrors: true
 export function complaintAbout(offer: Offer, args: Bag): Complaint | undefined {
   const check = checkOf(offer);
   if (typeof check === "string") return check === "" ? undefined : { message: check };
-  if (check(args)) return undefined;
+  if (check(args) || judgesMisfits(offer, args)) return undefined;
   const found = mistakes(offer, args, check).map(mistakeOf);
   const told = [...new Map(found.map((mistake) => [`${mistake.where} ${mistake.words}`, mistake])).values()].slice(0, MOST_TOLD);
   return {

@@ -1,4 +1,5 @@
 export { assertPlain, checkSchema } from "./check-schema.ts";
 export { compilerFor } from "./compiler.ts";
-export { isStandard, pathOf } from "./standard.ts";
+export { judgesMisfits } from "./misfits.ts";
+export { isStandard, pathOf, takesMisfits, WRAPPED } from "./standard.ts";
 export { type Schema, toJsonSchema } from "./to-json-schema.ts";

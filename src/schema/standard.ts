@@ -5,6 +5,15 @@ export function isStandard(value: unknown): value is StandardSchemaV1 {
   return ((typeof value === "object" && value !== null) || typeof value === "function") && "~standard" in value;
 }
 
+/**
+ * Whether a schema may take what its JSON Schema does not show (`z.coerce`), and say in its author's words what it does not take: a
+ * library's, and none that wraps a JSON Schema.
+ */
+export const takesMisfits = (schema: object): boolean => isStandard(schema) && schema["~standard"].vendor !== WRAPPED;
+
+/** The vendor of a Standard Schema that is a JSON Schema and nothing else. */
+export const WRAPPED = "json-schema";
+
 /** Where in a value an issue is: `a.0.b`, "" for the value itself. */
 export const pathOf = ({ path = [] }: StandardSchemaV1.Issue): string =>
   path.map((step) => String(typeof step === "object" ? step.key : step)).join(".");

@@ -64,9 +64,10 @@ describe("a server's registries", () => {
     assert.deepEqual(await act(server, "tools/zod", { n: 1 }), { ok: 2 });
     assert.deepEqual(await act(server, "tools/json", { n: 3, unit: "cm" }), { ok: "3 cm" });
     const byZod = await act(server, "tools/zod", { n: "1" });
-    assert.ok("refused" in byZod && byZod.refused.code === "INVALID" && byZod.refused.message.startsWith("n: "));
+    assert.ok("refused" in byZod && byZod.refused.code === "INVALID" && byZod.refused.message.startsWith("Invalid arguments: n: "));
+    assert.deepEqual(byZod.refused.data, { issues: [{ path: "n", message: "Invalid input: expected number, received string" }] });
     assert.deepEqual(await act(server, "tools/json", { n: 1, unit: "km" }), {
-      refused: { code: "INVALID", message: 'unit must be equal to one of the allowed values: "cm", "m"' },
+      refused: { code: "INVALID", message: 'Invalid arguments: unit must be equal to one of the allowed values: "cm", "m".' },
     });
   });
 

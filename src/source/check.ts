@@ -4,10 +4,17 @@ import { memoize } from "../contract/internal.ts";
 import { compilerFor, isStandard, pathOf, type Schema } from "../schema/index.ts";
 
 /** What is wrong with a value, in one bounded sentence, or the value as the schema made it. */
-export type Checked =
-  | { readonly value: unknown }
-  /** `path`: where, as a JSON Pointer; of a Standard Schema absent. */
-  | { readonly wrong: string; readonly path?: string };
+export type Checked = { readonly value: unknown } | Misfit;
+
+/** `path`: where, as a JSON Pointer; of a Standard Schema `issues` says it (`a.0.b`). */
+export interface Misfit {
+  readonly wrong: string;
+  readonly path?: string;
+  readonly issues?: readonly Bag[];
+}
+
+const MOST_TOLD = 8;
+const LONGEST = 300;
 
 const validatorOf = memoize((schema: Bag): ValidateFunction => {
   const compiler = compilerFor(schema);
@@ -46,9 +53,10 @@ export async function check(schema: Schema, value: unknown): Promise<Checked> {
   if (!isStandard(schema)) return checkJson(schema, value);
   const result = await schema["~standard"].validate(value);
   if (result.issues === undefined) return { value: result.value };
-  const said = result.issues.slice(0, 8).map((issue) => {
-    const path = pathOf(issue);
-    return path === "" ? issue.message : `${path}: ${issue.message}`;
-  });
-  return { wrong: said.join("; ").slice(0, 500) };
+  const issues = result.issues
+    .slice(0, MOST_TOLD)
+    .map((issue) => ({ path: pathOf(issue).slice(0, LONGEST), message: issue.message.slice(0, LONGEST) }));
+  const more = result.issues.length - issues.length;
+  const said = issues.map(({ path, message }) => (path === "" ? message : `${path}: ${message}`));
+  return { wrong: `${said.join("; ")}${more > 0 ? `; and ${more} more` : ""}`, issues };
 }

@@ -16,6 +16,7 @@ import { lacksScopes, memoize } from "../contract/internal.ts";
 import { type Entry, listed } from "./posture.ts";
 import { offersOf, refOf, splitRef } from "./refs.ts";
 import { refused, unknownOffer } from "./refused.ts";
+import { judgesMisfits } from "../schema/index.ts";
 import { checkJson } from "./check.ts";
 import { describeSource, sourceWords } from "./source-name.ts";
 
@@ -108,7 +109,8 @@ class Meta implements Source {
     if (typeof action !== "string") return refused("INVALID", "Give `action`: one that the tool `actions` lists.");
     const surface = await this.#source.surface(viewer);
     const ref = refOf("tools", action);
-    const definition = offersOf(surface.catalogue).get(ref)?.definition;
+    const offer = offersOf(surface.catalogue).get(ref);
+    const definition = offer?.definition;
     // What came since the surface was looked at may ask for scopes, too; of a source that is missing, it says so itself.
     if (definition === undefined && surface.catalogue.missing === undefined) return noAction(action);
     const lacks = definition && lacksScopes(definition, viewer.scopes);
@@ -117,7 +119,8 @@ class Meta implements Source {
     // Not the enums of now: those are the turn's to decide.
     const schema = definition?.["inputSchema"];
     const checked = isBag(schema) && surface.off[ref] === undefined ? checkJson(schema, given) : { value: given };
-    if ("wrong" in checked) return refused("INVALID", `arguments of ${action}: ${checked.wrong}`);
+    if ("wrong" in checked && (offer === undefined || !judgesMisfits(offer, given)))
+      return refused("INVALID", `arguments of ${action}: ${checked.wrong}`);
     const reply = await this.#source.act(viewer, ref, given, options);
     return "refused" in reply && reply.refused.code === "UNKNOWN" ? noAction(action) : reply;
   }

@@ -1,6 +1,6 @@
 import { type Bag, type Json, type ListName, type Offer, type OfferRef, TroupeError } from "../contract/index.ts";
 import { checkMirrored, checkScopes, templateVariables } from "../contract/internal.ts";
-import { type Schema, toJsonSchema } from "../schema/index.ts";
+import { type Schema, takesMisfits, toJsonSchema } from "../schema/index.ts";
 import { checkName, type Names } from "./names.ts";
 import { refOf } from "./refs.ts";
 import type { HandlerContext } from "./registry-context.ts";
@@ -46,6 +46,7 @@ function entry(
     readOnly,
     definition: Object.freeze({ ...common(described), ...definition }),
     ...(behind !== undefined && { listed: true }),
+    ...(list === "tools" && handler.input !== undefined && takesMisfits(handler.input) && { checksArguments: "misfits" as const }),
   });
   return { list, ref, offer, handler, gate, behind };
 }

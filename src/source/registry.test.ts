@@ -82,8 +82,10 @@ describe("registry", () => {
     const { source } = example();
     assert.deepEqual(await act(source, "tools/add", { a: 2 }), { ok: 3 });
     const wrong = await act(source, "tools/add", { a: "2" });
-    assert.ok("refused" in wrong && wrong.refused.code === "INVALID" && wrong.refused.message.startsWith("a: "));
-    assert.deepEqual(await act(source, "tools/echo", {}), { refused: { code: "INVALID", message: "must have required property 'text'" } });
+    assert.ok("refused" in wrong && wrong.refused.code === "INVALID" && wrong.refused.message.startsWith("Invalid arguments: a: "));
+    assert.deepEqual(await act(source, "tools/echo", {}), {
+      refused: { code: "INVALID", message: "Invalid arguments: must have required property 'text'." },
+    });
     const echo = listed(source.surface(viewer), "gated").tools.find(({ name }) => name === "echo");
     assert.deepEqual(echo?.["inputSchema"], { type: "object", properties: { text: { type: "string" } }, required: ["text"] });
   });
@@ -352,8 +354,10 @@ describe("meta", () => {
   it("acts, checks the arguments, and answers what is not there in words a model can use", async () => {
     const source = meta(example().source);
     assert.deepEqual(await act(source, "tools/act", { action: "add", arguments: { a: 4 } }), { ok: 5 });
-    assert.deepEqual(await act(source, "tools/act", { action: "add", arguments: { a: "4" } }), {
-      refused: { code: "INVALID", message: "arguments of add: a must be number" },
+    const wrong = await act(source, "tools/act", { action: "add", arguments: { a: "4" } });
+    assert.ok("refused" in wrong && wrong.refused.code === "INVALID" && wrong.refused.message.startsWith("Invalid arguments: a: "));
+    assert.deepEqual(await act(source, "tools/act", { action: "echo" }), {
+      refused: { code: "INVALID", message: "arguments of echo: must have required property 'text'" },
     });
     for (const args of [{ action: "none" }, {}, { action: 3 }]) {
       const reply = await act(source, "tools/act", args);

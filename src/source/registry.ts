@@ -27,7 +27,7 @@ import type { Handler } from "./registry-entry.ts";
 import { Settled, settle } from "./registry-result.ts";
 import { refused, unknownOffer } from "./refused.ts";
 import { sameJson } from "./same-json.ts";
-import { check } from "./check.ts";
+import { check, type Misfit } from "./check.ts";
 import { describeSource } from "./source-name.ts";
 
 export interface RegistryOptions extends Definitions {
@@ -119,7 +119,7 @@ class Listed implements Registry {
     const why = this.#book.whyOff(ref, viewer);
     if (why !== undefined) return why === true ? unknownOffer : refused("NOT_NOW", why);
     const checked = handler.input === undefined ? { value: args } : await check(handler.input, args ?? {});
-    if ("wrong" in checked) return refused("INVALID", checked.wrong);
+    if ("wrong" in checked) return invalid(checked);
     return this.#run(handler, ref, checked.value, viewer, options);
   }
 
@@ -232,6 +232,10 @@ class Listed implements Registry {
 export const isOutcome = (error: unknown): boolean => replyOf(error) !== undefined;
 
 /** What a handler said by throwing; undefined: it failed. */
+const invalid = ({ wrong, issues }: Misfit): Reply => ({
+  refused: { code: "INVALID", message: `Invalid arguments: ${wrong}.`, ...(issues !== undefined && { data: { issues } }) },
+});
+
 function replyOf(error: unknown): Reply | undefined {
   if (isNeeds(error)) return { needs: error.needs };
   if (!isRefusal(error)) return undefined;

@@ -29,9 +29,8 @@ for (const era of ["legacy", "modern"] as const)
     const wrong = await client.callTool("order", { name: "x", size: { width: "wide" }, tags: ["a", "c"], more: 1 });
     assert.equal(wrong["isError"], true);
     const text = toolText(wrong);
-    for (const field of ["name ", "size.width ", "size must have required property 'height'", "tags.1 "])
-      assert.ok(text.includes(field), text);
-    assert.match(toolText(await client.callTool("order", {})), /'name'.*'size'.*'tags'/);
+    for (const field of ["name: ", "size.width: ", "size.height: ", "tags.1: "]) assert.ok(text.includes(field), text);
+    assert.match(toolText(await client.callTool("order", {})), /name: .*size: .*tags: /);
     assert.match(toolText(await client.callTool("even", { n: 3 })), /\bn\b.*is odd/);
     assert.equal(runs, 0);
     assert.equal(toolText(await client.callTool("order", { name: "xy", size: { width: 1, height: 1 }, tags: [] })), "ok");
@@ -46,5 +45,5 @@ test("of long arguments the first mistake is told, so that nobody makes the list
 test("under the profile apptheory they are an error that names the field", async () => {
   await using tried = await testServer((wires) => orderer({ ...wires, profile: "apptheory" }, () => undefined));
   const refused = tried.client({ revision: "2025-06-18" }).callTool("order", { name: 5, size: { width: 1, height: 1 }, tags: [] });
-  await assert.rejects(refused, { code: -32602, message: /Invalid params: .*name must be string/ });
+  await assert.rejects(refused, { code: -32602, message: /Invalid params: .*name: .*expected string/ });
 });

@@ -1,0 +1,98 @@
+// Arguments that do not fit the JSON Schema that is shown are the library's to judge, where a library made it.
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { actor, fromJsonSchema } from "troupe/actor";
+import { createServer } from "troupe/server";
+import { meta } from "troupe/source";
+import { testServer, type TestServer, toolText } from "troupe/testing";
+import * as z from "zod";
+
+const input = z.object({
+  n: z.coerce.number({ error: "n is a number" }),
+  word: z.string().min(3, "a word has three letters").default("one"),
+  list: z.preprocess((given) => (typeof given === "string" ? given.split(",") : given), z.array(z.string())).optional(),
+});
+
+const schema = { type: "object", properties: { n: { type: "number" } }, required: ["n"] } as const;
+
+const taker = actor("taker", {
+  describe: "Takes what its library takes.",
+  per: "shared",
+  persistence: "memory",
+  state: z.object({ n: z.number().default(0) }),
+  tools: {
+    take: {
+      describe: "Adds n.",
+      input,
+      run({ state, args }) {
+        state.n += args.n;
+        return JSON.stringify(args);
+      },
+    },
+    look: { describe: "Reads the sum and what it is given.", input, view: ({ n }, { args }) => `${n} ${args.n}` },
+    wrapped: { describe: "Of a JSON Schema.", input: fromJsonSchema<{ n: number }>(schema), view: () => "ok" },
+  },
+});
+
+const serverOf = (wires: object) => {
+  const server = createServer("s", "1", wires);
+  server.tools.register({ name: "take", input }, (args) => JSON.stringify(args));
+  server.tools.register({ name: "wrapped", input: fromJsonSchema<{ n: number }>(schema) }, () => "ok");
+  return server;
+};
+
+const WAYS: Readonly<Record<string, () => Promise<TestServer>>> = {
+  "createServer()": () => testServer(serverOf),
+  "actor()": () => testServer([taker]),
+};
+
+for (const [way, start] of Object.entries(WAYS))
+  describe(`of ${way}`, () => {
+    for (const era of ["legacy", "modern"] as const)
+      test(`${era}: what a library takes and cannot show is taken, and what it refuses is told in its author's words`, async () => {
+        await using tried = await start();
+        const client = tried.client({ era });
+        assert.equal(toolText(await client.callTool("take", { n: "5", list: "a,b" })), '{"n":5,"word":"one","list":["a","b"]}');
+        const wrong = await client.callTool("take", { n: "five", word: "no" });
+        assert.equal(wrong["isError"], true);
+        assert.equal(toolText(wrong), "Invalid arguments: n: n is a number; word: a word has three letters.");
+        const issues = [
+          { path: "n", message: "n is a number" },
+          { path: "word", message: "a word has three letters" },
+        ];
+        assert.ok(JSON.stringify(wrong["_meta"]).includes(JSON.stringify({ issues })), JSON.stringify(wrong));
+      });
+
+    test("a JSON Schema judges for itself, in a library's clothes too", async () => {
+      await using tried = await start();
+      assert.match(toolText(await tried.client().callTool("wrapped", { n: "5" })), /n must be number/);
+    });
+
+    test("of more values than a library should say something about, the JSON Schema judges and tells the first mistake", async () => {
+      await using tried = await start();
+      const list = Array.from({ length: 200_000 }, () => 0);
+      const text = toolText(await tried.client().callTool("take", { n: 1, list }));
+      assert.match(text, /^Invalid arguments: list\.0 must be string\.$/);
+      // However long its texts are, these are few.
+      assert.match(toolText(await tried.client().callTool("take", { n: "1", word: "w".repeat(100_000) })), /^\{"n":1,/);
+    });
+  });
+
+test("a read is judged so, too", async () => {
+  await using tried = await testServer([taker]);
+  const client = tried.client();
+  assert.equal(toolText(await client.callTool("look", { n: "7" })), "0 7");
+  assert.match(toolText(await client.callTool("look", { n: "x" })), /n: n is a number/);
+});
+
+test("behind `act`, too", async () => {
+  await using server = serverOf({});
+  await using tried = await testServer(meta(server.source));
+  const client = tried.client();
+  assert.match(toolText(await client.callTool("act", { action: "take", arguments: { n: "5" } })), /^\{"n":5,/);
+  assert.match(toolText(await client.callTool("act", { action: "take", arguments: { n: "x" } })), /n: n is a number/);
+  assert.match(
+    toolText(await client.callTool("act", { action: "wrapped", arguments: { n: "x" } })),
+    /arguments of wrapped: n must be number/,
+  );
+});

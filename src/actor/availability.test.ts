@@ -107,6 +107,25 @@ test("a prompt's arguments come as text and are read as what the schema says", (
   assert.equal(refusal(stage.view("prompts/plain", null)).code, "INVALID");
 });
 
+test("the choices of what asks for scopes are for those who have them", () => {
+  const choices = { item: (state: { readonly goods: readonly string[] }) => state.goods };
+  const input = z.object({ item: z.string() });
+  const guarded = actor("guarded", {
+    describe: "",
+    initial: () => ({ goods: ["bread"] }),
+    tools: {
+      take: { describe: "", input, scopes: ["staff"], choices, run() {} },
+      ask: { describe: "", input, choices, run() {} },
+    },
+    resources: { shelf: { uri: "shop://{item}", scopes: ["staff"], choices, view: () => "" } },
+    prompts: { ad: { describe: "", input, scopes: ["staff"], choices, view: () => "" } },
+  });
+  const given = { item: ["bread"] };
+  const shownTo = (scopes: readonly string[]) => guarded.surface({ goods: ["bread"] }, { scopes }).choices;
+  assert.deepEqual(shownTo([]), { "tools/ask": given });
+  assert.deepEqual(shownTo(["staff"]), { "tools/take": given, "tools/ask": given, "resources/shelf": given, "prompts/ad": given });
+});
+
 test("what cannot vary is one frozen surface, shared; what varies is computed anew", () => {
   const still = actor("still", {
     describe: "",

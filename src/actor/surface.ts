@@ -77,15 +77,20 @@ export function surfaceOf(catalogue: Catalogue, acts: readonly Act[], links: Lin
   return { surface, constant: false };
 }
 
-/** What must be had to read what stands behind a template: who lacks it is shown none of the names that are listed of it. */
-function shutOf({ resources }: Catalogue): ReadonlyMap<OfferRef, readonly string[]> {
-  const listed = resources.filter((offer) => offer.listed);
-  return new Map(listed.map(({ name, definition }) => [`resources/${name}`, scopesOf(definition)]));
+/** What must be had to use an offer: who lacks it is shown none of its choices, which are state. Of those that ask for none: nothing. */
+function shutOf(catalogue: Catalogue): ReadonlyMap<OfferRef, readonly string[]> {
+  const shut = new Map<OfferRef, readonly string[]>();
+  for (const list of ["tools", "resources", "prompts"] as const)
+    for (const { name, definition } of catalogue[list]) {
+      const scopes = scopesOf(definition);
+      if (scopes.length > 0) shut.set(`${list}/${name}`, scopes);
+    }
+  return shut;
 }
 
 // Where none are asked for, nothing of the viewer is looked at: what is seen is then the same for all.
-const isOpen = (scopes: readonly string[] = [], viewer: Viewer): boolean =>
-  scopes.length === 0 || lacking(scopes, viewer.scopes).length === 0;
+const isOpen = (scopes: readonly string[] | undefined, viewer: Viewer): boolean =>
+  scopes === undefined || lacking(scopes, viewer.scopes).length === 0;
 
 const NOTHING_OFF: Surface["off"] = Object.freeze({});
 

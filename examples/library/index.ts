@@ -90,7 +90,7 @@ export const reader = actor("reader", {
     },
   },
   resources: {
-    books: { uri: "library://mine", mimeType: "application/json", view: (state) => state.books },
+    books: { uri: "library://mine", mimeType: "application/json", reads: ["books"], view: ({ books }) => books },
     book: {
       uri: "library://mine/{title}",
       choices: { title: (state) => state.books },

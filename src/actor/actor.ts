@@ -31,10 +31,19 @@ import { surfaceOf } from "./surface.ts";
  * A kind of actor, from its definition: compiled once, checked here (`BAD_DEFINITION`, `BAD_NAME`),
  * run by any engine. The turns it makes are pure, their states frozen (laws 1, 3, 4; C3).
  */
-export function actor<const K extends string, S extends object, TI, TO, const RU, PI, MI, MR, MN extends string = never, MO = unknown>(
-  kind: K,
-  definition: Definition<S, TI, TO, RU, PI, MI, MR, MN, MO>,
-): Kind<K, S, MessagesOf<MI, MN>, MO>;
+export function actor<
+  const K extends string,
+  S extends object,
+  TI,
+  TO,
+  const RU,
+  const RR,
+  PI,
+  MI,
+  MR,
+  MN extends string = never,
+  MO = unknown,
+>(kind: K, definition: Definition<S, TI, TO, RU, RR, PI, MI, MR, MN, MO>): Kind<K, S, MessagesOf<MI, MN>, MO>;
 export function actor(kind: string, definition: AnyDefinition): object {
   checkKind(kind);
   checkWords(kind, definition);

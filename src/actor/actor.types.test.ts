@@ -311,6 +311,24 @@ export const mustNotCompile = {
       // @ts-expect-error -- without `input` there are no arguments
       tools: { x: { describe: "", run: ({ args }) => args.by } },
     }),
+  readsNoMember: () =>
+    actor("a", {
+      describe: "",
+      state: counting,
+      // @ts-expect-error -- the state has no `m`
+      resources: { r: { uri: "a://r", reads: ["m"], view: () => "" } },
+    }),
+  notRead: () =>
+    actor("a", {
+      describe: "",
+      state: z.object({ n: z.number(), m: z.string() }),
+      resources: {
+        both: { uri: "a://both/{x}", reads: ["n", "m"], view: ({ n, m }, { args }) => n.toFixed() + m.trim() + args.x },
+        all: { uri: "a://all", view: ({ n, m }) => n.toFixed() + m.trim() },
+        // @ts-expect-error -- `m` is not among what it reads
+        one: { uri: "a://one", reads: ["n"], view: (given) => given.m },
+      },
+    }),
   // @ts-expect-error -- a room knows no `leave`
   unknownMessage: () => room.at("a").leave({}),
   // @ts-expect-error -- a player is text

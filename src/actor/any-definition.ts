@@ -62,6 +62,7 @@ export interface AnyResource extends AnyOffer {
   readonly annotations?: Bag;
   readonly size?: number;
   readonly listed?: boolean;
+  readonly reads?: readonly string[];
   view(state: unknown, ctx: ViewContext<unknown>): unknown;
 }
 

@@ -88,7 +88,7 @@ export type Tool<S, I, O> = ToolBase<S, I, ArgsOf<I, NoArgs>> &
 type VariablesOf<U> = U extends `${string}{${infer V}}${infer Rest}` ? Named<V> | VariablesOf<Rest> : never;
 type Named<V> = V extends "alias" ? never : V extends `+${infer N}` ? N : V;
 
-export interface Resource<S, U> extends Offered<S> {
+export interface Resource<S, U, Read = Frozen<S>> extends Offered<S> {
   /** As the list shows it. Default: the key of this definition. */
   readonly name?: string;
   /**
@@ -103,8 +103,15 @@ export interface Resource<S, U> extends Offered<S> {
   readonly size?: number;
   /** Of a template: what stands behind each of the `choices` of its one variable is in the list of resources, by that name. */
   readonly listed?: boolean;
-  view(state: Frozen<S>, ctx: ViewContext<{ readonly [V in VariablesOf<U>]: string }>): Value;
+  view(state: Read, ctx: ViewContext<{ readonly [V in VariablesOf<U>]: string }>): Value;
 }
+
+/** What the view of a resource is given: the members it names, or all. */
+type ReadOf<S, RR, N> = N extends keyof RR
+  ? RR[N] extends readonly (infer M)[]
+    ? Pick<Frozen<S>, M & keyof Frozen<S>>
+    : Frozen<S>
+  : Frozen<S>;
 
 export interface PromptMessage {
   readonly role: "user" | "assistant";
@@ -152,7 +159,7 @@ export type Senders<MI, MO = unknown> = {
 };
 
 /** What authors write. `S` is the state, `MN` the names of messages; the others map names to schemas. All are inferred. */
-export interface Definition<S extends object, TI, TO, RU, PI, MI, MR, MN extends string = never, MO = unknown> extends Partial<Policy> {
+export interface Definition<S extends object, TI, TO, RU, RR, PI, MI, MR, MN extends string = never, MO = unknown> extends Partial<Policy> {
   /** What it is, for people and models. */
   readonly describe: string;
   readonly title?: string;
@@ -176,7 +183,13 @@ export interface Definition<S extends object, TI, TO, RU, PI, MI, MR, MN extends
   readonly tools?: { readonly [N in keyof TI]: Tool<S, TI[N], Output<TO, N>> } & {
     readonly [N in keyof TO]: { readonly output?: TO[N] & object };
   };
-  readonly resources?: { readonly [N in keyof RU]: Resource<S, RU[N]> };
+  readonly resources?: { readonly [N in keyof RU]: Resource<S, RU[N], ReadOf<S, RR, N>> } & {
+    /**
+     * Members of the state: its view is given these alone, and who subscribes to it is told where a turn wrote one of them. Absent: all
+     * are given, and each turn is told of.
+     */
+    readonly [N in keyof RR]: { readonly reads?: RR[N] & readonly (keyof S)[] };
+  };
   readonly prompts?: { readonly [N in keyof PI]: Prompt<S, PI[N]> };
   /** From other actors and timers; never on a surface. `replies: true` marks one named by a `replyAs`. */
   readonly messages?: {

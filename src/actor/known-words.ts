@@ -28,6 +28,7 @@ const RESOURCE: Words<AnyResource> = {
   annotations: "an object",
   size: "a number",
   listed: "a boolean",
+  reads: "a list",
   view: "a function",
 };
 const PROMPT: Words<AnyPrompt> = { ...OFFER, describe: "text", input: "a schema", arguments: "a list", view: "a function" };

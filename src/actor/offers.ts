@@ -1,6 +1,6 @@
 import { type Bag, isBag, type Json, type Offer, type OfferRef, TroupeError } from "../contract/index.ts";
 import type { PromptArgument } from "./definition.ts";
-import { checkMirrored, checkScopes, freezeDeep, mirroredIn, templateVariables, withScopes } from "../contract/internal.ts";
+import { checkMirrored, checkScopes, freezeDeep, isTexts, mirroredIn, templateVariables, withScopes } from "../contract/internal.ts";
 import { choosable } from "./choosable.ts";
 import { checkOfferName } from "./names.ts";
 import { Act } from "./act.ts";
@@ -88,6 +88,9 @@ export function compileResource(kind: string, name: string, resource: AnyResourc
       "BAD_DEFINITION",
       `${where} is \`listed\` by what its variable may be: give its URI one variable, and \`choices\` for that.`,
     );
+  const { reads } = resource;
+  if (reads !== undefined && (!isTexts(reads) || reads.length === 0))
+    throw new TroupeError("BAD_DEFINITION", `${where}: \`reads\` names members of the state, one at least, or is absent.`);
   const definition = defined(
     {
       ...(variables.length === 0 ? { uri: resource.uri } : { uriTemplate: resource.uri }),
@@ -103,16 +106,34 @@ export function compileResource(kind: string, name: string, resource: AnyResourc
     where,
   );
   return {
-    offer: freezeDeep({ name, definition, action: ref, readOnly: true, ...(resource.listed === true && { listed: true }) }),
+    offer: freezeDeep({
+      name,
+      definition,
+      action: ref,
+      readOnly: true,
+      ...(resource.listed === true && { listed: true }),
+      ...(reads !== undefined && { reads: [...reads] }),
+    }),
     act: new Act({
       action: ref,
       ref,
-      does: doesOf({ view: resource.view.bind(resource) }, where),
+      does: doesOf(
+        { view: reads === undefined ? resource.view.bind(resource) : (state, ctx) => resource.view(members(state, reads), ctx) },
+        where,
+      ),
       when: resource.when,
       choices: resource.choices,
       input: variables.length === 0 ? noArguments : texts(variables, variables),
     }),
   };
+}
+
+// What it does not name is not there to be shown: nobody would be told that it has changed.
+function members(state: unknown, names: readonly string[]): Readonly<Record<string, unknown>> {
+  const seen: Record<string, unknown> = {};
+  if (typeof state === "object" && state !== null)
+    for (const name of names) if (Object.hasOwn(state, name)) seen[name] = Reflect.get(state, name);
+  return Object.freeze(seen);
 }
 
 export function compilePrompt(kind: string, name: string, prompt: AnyPrompt): Compiled {

@@ -47,6 +47,11 @@ export interface Offer {
   readonly shared?: boolean;
   /** A template of one variable: what stands behind each of its choices is listed as a resource of its own. */
   readonly listed?: boolean;
+  /**
+   * A resource whose content is of these members of its actor's state alone: who listens to it is not told where a turn wrote others.
+   * Absent: all may be.
+   */
+  readonly reads?: readonly string[];
 }
 
 /** What a viewer may do and see now. Pure. */

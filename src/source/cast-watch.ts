@@ -1,8 +1,9 @@
 import type { ActorId, Change, Engine, OfferRef, Shown, Surface } from "../contract/index.ts";
 import { isConstant } from "../contract/internal.ts";
 import type { Closure, Part } from "./closure.ts";
-import { changedContents, contentsOf } from "./closure-diff.ts";
+import { changedContents, contentsOf, type Reader, readersIn } from "./closure-diff.ts";
 import { type Ear, Ears } from "./ears.ts";
+import { MembersShown, type Stand } from "./members-shown.ts";
 import { changedLists, type Posture } from "./posture.ts";
 import type { OnFault } from "./sight.ts";
 import type { Standing } from "./standing.ts";
@@ -14,6 +15,8 @@ export interface WatchOptions {
   readonly walk: (onActor: (id: ActorId) => void) => Closure | Promise<Closure>;
   /** Whether a look would show this part as it did, as far as can be said on the spot. */
   readonly isAsSeen: (part: Part) => boolean;
+  /** Where it stands, if that can be said on the spot. Absent: it never can, and each look has a copy of its own. */
+  readonly standNow: ((id: ActorId) => Stand | undefined) | undefined;
   /** Whose eyes it sees with. */
   readonly standing: Standing;
   /** Before anybody is told what was found: the time for those to leave who do not see the same after all. */
@@ -58,6 +61,9 @@ export class CastWatch {
   /** Announced before there was a first look. */
   readonly #changed = new Set<ActorId>();
   #last: Closure | undefined;
+  /** The resources of the last look that show certain members alone. */
+  #readers: ReadonlyMap<OfferRef, Reader> = new Map();
+  readonly #members: MembersShown;
   /** Another surface than the last look's that was given to one of these viewers since; true: several. */
   #given: Surface | true | undefined;
   /** The number of the last look. */
@@ -74,6 +80,7 @@ export class CastWatch {
   constructor(options: WatchOptions, parted?: CastWatch) {
     this.#options = options;
     this.standing = options.standing;
+    this.#members = new MembersShown(options.standNow === undefined);
     this.#roots = [...options.standing.roots.values()];
     this.ears = new Ears((error) => this.#fault(error));
     if (parted !== undefined) {
@@ -165,7 +172,7 @@ export class CastWatch {
     else if (isLate) this.#flagLate(last, id, topic.since);
     else if (this.#isSteady(topic, change, last)) {
       topic.ahead = seq;
-      this.ears.flagContents((topic.shownBy ??= showing(last, id)));
+      this.ears.flagContents(this.#others(topic, id, last));
       return;
     }
     this.#wanted = true;
@@ -178,6 +185,17 @@ export class CastWatch {
     if (topic.steady) return true;
     topic.parts ??= last.parts.filter(({ sight }) => sight.id === id);
     return topic.parts.length > 0 && this.#areAsSeen(topic.parts);
+  }
+
+  /** The resources that may show something else of that actor than they did. */
+  #others(topic: Topic, id: ActorId, last: Closure): readonly OfferRef[] {
+    const refs = (topic.shownBy ??= showing(last, id));
+    if (this.#readers.size === 0) return refs;
+    const stand = this.#options.standNow?.(id);
+    return refs.filter((ref) => {
+      const reads = this.#readers.get(ref)?.reads;
+      return reads === undefined || stand === undefined || !this.#members.isSame(ref, stand, reads);
+    });
   }
 
   #areAsSeen(parts: readonly Part[]): boolean {
@@ -246,8 +264,12 @@ export class CastWatch {
   #compare(now: Closure): void {
     const before = this.#last;
     this.#last = now;
+    const same = this.#read(now);
     for (const { sight } of now.parts) sight.rest();
-    const refs = before === undefined ? [] : changedContents(before, now, ({ id, seq }) => this.#topics.get(id)?.ahead === seq);
+    const refs =
+      before === undefined
+        ? []
+        : changedContents(before, now, ({ id, seq }) => this.#topics.get(id)?.ahead === seq).filter((ref) => !same.has(ref));
     const given = this.#given;
     this.#given = undefined;
     // One for all who are flagged, and asked when each is told: by then there may be another look, or need of one.
@@ -265,6 +287,16 @@ export class CastWatch {
     }
     if (this.#differs(before.surface, now) || this.#differs(given, now)) this.ears.flagLists(shown);
     this.ears.flagContents(refs);
+  }
+
+  /** The resources whose members are what they were. */
+  #read(now: Closure): ReadonlySet<OfferRef> {
+    const same = new Set<OfferRef>();
+    const readers = readersIn(now);
+    for (const ref of this.#readers.keys()) if (!readers.has(ref)) this.#members.forget(ref);
+    for (const [ref, { sight, reads }] of readers) if (this.#members.isSame(ref, sight, reads)) same.add(ref);
+    this.#readers = readers;
+    return same;
   }
 
   #differs(surface: Surface | true | undefined, now: Closure): boolean {

@@ -1,11 +1,12 @@
-import type { ActorId, OfferRef } from "../contract/index.ts";
+import type { ActorId, Catalogue, OfferRef } from "../contract/index.ts";
+import { memoize } from "../contract/internal.ts";
 import { type Closure, offNow } from "./closure.ts";
 import { sameState, type Sight } from "./sight.ts";
 
 /** The resources whose content, or whose actor, is another than before. `isTold`: that state has been told of already. */
 export function changedContents(before: Closure, now: Closure, isTold: (sight: Sight) => boolean): readonly OfferRef[] {
   return [...new Set([...contents(before), ...contents(now)])].filter((ref) => {
-    const [was, is] = [shownBy(before, ref), shownBy(now, ref)];
+    const [was, is] = [shownBy(before, ref)?.sight, shownBy(now, ref)?.sight];
     if (was === undefined || is === undefined) return was !== is;
     return was.id !== is.id || !(sameState(was, is) || isTold(is));
   });
@@ -14,7 +15,7 @@ export function changedContents(before: Closure, now: Closure, isTold: (sight: S
 /** The resources that show one of these actors. */
 export function contentsOf(closure: Closure, isMeant: (id: ActorId) => boolean): readonly OfferRef[] {
   return contents(closure).filter((ref) => {
-    const id = shownBy(closure, ref)?.id;
+    const id = shownBy(closure, ref)?.sight.id;
     return id !== undefined && isMeant(id);
   });
 }
@@ -23,11 +24,31 @@ function contents(closure: Closure): readonly OfferRef[] {
   return closure.surface.catalogue.resources.map((offer): OfferRef => `resources/${offer.name}`);
 }
 
+/** The resources that show certain members of a state alone, where they are on. */
+export function readersIn(closure: Closure): ReadonlyMap<OfferRef, Reader> {
+  const readers = new Map<OfferRef, Reader>();
+  for (const ref of readersOf(closure.surface.catalogue)) {
+    const shown = shownBy(closure, ref);
+    if (shown?.reads !== undefined) readers.set(ref, { sight: shown.sight, reads: shown.reads });
+  }
+  return readers;
+}
+
+export interface Reader {
+  readonly sight: Sight;
+  readonly reads: readonly string[];
+}
+
+// Most catalogues have none, and each look asks.
+const readersOf = memoize((catalogue: Catalogue): readonly OfferRef[] =>
+  catalogue.resources.flatMap(({ name, reads }): readonly OfferRef[] => (reads === undefined ? [] : [`resources/${name}`])),
+);
+
 /** What of which actor a resource shows; undefined where it is off. */
-function shownBy(closure: Closure, ref: OfferRef): Sight | undefined {
-  for (const { place, inner } of closure.offers.get(ref)?.ways ?? []) {
+function shownBy(closure: Closure, ref: OfferRef): { readonly sight: Sight; readonly reads: readonly string[] | undefined } | undefined {
+  for (const { place, inner, offer } of closure.offers.get(ref)?.ways ?? []) {
     const sight = closure.at.get(place);
-    if (sight !== undefined) return offNow(sight.surface, inner) === undefined ? sight : undefined;
+    if (sight !== undefined) return offNow(sight.surface, inner) === undefined ? { sight, reads: offer.reads } : undefined;
   }
   return undefined;
 }

@@ -1,15 +1,16 @@
-import type { Engine, Receipt, Surface } from "../contract/index.ts";
+import type { ActorId, Engine, Receipt, Surface } from "../contract/index.ts";
 import { MultiMap } from "../contract/internal.ts";
 import { CastWatch } from "./cast-watch.ts";
 import type { Closures } from "./closure.ts";
 import type { Ear } from "./ears.ts";
+import type { Stand } from "./members-shown.ts";
 import type { Posture } from "./posture.ts";
 import { Reads } from "./reads.ts";
 import type { OnFault } from "./sight.ts";
 import type { Standing } from "./standing.ts";
 
 export interface WatchesOptions {
-  readonly engine: Pick<Engine, "watch">;
+  readonly engine: Pick<Engine, "watch" | "readNow">;
   readonly posture: Posture;
   readonly closures: Closures;
   readonly onFault: OnFault;
@@ -103,6 +104,7 @@ export class Watches {
         engine,
         posture,
         standing,
+        standNow: engine.readNow === undefined ? undefined : (id) => standNow(engine, id),
         walk: (onActor) => closures.of(standing, onActor),
         // Where more is looked at than was known, those who share this watch may part: that takes a look at all.
         isAsSeen: (part) => {
@@ -132,4 +134,12 @@ export class Watches {
       if (watch.ears.none) this.#end(watch);
     }
   }
+}
+
+function standNow(engine: Pick<Engine, "readNow">, id: ActorId): Stand | undefined {
+  const read = engine.readNow?.(id);
+  if (!(read instanceof Promise)) return read;
+  // Whoever looks meets its fault.
+  read.catch(() => undefined);
+  return undefined;
 }

@@ -106,7 +106,7 @@ const product: readonly Requirement[] = [
     says: "What only some tests or benches need has a package.json of its own, installed by what needs it",
     tests: [
       "what only some tests and benches need has a package.json of its own, and npm ci does not bring it",
-      "the official conformance suite › passes every scored scenario of ${requirements}",
+      "the official conformance suite › passes every scenario of ${requirements}",
     ],
   },
   {

@@ -2,4 +2,5 @@
 export { asking } from "./asking.ts";
 export { changing } from "./changing.ts";
 export { contents } from "./content.ts";
+export { tasks } from "./tasks.ts";
 export { waiting } from "./waiting.ts";

@@ -13,12 +13,15 @@ export function demo(work: (signal: AbortSignal) => Promise<void>): Server {
     ({ message: said }) => said,
   );
 
-  server.tools.register({ name: "long_task", description: "Takes its time, and tells." }, async (_args, { emit, signal }) => {
-    emit({ status: "started" });
-    await work(signal);
-    emit({ status: "done" });
-    return "ok";
-  });
+  server.tools.register(
+    { name: "long_task", description: "Takes its time, and tells.", task: "optional" },
+    async (_args, { emit, signal }) => {
+      emit({ status: "started" });
+      await work(signal);
+      emit({ status: "done" });
+      return "ok";
+    },
+  );
 
   server.tools.register(
     {

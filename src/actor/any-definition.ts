@@ -52,6 +52,7 @@ export interface AnyTool extends AnyOffer, AnyActs {
   readonly annotations?: object;
   readonly secret?: readonly string[];
   readonly confirm?: Confirm;
+  readonly task?: "optional" | "required";
 }
 
 export interface AnyResource extends AnyOffer {

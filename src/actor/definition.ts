@@ -75,6 +75,11 @@ interface ToolBase<S, I, A> extends Offered<S> {
   readonly secret?: readonly string[];
   /** Asked before it runs, where the client can be asked; undefined: no need. */
   readonly confirm?: string | ((state: Frozen<S>, args: A, viewer: Viewer) => string | undefined);
+  /**
+   * For what takes its time (`work`, or an answer that comes `later`): a client of 2026-07-28 that knows tasks is given one, which it
+   * asks after, and can cancel. "required": other clients are refused; "optional": they wait, as all do where this is absent.
+   */
+  readonly task?: "optional" | "required";
 }
 
 /** Exactly one of `run` (a turn), `view` (a pure read) and `work` (what waits). */

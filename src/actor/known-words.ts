@@ -18,6 +18,7 @@ const TOOL: Words<AnyTool> = {
   annotations: "an object",
   secret: "a list",
   confirm: "text or a function",
+  task: "text",
 };
 const RESOURCE: Words<AnyResource> = {
   ...OFFER,

@@ -1,6 +1,15 @@
 import { type Bag, isBag, type Json, type Offer, type OfferRef, TroupeError } from "../contract/index.ts";
 import type { PromptArgument } from "./definition.ts";
-import { checkMirrored, checkScopes, freezeDeep, isTexts, mirroredIn, templateVariables, withScopes } from "../contract/internal.ts";
+import {
+  checkMirrored,
+  checkScopes,
+  checkTask,
+  freezeDeep,
+  isTexts,
+  mirroredIn,
+  templateVariables,
+  withScopes,
+} from "../contract/internal.ts";
 import { choosable } from "./choosable.ts";
 import { checkOfferName } from "./names.ts";
 import { Act } from "./act.ts";
@@ -26,6 +35,12 @@ export function compileTool(kind: string, name: string, tool: AnyTool): Compiled
   checkMirrored(inputSchema, `${where}, input`);
   const does = doesOf(tool, where);
   const readOnly = does.how === "view";
+  checkTask(tool.task, where);
+  if (readOnly && tool.task !== undefined)
+    throw new TroupeError(
+      "BAD_DEFINITION",
+      `${where} only reads, which is done at once: it is no task. Use \`work\`, or take \`task\` off.`,
+    );
   if (readOnly && tool.confirm !== undefined) throw new TroupeError("BAD_DEFINITION", `${where} only reads: it has nothing to confirm.`);
   declared([...Object.keys(tool.choices ?? {}), ...(tool.secret ?? [])], namesOf(inputSchema), where);
   const open = mirroredIn(inputSchema).find(({ path: [first = ""] }) => tool.secret?.includes(first) === true);
@@ -60,6 +75,7 @@ export function compileTool(kind: string, name: string, tool: AnyTool): Compiled
       action: ref,
       readOnly,
       ...(tool.input !== undefined && takesMisfits(tool.input) && { checksArguments: "misfits" }),
+      ...(tool.task !== undefined && { task: tool.task }),
     }),
     act: new Act({
       action: ref,

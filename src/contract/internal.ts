@@ -25,6 +25,7 @@ export { isRefusal, REFUSAL } from "./refusal.ts";
 export { replayed } from "./replayed.ts";
 export { remembering } from "./remembering.ts";
 export { checkScopes, isScope, lacking, lacksScopes, needsScopes, scopesOf, withScopes } from "./scopes.ts";
+export { checkTask, TASK } from "./task.ts";
 export { isTexts } from "./texts.ts";
 export { isLocal } from "./token-buckets.ts";
 export { tellOf, told } from "./told.ts";

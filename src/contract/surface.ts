@@ -48,6 +48,11 @@ export interface Offer {
   /** A template of one variable: what stands behind each of its choices is listed as a resource of its own. */
   readonly listed?: boolean;
   /**
+   * A tool whose call may go on after it was answered: a client that knows tasks is given one to ask after, where it is not done at
+   * once. "required": other clients are refused, "optional": they wait. Absent: everybody waits.
+   */
+  readonly task?: "optional" | "required";
+  /**
    * A resource whose content is of these members of its actor's state alone: who listens to it is not told where a turn wrote others.
    * Absent: all may be.
    */

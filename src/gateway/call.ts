@@ -32,6 +32,8 @@ export interface Members {
   readonly meta?: Bag;
   /** A list that does not follow the state: it may be kept a while. */
   readonly lasting?: boolean;
+  /** They are a task, and no result yet. */
+  readonly task?: true;
 }
 
 /** The same call once more, with what its client has answered so far. */

@@ -6,6 +6,7 @@ import { Delivered } from "./legacy/delivered.ts";
 import { actingMethods } from "./methods/acting.ts";
 import { complete } from "./methods/completion.ts";
 import { listMethods } from "./methods/listing.ts";
+import { Tasks } from "./modern/tasks.ts";
 import { SERVER_META } from "./modern/envelope.ts";
 import type { Settings } from "./settings.ts";
 import { Pages } from "./pages.ts";
@@ -31,6 +32,8 @@ export interface Core {
   readonly unfinished: Unfinished;
   /** Listen requests, standalone streams. */
   readonly open: Set<Lasting>;
+  /** Absent: every caller waits for its call. */
+  readonly tasks: Tasks | undefined;
   readonly delivered: Delivered;
   /** Messages that are being worked on. */
   readonly held: HeldMessages;
@@ -58,8 +61,11 @@ export const draining = (): Fault =>
 
 export function createCore(settings: Settings): Core {
   const work = new Work();
+  const unfinished = new Unfinished();
+  const tasks = settings.tasks ? new Tasks({ settings, work, unfinished }) : undefined;
   const methods = new Map<string, Method>([
-    ...Object.entries(actingMethods(settings)),
+    ...Object.entries(actingMethods(settings, tasks)),
+    ...Object.entries(tasks?.methods ?? {}),
     ...Object.entries(listMethods(new Pages(settings.pageSize), settings.log)),
     ["completion/complete", complete],
   ]);
@@ -77,7 +83,8 @@ export function createCore(settings: Settings): Core {
     settings,
     serverMeta: { [SERVER_META]: shapeInfo(settings.info, LATEST_MODERN) },
     work,
-    unfinished: new Unfinished(),
+    unfinished,
+    tasks,
     open: new Set(),
     delivered: new Delivered(settings),
     held: new HeldMessages(settings.limits.heldBytes, noRoom),

@@ -1,4 +1,5 @@
 import type { Bag, Catalogue, Source, Viewer } from "../contract/index.ts";
+import { offersTasks, TASKS } from "./modern/tasks.ts";
 import type { Settings } from "./settings.ts";
 import { has, type Revision } from "./revision.ts";
 
@@ -7,26 +8,32 @@ export interface Offered {
   readonly tools: boolean;
   readonly resources: boolean;
   readonly prompts: boolean;
+  /** Tools whose call may become a task. */
+  readonly tasks: boolean;
 }
 
-export const EVERYTHING: Offered = { tools: true, resources: true, prompts: true };
+/** Of all that a profile says without a look. */
+export const EVERYTHING: Offered = { tools: true, resources: true, prompts: true, tasks: false };
+const WITH_TASKS: Offered = { ...EVERYTHING, tasks: true };
 
 /** What that viewer could be offered, looked for only where the profile says it to clients. */
 export function offeredTo({ profile }: Settings, source: Source, viewer: Viewer): Offered | Promise<Offered> {
-  if (profile.capabilities === "all") return EVERYTHING;
   const known = source.catalogue?.(viewer);
+  if (profile.capabilities === "all") return known !== undefined && offersTasks(known) ? WITH_TASKS : EVERYTHING;
   if (known !== undefined) return kindsIn(known);
   const surface = source.surface(viewer);
   return surface instanceof Promise ? surface.then(({ catalogue }) => kindsIn(catalogue)) : kindsIn(surface.catalogue);
 }
 
-function kindsIn({ tools, resources, prompts }: Catalogue): Offered {
-  return { tools: tools.length > 0, resources: resources.length > 0, prompts: prompts.length > 0 };
+function kindsIn(catalogue: Catalogue): Offered {
+  const { tools, resources, prompts } = catalogue;
+  return { tools: tools.length > 0, resources: resources.length > 0, prompts: prompts.length > 0, tasks: offersTasks(catalogue) };
 }
 
 /** What the server says it offers in that revision. */
-export function capabilitiesOf({ profile, extensions }: Settings, revision: Revision, offered: Offered): Bag {
-  const more = has(revision, "envelopes") && Object.keys(extensions).length > 0 ? { extensions } : undefined;
+export function capabilitiesOf({ profile, extensions, tasks }: Settings, revision: Revision, offered: Offered): Bag {
+  const all = tasks && offered.tasks ? { [TASKS]: {}, ...extensions } : extensions;
+  const more = has(revision, "envelopes") && Object.keys(all).length > 0 ? { extensions: all } : undefined;
   if (profile.capabilities === "all")
     return {
       // Lists may change and be empty, so none is left out.

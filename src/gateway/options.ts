@@ -51,6 +51,8 @@ export interface Limits {
   readonly rounds: number;
   /** How long a `requestState` holds. Default 10 minutes. */
   readonly stateMs: number;
+  /** Tasks kept in all, those that are done included. Of one principal `inFlight` may run at once. Default 10,000. */
+  readonly tasks: number;
 }
 
 export interface GatewayOptions {
@@ -104,6 +106,13 @@ export interface GatewayOptions {
   readonly requestStateKey?: Uint8Array;
   /** A legacy session over HTTP ends after this long without a request. Default 24 hours. */
   readonly sessionTtlMs?: number;
+  /**
+   * Whether calls of tools with `task` may become tasks. They are kept by this process: where a client may reach another, which knows
+   * nothing of them, they have to be off, and it waits. Default: on, with `peers` and `sharedSessions` off.
+   */
+  readonly tasks?: boolean;
+  /** A task is kept this long after its end. Default 1 hour. */
+  readonly taskTtlMs?: number;
   /** Results carry `_meta["troupe/receipt"]`. Default false. */
   readonly receipts?: boolean;
   /** Codes, ids and sizes; never arguments or state. */

@@ -37,7 +37,7 @@ function tailOf(serverMeta: Bag, extra: string): string {
 export function modernReply(
   id: RequestId,
   { members, meta }: Members,
-  type: "complete" | "input_required",
+  type: "complete" | "input_required" | "task",
   extra: string,
   serverMeta: Bag,
 ): ReplyText {

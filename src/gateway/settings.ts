@@ -29,6 +29,7 @@ import type { CacheHint, Kept } from "./cache-hints.ts";
 import { unreachedPeers } from "./legacy/unreached.ts";
 import { noSessions, noStreams } from "./no-sessions.ts";
 import type { GatewayOptions, Limits, ServerInfo } from "./options.ts";
+import { TASKS } from "./modern/tasks.ts";
 import { type Profile, PROFILES, type UnknownSession } from "./profile.ts";
 
 /** The options with nothing left open. */
@@ -55,6 +56,9 @@ export interface Settings {
   readonly rateLimit: Rate | false | undefined;
   readonly requestStateKey: Uint8Array;
   readonly sessionTtlMs: number;
+  readonly taskTtlMs: number;
+  /** Calls may become tasks. Not where another process may be asked after them, which knows nothing of this one's. */
+  readonly tasks: boolean;
   readonly receipts: boolean;
   readonly log: Log;
   readonly observer: Observer | undefined;
@@ -77,7 +81,10 @@ const DEFAULT_LIMITS: Limits = {
   answerLength: 262_144,
   rounds: 8,
   stateMs: 10 * 60_000,
+  tasks: 10_000,
 };
+
+const FLAG: OptionRule = ["true or false", (value) => typeof value === "boolean"];
 
 const POSTURE = oneOf("dynamic", "gated");
 
@@ -110,6 +117,8 @@ const OPTIONS: OptionTable<GatewayOptions> = {
   rateLimit: RATE,
   requestStateKey: ["at least 32 bytes", (value) => value instanceof Uint8Array && value.byteLength >= 32],
   sessionTtlMs: ABOVE_ZERO,
+  tasks: FLAG,
+  taskTtlMs: ABOVE_ZERO,
   receipts: true,
   log: FUNCTION,
   observer: true,
@@ -129,6 +138,7 @@ export function settle(options: GatewayOptions): Settings {
     throw new TroupeError("DOOR_OPTION", "Several nodes need one requestStateKey: give all of them the same.");
   const profile = PROFILES[options.profile ?? "strict"];
   const self = options.peers?.self ?? entropy.hex(8);
+  const peers = options.peers ?? (options.sharedSessions === true ? unreachedPeers(self) : undefined);
   return {
     source: options.source,
     info: options.info,
@@ -138,7 +148,7 @@ export function settle(options: GatewayOptions): Settings {
     },
     sessions: options.sessions ?? noSessions,
     streams: options.streams ?? noStreams,
-    peers: options.peers ?? (options.sharedSessions === true ? unreachedPeers(self) : undefined),
+    peers,
     self,
     unreached: options.peers === undefined && options.sharedSessions === true,
     profile,
@@ -153,6 +163,8 @@ export function settle(options: GatewayOptions): Settings {
     rateLimit: options.rateLimit,
     requestStateKey: key,
     sessionTtlMs: options.sessionTtlMs ?? 24 * 3_600_000,
+    taskTtlMs: options.taskTtlMs ?? 3_600_000,
+    tasks: (options.tasks ?? peers === undefined) && !profile.refusesTasks && options.extensions?.[TASKS] !== null,
     receipts: options.receipts ?? false,
     log: options.log ?? (() => undefined),
     observer: options.observer,

@@ -3,7 +3,7 @@ import { type ListName, TroupeError } from "../contract/index.ts";
 const ITEM = ["name", "title", "description", "icons", "meta", "scopes", "enabled"];
 
 const KNOWN: Readonly<Record<ListName, ReadonlySet<string>>> = {
-  tools: new Set([...ITEM, "input", "output", "annotations"]),
+  tools: new Set([...ITEM, "input", "output", "annotations", "task"]),
   resources: new Set([...ITEM, "uri", "mimeType", "annotations", "size", "list", "complete"]),
   prompts: new Set([...ITEM, "arguments", "complete"]),
 };

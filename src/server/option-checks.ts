@@ -29,6 +29,8 @@ const OPTIONS: OptionTable<ServerOptions> = {
   sessions: true,
   streams: true,
   sessionTtlMs: ABOVE_ZERO,
+  tasks: true,
+  taskTtlMs: true,
   sharedSessions: true,
   env: true,
   peers: true,

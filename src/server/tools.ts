@@ -16,6 +16,11 @@ export interface ToolDefinition<S extends Schema | undefined, O extends Schema |
   readonly output?: O;
   /** Hints as MCP has them: `readOnlyHint`, `destructiveHint`, `idempotentHint`, `openWorldHint`. */
   readonly annotations?: Bag;
+  /**
+   * For what takes its time: a client of 2026-07-28 that knows tasks is given one, which it asks after, and can cancel (`signal`).
+   * "required": other clients are refused; "optional": they wait, as all do where this is absent.
+   */
+  readonly task?: "optional" | "required";
 }
 
 type Returned<O> = O extends Schema ? Result<O> | Content : unknown;
@@ -35,12 +40,12 @@ export class Tools extends Shelf {
   ): () => void;
   register(definition: ToolDefinition<Schema, Schema>, handler: (args: Bag, context: ServerContext) => unknown): () => void {
     checkDefinition("tools", definition, handler);
-    const { name, input, output, annotations } = definition;
+    const { name, input, output, annotations, task } = definition;
     return this.registry.add({
       tools: {
         [name]: {
           ...describedBy(definition),
-          ...defined({ input, output, annotations }),
+          ...defined({ input, output, annotations, task }),
           run: handling(this.refOf(name), this.around, handler, output),
         },
       },

@@ -1,5 +1,5 @@
 import { FUNCTION, type ListName, type OptionRule, TroupeError } from "../contract/index.ts";
-import { ANNOTATIONS, ARGUMENT, HINTS, ICONS, misfit, OBJECT, SIZE, TEXT } from "../contract/internal.ts";
+import { ANNOTATIONS, ARGUMENT, HINTS, ICONS, misfit, OBJECT, SIZE, TASK, TEXT } from "../contract/internal.ts";
 
 const ARGUMENTS: OptionRule = [
   "a list of { name, title?, description?, required? }: texts, required a boolean; their values are text",
@@ -12,7 +12,7 @@ const COMPLETE: OptionRule = [
 
 const EVERY = { title: TEXT, icons: ICONS, meta: OBJECT };
 const RULES: Readonly<Record<ListName, Readonly<Record<string, OptionRule>>>> = {
-  tools: { ...EVERY, annotations: HINTS },
+  tools: { ...EVERY, annotations: HINTS, task: TASK },
   resources: { ...EVERY, mimeType: TEXT, size: SIZE, annotations: ANNOTATIONS, list: FUNCTION, complete: COMPLETE },
   prompts: { ...EVERY, arguments: ARGUMENTS, complete: COMPLETE },
 };

@@ -24,6 +24,8 @@ export interface RegistryTool<A = Bag> extends Described {
   readonly input?: Schema;
   readonly output?: Schema;
   readonly annotations?: Bag;
+  /** Its call may go on after it was answered; see `Offer`. */
+  readonly task?: "optional" | "required";
   run(args: A, context: HandlerContext): unknown;
 }
 

@@ -31,7 +31,7 @@ export interface Entry {
 function entry(
   list: ListName,
   name: string,
-  described: Described & Pick<RegistryResource, "list">,
+  described: Described & Pick<RegistryResource, "list"> & Pick<RegistryTool, "task">,
   definition: Bag,
   readOnly: boolean,
   handler: Handler,
@@ -46,6 +46,7 @@ function entry(
     readOnly,
     definition: Object.freeze({ ...common(described), ...definition }),
     ...(behind !== undefined && { listed: true }),
+    ...(described.task !== undefined && { task: described.task }),
     ...(list === "tools" && handler.input !== undefined && takesMisfits(handler.input) && { checksArguments: "misfits" as const }),
   });
   return { list, ref, offer, handler, gate, behind };

@@ -19,6 +19,7 @@ import { eraOf, has } from "../revision.ts";
 import { demand, missingIn, scopeFault } from "../scopes.ts";
 import { CANNOT_ASK, cannotAsk, capabilitiesIn } from "./cannot-ask.ts";
 import type { Settings } from "../settings.ts";
+import { knowsTasks, needsTasks, type Tasks, TASKS } from "../modern/tasks.ts";
 import { withHandlerErrors } from "./handler-errors.ts";
 import { type Kind, prompt, resource, tool } from "./kinds.ts";
 
@@ -27,8 +28,11 @@ class Acting {
   readonly #kind: Kind;
   readonly #receipts: boolean;
   readonly #handlerErrors: boolean;
+  /** Absent: whatever a tool says, everybody waits. */
+  readonly #tasks: Tasks | undefined;
 
-  constructor(kind: Kind, { receipts, profile }: Settings) {
+  constructor(kind: Kind, { receipts, profile }: Settings, tasks?: Tasks) {
+    this.#tasks = tasks;
     this.#kind = profile.handlerErrors ? withHandlerErrors(kind) : kind;
     this.#receipts = receipts;
     this.#handlerErrors = profile.handlerErrors;
@@ -70,7 +74,16 @@ class Acting {
     } catch (error) {
       return this.#thrown(call, target, surface, error);
     }
-    return complaint === undefined ? this.#act(call, target) : this.#refused(call, target, surface, complaint);
+    if (complaint !== undefined) return this.#refused(call, target, surface, complaint);
+    return target.offer.task === undefined || this.#tasks === undefined ? this.#act(call, target) : this.#asTask(this.#tasks, call, target);
+  }
+
+  #asTask(tasks: Tasks, call: Call, target: Target): Outcome | Promise<Outcome> {
+    if (knowsTasks(call)) return tasks.begin(call, (one) => this.#act(one, target));
+    if (target.offer.task !== "required") return this.#act(call, target);
+    const message = `${target.offer.name} takes its time, and is for clients that declare ${TASKS}.`;
+    if (eraOf(call.revision) === "modern") throw needsTasks(message);
+    return this.#kind.refuse({ code: "CAPABILITY", message });
   }
 
   async #thrown(call: Call, target: Target, surface: Surface | undefined, error: unknown): Promise<Outcome> {
@@ -165,7 +178,10 @@ function withReceipt(outcome: Outcome, receipt: Receipt | undefined): Outcome {
 }
 
 /** The acting methods; `receipts` says whether their results carry one, `handlerErrors` whether what fails is an error of a tool, too. */
-export function actingMethods(settings: Settings): Readonly<Record<"tools/call" | "resources/read" | "prompts/get", Method>> {
+export function actingMethods(
+  settings: Settings,
+  tasks?: Tasks,
+): Readonly<Record<"tools/call" | "resources/read" | "prompts/get", Method>> {
   const of = (kind: Kind): Method => new Acting(kind, settings).method;
-  return { "tools/call": of(tool), "resources/read": of(resource), "prompts/get": of(prompt) };
+  return { "tools/call": new Acting(tool, settings, tasks).method, "resources/read": of(resource), "prompts/get": of(prompt) };
 }

@@ -40,10 +40,13 @@ export function checkStandardHeaders(header: Header, request: Request, mustName:
   throw wrong(inHeader, message, malformed ? "header-malformed" : "header-name", "Mcp-Name");
 }
 
-const NAMED: ReadonlyMap<string, "name" | "uri"> = new Map([
+const NAMED: ReadonlyMap<string, "name" | "uri" | "taskId"> = new Map([
   ["tools/call", "name"],
   ["prompts/get", "name"],
   ["resources/read", "uri"],
+  ["tasks/get", "taskId"],
+  ["tasks/update", "taskId"],
+  ["tasks/cancel", "taskId"],
 ]);
 
 /** `MCP-Protocol-Version` repeats what the envelope says. Throws `HEADERS`. */

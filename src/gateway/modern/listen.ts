@@ -9,6 +9,7 @@ import {
   type Source,
   isList,
 } from "../../contract/index.ts";
+import { isTexts } from "../../contract/internal.ts";
 import type { Posture } from "../../source/index.ts";
 import { Audience, type AudienceHost } from "../audience.ts";
 import { viewerOf, type Core, type Lasting } from "../core.ts";
@@ -20,6 +21,8 @@ import { modernReply, wholeText } from "../reply.ts";
 import { subscribable } from "../subscribable.ts";
 import { SUBSCRIPTION_META } from "./envelope.ts";
 import { postureOf } from "./perform.ts";
+import type { Task } from "./task.ts";
+import { TaskNotices } from "./task-notices.ts";
 
 const FILTERS = [
   ["toolsListChanged", "tools"],
@@ -49,6 +52,7 @@ export class Listen implements AudienceHost, Lasting {
   readonly #core: Core;
   #ended: ((channel: Channel) => void) | undefined;
   #channel: Channel | undefined;
+  #tasks: TaskNotices | undefined;
 
   constructor(core: Core, { request, caller, source }: ListenOptions, wanted: readonly ListName[]) {
     this.#core = core;
@@ -76,6 +80,13 @@ export class Listen implements AudienceHost, Lasting {
 
   #text(method: string, params: Bag): string {
     return notificationText(method, { _meta: { [SUBSCRIPTION_META]: this.id }, ...params });
+  }
+
+  /** How these tasks stand, now and whenever one changes. */
+  tellOf(tasks: readonly Task[]): void {
+    const [channel, all] = [this.#channel, this.#core.tasks];
+    if (channel === undefined || all === undefined || tasks.length === 0) return;
+    this.#tasks = new TaskNotices(channel, tasks, (task) => all.notice(task, { [SUBSCRIPTION_META]: this.id }));
   }
 
   listChanged(list: ListName): string {
@@ -108,6 +119,7 @@ export class Listen implements AudienceHost, Lasting {
     if (channel === undefined) return;
     this.#channel = this.#ended = undefined;
     this.audience.stop();
+    this.#tasks?.stop();
     this.#core.open.delete(this);
     ended?.(channel);
   }
@@ -133,6 +145,7 @@ export async function listen(core: Core, options: ListenOptions): Promise<Listen
   if (filter === undefined) throw new Fault("PARAMS", "subscriptions/listen needs notifications: what to be told of.");
   const wanted = FILTERS.filter(([member]) => filter[member] === true);
   const uris = await honoured(core, filter, caller, source);
+  const tasks = tasksIn(core, filter, caller);
   const made = new Listen(
     core,
     options,
@@ -153,10 +166,21 @@ export async function listen(core: Core, options: ListenOptions): Promise<Listen
     notifications: {
       ...Object.fromEntries(wanted.map(([member]) => [member, true])),
       ...(filter["resourceSubscriptions"] === undefined ? undefined : { resourceSubscriptions: [...uris.keys()] }),
+      ...(filter["taskIds"] === undefined ? undefined : { taskIds: tasks.map(({ id }) => id) }),
     },
   });
+  made.tellOf(tasks);
   made.audience.start(channel).catch((error: unknown) => core.settings.log("error", { event: "listen-failed", ...inLog(error) }));
   return made;
+}
+
+// As with URIs: of others' nothing is told, not even that they are.
+function tasksIn({ tasks, settings }: Core, filter: Bag, caller: Caller): readonly Task[] {
+  const asked: Json | undefined = filter["taskIds"];
+  if (asked === undefined) return [];
+  const most = settings.limits.subscriptions;
+  if (!isTexts(asked) || asked.length > most) throw new Fault("PARAMS", `taskIds is a list of at most ${most} ids.`);
+  return tasks?.those(asked, viewerOf(caller, undefined).principal) ?? [];
 }
 
 // Of the URIs asked for, those this viewer can see: the others are left out of the acknowledgement as if they never were.

@@ -110,7 +110,7 @@ function reply(
     return modernReply(
       request.id,
       outcome,
-      "complete",
+      outcome.task === true ? "task" : "complete",
       cacheHints(core.settings, call.method, call.params, outcome.lasting === true),
       core.serverMeta,
     );
@@ -163,7 +163,8 @@ function rememberedIn(core: Core, call: Call): Remembered | "foreign" | undefine
 // What was not asked is ignored; what was asked and is missing is asked again, by the turn itself.
 function answersOf(core: Core, request: Request, remembered: Remembered | undefined): Bag | undefined {
   const given = request.params["inputResponses"];
-  if (given === undefined) return remembered?.answers;
+  // A task's are its own.
+  if (given === undefined || request.method === "tasks/update") return remembered?.answers;
   const responses = bagIn(request.params, "inputResponses");
   if (responses === undefined || Object.keys(responses).length > 64)
     throw new Fault("PARAMS", "inputResponses is an object of at most 64 answers.");

@@ -1,7 +1,14 @@
 import { type Bag, isBag, type Json } from "../../contract/index.ts";
 import { bagIn } from "./message.ts";
 
-const NAMED: Readonly<Record<string, string>> = { "tools/call": "name", "prompts/get": "name", "resources/read": "uri" };
+const NAMED: Readonly<Record<string, string>> = {
+  "tools/call": "name",
+  "prompts/get": "name",
+  "resources/read": "uri",
+  "tasks/get": "taskId",
+  "tasks/update": "taskId",
+  "tasks/cancel": "taskId",
+};
 
 /** What the headers of a modern request repeat of its body. `definition`: of the tool that is called, where it is known. */
 export function modernHeaders(method: string, params: Bag, definition: Bag | undefined): Record<string, string> {

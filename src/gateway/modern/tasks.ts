@@ -1,0 +1,198 @@
+import type { Bag, Catalogue, Json } from "../../contract/index.ts";
+import { EXTENSION, memoize, own } from "../../contract/internal.ts";
+import type { Call, Members, Method, Outcome } from "../call.ts";
+import type { Core } from "../core.ts";
+import { Fault } from "../errors.ts";
+import { bagIn, shortText } from "../json.ts";
+import { checkAnswer, questionsOf, unmet } from "../questions.ts";
+import { requestFault } from "../request-fault.ts";
+import { eraOf } from "../revision.ts";
+import { Task } from "./task.ts";
+
+/** The extension by which a call may go on after it was answered (SEP-2663). */
+export const TASKS = "io.modelcontextprotocol/tasks";
+const DECLARED = EXTENSION + TASKS;
+
+const MOST_ANSWERS = 64;
+/** Who waits this long anyway is spared to ask again. */
+const SOON_MS = 50;
+
+/** Performs a call, which may be another time with what its client has answered meanwhile. */
+export type Act = (call: Call) => Outcome | Promise<Outcome>;
+
+export const offersTasks = memoize((catalogue: Catalogue): boolean => catalogue.tools.some((offer) => offer.task !== undefined));
+
+/** Whether that client can be given a task. */
+export const knowsTasks = ({ revision, options }: Call): boolean => eraOf(revision) === "modern" && options.can.includes(DECLARED);
+
+/** That only a client who knows tasks can be served. */
+export function needsTasks(message: string): Fault {
+  return new Fault("CAPABILITY", message, { data: { requiredCapabilities: { extensions: { [TASKS]: {} } } } });
+}
+
+type Around = Pick<Core, "settings" | "work" | "unfinished">;
+
+/** The tasks of this process, each known to whoever began it. */
+export class Tasks {
+  readonly #core: Around;
+  readonly #tasks = new Map<string, Task>();
+  /** How many of a principal's are not over. */
+  readonly #running = new Map<string | undefined, number>();
+  /** Characters of what is kept of those that are over. */
+  #kept = 0;
+
+  constructor(core: Around) {
+    this.#core = core;
+  }
+
+  /** Performs it, and gives its client a task where it is not done soon. Throws, or rejects with, what it does until then, and `BUSY`. */
+  begin(call: Call, act: Act): Outcome | Promise<Outcome> {
+    const { clock, entropy, taskTtlMs } = this.#core.settings;
+    this.#checkRoom(call);
+    // Whoever has no principal is known by it: 122 random bits.
+    const task = new Task({ id: entropy.uuid(), call, now: () => clock.now(), ttlMs: taskTtlMs });
+    const outcome = act(task.call);
+    return outcome instanceof Promise ? this.#soon(task, act, outcome) : outcome;
+  }
+
+  /** Its own outcome, and asks its client by itself; or the task. */
+  #soon(task: Task, act: Act, outcome: Promise<Outcome>): Promise<Outcome> {
+    const { signal } = task.request;
+    const gone = (): void => task.abort();
+    signal?.addEventListener("abort", gone, { once: true });
+    return new Promise((resolve, reject) => {
+      const undo = this.#core.settings.clock.after(SOON_MS, () => {
+        signal?.removeEventListener("abort", gone);
+        resolve(this.#keep(task, act, outcome));
+      });
+      outcome.finally(undo).then(resolve, reject);
+    });
+  }
+
+  #keep(task: Task, act: Act, outcome: Promise<Outcome>): Members {
+    this.#tasks.set(task.id, task);
+    this.#running.set(task.owner, (this.#running.get(task.owner) ?? 0) + 1);
+    this.#giveUpLater(task, task.ttlMs);
+    void this.#run(task, act, outcome);
+    return { members: this.#membersOf(task), task: true };
+  }
+
+  #checkRoom({ viewer }: Call): void {
+    const { inFlight, heldBytes, tasks } = this.#core.settings.limits;
+    const running = this.#running.get(viewer.principal) ?? 0;
+    if (running < inFlight && this.#tasks.size < tasks && this.#kept < heldBytes) return;
+    throw new Fault("BUSY", "Too many tasks are kept; wait until some are done, or cancel some.", { headers: { "retry-after": "1" } });
+  }
+
+  async #run(task: Task, act: Act, first: Promise<Outcome>): Promise<void> {
+    const { settings } = this.#core;
+    try {
+      let outcome = await this.#performed(first);
+      for (let round = 1; "needs" in outcome; round += 1) {
+        const missing = unmet(questionsOf(outcome.needs), task.call.options.can);
+        if (missing.length > 0) throw new Fault("CAPABILITY", `This needs a client that can be asked (${missing.join(", ")}).`);
+        if (round > settings.limits.rounds) throw new Fault("REFUSED", `It asks more than ${settings.limits.rounds} times.`);
+        await task.ask(outcome.needs);
+        if (task.over) return;
+        outcome = await this.#performed(act(task.call));
+      }
+      task.complete(outcome);
+    } catch (error) {
+      if (!task.over) this.#fail(task, error);
+      if (this.#core.unfinished.over) task.abort();
+    } finally {
+      this.#end(task);
+    }
+  }
+
+  #fail(task: Task, error: unknown): void {
+    task.fail(requestFault(this.#core, "tools/call", error), this.#core.settings.profile.faults);
+  }
+
+  /** Of what nobody answers, or never ends, its client would ask for ever. A step of progress is a sign of life. */
+  #giveUpLater(task: Task, afterMs: number): void {
+    const { clock } = this.#core.settings;
+    clock.after(afterMs, () => {
+      if (task.over) return;
+      const leftMs = task.updatedAt + task.ttlMs - clock.now();
+      if (leftMs > 0) return this.#giveUpLater(task, leftMs);
+      this.#fail(task, new Fault("LATE", "Nothing was heard of it for too long; whether it was applied is not known."));
+      task.abort();
+    });
+  }
+
+  /** It counts as a request that runs: a server that closes waits for it as long as for one. */
+  #performed(outcome: Outcome | Promise<Outcome>): Promise<Outcome> {
+    const { work, unfinished } = this.#core;
+    return Promise.resolve(work.during(() => (outcome instanceof Promise ? unfinished.within(outcome) : outcome)));
+  }
+
+  // Kept from its end on: one that took long would be gone before its client asks.
+  #end(task: Task): void {
+    const left = (this.#running.get(task.owner) ?? 1) - 1;
+    if (left > 0) this.#running.set(task.owner, left);
+    else this.#running.delete(task.owner);
+    this.#kept += task.size;
+    this.#core.settings.clock.after(task.ttlMs, () => {
+      this.#tasks.delete(task.id);
+      this.#kept -= task.size;
+    });
+  }
+
+  /** `tasks/get`, `tasks/update`, `tasks/cancel`. */
+  readonly methods: Readonly<Record<string, Method>> = {
+    "tasks/get": (call) => ({ members: this.#membersOf(this.#find(call)) }),
+    "tasks/update": (call) => {
+      const task = this.#find(call);
+      task.answer(this.#answersIn(call, task));
+      return { members: "" };
+    },
+    "tasks/cancel": (call) => {
+      this.#find(call).cancel();
+      return { members: "" };
+    },
+  };
+
+  /** Those of that principal's that are known, of these ids. */
+  those(ids: readonly string[], principal: string | undefined): readonly Task[] {
+    return [...new Set(ids)].flatMap((id) => {
+      const task = this.#tasks.get(id);
+      return task === undefined || task.owner !== principal ? [] : [task];
+    });
+  }
+
+  /** `notifications/tasks`, as one subscription is told. */
+  notice(task: Task, meta: Bag): string {
+    return `{"jsonrpc":"2.0","method":"notifications/tasks","params":{${this.#membersOf(task)},"_meta":${JSON.stringify(meta)}}}`;
+  }
+
+  #membersOf(task: Task): string {
+    return task.members(() => this.#core.settings.entropy.uuid());
+  }
+
+  /** Of somebody else, expired and never begun answer alike. */
+  #find(call: Call): Task {
+    const catalogue = call.source.catalogue?.(call.viewer);
+    const offered = catalogue === undefined || offersTasks(catalogue) || this.#tasks.size > 0;
+    if (!offered || eraOf(call.revision) !== "modern") throw new Fault("METHOD", `Method not found: ${call.method}`);
+    if (!knowsTasks(call)) throw needsTasks(`${call.method} is for clients that declare ${TASKS}.`);
+    const id = shortText(call.params["taskId"], 256);
+    const task = id === undefined ? undefined : this.#tasks.get(id);
+    if (task === undefined || task.owner !== call.viewer.principal)
+      throw new Fault("PARAMS", "There is no task of this taskId: its time is over, the server began anew, or it never was.");
+    return task;
+  }
+
+  // What was not asked, or is answered already, is no answer.
+  #answersIn(call: Call, task: Task): Bag {
+    const given = bagIn(call.params, "inputResponses");
+    if (given === undefined || Object.keys(given).length > MOST_ANSWERS)
+      throw new Fault("PARAMS", `tasks/update needs inputResponses: an object of at most ${MOST_ANSWERS} answers.`);
+    const answers: [string, Json][] = [];
+    for (const [key, { method }] of task.asked) {
+      const answer = own(given, key);
+      if (answer !== undefined) answers.push([key, checkAnswer(key, answer, method, this.#core.settings.limits.answerLength)]);
+    }
+    return Object.fromEntries(answers);
+  }
+}

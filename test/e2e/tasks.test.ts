@@ -1,0 +1,342 @@
+// Calls that go on after they were answered (SEP-2663), beyond what the official suite asks of them.
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import * as z from "zod";
+import { actor, elicit, refuse } from "../../src/actor/index.ts";
+import type { Bag } from "../../src/contract/index.ts";
+import { LocalEngine } from "../../src/engine/index.ts";
+import { createGateway } from "../../src/gateway/index.ts";
+import { createServer } from "../../src/server/index.ts";
+import { cast } from "../../src/source/index.ts";
+import { memorySessionStore, memoryStore } from "../../src/store/index.ts";
+import { settle, SimulatedClock, type TestClient, type TestServer, testServer } from "../../src/testing/index.ts";
+
+const TASKS = "io.modelcontextprotocol/tasks";
+const HOUR = 3_600_000;
+
+const declared = { "io.modelcontextprotocol/clientCapabilities": { elicitation: {}, extensions: { [TASKS]: {} } } };
+
+/** What `name` waits for before it asks. */
+let mayAsk = Promise.withResolvers<void>();
+
+/** How often `wait` was told to end. */
+let stopped = 0;
+
+const kiln = actor("kiln", {
+  describe: "A kiln.",
+  per: "user",
+  persistence: "memory",
+  mailbox: 5,
+  state: z.object({ fired: z.int().default(0), of: z.string().default("") }),
+  tools: {
+    fire: {
+      describe: "Fires for an hour and a half, and tells of each half.",
+      task: "optional",
+      run({ state, message, wake, later }) {
+        state.of = message.id;
+        wake("half", { afterMs: HOUR / 2, everyMs: HOUR / 2, action: "half" });
+        return later();
+      },
+    },
+    never: { describe: "Is never answered.", task: "optional", run: ({ later }) => later() },
+    must: { describe: "For who knows tasks.", task: "required", run: ({ later }) => later() },
+    quick: { describe: "Is done at once.", task: "optional", run: () => "done" },
+    refuses: { describe: "Refuses at once.", task: "optional", run: () => refuse("Not today.") },
+    wait: {
+      describe: "Waits until it is told to end.",
+      task: "optional",
+      work: ({ signal, progress }) =>
+        new Promise((_resolve, reject) => {
+          progress(1, 2);
+          signal.addEventListener("abort", () => {
+            stopped += 1;
+            reject(new Error("aborted"));
+          });
+        }),
+    },
+    name: {
+      describe: "Asks for two names.",
+      task: "optional",
+      async work({ ask, state }) {
+        await mayAsk.promise;
+        const name = z.object({ name: z.string() });
+        const { a, b } = ask({ a: elicit("One?", name), b: elicit("Another?", name) });
+        state.fired += 1;
+        return [a, b].map((one) => (one.action === "accept" ? one.content.name : "-")).join("+");
+      },
+    },
+  },
+  messages: {
+    half: {
+      run({ state, report, answer, cancel }) {
+        state.fired += 1;
+        report(state.of, state.fired, 3, `half ${state.fired}`);
+        if (state.fired < 3) return;
+        cancel("half");
+        answer(state.of, "It is fired.");
+      },
+    },
+  },
+});
+
+const call = (client: TestClient, name: string): Promise<Bag> => client.request("tools/call", { name, arguments: {} }, { meta: declared });
+/** What is not done after 50 ms is one. */
+async function begin({ clock }: TestServer, client: TestClient, name: string): Promise<Bag> {
+  await client.listTools();
+  const called = call(client, name);
+  await settle();
+  await clock.advance(50);
+  return called;
+}
+const get = (client: TestClient, { taskId = null }: Bag): Promise<Bag> => client.request("tasks/get", { taskId }, { meta: declared });
+const cancel = (client: TestClient, { taskId = null }: Bag): Promise<Bag> => client.request("tasks/cancel", { taskId }, { meta: declared });
+const update = (client: TestClient, { taskId = null }: Bag, inputResponses: Bag): Promise<Bag> =>
+  client.request("tasks/update", { taskId, inputResponses }, { meta: declared });
+
+describe("a call of a client that knows tasks", () => {
+  test("is a task where it takes its time, which says how far it is and ends with the result", async () => {
+    await using server = await testServer([kiln]);
+    const client = server.client({ era: "modern" });
+    const task = await begin(server, client, "fire");
+    assert.equal(task["resultType"], "task");
+    assert.equal(task["status"], "working");
+    assert.equal(task["createdAt"], "2024-01-01T00:00:00.000Z");
+    await server.clock.advance(HOUR / 2 - 50);
+    const working = await get(client, task);
+    assert.deepEqual([working["resultType"], working["status"], working["statusMessage"]], ["complete", "working", "half 1"]);
+    assert.equal(working["lastUpdatedAt"], "2024-01-01T00:30:00.000Z");
+    await server.clock.advance(HOUR);
+    const done = await get(client, task);
+    assert.equal(done["status"], "completed");
+    assert.deepEqual(done["result"], { resultType: "complete", content: [{ type: "text", text: "It is fired." }] });
+    // An hour from its end on, as `ttlMs` says; not longer.
+    await server.clock.advance(HOUR - 1);
+    assert.equal((await get(client, task))["status"], "completed");
+    await server.clock.advance(1);
+    await assert.rejects(get(client, task), { code: -32602, message: /no task of this taskId/ });
+  });
+
+  test("is answered as ever where it is done, refused or asks at once", async () => {
+    await using server = await testServer([kiln]);
+    const client = server.client({ era: "modern" });
+    assert.equal((await call(client, "quick"))["resultType"], "complete");
+    assert.equal((await call(client, "refuses"))["isError"], true);
+    mayAsk = Promise.withResolvers();
+    mayAsk.resolve();
+    const answers = { elicitation: () => ({ action: "decline" }) };
+    const asked = server.client({ era: "modern", answers });
+    assert.match(JSON.stringify(await call(asked, "name")), /"text":"-\+-"/);
+  });
+
+  test("nobody else's task is there", async () => {
+    await using server = await testServer([kiln]);
+    const [ann, bob] = [server.client({ era: "modern", principal: "ann" }), server.client({ era: "modern", principal: "bob" })];
+    const task = await begin(server, ann, "fire");
+    for (const ask of [get, cancel]) await assert.rejects(ask(bob, task), { code: -32602 });
+    await assert.rejects(update(bob, task, {}), { code: -32602 });
+    assert.equal((await get(ann, task))["status"], "working");
+  });
+
+  test("cancelled, what it runs is told, and what comes of it is nothing to the task", async () => {
+    await using server = await testServer([kiln]);
+    const client = server.client({ era: "modern" });
+    const task = await begin(server, client, "wait");
+    await settle();
+    assert.equal((await get(client, task))["statusMessage"], "1 of 2");
+    assert.equal((await cancel(client, task))["resultType"], "complete");
+    await settle();
+    const cancelled = await get(client, task);
+    assert.equal(cancelled["status"], "cancelled");
+    assert.ok(!("error" in cancelled) && !("result" in cancelled));
+    await cancel(client, task);
+  });
+
+  test("what is asked on the way is answered to the task, piece by piece, and checked", async () => {
+    await using server = await testServer([kiln]);
+    const client = server.client({ era: "modern" });
+    mayAsk = Promise.withResolvers();
+    const task = await begin(server, client, "name");
+    mayAsk.resolve();
+    await settle();
+    const asked = await get(client, task);
+    assert.equal(asked["status"], "input_required");
+    assert.deepEqual(Object.keys(Object(asked["inputRequests"])), ["a", "b"]);
+    await assert.rejects(update(client, task, { a: { action: "maybe" } }), {
+      code: -32602,
+      message: /The answer a is not the result of elicitation/,
+    });
+    await update(client, task, { a: { action: "accept", content: { name: "Ann" } }, other: 1 });
+    assert.deepEqual(Object.keys(Object((await get(client, task))["inputRequests"])), ["b"]);
+    await update(client, task, { a: { action: "accept", content: { name: "Eve" } }, b: { action: "decline" } });
+    await settle();
+    const { result } = await get(client, task);
+    assert.match(JSON.stringify(result), /"text":"Ann\+-"/);
+  });
+
+  test("of what nobody hears for an hour it is given up", async () => {
+    await using server = await testServer([kiln]);
+    const client = server.client({ era: "modern" });
+    mayAsk = Promise.withResolvers();
+    const [asking, never] = [await begin(server, client, "name"), await begin(server, client, "never")];
+    mayAsk.resolve();
+    await settle();
+    await server.clock.advance(HOUR);
+    for (const task of [never, asking]) {
+      const { status, error } = await get(client, task);
+      assert.equal(status, "failed");
+      assert.match(JSON.stringify(error), /Nothing was heard of it for too long/);
+    }
+    await server.clock.advance(HOUR);
+    await assert.rejects(get(client, never), { code: -32602 });
+  });
+
+  test("a principal has so many at once, and all have so many in all", async () => {
+    await using server = await testServer([kiln], { limits: { inFlight: 2, tasks: 3 } });
+    const [ann, bob] = [server.client({ era: "modern", principal: "ann" }), server.client({ era: "modern", principal: "bob" })];
+    const first = await begin(server, ann, "never");
+    await begin(server, ann, "never");
+    await assert.rejects(call(ann, "never"), { code: -31429, message: /Too many tasks are kept/ });
+    await cancel(ann, first);
+    await settle();
+    await begin(server, ann, "never");
+    await assert.rejects(call(bob, "never"), { code: -31429 });
+  });
+
+  test("C8 who listens to it is told how it stands, at once and with each change, and of nobody else's", async () => {
+    await using server = await testServer([kiln]);
+    const client = server.client({ era: "modern", listen: false });
+    const task = await begin(server, client, "fire");
+    const foreign = await begin(server, server.client({ era: "modern", principal: "bob" }), "fire");
+    const stream = client.stream({
+      jsonrpc: "2.0",
+      id: 77,
+      method: "subscriptions/listen",
+      params: { notifications: { taskIds: [task["taskId"] ?? null, foreign["taskId"] ?? null, "none"] }, _meta: declared },
+    });
+    const frames = stream[Symbol.asyncIterator]();
+    const next = async (): Promise<Bag> => {
+      const { value } = await frames.next();
+      const { params } = JSON.parse(value?.data ?? "null");
+      return params;
+    };
+    assert.deepEqual((await next())["notifications"], { taskIds: [task["taskId"]] });
+    const told: unknown[] = [];
+    const hear = async (): Promise<void> => {
+      const { taskId, status, statusMessage } = await next();
+      assert.equal(taskId, task["taskId"]);
+      told.push(statusMessage ?? status);
+    };
+    await hear();
+    for (let half = 0; half < 3; half += 1) {
+      await server.clock.advance(HOUR / 2);
+      await hear();
+    }
+    assert.deepEqual(told.slice(0, 4), ["working", "half 1", "half 2", "half 3"]);
+  });
+});
+
+describe("a client that does not know tasks", () => {
+  for (const era of ["legacy", "modern"] as const)
+    test(`waits, or is refused where it has to know them (${era})`, async () => {
+      await using server = await testServer([kiln]);
+      const client = server.client({ era });
+      const fired = client.callTool("fire");
+      await server.clock.advance(1.5 * HOUR);
+      assert.deepEqual((await fired).content, [{ type: "text", text: "It is fired." }]);
+      if (era === "legacy") {
+        assert.match(JSON.stringify(await client.callTool("must")), /for clients that declare io\.modelcontextprotocol\/tasks/);
+        await assert.rejects(client.request("tasks/get", { taskId: "a" }), { code: -32601 });
+      } else {
+        await assert.rejects(client.callTool("must"), { code: -32021, data: { requiredCapabilities: { extensions: { [TASKS]: {} } } } });
+        for (const method of ["tasks/get", "tasks/update", "tasks/cancel"])
+          await assert.rejects(client.request(method, { taskId: "a", inputResponses: {} }), { code: -32021 });
+      }
+    });
+});
+
+describe("a server", () => {
+  const extensions = async (served: Parameters<typeof testServer>[0], options = {}): Promise<unknown> => {
+    await using server = await testServer(served, options);
+    const { capabilities } = await server.client({ era: "modern", listen: false }).request("server/discover");
+    return Object(capabilities)["extensions"];
+  };
+
+  test("says that it has tasks where a tool has, and where they would be found again", async () => {
+    const plain = actor("plain", { describe: "", initial: () => ({}), tools: { go: { describe: "", run: () => "" } } });
+    assert.deepEqual(await extensions([kiln]), { [TASKS]: {} });
+    assert.equal(await extensions([plain]), undefined);
+    assert.equal(await extensions([kiln], { extensions: { [TASKS]: null } }), undefined);
+    assert.equal(await extensions([kiln], { tasks: false }), undefined);
+    await using sessions = memorySessionStore();
+    assert.equal(await extensions([kiln], { sessions, sharedSessions: true }), undefined);
+    await using server = await testServer([plain]);
+    await assert.rejects(server.client({ era: "modern" }).request("tasks/get", { taskId: "a" }, { meta: declared }), { code: -32601 });
+    await using shared = await testServer([kiln], { sessions, sharedSessions: true });
+    const client = shared.client({ era: "modern" });
+    // Where there are none, whoever has to know them waits as well.
+    const fired = call(client, "fire");
+    await shared.clock.advance(1.5 * HOUR);
+    assert.equal((await fired)["resultType"], "complete");
+  });
+
+  test("of registries has them, too, and a handler hears that it is cancelled", async () => {
+    const heard: string[] = [];
+    await using server = await testServer((wires) => {
+      const made = createServer("s", "1", { ...wires, handlerMs: 2 * HOUR });
+      made.tools.register({ name: "dig", task: "optional" }, async (_args, { signal, progress }) => {
+        progress(1);
+        await new Promise((resolve) => {
+          signal.addEventListener("abort", resolve);
+        });
+        heard.push("told");
+        signal.throwIfAborted();
+        return "";
+      });
+      return made;
+    });
+    const client = server.client({ era: "modern" });
+    const task = await begin(server, client, "dig");
+    await settle();
+    assert.equal((await get(client, task))["statusMessage"], "1");
+    await cancel(client, task);
+    await settle();
+    assert.deepEqual(heard, ["told"]);
+    assert.equal((await get(client, task))["status"], "cancelled");
+  });
+
+  test("that closes waits for them as for requests, tells those that are left, and stops what they run", async () => {
+    await using store = memoryStore();
+    await using engine = await LocalEngine.start({ kinds: [kiln], store });
+    const clock = new SimulatedClock();
+    const gateway = createGateway({ source: cast({ engine, kinds: [kiln] }), info: { name: "s", version: "1" }, clock });
+    await using server = await testServer(gateway);
+    const client = server.client({ era: "modern", listen: false });
+    const before = stopped;
+    const called = call(client, "wait");
+    await settle();
+    await clock.advance(50);
+    const task = await called;
+    const closing = gateway.drain(1_000);
+    await settle();
+    await clock.advance(999);
+    await assert.rejects(call(client, "quick"), { code: -31503 });
+    await clock.advance(1);
+    await closing;
+    await settle();
+    assert.equal(task["status"], "working");
+    assert.equal(stopped, before + 1);
+  });
+
+  test("refuses a definition that cannot be meant", () => {
+    const wrong = (tool: object) => () =>
+      Reflect.apply(actor, undefined, ["a", { describe: "", initial: () => ({}), tools: { go: { describe: "", ...tool } } }]);
+    assert.throws(wrong({ task: "optional", view: () => "" }), { code: "BAD_DEFINITION", message: /only reads/ });
+    assert.throws(wrong({ task: "always", run: () => "" }), { code: "BAD_DEFINITION", message: /`task` is "optional" or "required"/ });
+    const server = createServer("s", "1");
+    const tools: { register(...given: readonly unknown[]): unknown } = server.tools;
+    assert.throws(() => tools.register({ name: "x", task: true }, () => ""), {
+      code: "BAD_DEFINITION",
+      message: /task has to be/,
+    });
+  });
+});

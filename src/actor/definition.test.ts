@@ -170,6 +170,24 @@ test("the catalogue is built once, in the order of the definition, in the newest
   assert.ok(Object.isFrozen(kind) && Object.isFrozen(kind.catalogue) && Object.isFrozen(kind.catalogue.tools[0]?.definition));
 });
 
+test("a schema with an id has its arguments and choices like any other", () => {
+  const input = z.object({ item: z.string() }).meta({ id: "Item" });
+  const choices = { item: () => ["lamp"] };
+  const kind = actor("thing", {
+    describe: "A thing.",
+    state: z.object({}),
+    tools: { take: { describe: "", input, choices, run() {} } },
+    prompts: { ask: { describe: "", input, view: () => "" } },
+  });
+  const catalogue = rehearse(kind).surface()?.catalogue;
+  assert.deepEqual(catalogue?.prompts[0]?.definition["arguments"], [{ name: "item", required: true }]);
+  assert.deepEqual(catalogue?.tools[0]?.definition["inputSchema"], {
+    type: "object",
+    properties: { item: { type: "string" } },
+    required: ["item"],
+  });
+});
+
 test("a prompt's list of arguments is shown as it was written, also an empty one", () => {
   const view = () => "Hello.";
   const kind = actor("thing", {

@@ -5,6 +5,14 @@ import { elicit } from "./index.ts";
 
 const titled = [{ const: "r", title: "Red" }];
 
+test("a form whose schema has an id is a form like any other", () => {
+  const form = z.object({ name: z.string() }).meta({ id: "Form" });
+  assert.deepEqual(
+    elicit("?", form).request.params["requestedSchema"],
+    elicit("?", z.object({ name: z.string() })).request.params["requestedSchema"],
+  );
+});
+
 test("a form is sent with every field that MCP allows", () => {
   const zod = z.object({
     name: z.string().min(1).optional(),

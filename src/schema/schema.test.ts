@@ -62,15 +62,38 @@ test("values are checked in the dialect that a schema names", () => {
   assert.deepEqual([fits(["a", 1]), fits([1, "a"])], [true, false]);
 });
 
+const library = (written: Bag) => ({
+  "~standard": {
+    version: 1 as const,
+    vendor: "library",
+    validate: (value: unknown) => ({ value }),
+    jsonSchema: { input: () => written, output: () => written },
+  },
+});
+
+test("what a library puts behind a reference is at the root, and stays a definition where it recurs", () => {
+  const named = z.object({ a: z.string() }).meta({ id: "Named" });
+  assert.deepEqual(toJsonSchema(named, "input", "It"), { type: "object", properties: { a: { type: "string" } }, required: ["a"] });
+  const tree = { type: "object", properties: { kids: { type: "array", items: { $ref: "#/$defs/Tree" } } } };
+  const recurring = { $ref: "#/$defs/Tree", description: "Mine.", $defs: { Tree: { ...tree, description: "A tree." }, Leaf: {} } };
+  const { $ref: _, ...rest } = recurring;
+  assert.deepEqual(toJsonSchema(library(recurring), "input", "It"), { ...tree, ...rest });
+  assert.ok(compiles(toJsonSchema(library(recurring), "input", "It")));
+});
+
+test("a reference stays where its meaning hangs on its place", () => {
+  for (const written of [
+    { $ref: "#/$defs/a", $defs: { a: { $ref: "#/$defs/b" }, b: {} } },
+    { $ref: "#/$defs/a", $defs: { a: { $id: "https://example.com/a" } } },
+    { $ref: "#/$defs/a", minProperties: 1, $defs: { a: { minProperties: 2 } } },
+    { $ref: "#/$defs/a~1b", $defs: { "a/b": {} } },
+    { $ref: "#", $defs: {} },
+    { $schema: DRAFT_7, $ref: "#/$defs/a", $defs: { a: {} } },
+  ])
+    assert.deepEqual(toJsonSchema(library(written), "input", "It"), written);
+});
+
 test("a dialect that a library writes is said, unless it is the one that is assumed", () => {
-  const library = (written: Bag) => ({
-    "~standard": {
-      version: 1 as const,
-      vendor: "library",
-      validate: (value: unknown) => ({ value }),
-      jsonSchema: { input: () => written, output: () => written },
-    },
-  });
   assert.deepEqual(toJsonSchema(library({ ...TUPLE, $schema: DRAFT_7 }), "input", "It"), { $schema: DRAFT_7, ...TUPLE });
   assert.deepEqual(toJsonSchema(z.string(), "input", "It"), { type: "string" });
 });

@@ -1,5 +1,6 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
 import { type Bag, isBag, type Json, TroupeError } from "../contract/index.ts";
+import { own } from "../contract/internal.ts";
 import { checkSchema } from "./check-schema.ts";
 import { isStandard } from "./standard.ts";
 
@@ -37,7 +38,26 @@ function converted(schema: StandardSchemaV1, side: "input" | "output", where: st
   }
   const { $schema: dialect, ...rest } = written;
   // 2020-12 is what a reader assumes; any other dialect must be said.
-  return dialect === undefined || dialect === DIALECT ? rest : { $schema: dialect, ...rest };
+  return dialect === undefined || dialect === DIALECT ? withoutRootReference(rest) : { $schema: dialect, ...rest };
+}
+
+const DEFS = "#/$defs/";
+
+/**
+ * Libraries put what has a name or recurs behind a reference. At the root that hides `properties`, which arguments, choices and forms
+ * are found by, here and in clients: some show a model a tool without arguments then.
+ */
+function withoutRootReference(schema: Bag): Bag {
+  const { $ref, $defs, ...beside } = schema;
+  if (typeof $ref !== "string" || !$ref.startsWith(DEFS) || !isBag($defs)) return schema;
+  const name = $ref.slice(DEFS.length);
+  const named = own($defs, name);
+  // Where it holds a reference or a name of its own, or says the same in other words, it means something else in another place.
+  if (!isBag(named) || Object.keys(named).some((key) => key.startsWith("$") || (key in beside && key !== "description"))) return schema;
+  const { [name]: _, ...others } = $defs;
+  const recurs = JSON.stringify([named, others]).includes(JSON.stringify($ref));
+  const kept = recurs ? $defs : others;
+  return { ...named, ...beside, ...(Object.keys(kept).length === 0 ? {} : { $defs: kept }) };
 }
 
 function isConvertible(schema: StandardSchemaV1): schema is StandardSchemaV1 & StandardJSONSchemaV1 {

@@ -19,6 +19,7 @@ export interface ServeOptions {
   readonly as?: string;
   readonly toolNames: "dot" | "strict";
   readonly lists: "gated" | "dynamic";
+  readonly legacyLists: "gated" | "dynamic";
   readonly json?: boolean;
   readonly log: ServerLogLevel;
   readonly jwks?: string;
@@ -137,6 +138,14 @@ export const addServeOptions = (
       new Option("--lists <posture>", "to clients of 2026-07-28 with a principal: gated (all tools, refused with a reason) or dynamic")
         .choices(["gated", "dynamic"])
         .default("gated"),
+    )
+    .addOption(
+      new Option(
+        "--legacy-lists <posture>",
+        "to clients of older revisions: dynamic (what can be called now), or gated where they list once",
+      )
+        .choices(["gated", "dynamic"])
+        .default("dynamic"),
     )
     .option("--jwks <url-or-file>", "verify bearer tokens against these keys")
     .option("--issuer <iss>", "the tokens' issuer")

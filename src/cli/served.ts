@@ -107,7 +107,7 @@ export const serveModules = async (loaded: Loaded, { options, version, log, inFu
       sessions: ground.sessions,
       streams: ground.streams,
       ...defined({ peers: ground.peers }),
-      posture: { modern: options.lists },
+      posture: { legacy: options.legacyLists, modern: options.lists },
       ...(options.rate === undefined
         ? {}
         : { rateLimit: options.rate === 0 ? false : { perSecond: options.rate, burst: options.rate * 2 } }),

@@ -60,6 +60,15 @@ describe("troupe serve", () => {
     assert.deepEqual((await client.tools()).map((tool) => tool.name).toSorted(), ["one__add", "one__get"]);
   });
 
+  test("who lists once is shown all tools with --legacy-lists gated", async () => {
+    await using served = await serveChild(["examples/door", "--legacy-lists", "gated"]);
+    await using client = await connect({ http: String(served.ready.http) }, { sdk: "v1", era: "legacy" });
+    const names = (await client.tools()).map((tool) => tool.name);
+    assert.deepEqual(names.filter((name) => name === "close" || name === "open").toSorted(), ["close", "open"]);
+    const told = await client.call("close");
+    assert.deepEqual([told.isError, told.text], [true, "It is not open."]);
+  });
+
   test("says what is wrong with the command line, with code 2", async () => {
     for (const [args, sentence] of [
       [["serve", "examples/nowhere"], /There is no examples\/nowhere/],

@@ -2,6 +2,8 @@ import { type Bag, BLOB, CONTENT, isBag, type Json, isList } from "../contract/i
 import { has, type Revision } from "./revision.ts";
 
 const TEXT_HEAD = '"content":[{"type":"text","text":';
+const NULL = `${TEXT_HEAD}"null"}]`;
+const DONE = `${TEXT_HEAD}"Done."}]`;
 const NUMBER_HEAD = `${TEXT_HEAD}"`;
 
 /** The members of a tool's result for a domain value; JSON text without the braces. */
@@ -12,10 +14,7 @@ export function toolMembers(value: Json, definition: Bag, revision: Revision): s
       ? `${members},"structuredContent":${JSON.stringify(value)}`
       : members;
   }
-  if (value === null) {
-    const promised = definition["outputSchema"] !== undefined && has(revision, "anyStructured");
-    return promised ? '"content":[],"structuredContent":null' : '"content":[]';
-  }
+  if (value === null) return nothingMembers(definition, revision);
   if (isBag(value) && isList(value[CONTENT])) return contentMembers(value[CONTENT], value, revision);
   // A number as text needs no escapes, and is in JSON what it is here.
   if (typeof value === "number" && Number.isFinite(value)) {
@@ -25,6 +24,12 @@ export function toolMembers(value: Json, definition: Bag, revision: Revision): s
   const text = JSON.stringify(value);
   const members = `${TEXT_HEAD}${JSON.stringify(text)}}]`;
   return mayStructure(value, revision) ? `${members},"structuredContent":${text}` : members;
+}
+
+// MCP allows no content at all, but agents and models' APIs do not: several end the whole conversation over it. Null answers who asked.
+function nothingMembers({ outputSchema, annotations }: Bag, revision: Revision): string {
+  if (outputSchema !== undefined) return has(revision, "anyStructured") ? `${NULL},"structuredContent":null` : NULL;
+  return isBag(annotations) && annotations["readOnlyHint"] === true ? NULL : DONE;
 }
 
 function contentMembers(blocks: readonly Json[], { structured, isError }: Bag, revision: Revision): string {

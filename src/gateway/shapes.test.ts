@@ -77,10 +77,10 @@ describe("a definition", () => {
 });
 
 describe("a domain value", () => {
-  test("becomes a tool's result: text, structure where the revision has it, or nothing", () => {
+  test("becomes a tool's result: text, and structure where the revision has it", () => {
     const cases: readonly [Json, Bag, Bag | undefined][] = [
       ["hi", { content: [{ type: "text", text: "hi" }] }, undefined],
-      [null, { content: [] }, undefined],
+      [null, { content: [{ type: "text", text: "Done." }] }, undefined],
       [{ a: 1 }, { content: [{ type: "text", text: '{"a":1}' }], structuredContent: { a: 1 } }, undefined],
       [[1, 2], { content: [{ type: "text", text: "[1,2]" }] }, { structuredContent: [1, 2] }],
       [5, { content: [{ type: "text", text: "5" }] }, { structuredContent: 5 }],
@@ -94,7 +94,10 @@ describe("a domain value", () => {
       assert.deepEqual(read(toolMembers(value, {}, "2025-03-26")), plain);
     }
     assert.deepEqual(read(toolMembers("hi", { outputSchema: { type: "string" } }, "2026-07-28"))["structuredContent"], "hi");
-    assert.deepEqual(read(toolMembers(null, { outputSchema: {} }, "2026-07-28"))["structuredContent"], null);
+    const nothing = [{ type: "text", text: "null" }];
+    assert.deepEqual(read(toolMembers(null, { outputSchema: {} }, "2026-07-28")), { content: nothing, structuredContent: null });
+    assert.deepEqual(read(toolMembers(null, { outputSchema: {} }, "2025-11-25")), { content: nothing });
+    assert.deepEqual(read(toolMembers(null, { annotations: { readOnlyHint: true } }, "2026-07-28")), { content: nothing });
   });
 
   test("that is content goes out as it is, and what a revision does not know as text", () => {

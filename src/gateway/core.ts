@@ -13,6 +13,7 @@ import { Pages } from "./pages.ts";
 import { rateLimiter } from "./rate-limit.ts";
 import { LATEST_MODERN } from "./revision.ts";
 import { shapeInfo } from "./server-info.ts";
+import { tellUnionInputs } from "./union-inputs.ts";
 import { Unfinished } from "./unfinished.ts";
 import { Work } from "./work.ts";
 
@@ -66,7 +67,7 @@ export function createCore(settings: Settings): Core {
   const methods = new Map<string, Method>([
     ...Object.entries(actingMethods(settings, tasks)),
     ...Object.entries(tasks?.methods ?? {}),
-    ...Object.entries(listMethods(new Pages(settings.pageSize), settings.log)),
+    ...Object.entries(listMethods(new Pages(settings.pageSize, tellUnionInputs(settings.log)), settings.log)),
     ["completion/complete", complete],
   ]);
   for (const method of settings.profile.withholds) methods.delete(method);

@@ -36,10 +36,13 @@ const placesOf = memoize((entries: readonly Entry[]) => new Map(entries.map((ent
 /** The pages of lists, cut and serialised once per list and revision. */
 export class Pages {
   readonly #size: number;
+  readonly #first: (list: keyof Lists, entries: readonly Entry[]) => void;
   readonly #made = memoize((_entries: readonly Entry[]) => new Map<Revision, readonly Page[]>());
 
-  constructor(size: number) {
+  /** `first` is called with a list that is new, once for each revision. */
+  constructor(size: number, first: (list: keyof Lists, entries: readonly Entry[]) => void = () => undefined) {
     this.#size = size;
+    this.#first = first;
   }
 
   /**
@@ -67,6 +70,7 @@ export class Pages {
     const made = this.#made(entries);
     let pages = made.get(revision);
     if (pages === undefined) {
+      this.#first(list, entries);
       pages = this.#cut(list, entries, revision, follows);
       made.set(revision, pages);
     }

@@ -9,6 +9,7 @@ import { createGateway } from "../../src/gateway/index.ts";
 import { createServer } from "../../src/server/index.ts";
 import { cast } from "../../src/source/index.ts";
 import { memorySessionStore, memoryStore } from "../../src/store/index.ts";
+import { connectInMemory } from "../../src/transport/index.ts";
 import { settle, SimulatedClock, type TestClient, type TestServer, testServer } from "../../src/testing/index.ts";
 
 const TASKS = "io.modelcontextprotocol/tasks";
@@ -302,6 +303,41 @@ describe("a server", () => {
     await settle();
     assert.deepEqual(heard, ["told"]);
     assert.equal((await get(client, task))["status"], "cancelled");
+  });
+
+  test("has them on one ordered stream too, whose end is not theirs", async () => {
+    await using store = memoryStore();
+    await using engine = await LocalEngine.start({ kinds: [kiln], store });
+    const clock = new SimulatedClock();
+    await using gateway = createGateway({ source: cast({ engine, kinds: [kiln] }), info: { name: "s", version: "1" }, clock });
+    const _meta = { ...declared, "io.modelcontextprotocol/protocolVersion": "2026-07-28" };
+    const heard: Bag[] = [];
+    const connected = () => {
+      const client = connectInMemory(gateway, { principal: "ann", scopes: [] });
+      client.onMessage((text) => heard.push(JSON.parse(text)));
+      return client;
+    };
+    const client = connected();
+    const ask = async (id: number, method: string, params: Bag): Promise<Bag> => {
+      client.send({ jsonrpc: "2.0", id, method, params: { ...params, _meta } });
+      await settle();
+      await clock.advance(50);
+      const { result } = heard.find((message) => message["id"] === id) ?? {};
+      return Object(result);
+    };
+    const task = await ask(1, "tools/call", { name: "wait", arguments: {} });
+    assert.equal(task["resultType"], "task");
+    const again = { taskId: task["taskId"] ?? null };
+    assert.equal((await ask(2, "tasks/get", again))["status"], "working");
+    const before = stopped;
+    await client[Symbol.asyncDispose]();
+    await settle();
+    assert.equal(stopped, before);
+    const back = connected();
+    back.send({ jsonrpc: "2.0", id: 4, method: "tasks/cancel", params: { ...again, _meta } });
+    await settle();
+    assert.equal(stopped, before + 1);
+    await back[Symbol.asyncDispose]();
   });
 
   test("that closes waits for them as for requests, tells those that are left, and stops what they run", async () => {

@@ -16,6 +16,7 @@ export class ClusterGround implements Ground {
   readonly data = undefined;
   readonly sessions: SessionStore;
   readonly streams: StreamStore;
+  readonly taskStore = undefined;
   readonly key: Uint8Array;
   readonly fault = undefined;
   readonly peers: Cluster;

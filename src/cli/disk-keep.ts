@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import type { SessionStore, Store, StreamStore } from "../contract/index.ts";
+import type { SessionStore, Store, StreamStore, TaskStore } from "../contract/index.ts";
 // Each by its own file: the folder's index would load exports, imports and contents, too.
 import { mendedSessionStores } from "../store/mended-sessions.ts";
 import { sqliteStore } from "../store/sqlite.ts";
@@ -12,6 +12,7 @@ export interface DiskKeep {
   readonly store: Store;
   readonly sessions: SessionStore;
   readonly streams: StreamStore;
+  readonly taskStore: TaskStore;
 }
 
 export const openDisk = ({ options, log }: Pick<GroundOptions, "options" | "log">): DiskKeep => {

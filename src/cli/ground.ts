@@ -1,4 +1,4 @@
-import type { ActorId, Bag, Behaviour, Engine, Json, Observer, Peers, SessionStore, StreamStore } from "../contract/index.ts";
+import type { ActorId, Bag, Behaviour, Engine, Json, Observer, Peers, SessionStore, StreamStore, TaskStore } from "../contract/index.ts";
 import type { Loaded } from "./load.ts";
 import type { ServerLog } from "./log.ts";
 import type { ServeOptions } from "./options.ts";
@@ -8,6 +8,8 @@ import type { KindCount } from "./unserved.ts";
 export interface Ground extends AsyncDisposable {
   readonly sessions: SessionStore;
   readonly streams: StreamStore;
+  /** Absent: tasks live in memory, or are not. */
+  readonly taskStore: TaskStore | undefined;
   /** Signs what clients hand back; absent: nothing outlives this process. */
   readonly key: Uint8Array | undefined;
   /** The folder in which everything is. */

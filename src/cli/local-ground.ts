@@ -1,4 +1,4 @@
-import type { Bag, Behaviour, Engine, Json, SessionStore, StreamStore } from "../contract/index.ts";
+import type { Bag, Behaviour, Engine, Json, SessionStore, StreamStore, TaskStore } from "../contract/index.ts";
 import { defined } from "../contract/internal.ts";
 import { LocalEngine } from "../engine/index.ts";
 import { memorySessionStore } from "../store/memory-sessions.ts";
@@ -26,6 +26,7 @@ export class LocalGround implements Ground {
   readonly key: Uint8Array | undefined;
   readonly sessions: SessionStore;
   readonly streams: StreamStore;
+  readonly taskStore: TaskStore | undefined;
   readonly #how: GroundOptions;
   readonly #disk: DiskKeep | undefined;
   #engine: LocalEngine | undefined;
@@ -36,6 +37,7 @@ export class LocalGround implements Ground {
     this.#disk = disk;
     this.sessions = disk?.sessions ?? memorySessionStore();
     this.streams = disk?.streams ?? memoryStreamStore();
+    this.taskStore = disk?.taskStore;
     this.key = disk?.directory.key((bytes) =>
       how.log("warn", "key-replaced", {
         bytes,

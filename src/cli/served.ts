@@ -106,6 +106,7 @@ export const serveModules = async (loaded: Loaded, { options, version, log, inFu
       ...defined({ instructions: loaded.instructions }),
       sessions: ground.sessions,
       streams: ground.streams,
+      ...defined({ taskStore: ground.taskStore }),
       ...defined({ peers: ground.peers }),
       posture: { legacy: options.legacyLists, modern: options.lists },
       ...(options.rate === undefined

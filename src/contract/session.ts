@@ -93,3 +93,24 @@ export interface StreamStore extends AsyncDisposable {
   drop?(session: string, stream: string): Promise<void>;
   delete(session: string): Promise<void>;
 }
+
+/** A call that goes on after it was answered, as it stood when it was last kept. */
+export interface TaskRow {
+  readonly id: string;
+  /** Whose it is; a request of any other principal finds nothing. */
+  readonly principal?: string;
+  /** What its client is told, as the text of a JSON object. */
+  readonly told: string;
+  /** Nothing more happens to it. Where this is false and its process has ended, nobody knows what became of it. */
+  readonly over: boolean;
+  /** When it may go, in milliseconds since 1970. */
+  readonly until: number;
+}
+
+/** Rows that outlive their process, which nobody else may write to meanwhile. */
+export interface TaskStore extends AsyncDisposable {
+  put(row: TaskRow): Promise<void>;
+  get(id: string): Promise<TaskRow | undefined>;
+  /** Those whose time is over are deleted. */
+  expire(now: number): Promise<void>;
+}

@@ -1,4 +1,4 @@
-import type { Bag, Clock, Entropy, Log, Observer, Peers, Rate, SessionStore, Source, StreamStore } from "../contract/index.ts";
+import type { Bag, Clock, Entropy, Log, Observer, Peers, Rate, SessionStore, Source, StreamStore, TaskStore } from "../contract/index.ts";
 import type { Posture } from "../source/index.ts";
 import type { CacheHint, Kept } from "./cache-hints.ts";
 import type { ProfileName, UnknownSession } from "./profile.ts";
@@ -111,6 +111,8 @@ export interface GatewayOptions {
    * nothing of them, they have to be off, and it waits. Default: on, with `peers` and `sharedSessions` off.
    */
   readonly tasks?: boolean;
+  /** Where tasks are kept, so that what became of them is known after a restart. Absent: in this process's memory alone. */
+  readonly taskStore?: TaskStore;
   /** A task is kept this long after its end. Default 1 hour. */
   readonly taskTtlMs?: number;
   /** Results carry `_meta["troupe/receipt"]`. Default false. */

@@ -19,6 +19,7 @@ import {
   type SessionStore,
   type Source,
   type StreamStore,
+  type TaskStore,
   systemClock,
   systemEntropy,
   TroupeError,
@@ -57,6 +58,7 @@ export interface Settings {
   readonly requestStateKey: Uint8Array;
   readonly sessionTtlMs: number;
   readonly taskTtlMs: number;
+  readonly taskStore: TaskStore | undefined;
   /** Calls may become tasks. Not where another process may be asked after them, which knows nothing of this one's. */
   readonly tasks: boolean;
   readonly receipts: boolean;
@@ -118,6 +120,7 @@ const OPTIONS: OptionTable<GatewayOptions> = {
   requestStateKey: ["at least 32 bytes", (value) => value instanceof Uint8Array && value.byteLength >= 32],
   sessionTtlMs: ABOVE_ZERO,
   tasks: FLAG,
+  taskStore: true,
   taskTtlMs: ABOVE_ZERO,
   receipts: true,
   log: FUNCTION,
@@ -164,6 +167,7 @@ export function settle(options: GatewayOptions): Settings {
     requestStateKey: key,
     sessionTtlMs: options.sessionTtlMs ?? 24 * 3_600_000,
     taskTtlMs: options.taskTtlMs ?? 3_600_000,
+    taskStore: options.taskStore,
     tasks: (options.tasks ?? peers === undefined) && !profile.refusesTasks && options.extensions?.[TASKS] !== null,
     receipts: options.receipts ?? false,
     log: options.log ?? (() => undefined),

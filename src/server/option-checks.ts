@@ -30,6 +30,7 @@ const OPTIONS: OptionTable<ServerOptions> = {
   streams: true,
   sessionTtlMs: ABOVE_ZERO,
   tasks: true,
+  taskStore: true,
   taskTtlMs: true,
   sharedSessions: true,
   env: true,

@@ -88,7 +88,6 @@ class Server implements AsyncDisposable {
       sessionTtlMs: sessionTtl(options),
       // A store that was given may be others' as well; to look costs little beside being wrong.
       sharedSessions: options.sharedSessions ?? options.sessions !== undefined,
-      tasks: options.tasks ?? (options.peers === undefined && options.sharedSessions !== true),
       source: this.source,
       info: {
         name,

@@ -8,6 +8,6 @@ export { memoryStore } from "./memory.ts";
 export { mendedSessionStores, type MendedSessionOptions } from "./mended-sessions.ts";
 export { type MemoryBounds, memorySessionStore } from "./memory-sessions.ts";
 export { memoryStreamStore, type MemoryStreamBounds } from "./memory-streams.ts";
-export { sqliteSessionStores, type SessionStores, type SqliteSessionOptions } from "./sessions.ts";
+export { sqliteSessionStores, type SessionStores, type SqliteSessionOptions, type SqliteSessionStores } from "./sessions.ts";
 export { sqliteStore, type SqliteOptions } from "./sqlite.ts";
 export { STREAM_BOUNDS, type StreamBounds } from "../contract/index.ts";

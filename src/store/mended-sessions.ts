@@ -1,7 +1,7 @@
 import { renameSync, rmSync } from "node:fs";
-import { type StoreError, type SessionStore, type StreamStore } from "../contract/index.ts";
+import { type StoreError, type SessionStore, type StreamStore, type TaskStore } from "../contract/index.ts";
 import { closed } from "./memory-sessions.ts";
-import { sqliteSessionStores, type SessionStores, type SqliteSessionOptions } from "./sessions.ts";
+import { sqliteSessionStores, type SqliteSessionStores, type SqliteSessionOptions } from "./sessions.ts";
 import { isDamage } from "./sqlite-error.ts";
 
 export interface MendedSessionOptions extends SqliteSessionOptions {
@@ -14,11 +14,11 @@ export interface MendedSessionOptions extends SqliteSessionOptions {
  * begins another one, so no damage to them is worth not serving for. The damaged file is kept beside it, as `….damaged`.
  * Throws `StoreError` for all else.
  */
-export function mendedSessionStores(options: MendedSessionOptions): SessionStores {
+export function mendedSessionStores(options: MendedSessionOptions): SqliteSessionStores {
   const { path, onDamage } = options;
-  let stores: SessionStores | undefined;
+  let stores: SqliteSessionStores | undefined;
 
-  const begin = (fault: StoreError): SessionStores => {
+  const begin = (fault: StoreError): SqliteSessionStores => {
     const aside = `${path}.damaged`;
     for (const end of ["-wal", "-shm"]) rmSync(path + end, { force: true });
     rmSync(aside, { recursive: true, force: true });
@@ -27,7 +27,7 @@ export function mendedSessionStores(options: MendedSessionOptions): SessionStore
     onDamage(fault, aside);
     return fresh;
   };
-  const open = (): SessionStores => {
+  const open = (): SqliteSessionStores => {
     try {
       return sqliteSessionStores(options);
     } catch (error) {
@@ -37,7 +37,7 @@ export function mendedSessionStores(options: MendedSessionOptions): SessionStore
   };
   stores = open();
 
-  const ask = async <T>(run: (of: SessionStores) => Promise<T>): Promise<T> => {
+  const ask = async <T>(run: (of: SqliteSessionStores) => Promise<T>): Promise<T> => {
     const asked = stores;
     if (asked === undefined) throw closed();
     try {
@@ -73,5 +73,11 @@ export function mendedSessionStores(options: MendedSessionOptions): SessionStore
     delete: (session) => ask((of) => of.streams.delete(session)),
     [Symbol.asyncDispose]: close,
   };
-  return { sessions, streams, [Symbol.asyncDispose]: close };
+  const taskStore: TaskStore = {
+    put: (row) => ask((of) => of.taskStore.put(row)),
+    get: (id) => ask((of) => of.taskStore.get(id)),
+    expire: (now) => ask((of) => of.taskStore.expire(now)),
+    [Symbol.asyncDispose]: close,
+  };
+  return { sessions, streams, taskStore, [Symbol.asyncDispose]: close };
 }

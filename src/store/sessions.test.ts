@@ -134,3 +134,36 @@ test("a stream that goes on after it was let go has no event id twice", async ()
   for (const id of [one, two]) assert.equal(await streams.after("s", id), undefined);
   assert.equal((await streams.after("s", three))?.messages.length, 2);
 });
+
+test("tasks are found again, by another that opens the file, until their time is over", async () => {
+  using file = temporary();
+  const row = { id: "a", principal: "ann", told: '{"status":"working"}', over: false, until: 2_000 };
+  {
+    await using stores = sqliteSessionStores({ path: file.path });
+    await stores.taskStore.put(row);
+    await stores.taskStore.put({ id: "b", told: "{}", over: true, until: 1_000 });
+  }
+  await using stores = sqliteSessionStores({ path: file.path });
+  assert.deepEqual(await stores.taskStore.get("a"), row);
+  assert.deepEqual(await stores.taskStore.get("b"), { id: "b", told: "{}", over: true, until: 1_000 });
+  await stores.taskStore.put({ ...row, over: true, until: 3_000 });
+  await stores.taskStore.expire(2_000);
+  assert.deepEqual(await stores.taskStore.get("a"), { ...row, over: true, until: 3_000 });
+  assert.equal(await stores.taskStore.get("b"), undefined);
+});
+
+test("a file that knew no tasks yet gets room for them, and keeps its sessions", async () => {
+  using file = temporary();
+  let first = "";
+  {
+    await using stores = sqliteSessionStores({ path: file.path });
+    first = await stores.streams.append("s", "one", { n: 1 });
+    await stores.streams.append("s", "one", { n: 2 });
+  }
+  const old = new DatabaseSync(file.path);
+  old.exec("DROP TABLE task; PRAGMA user_version = 1");
+  old.close();
+  await using stores = sqliteSessionStores({ path: file.path });
+  assert.equal(await stores.taskStore.get("a"), undefined);
+  assert.equal((await stores.streams.after("s", first))?.messages.length, 1);
+});

@@ -18,6 +18,7 @@ import {
   STREAM_BOUNDS,
   type StreamBounds,
   type StreamStore,
+  type TaskStore,
 } from "../contract/index.ts";
 import { damaged, int, parsed, text } from "./column.ts";
 import { closed } from "./memory-sessions.ts";
@@ -38,11 +39,21 @@ const SCHEMA = [
   CREATE TABLE stream(session TEXT NOT NULL, name TEXT NOT NULL, last INTEGER NOT NULL, bytes INTEGER NOT NULL, turn INTEGER NOT NULL, PRIMARY KEY(session, name)) WITHOUT ROWID;
   CREATE TABLE message(session TEXT NOT NULL, name TEXT NOT NULL, n INTEGER NOT NULL, bytes INTEGER NOT NULL, message TEXT NOT NULL, PRIMARY KEY(session, name, n)) WITHOUT ROWID;
   `,
+  `
+  CREATE TABLE task(id TEXT PRIMARY KEY, principal TEXT, told TEXT NOT NULL, over INTEGER NOT NULL, until INTEGER NOT NULL) WITHOUT ROWID;
+  CREATE INDEX task_until ON task(until);
+  `,
 ];
 
 export interface SessionStores extends AsyncDisposable {
   readonly sessions: SessionStore;
   readonly streams: StreamStore;
+}
+
+/** All that one file holds. */
+export interface SqliteSessionStores extends SessionStores {
+  /** Of one process at a time: give it to none that shares the file. */
+  readonly taskStore: TaskStore;
 }
 
 export interface SqliteSessionOptions {
@@ -53,8 +64,8 @@ export interface SqliteSessionOptions {
   readonly busyMs?: number;
 }
 
-/** Both stores on one file; disposing any of the three closes it. Throws `StoreError`. */
-export function sqliteSessionStores(options: SqliteSessionOptions): SessionStores {
+/** All three stores on one file; disposing any of the four closes it. Throws `StoreError`. */
+export function sqliteSessionStores(options: SqliteSessionOptions): SqliteSessionStores {
   try {
     mkdirSync(dirname(options.path), { recursive: true, mode: 0o700 });
     return orClosed(openDatabase(options.path, { busyMs: options.busyMs ?? 2_000 }), (database) => {
@@ -71,7 +82,7 @@ export function sqliteSessionStores(options: SqliteSessionOptions): SessionStore
 
 type Run = <T>(work: () => T) => Promise<T>;
 
-function stores(database: DatabaseSync, bounds: StreamBounds): SessionStores {
+function stores(database: DatabaseSync, bounds: StreamBounds): SqliteSessionStores {
   let open = true;
   const read: Run = async (work) => {
     if (!open) throw closed();
@@ -99,6 +110,7 @@ function stores(database: DatabaseSync, bounds: StreamBounds): SessionStores {
   return {
     sessions: { ...sessionStore(database, read, write), [Symbol.asyncDispose]: close },
     streams: { ...streamStore(database, bounds, read, write), [Symbol.asyncDispose]: close },
+    taskStore: { ...taskStore(database, read, write), [Symbol.asyncDispose]: close },
     [Symbol.asyncDispose]: close,
   };
 }
@@ -140,6 +152,24 @@ function sessionStore(database: DatabaseSync, read: Run, write: Run): Omit<Sessi
         await new Promise<void>((resolve) => setImmediate(resolve));
       }
     },
+  };
+}
+
+function taskStore(database: DatabaseSync, read: Run, write: Run): Omit<TaskStore, typeof Symbol.asyncDispose> {
+  const put = database.prepare("INSERT OR REPLACE INTO task VALUES(?,?,?,?,?)");
+  const get = database.prepare("SELECT principal, told, over, until FROM task WHERE id = ?");
+  const expire = database.prepare(`DELETE FROM task WHERE id IN (SELECT id FROM task WHERE until <= ? LIMIT ${EXPIRED})`);
+  return {
+    put: ({ id, principal, told, over, until }) => write(() => void put.run(id, principal ?? null, told, over ? 1 : 0, until)),
+    get: (id) =>
+      read(() => {
+        const columns = get.get(id);
+        if (columns === undefined) return undefined;
+        const { principal, told, over, until } = columns;
+        const row = { id, told: text(told), over: int(over) === 1, until: int(until) };
+        return principal === null ? row : { ...row, principal: text(principal) };
+      }),
+    expire: (now) => write(() => void expire.run(now)),
   };
 }
 

@@ -1,5 +1,8 @@
 // Calls that go on after they were answered (SEP-2663), beyond what the official suite asks of them.
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, test } from "node:test";
 import * as z from "zod";
 import { actor, elicit, refuse } from "../../src/actor/index.ts";
@@ -8,7 +11,7 @@ import { LocalEngine } from "../../src/engine/index.ts";
 import { createGateway } from "../../src/gateway/index.ts";
 import { createServer } from "../../src/server/index.ts";
 import { cast } from "../../src/source/index.ts";
-import { memorySessionStore, memoryStore } from "../../src/store/index.ts";
+import { memorySessionStore, memoryStore, sqliteSessionStores } from "../../src/store/index.ts";
 import { connectInMemory } from "../../src/transport/index.ts";
 import { settle, SimulatedClock, type TestClient, type TestServer, testServer } from "../../src/testing/index.ts";
 
@@ -283,7 +286,7 @@ describe("a server", () => {
   test("of registries has them, too, and a handler hears that it is cancelled", async () => {
     const heard: string[] = [];
     await using server = await testServer((wires) => {
-      const made = createServer("s", "1", { ...wires, handlerMs: 2 * HOUR });
+      const made = createServer("s", "1", { ...wires, tasks: true, handlerMs: 2 * HOUR });
       made.tools.register({ name: "dig", task: "optional" }, async (_args, { signal, progress }) => {
         progress(1);
         await new Promise((resolve) => {
@@ -338,6 +341,59 @@ describe("a server", () => {
     await settle();
     assert.equal(stopped, before + 1);
     await back[Symbol.asyncDispose]();
+  });
+
+  test("that keeps them tells after a restart what became of them, as far as it is known", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "troupe-tasks-"));
+    const path = join(folder, "sessions.db");
+    const left: Bag[] = [];
+    try {
+      for (const life of [1, 2]) {
+        await using stores = sqliteSessionStores({ path });
+        const { taskStore } = stores;
+        await using server = await testServer([kiln], { taskStore });
+        const client = server.client({ era: "modern" });
+        if (life === 1) {
+          left.push(await begin(server, client, "fire"));
+          await server.clock.advance(1.5 * HOUR);
+          left.push(await begin(server, client, "never"));
+          continue;
+        }
+        const [fired = {}, never = {}] = left;
+        await client.listTools();
+        await server.clock.advance(1.6 * HOUR);
+        const done = await get(client, fired);
+        assert.deepEqual([done["resultType"], done["status"], done["taskId"]], ["complete", "completed", fired["taskId"]]);
+        assert.match(JSON.stringify(done["result"]), /It is fired/);
+        const lost = await get(client, never);
+        assert.equal(lost["status"], "failed");
+        assert.match(JSON.stringify(lost["error"]), /-31503.*The server closes before this was done/);
+        const told = { taskId: "killed", status: "input_required", inputRequests: {} };
+        const until = server.clock.now() + HOUR;
+        await taskStore.put({ id: "killed", principal: "tester", told: JSON.stringify(told), over: false, until });
+        const { error, inputRequests, ...killed } = await get(client, { taskId: "killed" });
+        assert.deepEqual([killed["status"], inputRequests], ["failed", undefined]);
+        assert.match(JSON.stringify(error), /-31503.*started anew while this ran/);
+        assert.equal((await cancel(client, never))["resultType"], "complete");
+        assert.equal((await update(client, never, {}))["resultType"], "complete");
+        for (const task of left) await assert.rejects(get(server.client({ era: "modern", principal: "bob" }), task), { code: -32602 });
+        await server.clock.advance(HOUR);
+        await assert.rejects(get(client, fired), { code: -32602 });
+      }
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  test("goes on without a store that fails, and says so", async () => {
+    const logged: string[] = [];
+    const broken = (): Promise<never> => Promise.reject(new Error("full"));
+    const taskStore = { put: broken, get: broken, expire: broken, [Symbol.asyncDispose]: async () => undefined };
+    await using server = await testServer([kiln], { taskStore, log: (_level, data) => void logged.push(JSON.stringify(data)) });
+    const client = server.client({ era: "modern" });
+    const task = await begin(server, client, "never");
+    assert.equal((await get(client, task))["status"], "working");
+    assert.match(logged.join(), /task-not-kept/);
   });
 
   test("that closes waits for them as for requests, tells those that are left, and stops what they run", async () => {

@@ -128,8 +128,7 @@ export class Task extends Cancellation {
   }
 
   fail(fault: Fault, sayings: Sayings): void {
-    const { code, message, data } = wireError(fault, "modern", sayings);
-    this.#become({ status: "failed", error: JSON.stringify({ code, message, ...(data === undefined ? undefined : { data }) }) });
+    this.#become({ status: "failed", error: JSON.stringify(errorOf(fault, sayings)) });
   }
 
   cancel(): void {
@@ -165,4 +164,9 @@ export class Task extends Cancellation {
     ]);
     return `${base},"inputRequests":${JSON.stringify(Object.fromEntries(requests))}`;
   }
+}
+
+export function errorOf(fault: Fault, sayings: Sayings): Bag {
+  const { code, message, data } = wireError(fault, "modern", sayings);
+  return { code, message, ...(data === undefined ? undefined : { data }) };
 }

@@ -1,13 +1,13 @@
-import type { Bag, Catalogue, Json } from "../../contract/index.ts";
+import { type Bag, type Catalogue, isBag, type Json } from "../../contract/index.ts";
 import { EXTENSION, memoize, own } from "../../contract/internal.ts";
 import type { Call, Members, Method, Outcome } from "../call.ts";
 import type { Core } from "../core.ts";
-import { Fault } from "../errors.ts";
+import { Fault, inLog } from "../errors.ts";
 import { bagIn, shortText } from "../json.ts";
 import { checkAnswer, questionsOf, unmet } from "../questions.ts";
 import { requestFault } from "../request-fault.ts";
 import { eraOf } from "../revision.ts";
-import { Task } from "./task.ts";
+import { errorOf, Task } from "./task.ts";
 
 /** The extension by which a call may go on after it was answered (SEP-2663). */
 export const TASKS = "io.modelcontextprotocol/tasks";
@@ -16,6 +16,8 @@ const DECLARED = EXTENSION + TASKS;
 const MOST_ANSWERS = 64;
 /** Who waits this long anyway is spared to ask again. */
 const SOON_MS = 50;
+/** As long it is known of one that was running that its process has ended. */
+const LONGEST_MS = 7 * 86_400_000;
 
 /** Performs a call, which may be another time with what its client has answered meanwhile. */
 export type Act = (call: Call) => Outcome | Promise<Outcome>;
@@ -29,6 +31,11 @@ export const knowsTasks = ({ revision, options }: Call): boolean => eraOf(revisi
 export function needsTasks(message: string): Fault {
   return new Fault("CAPABILITY", message, { data: { requiredCapabilities: { extensions: { [TASKS]: {} } } } });
 }
+
+const LOST = new Fault(
+  "UNAVAILABLE",
+  "The server was started anew while this ran, and whether it was applied is not known: look, and call again.",
+);
 
 type Around = Pick<Core, "settings" | "work" | "unfinished">;
 
@@ -55,7 +62,7 @@ export class Tasks {
     return outcome instanceof Promise ? this.#soon(task, act, outcome) : outcome;
   }
 
-  /** Its own outcome, and asks its client by itself; or the task. */
+  /** Its own outcome, which may be what its client is asked first; or the task. */
   #soon(task: Task, act: Act, outcome: Promise<Outcome>): Promise<Outcome> {
     const { signal } = task.request;
     const gone = (): void => task.abort();
@@ -63,18 +70,37 @@ export class Tasks {
     return new Promise((resolve, reject) => {
       const undo = this.#core.settings.clock.after(SOON_MS, () => {
         signal?.removeEventListener("abort", gone);
-        resolve(this.#keep(task, act, outcome));
+        // A client that has its name finds it, be it after a restart.
+        this.#keep(task, act, outcome).then(resolve, reject);
       });
       outcome.finally(undo).then(resolve, reject);
     });
   }
 
-  #keep(task: Task, act: Act, outcome: Promise<Outcome>): Members {
+  async #keep(task: Task, act: Act, outcome: Promise<Outcome>): Promise<Members> {
     this.#tasks.set(task.id, task);
     this.#running.set(task.owner, (this.#running.get(task.owner) ?? 0) + 1);
     this.#giveUpLater(task, task.ttlMs);
-    void this.#run(task, act, outcome);
-    return { members: this.#membersOf(task), task: true };
+    const members = this.#membersOf(task);
+    const kept = this.#write(task);
+    void this.#run(task, act, outcome, kept);
+    await kept;
+    return { members, task: true };
+  }
+
+  // What cannot be written is still known as long as this process lives.
+  async #write(task: Task): Promise<void> {
+    const { taskStore, clock, log } = this.#core.settings;
+    if (taskStore === undefined) return;
+    const { id, owner, over } = task;
+    const until = clock.now() + (over ? task.ttlMs : LONGEST_MS);
+    const told = `{${this.#membersOf(task)}}`;
+    try {
+      await taskStore.put({ id, ...(owner === undefined ? undefined : { principal: owner }), told, over, until });
+      if (over) await taskStore.expire(clock.now());
+    } catch (error) {
+      log("error", { event: "task-not-kept", ...inLog(error) });
+    }
   }
 
   #checkRoom({ viewer }: Call): void {
@@ -84,7 +110,7 @@ export class Tasks {
     throw new Fault("BUSY", "Too many tasks are kept; wait until some are done, or cancel some.", { headers: { "retry-after": "1" } });
   }
 
-  async #run(task: Task, act: Act, first: Promise<Outcome>): Promise<void> {
+  async #run(task: Task, act: Act, first: Promise<Outcome>, kept: Promise<void>): Promise<void> {
     const { settings } = this.#core;
     try {
       let outcome = await this.#performed(first);
@@ -101,7 +127,7 @@ export class Tasks {
       if (!task.over) this.#fail(task, error);
       if (this.#core.unfinished.over) task.abort();
     } finally {
-      this.#end(task);
+      this.#end(task, kept);
     }
   }
 
@@ -128,10 +154,11 @@ export class Tasks {
   }
 
   // Kept from its end on: one that took long would be gone before its client asks.
-  #end(task: Task): void {
+  #end(task: Task, kept: Promise<void>): void {
     const left = (this.#running.get(task.owner) ?? 1) - 1;
     if (left > 0) this.#running.set(task.owner, left);
     else this.#running.delete(task.owner);
+    void kept.then(() => this.#write(task));
     this.#kept += task.size;
     this.#core.settings.clock.after(task.ttlMs, () => {
       this.#tasks.delete(task.id);
@@ -141,17 +168,42 @@ export class Tasks {
 
   /** `tasks/get`, `tasks/update`, `tasks/cancel`. */
   readonly methods: Readonly<Record<string, Method>> = {
-    "tasks/get": (call) => ({ members: this.#membersOf(this.#find(call)) }),
+    "tasks/get": (call) => {
+      const task = this.#find(call);
+      return task === undefined ? this.#stored(call) : { members: this.#membersOf(task) };
+    },
     "tasks/update": (call) => {
       const task = this.#find(call);
+      if (task === undefined) return this.#acknowledged(call);
       task.answer(this.#answersIn(call, task));
       return { members: "" };
     },
     "tasks/cancel": (call) => {
-      this.#find(call).cancel();
+      const task = this.#find(call);
+      if (task === undefined) return this.#acknowledged(call);
+      task.cancel();
       return { members: "" };
     },
   };
+
+  /** Of an earlier process, whose tasks have ended with it. */
+  async #stored(call: Call): Promise<Outcome> {
+    const { taskStore, clock, profile } = this.#core.settings;
+    const row = await taskStore?.get(shortText(call.params["taskId"], 256) ?? "");
+    if (row === undefined || row.principal !== call.viewer.principal || row.until <= clock.now())
+      throw new Fault("PARAMS", "There is no task of this taskId: its time is over, or it never was.");
+    const told: unknown = JSON.parse(row.told);
+    if (!isBag(told)) throw new Fault("INTERNAL", "What was kept of this task cannot be read.");
+    if (row.over) return { members: row.told.slice(1, -1) };
+    const { inputRequests: _asked, ...rest } = told;
+    const failed = { ...rest, status: "failed", error: errorOf(LOST, profile.faults) };
+    return { members: JSON.stringify(failed).slice(1, -1) };
+  }
+
+  async #acknowledged(call: Call): Promise<Outcome> {
+    await this.#stored(call);
+    return { members: "" };
+  }
 
   /** Those of that principal's that are known, of these ids. */
   those(ids: readonly string[], principal: string | undefined): readonly Task[] {
@@ -171,16 +223,14 @@ export class Tasks {
   }
 
   /** Of somebody else, expired and never begun answer alike. */
-  #find(call: Call): Task {
+  #find(call: Call): Task | undefined {
     const catalogue = call.source.catalogue?.(call.viewer);
     const offered = catalogue === undefined || offersTasks(catalogue) || this.#tasks.size > 0;
     if (!offered || eraOf(call.revision) !== "modern") throw new Fault("METHOD", `Method not found: ${call.method}`);
     if (!knowsTasks(call)) throw needsTasks(`${call.method} is for clients that declare ${TASKS}.`);
     const id = shortText(call.params["taskId"], 256);
     const task = id === undefined ? undefined : this.#tasks.get(id);
-    if (task === undefined || task.owner !== call.viewer.principal)
-      throw new Fault("PARAMS", "There is no task of this taskId: its time is over, the server began anew, or it never was.");
-    return task;
+    return task?.owner === call.viewer.principal ? task : undefined;
   }
 
   // What was not asked, or is answered already, is no answer.

@@ -51,7 +51,7 @@ export interface Limits {
   readonly rounds: number;
   /** How long a `requestState` holds. Default 10 minutes. */
   readonly stateMs: number;
-  /** Tasks kept in all, those that are done included. Of one principal `inFlight` may run at once. Default 10,000. */
+  /** Tasks kept in all, those that are done included; of one principal half of them, of which `inFlight` may run at once. Default 10,000. */
   readonly tasks: number;
 }
 

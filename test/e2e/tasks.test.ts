@@ -194,16 +194,35 @@ describe("a call of a client that knows tasks", () => {
     await assert.rejects(get(client, never), { code: -32602 });
   });
 
-  test("a principal has so many at once, and all have so many in all", async () => {
-    await using server = await testServer([kiln], { limits: { inFlight: 2, tasks: 3 } });
+  test("a principal has so many at once, and half of all; without room its client waits, or is told to", async () => {
+    await using server = await testServer([kiln], { limits: { inFlight: 2, tasks: 6 } });
     const [ann, bob] = [server.client({ era: "modern", principal: "ann" }), server.client({ era: "modern", principal: "bob" })];
-    const first = await begin(server, ann, "never");
-    await begin(server, ann, "never");
-    await assert.rejects(call(ann, "never"), { code: -31429, message: /Too many tasks are kept/ });
-    await cancel(ann, first);
+    const first = await begin(server, ann, "must");
+    await begin(server, ann, "must");
+    await assert.rejects(call(ann, "must"), { code: -31429, message: /Too many tasks are kept/ });
+    const waits = call(ann, "fire");
+    await server.clock.advance(1.5 * HOUR);
+    assert.equal((await waits)["resultType"], "complete");
+    await server.clock.advance(HOUR);
+    await assert.rejects(get(ann, first), { code: -32602 });
+    // Those that are done count as well, as long as they are kept.
+    for (let n = 0; n < 3; n += 1) await cancel(ann, await begin(server, ann, "must"));
     await settle();
-    await begin(server, ann, "never");
-    await assert.rejects(call(bob, "never"), { code: -31429 });
+    await assert.rejects(call(ann, "must"), { code: -31429 });
+    await begin(server, bob, "must");
+  });
+
+  test("what was sent counts while it runs, and what came of it as long as it is kept", async () => {
+    await using server = await testServer([kiln], { limits: { heldBytes: 200_000 } });
+    const client = server.client({ era: "modern" });
+    const long = client.request("tools/call", { name: "must", arguments: { text: "x".repeat(250_000) } }, { meta: declared });
+    await client.listTools();
+    await server.clock.advance(50);
+    const task = await long;
+    await assert.rejects(call(client, "must"), { code: -31429 });
+    await cancel(client, task);
+    await settle();
+    await begin(server, client, "must");
   });
 
   test("C8 who listens to it is told how it stands, at once and with each change, and of nobody else's", async () => {

@@ -79,7 +79,7 @@ class Acting {
   }
 
   #asTask(tasks: Tasks, call: Call, target: Target): Outcome | Promise<Outcome> {
-    if (knowsTasks(call)) return tasks.begin(call, (one) => this.#act(one, target));
+    if (knowsTasks(call)) return tasks.begin(call, (one) => this.#act(one, target), target.offer.task === "required");
     if (target.offer.task !== "required") return this.#act(call, target);
     const message = `${target.offer.name} takes its time, and is for clients that declare ${TASKS}.`;
     if (eraOf(call.revision) === "modern") throw needsTasks(message);

@@ -29,7 +29,9 @@ export class Task extends Cancellation {
   readonly id: string;
   readonly owner: string | undefined;
   readonly ttlMs: number;
-  readonly #call: Call;
+  /** Gone with its end: what was sent may be long. */
+  #sent: Call | undefined;
+  readonly #length: number;
   readonly #now: () => number;
   readonly #createdAt: number;
   #updatedAt: number;
@@ -44,7 +46,8 @@ export class Task extends Cancellation {
     this.id = id;
     this.owner = call.viewer.principal;
     this.ttlMs = ttlMs;
-    this.#call = call;
+    this.#sent = call;
+    this.#length = JSON.stringify(call.params).length;
     this.#now = now;
     this.#createdAt = this.#updatedAt = now();
   }
@@ -59,20 +62,17 @@ export class Task extends Cancellation {
     return this.#updatedAt;
   }
 
-  /** Characters of what is kept for its client. */
+  /** Characters of what is kept of it: what was sent, then what came of it. */
   get size(): number {
+    if (!this.over) return this.#length;
     return "result" in this.#stage ? this.#stage.result.length : "error" in this.#stage ? this.#stage.error.length : 0;
   }
 
-  /** What was said with the request it came with. */
-  get request(): Call["options"] {
-    return this.#call.options;
-  }
-
-  /** The call as it is performed now. Nobody waits for its log: the request it came with is answered. */
-  get call(): Call {
-    const { answers, ...options } = this.#call.options;
-    const call = { ...this.#call, options: { ...options, signal: this, onProgress: this.#step, onLog: undefined } };
+  /** The call as it is performed now; undefined: not any more. Nobody waits for its log: the request it came with is answered. */
+  get call(): Call | undefined {
+    if (this.#sent === undefined) return undefined;
+    const { answers, ...options } = this.#sent.options;
+    const call = { ...this.#sent, options: { ...options, signal: this, onProgress: this.#step, onLog: undefined } };
     return withAnswers(call, { ...answers, ...this.#answers });
   }
 
@@ -96,6 +96,7 @@ export class Task extends Cancellation {
   #become(stage: Stage): void {
     if (this.over) return;
     this.#stage = stage;
+    if (this.over) this.#sent = undefined;
     this.#changed();
   }
 
@@ -157,10 +158,11 @@ export class Task extends Cancellation {
     }).slice(1, -1);
     if (stage.status === "completed") return `${base},"result":${stage.result}`;
     if (stage.status === "failed") return `${base},"error":${stage.error}`;
-    if (stage.status !== "input_required") return base;
+    const revision = this.#sent?.revision;
+    if (stage.status !== "input_required" || revision === undefined) return base;
     const requests = Array.from(stage.asked, ([key, question]): [string, Bag] => [
       key,
-      { method: question.method, params: shapeQuestion(question, this.#call.revision, newId) },
+      { method: question.method, params: shapeQuestion(question, revision, newId) },
     ]);
     return `${base},"inputRequests":${JSON.stringify(Object.fromEntries(requests))}`;
   }

@@ -37,34 +37,44 @@ const LOST = new Fault(
   "The server was started anew while this ran, and whether it was applied is not known: look, and call again.",
 );
 
+/** Of one principal. */
+interface Counts {
+  all: number;
+  running: number;
+}
+
 type Around = Pick<Core, "settings" | "work" | "unfinished">;
 
 /** The tasks of this process, each known to whoever began it. */
 export class Tasks {
   readonly #core: Around;
   readonly #tasks = new Map<string, Task>();
-  /** How many of a principal's are not over. */
-  readonly #running = new Map<string | undefined, number>();
-  /** Characters of what is kept of those that are over. */
-  #kept = 0;
+  readonly #counts = new Map<string | undefined, Counts>();
+  /** Characters of what is kept of all. */
+  #size = 0;
 
   constructor(core: Around) {
     this.#core = core;
   }
 
-  /** Performs it, and gives its client a task where it is not done soon. Throws, or rejects with, what it does until then, and `BUSY`. */
-  begin(call: Call, act: Act): Outcome | Promise<Outcome> {
+  /**
+   * Performs it, and gives its client a task where it is not done soon. Throws, or rejects with, what it does until then. Without room
+   * its client waits for it, or gets `BUSY` where it `must` be a task.
+   */
+  begin(call: Call, act: Act, must: boolean): Outcome | Promise<Outcome> {
     const { clock, entropy, taskTtlMs } = this.#core.settings;
-    this.#checkRoom(call);
+    if (!this.#hasRoom(call)) {
+      if (!must) return act(call);
+      throw new Fault("BUSY", "Too many tasks are kept; wait until some are done, or cancel some.", { headers: { "retry-after": "1" } });
+    }
     // Whoever has no principal is known by it: 122 random bits.
     const task = new Task({ id: entropy.uuid(), call, now: () => clock.now(), ttlMs: taskTtlMs });
-    const outcome = act(task.call);
-    return outcome instanceof Promise ? this.#soon(task, act, outcome) : outcome;
+    const outcome = act(task.call ?? call);
+    return outcome instanceof Promise ? this.#soon(task, act, outcome, call.options) : outcome;
   }
 
   /** Its own outcome, which may be what its client is asked first; or the task. */
-  #soon(task: Task, act: Act, outcome: Promise<Outcome>): Promise<Outcome> {
-    const { signal } = task.request;
+  #soon(task: Task, act: Act, outcome: Promise<Outcome>, { signal }: Call["options"]): Promise<Outcome> {
     const gone = (): void => task.abort();
     signal?.addEventListener("abort", gone, { once: true });
     return new Promise((resolve, reject) => {
@@ -79,7 +89,11 @@ export class Tasks {
 
   async #keep(task: Task, act: Act, outcome: Promise<Outcome>): Promise<Members> {
     this.#tasks.set(task.id, task);
-    this.#running.set(task.owner, (this.#running.get(task.owner) ?? 0) + 1);
+    const counts = this.#counts.get(task.owner) ?? { all: 0, running: 0 };
+    this.#counts.set(task.owner, counts);
+    counts.all += 1;
+    counts.running += 1;
+    this.#size += task.size;
     this.#giveUpLater(task, task.ttlMs);
     const members = this.#membersOf(task);
     const kept = this.#write(task);
@@ -103,30 +117,33 @@ export class Tasks {
     }
   }
 
-  #checkRoom({ viewer }: Call): void {
+  // Nobody takes more than half of it: the others would have no room for as long as tasks are kept.
+  #hasRoom({ viewer }: Call): boolean {
     const { inFlight, heldBytes, tasks } = this.#core.settings.limits;
-    const running = this.#running.get(viewer.principal) ?? 0;
-    if (running < inFlight && this.#tasks.size < tasks && this.#kept < heldBytes) return;
-    throw new Fault("BUSY", "Too many tasks are kept; wait until some are done, or cancel some.", { headers: { "retry-after": "1" } });
+    const { all, running } = this.#counts.get(viewer.principal) ?? { all: 0, running: 0 };
+    return running < inFlight && all < Math.max(1, tasks / 2) && this.#tasks.size < tasks && this.#size < heldBytes;
   }
 
   async #run(task: Task, act: Act, first: Promise<Outcome>, kept: Promise<void>): Promise<void> {
     const { settings } = this.#core;
+    const sent = task.size;
     try {
       let outcome = await this.#performed(first);
       for (let round = 1; "needs" in outcome; round += 1) {
-        const missing = unmet(questionsOf(outcome.needs), task.call.options.can);
+        const missing = unmet(questionsOf(outcome.needs), task.call?.options.can ?? []);
         if (missing.length > 0) throw new Fault("CAPABILITY", `This needs a client that can be asked (${missing.join(", ")}).`);
         if (round > settings.limits.rounds) throw new Fault("REFUSED", `It asks more than ${settings.limits.rounds} times.`);
         await task.ask(outcome.needs);
-        if (task.over) return;
-        outcome = await this.#performed(act(task.call));
+        const { call } = task;
+        if (call === undefined) return;
+        outcome = await this.#performed(act(call));
       }
       task.complete(outcome);
     } catch (error) {
       if (!task.over) this.#fail(task, error);
       if (this.#core.unfinished.over) task.abort();
     } finally {
+      this.#size -= sent;
       this.#end(task, kept);
     }
   }
@@ -155,14 +172,16 @@ export class Tasks {
 
   // Kept from its end on: one that took long would be gone before its client asks.
   #end(task: Task, kept: Promise<void>): void {
-    const left = (this.#running.get(task.owner) ?? 1) - 1;
-    if (left > 0) this.#running.set(task.owner, left);
-    else this.#running.delete(task.owner);
+    const counts = this.#counts.get(task.owner);
+    if (counts !== undefined) counts.running -= 1;
     void kept.then(() => this.#write(task));
-    this.#kept += task.size;
+    this.#size += task.size;
     this.#core.settings.clock.after(task.ttlMs, () => {
       this.#tasks.delete(task.id);
-      this.#kept -= task.size;
+      this.#size -= task.size;
+      if (counts === undefined) return;
+      counts.all -= 1;
+      if (counts.all === 0) this.#counts.delete(task.owner);
     });
   }
 

@@ -7,6 +7,8 @@ import { tallyOf } from "../testing/turn-suite.ts";
 import { LocalEngine } from "./index.ts";
 
 const A = "tally/a";
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
 
 for (const persistence of ["memory", "disk"] as const) {
   const open = async (kind: Behaviour, clock: SimulatedClock) => {
@@ -50,6 +52,23 @@ for (const persistence of ["memory", "disk"] as const) {
     for (let ms = 0; ms < 60; ms += 1) await clock.advance(10);
     assert.deepEqual(await came(), ["w 200", "x 500"]);
     assert.deepEqual(engine.health(A)?.crashes, []);
+  });
+
+  test(`a wake whose time has passed while the machine slept comes within a minute of its waking (${persistence})`, async () => {
+    const clock = new SimulatedClock();
+    const { engine, wake, came } = await open(tallyKind("tally", { persistence }), clock);
+    await using _ = engine;
+    await wake("w", 8 * HOUR);
+    await wake("later", 20 * HOUR);
+    await clock.advance(HOUR);
+    clock.setForward(10 * HOUR);
+    await clock.advance(MINUTE);
+    assert.deepEqual(
+      (await came()).map((line) => line.split(" ")[0]),
+      ["w"],
+    );
+    await clock.advance(9 * HOUR);
+    assert.deepEqual((await came()).at(-1), `later ${20 * HOUR}`);
   });
 
   test(`wakes that were put off since their actor had failed come as soon as it is restarted (${persistence})`, async () => {

@@ -16,6 +16,8 @@ const FAR = Number.MAX_SAFE_INTEGER;
 const SLACK_MS = 1_000;
 /** What is due of actors that cannot be woken is looked at again after this. */
 const PUT_OFF_MS = 60_000;
+/** How late a wake is at most after the machine slept, or its clock was set forward. */
+const WATCH_MS = 60_000;
 
 export interface AlarmHost extends Pick<Host, "fault"> {
   readonly clock: Clock;
@@ -30,6 +32,12 @@ export interface AlarmHost extends Pick<Host, "fault"> {
   expire(cell: Cell, ended: (again: boolean) => void): void;
 }
 
+interface Timer {
+  readonly at: number;
+  readonly run: () => void;
+  readonly undo: () => void;
+}
+
 export class Alarm {
   readonly #host: AlarmHost;
   readonly #damaged: Damaged;
@@ -39,7 +47,8 @@ export class Alarm {
   readonly #unfit = new Set<ActorId>();
   /** All that is due before it is of such actors, and not read for each wake of the others: there may be thousands. */
   #after: DuePlace | undefined;
-  readonly #timers = new Map<string, () => void>();
+  readonly #timers = new Map<string, Timer>();
+  #undoWatch: (() => void) | undefined;
   #at = FAR;
   /** The clock was set back by this much: repeating wakes go by what it would say, until it says so. */
   #behind = 0;
@@ -117,26 +126,43 @@ export class Alarm {
 
   close(): void {
     this.#closed = true;
-    for (const undo of this.#timers.values()) undo();
+    for (const { undo } of this.#timers.values()) undo();
     this.#timers.clear();
+    this.#undoWatch?.();
   }
 
   #later(name: string, at: number, run: () => void): void {
     this.#clear(name);
     const { clock } = this.#host;
     const behind = this.#behindBy();
-    const undo = clock.after(Math.max(0, at - clock.now()), () => {
+    const ms = Math.max(0, at - clock.now());
+    const undo = clock.after(ms, () => {
       this.#timers.delete(name);
       // A timer that is early is one whose clock was set back meanwhile.
       const early = at - clock.now();
       if (early > SLACK_MS) this.#notice(behind + early);
       run();
     });
-    this.#timers.set(name, undo);
+    this.#timers.set(name, { at, run, undo });
+    if (ms > WATCH_MS) this.#watch();
+  }
+
+  /** A timer counts the time that the machine is awake, and knows nothing of the clock: where that has run ahead, all are set anew. */
+  #watch(): void {
+    if (this.#undoWatch !== undefined) return;
+    const { clock } = this.#host;
+    const expected = clock.now() + WATCH_MS;
+    this.#undoWatch = clock.after(WATCH_MS, () => {
+      this.#undoWatch = undefined;
+      // A copy: what is set anew comes behind all others.
+      const timers = clock.now() - expected > SLACK_MS ? Array.from(this.#timers) : [];
+      for (const [name, { at, run }] of timers) this.#later(name, at, run);
+      if (this.#timers.size > 0) this.#watch();
+    });
   }
 
   #clear(name: string): void {
-    this.#timers.get(name)?.();
+    this.#timers.get(name)?.undo();
     this.#timers.delete(name);
   }
 

@@ -54,6 +54,11 @@ export class SimulatedClock implements Clock {
     for (const timer of this.#timers) timer.at -= ms;
   }
 
+  /** Somebody sets the clock forward, or the machine slept: it says more, and what waits goes on waiting as long as it would have. */
+  setForward(ms: number): void {
+    this.setBack(-ms);
+  }
+
   #next(end: number): Timer | undefined {
     let soonest: Timer | undefined;
     for (const timer of this.#timers) {

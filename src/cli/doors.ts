@@ -44,7 +44,8 @@ const withoutAddresses =
 // Each door by its own file: the folder's index would load them all.
 const serveTcp = async (options: TcpOptions): Promise<TcpDoor> => (await import("../transport/tcp.ts")).serveTcp(options);
 
-const hasOtherDoor = ({ stdio, tcp, theater, theaterTcp }: ServeOptions): boolean =>
+/** Without a door that is named, there is HTTP. */
+export const hasOtherDoor = ({ stdio, tcp, theater, theaterTcp }: ServeOptions): boolean =>
   stdio === true || tcp !== undefined || (theaterTcp !== undefined && theater !== true);
 
 /** The ways in to what is served; Theater's protocol has its own. */
@@ -75,6 +76,7 @@ export class Doors {
     const common = { gateway, log: doorLog, insecure: options.insecure ?? false, ...defined({ auth }) };
     const at = options.http ?? (hasOtherDoor(options) ? undefined : { host: "127.0.0.1", port: 3000 });
     if (options.sse === true && at === undefined) throw usage("--sse is beside MCP's HTTP: give --http, too.");
+    const perPeer = defined({ connectionsPerPeer: options.connectionsPerPeer });
     if (at !== undefined) {
       const { serveHttp } = await import("../transport/http.ts");
       const { url } = this.#opened(
@@ -87,7 +89,7 @@ export class Doors {
           doors: [...(packetDoor === undefined ? [] : [packetDoor.http]), ...(theaterMount === undefined ? [] : [theaterMount])],
           ...(packetDoor === undefined ? {} : { upgrades: [packetDoor.webSocket] }),
           // One server takes bodies for all: what is too long for the actors' gateway, that refuses.
-          ...(theater === undefined || theaterMount === undefined ? {} : { limits: { bodyBytes: theater.messageBytes } }),
+          limits: { ...perPeer, ...(theater === undefined || theaterMount === undefined ? {} : { bodyBytes: theater.messageBytes }) },
         }),
       );
       this.#add({
@@ -99,10 +101,10 @@ export class Doors {
       });
     }
     if (packetDoor !== undefined && typeof options.packets === "object")
-      this.#add({ packetsTcp: this.#opened(await serveTcp({ ...common, ...options.packets, ...packetDoor.tcp })).url });
+      this.#add({ packetsTcp: this.#opened(await serveTcp({ ...common, ...options.packets, ...packetDoor.tcp, limits: perPeer })).url });
     if (options.tcp !== undefined)
       this.#add({
-        tcp: this.#opened(await serveTcp({ ...common, ...options.tcp, ...defined({ as: options.as }) })).url,
+        tcp: this.#opened(await serveTcp({ ...common, ...options.tcp, limits: perPeer, ...defined({ as: options.as }) })).url,
       });
   }
 

@@ -1,3 +1,4 @@
+import { hasOtherDoor } from "./doors.ts";
 import { usage } from "./exit-code.ts";
 import type { ServeOptions } from "./options.ts";
 
@@ -15,6 +16,7 @@ interface Idle {
 export const refuseIdle = (options: ServeOptions): void => {
   const { packets, theater, theaterTcp, engine, jwks, apiKeys, stdio, tcp } = options;
   const asks = jwks !== undefined || apiKeys !== undefined || options.issuer !== undefined;
+  const overHttp = options.http !== undefined || !hasOtherDoor(options);
   const tokens = "those who send tokens: give --api-keys or --jwks";
   const nodes = "nodes of a cluster: give --engine";
   const idle: readonly Idle[] = [
@@ -49,6 +51,13 @@ export const refuseIdle = (options: ServeOptions): void => {
       given: options.as !== undefined,
       of: "the client on stdio or a Unix socket: give --stdio or --tcp with a path",
       there: stdio === true || (tcp !== undefined && "path" in tcp),
+    },
+    { option: "--session-ttl", given: options.sessionTtl !== undefined, of: "sessions over HTTP: give --http", there: overHttp },
+    {
+      option: "--connections-per-peer",
+      given: options.connectionsPerPeer !== undefined,
+      of: "HTTP and TCP: give --http, or --tcp with a port",
+      there: overHttp || (tcp !== undefined && "port" in tcp),
     },
     { option: "--node", given: options.node !== undefined, of: nodes, there: engine !== undefined },
     { option: "--advertise", given: options.advertise !== undefined, of: nodes, there: engine !== undefined },

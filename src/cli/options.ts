@@ -1,5 +1,6 @@
 import { InvalidArgumentError, Option, type Command } from "commander";
 import { type HostPort, parseHostPort, parseTcp } from "./address.ts";
+import { ageMs } from "./age.ts";
 import { type EngineAddress, parseEngine } from "./cluster/engine-address.ts";
 import { LOG_LEVELS, type ServerLogLevel } from "./log.ts";
 
@@ -16,6 +17,10 @@ export interface ServeOptions {
   readonly advertise?: string;
   readonly secretFile?: string;
   readonly identityKey?: readonly string[];
+  /** As clients see the server. Absent: the module's. */
+  readonly name?: string;
+  readonly title?: string;
+  readonly serverVersion?: string;
   readonly as?: string;
   readonly toolNames: "dot" | "strict";
   readonly lists: "gated" | "dynamic";
@@ -32,6 +37,8 @@ export interface ServeOptions {
   readonly allowOrigin?: readonly string[];
   readonly insecure?: boolean;
   readonly rate?: number;
+  readonly sessionTtl?: number;
+  readonly connectionsPerPeer?: number;
   readonly receipts?: boolean;
   /** Spans and metrics, for the OpenTelemetry SDK that this process was started with. */
   readonly telemetry?: boolean;
@@ -76,6 +83,17 @@ export const wholeNumber =
     if (!Number.isSafeInteger(number) || number < least) throw new InvalidArgumentError(`It must be a whole number of ${least} or more.`);
     return number;
   };
+
+const lifetime = (text: string): number => {
+  const ms = ageMs(text);
+  if (ms === undefined || ms === 0) throw new InvalidArgumentError("It must be a time such as 30d, 12h or 90m.");
+  return ms;
+};
+
+const label = (text: string): string => {
+  if (text.trim() === "") throw new InvalidArgumentError("It must not be empty.");
+  return text;
+};
 
 const folder = (text: string): string => {
   // An unset variable in a script must not mean the folder one happens to be in.
@@ -128,6 +146,9 @@ export const addServeOptions = (
     .option("--advertise <url>", "with --engine: the address they know it by, where it is another than --node", advertised)
     .option("--secret-file <file>", "with --engine: what all nodes share, 64 hex digits (default: TROUPE_CLUSTER_SECRET)")
     .option("--identity-key <key>", "with --engine: refuse what this key (publickeyv1_…) has not signed; repeatable", collect)
+    .option("--name <name>", "what clients are told the server is (default: the module's export `name`, or its file's)", label)
+    .option("--title <title>", "the same for people", label)
+    .option("--server-version <version>", "of what is served (default: Troupe's)", label)
     .option("--as <name>", "who the client on stdio or a Unix socket is (default: local)")
     .addOption(
       new Option("--tool-names <style>", "dot: child.open; strict: child__open, [A-Za-z0-9_-]{1,64} only")
@@ -170,6 +191,12 @@ export const addServeOptions = (
     .option("--insecure-no-auth", "with --theater-tcp: beyond this machine, though that protocol asks nobody who they are")
     .option("--insecure", "listen beyond loopback without tokens")
     .option("--rate <calls>", "requests a second for each principal; 0 for no limit", positive)
+    .option("--session-ttl <time>", "how long a session over HTTP lives without a request: 30d, 12h, 90m (default: 24h)", lifetime)
+    .option(
+      "--connections-per-peer <n>",
+      "from one address beyond loopback, such as a proxy's; of IPv6 from one /64 (default: HTTP 256, TCP 64)",
+      wholeNumber(1),
+    )
     .option("--receipts", 'results carry _meta["troupe/receipt"]')
     .option("--telemetry", "spans and metrics for the OpenTelemetry SDK that Node was started with (docs/guide/telemetry.md)")
     .option("--grace <ms>", "how long running calls may take after SIGTERM", positive, 5_000)

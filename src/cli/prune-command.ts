@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError } from "commander";
 import { type Ended, systemClock } from "../contract/index.ts";
 import { defined } from "../contract/internal.ts";
+import { ageMs } from "./age.ts";
 import { DataDirectory, moreUnread } from "./data-directory.ts";
 import { type Common, common } from "./options.ts";
 import { counted, output, table } from "./output.ts";
@@ -12,12 +13,9 @@ interface Options extends Common {
   readonly dryRun?: boolean;
 }
 
-const AGE = /^(\d{1,6})([dhm])$/;
-const UNIT: Readonly<Record<string, number>> = { d: 86_400_000, h: 3_600_000, m: 60_000 };
-
 const whenEnded = (text: string): number => {
-  const [, count, unit = ""] = AGE.exec(text) ?? [];
-  const time = count === undefined ? utcTime(text) : systemClock.now() - Number(count) * (UNIT[unit] ?? 0);
+  const age = ageMs(text);
+  const time = age === undefined ? utcTime(text) : systemClock.now() - age;
   if (time === undefined)
     throw new InvalidArgumentError("It must be an age (30d, 12h, 90m), or a day or time in UTC (2026-01-31, 2026-01-31T12:00Z).");
   return time;

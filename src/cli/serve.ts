@@ -21,7 +21,8 @@ const holdFor = (options: ServeOptions): HeldOutput | undefined =>
 
 const announce = (server: Server, options: ServeOptions, loaded: Loaded, log: ServerLog, held: HeldOutput | undefined): void => {
   const { addresses, data, node, unserved } = server;
-  const { name, parts, files } = loaded;
+  const { parts, files } = loaded;
+  const name = options.name ?? loaded.name;
   if (options.json !== true) {
     const byKey = options.apiKeys !== undefined;
     const byHand = process.stdin.isTTY;

@@ -102,7 +102,10 @@ export const serveModules = async (loaded: Loaded, { options, version, log, inFu
   const gateway = opened.use(
     createGateway({
       source: switched.source,
-      info: packets?.info ?? { name: loaded.name, version },
+      info: {
+        ...(packets?.info ?? { name: loaded.name, version }),
+        ...defined({ name: options.name, title: options.title, version: options.serverVersion }),
+      },
       ...defined({ instructions: loaded.instructions }),
       sessions: ground.sessions,
       streams: ground.streams,
@@ -112,7 +115,7 @@ export const serveModules = async (loaded: Loaded, { options, version, log, inFu
       ...(options.rate === undefined
         ? {}
         : { rateLimit: options.rate === 0 ? false : { perSecond: options.rate, burst: options.rate * 2 } }),
-      ...defined({ requestStateKey: key }),
+      ...defined({ requestStateKey: key, sessionTtlMs: options.sessionTtl }),
       receipts: options.receipts ?? false,
       log: forLog(log),
       ...defined({ observer }),

@@ -1,14 +1,28 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, mkdtempDisposableSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
-import { tmpdir } from "node:os";
+import { connect as connectSocket, createServer } from "node:net";
+import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { describe, test } from "node:test";
 import { connect } from "../clients.ts";
 import { root, serveChild } from "../serve-child.ts";
 import { lines, troupe } from "./run.ts";
 import { onLoopback } from "../on-loopback.ts";
+
+const post = (url: string, message: object, headers: Readonly<Record<string, string>> = {}): Promise<Response> =>
+  fetch(url, {
+    method: "POST",
+    headers: { "content-type": "application/json", accept: "application/json, text/event-stream", ...headers },
+    body: JSON.stringify(message),
+  });
+
+const initialize = (url: string): Promise<Response> => {
+  const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "test", version: "1" } };
+  return post(url, { jsonrpc: "2.0", id: 1, method: "initialize", params });
+};
 
 describe("troupe serve", () => {
   test("prints one line with every address once it is ready, and picks free ports for port 0", async () => {
@@ -74,6 +88,9 @@ describe("troupe serve", () => {
       [["serve", "examples/nowhere"], /There is no examples\/nowhere/],
       [["serve", "examples/counter", "--http", "localhost:99999"], /\[host:\]port/],
       [["serve", "examples/counter", "--htp", "3000"], /--http/],
+      [["serve", "examples/counter", "--name", ""], /--name.* must not be empty/],
+      [["serve", "examples/counter", "--session-ttl", "90"], /a time such as 30d, 12h or 90m/],
+      [["serve", "examples/counter", "--connections-per-peer", "0"], /a whole number of 1 or more/],
       [["serve", "examples/counter", "--http", "127.0.0.1:0", "--allow-origin", "app.example"], /has to be a list of origins/],
       [["serve", "test/architecture.test.ts".replace("architecture.test.ts", "cli/run.ts")], /exports nothing to serve/],
       [["serve"], /missing required argument/],
@@ -109,6 +126,71 @@ describe("troupe serve", () => {
       assert.match(ran.stderr, sentence);
     }
   });
+
+  test("refuses what is for clients of HTTP where there is none", async () => {
+    for (const [option, value, sentence] of [
+      ["--session-ttl", "12h", /sessions over HTTP: give --http/],
+      ["--connections-per-peer", "1000", /give --http, or --tcp with a port/],
+    ] as const) {
+      const ran = await troupe("serve", "examples/counter", "--stdio", option, value);
+      assert.equal(ran.code, 2, ran.stderr);
+      assert.match(ran.stderr, sentence);
+    }
+  });
+
+  test("tells clients the name, title and version that it was given", async () => {
+    const given = ["--name", "desk", "--title", "The desk", "--server-version", "4.2.0"];
+    await using served = await serveChild(["examples/counter", ...given]);
+    const response = await initialize(String(served.ready.http));
+    const { serverInfo } = Object(await response.json()).result;
+    assert.deepEqual(serverInfo, { name: "desk", title: "The desk", version: "4.2.0" });
+  });
+
+  test("ends a session that was left alone for as long as --session-ttl says", async () => {
+    const statusAfter = async (idleMinutes: number, args: readonly string[]): Promise<number> => {
+      using folder = mkdtempDisposableSync(join(tmpdir(), "troupe-cli-"));
+      const serve = (): ReturnType<typeof serveChild> => serveChild(["examples/counter-disk", ...args], { data: folder.path });
+      const session = await (async () => {
+        await using served = await serve();
+        return (await initialize(String(served.ready.http))).headers.get("mcp-session-id") ?? "";
+      })();
+      {
+        using database = new DatabaseSync(join(folder.path, "sessions.db"));
+        const ms = idleMinutes * 60_000;
+        database.exec(`UPDATE session SET seen = seen - ${ms}, row = json_set(row, '$.seenAt', json_extract(row, '$.seenAt') - ${ms})`);
+      }
+      await using served = await serve();
+      return (await post(String(served.ready.http), { jsonrpc: "2.0", id: 2, method: "ping" }, { "mcp-session-id": session })).status;
+    };
+    assert.deepEqual([await statusAfter(100, []), await statusAfter(100, ["--session-ttl", "90m"])], [200, 404]);
+  });
+
+  const outside = Object.values(networkInterfaces())
+    .flat()
+    .find((at) => at?.internal === false && at.family === "IPv4")?.address;
+
+  test(
+    "takes as many connections of one peer as --connections-per-peer says",
+    { skip: outside === undefined && "no such address" },
+    async () => {
+      const args = ["--http", `${outside}:0`, "--tcp", `${outside}:0`, "--insecure", "--connections-per-peer", "2"];
+      await using served = await serveChild(["examples/counter", ...args]);
+      for (const url of [served.ready.http, served.ready.tcp]) {
+        const { hostname, port } = new URL(String(url));
+        const sockets = Array.from({ length: 4 }, () => connectSocket(Number(port), hostname));
+        const ends = sockets.map(async (socket) => {
+          socket.on("error", () => undefined).resume();
+          await once(socket, "close");
+        });
+        let refused = 0;
+        await new Promise<void>((resolve) => {
+          for (const end of ends) void end.then(() => (refused += 1) === 2 && resolve());
+        });
+        assert.equal(sockets.filter((socket) => !socket.destroyed).length, 2);
+        for (const socket of sockets) socket.destroy();
+      }
+    },
+  );
 
   test("refuses two modules of which the names meet, before it listens", async () => {
     using folder = mkdtempDisposableSync(join(tmpdir(), "troupe-cli-"));

@@ -9,16 +9,35 @@ export type ServerLogLevel = (typeof LOG_LEVELS)[number];
 /** Codes, ids and sizes; never arguments, state or tokens. */
 export type ServerLog = (level: Exclude<ServerLogLevel, "silent">, event: string, fields?: Bag) => void;
 
+/** What a reader that stands still leaves unread is held in memory. */
+const MOST_UNREAD = 16 * 1_048_576;
+
 /** To standard error, which no protocol uses: JSON lines for machines, short lines for people. `node` says which of several it is. */
-export const serverLog = (least: ServerLogLevel, json: boolean, now: () => number, node?: string): ServerLog => {
+export const serverLog = (
+  least: ServerLogLevel,
+  json: boolean,
+  now: () => number,
+  node?: string,
+  stderr: Pick<NodeJS.WriteStream, "writableLength"> & { write(text: string): boolean } = process.stderr,
+): ServerLog => {
   const from = LOG_LEVELS.indexOf(least);
-  return (level, event, fields) => {
+  let unsaid = 0;
+  const log: ServerLog = (level, event, fields) => {
     if (LOG_LEVELS.indexOf(level) < from) return;
+    if (stderr.writableLength > MOST_UNREAD) {
+      unsaid += 1;
+      return;
+    }
+    if (unsaid > 0) {
+      const missed = unsaid;
+      unsaid = 0;
+      log("warn", "log-unread", { unsaid: missed });
+    }
     const at = new Date(now()).toISOString();
     if (json) {
       const head = { at, ...defined({ node }), level, event };
       // What is told has words of its own, an author's too: those of the log go before them.
-      process.stderr.write(`${JSON.stringify({ ...head, ...fields, ...head })}\n`);
+      stderr.write(`${JSON.stringify({ ...head, ...fields, ...head })}\n`);
       return;
     }
     const rest = Object.entries(fields ?? {})
@@ -26,8 +45,9 @@ export const serverLog = (least: ServerLogLevel, json: boolean, now: () => numbe
       .join(" ");
     const mark = level === "error" ? paintError("red", level) : level === "warn" ? paintError("yellow", level) : level;
     const of = node === undefined ? "" : `${node} `;
-    process.stderr.write(`${of}${at.slice(11, 19)} ${mark} ${event} ${rest}`.trimEnd() + "\n");
+    stderr.write(`${of}${at.slice(11, 19)} ${mark} ${event} ${rest}`.trimEnd() + "\n");
   };
+  return log;
 };
 
 /** What parts of the system log, in it. */

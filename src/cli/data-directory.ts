@@ -5,7 +5,7 @@ import { StoreError } from "../contract/index.ts";
 import { defined } from "../contract/internal.ts";
 import { CommandError, EXIT, notFound } from "./exit-code.ts";
 import { counted } from "./output.ts";
-import { systemCode, whyUnreadable } from "./text-file.ts";
+import { systemCode, whyUnreadable, whyUnwritable } from "./text-file.ts";
 
 /** What a running server leaves for the commands beside it. */
 export interface ServerNote {
@@ -47,7 +47,7 @@ export class DataDirectory {
       throw new CommandError(
         EXIT.unavailable,
         "DATA_DIRECTORY",
-        `The data directory ${this.path} cannot be made: ${whyUnreadable(error)}. Name another with --data.`,
+        `The data directory ${this.path} cannot be made: ${whyUnwritable(error)}. Name another with --data.`,
       );
     }
   }

@@ -15,7 +15,7 @@ import type { ExportOptions } from "./export-commands.ts";
 import { countsText, ProgressLine, showResult } from "./export-counts.ts";
 import { besideExport, besideText } from "./guest-contents.ts";
 import { transferOf } from "./transfer-options.ts";
-import { systemCode, whyUnreadable } from "./text-file.ts";
+import { systemCode, whyUnwritable } from "./text-file.ts";
 
 const STANDARD = "-";
 /** Lines leave in pieces of about this many characters: a write for each would take most of the time. */
@@ -105,7 +105,7 @@ const toFile = async (file: string, pieces: AsyncIterable<Buffer>): Promise<void
     if (error instanceof StoreError || systemCode(error) === undefined) throw error;
     if (systemCode(error) === "ENOSPC" || systemCode(error) === "EDQUOT")
       throw new StoreError("STORE_FULL", `There is no space left for ${file}. Free some, or name a file ending in .gz.`, { cause: error });
-    throw usage(`${file} cannot be written: ${whyUnreadable(error)}.`);
+    throw usage(`${file} cannot be written: ${whyUnwritable(error)}.`);
   }
 };
 

@@ -13,6 +13,9 @@ interface Options extends Common {
   readonly dryRun?: boolean;
 }
 
+/** A retry of its last calls gets their first replies. */
+const STAYS_MS = 24 * 3_600_000;
+
 const whenEnded = (text: string): number => {
   const age = ageMs(text);
   const time = age === undefined ? utcTime(text) : systemClock.now() - age;
@@ -49,7 +52,7 @@ const prune = async ({ endedBefore, kind, dryRun = false, data, json = false }: 
   const fate = dryRun ? "would go" : actors === 1 ? "is gone" : "are gone";
   const sum =
     actors === 0 ? "No actor that ended before then is left." : `${counted(actors, "actor")} with ${counted(events, "event")} ${fate}.`;
-  out.text(() => sum);
+  out.text(() => (endedBefore > systemClock.now() - STAYS_MS ? `${sum} What ended less than 24 hours ago stays.` : sum));
   if (damaged > 0) throw moreUnread(damaged);
 };
 

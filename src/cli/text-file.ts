@@ -8,6 +8,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EISDIR: "it is a folder",
   ENOTDIR: "a part of its path is no folder",
   ELOOP: "its links lead in a circle",
+  EROFS: "the disk is mounted read-only",
   ENOSPC: "there is no space left",
   EDQUOT: "there is no space left",
 };
@@ -19,6 +20,10 @@ export const systemCode = (error: unknown): string | undefined =>
 /** In words, why a file cannot be read. */
 export const whyUnreadable = (error: unknown): string =>
   REASONS[systemCode(error) ?? ""] ?? (error instanceof Error ? error.message : String(error));
+
+/** Why it cannot be made. What is missing is never itself; Node says the same of a folder with its parents where nothing can be written. */
+export const whyUnwritable = (error: unknown): string =>
+  systemCode(error) === "ENOENT" ? "the folder it would be in does not exist, or cannot be written" : whyUnreadable(error);
 
 /** A file that an option names. */
 export const readTextFile = (path: string, option: string): string => {

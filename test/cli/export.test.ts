@@ -151,6 +151,12 @@ describe("export and import", () => {
     assert.equal((await importing(bells, fresh())).code, 0);
   });
 
+  test("a file in a folder that does not exist is not written, and the sentence says which is missing", async () => {
+    const told = await troupe("export", join(folder, "nowhere", "all.jsonl"), "--data", from);
+    assert.equal(told.code, 2);
+    assert.match(told.stderr, /all\.jsonl cannot be written: the folder it would be in does not exist, or cannot be written\.\n$/);
+  });
+
   test("a dry run verifies and makes nothing, whatever is there; a second import finds all there", async () => {
     const to = fresh();
     const told = await importing(file, to, "--dry-run", "--json");

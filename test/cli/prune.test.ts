@@ -89,6 +89,14 @@ describe("troupe prune", () => {
     assert.equal((await troupe("prune", "--ended-before", "10d", "--data", copy)).stdout, "No actor that ended before then is left.\n");
   });
 
+  test("what ended within a day stays, and who asks for it is told so", async () => {
+    const copy = join(folder, "young");
+    cpSync(data, copy, { recursive: true });
+    assert.equal((await troupe("stop", "clay/lives", "--module", module, "--data", copy)).code, 0);
+    const told = (await troupe("prune", "--ended-before", "0m", "--data", copy)).stdout;
+    assert.equal(told, "3 actors with 12 events are gone. What ended less than 24 hours ago stays.\n");
+  });
+
   test("beside a running server, which goes on, and takes the name for another", async () => {
     await using server = runningIn({}, "serve", module, "--data", data, "--http", "127.0.0.1:0", "--json");
     await server.said(/"http"/);

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { type Bag, isBag, type Json, StoreError } from "../contract/index.ts";
+import { eachActor } from "./each-actor.ts";
 import { namedActor } from "./named-actor.ts";
 import { textOr } from "./text-or.ts";
 import { CommandError, EXIT, noActor, usage } from "./exit-code.ts";
@@ -74,13 +75,15 @@ export const registerActorCommands = (program: Command): void => {
       });
     });
 
-  placed(program.command("stop").description("End an actor, and its children with it.").argument("<actor>", "kind/key"))
+  placed(program.command("stop").description("End an actor, and its children with it.").argument("<actor...>", "kind/key"))
     .option("--reason <text>", "kept in its last event", "stopped by command")
     .addOption(moduleOption())
-    .action(async (actor: string, options: Writing & { reason: string }) => {
-      await write(options, "stop", { actor: await namedActor(actor), reason: options.reason });
-      output(options).show({ ok: true }, () => "Done.");
-    });
+    .action(async (actors: string[], options: Writing & { reason: string }) =>
+      eachActor(actors, options.json, async (actor) => {
+        await write(options, "stop", { actor, reason: options.reason });
+        output(options).show({ ok: true }, () => "Done.");
+      }),
+    );
 
   placed(
     program

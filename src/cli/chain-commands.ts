@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { isBag, type Json, type Receipt } from "../contract/index.ts";
 import { jsonIn, defined } from "../contract/internal.ts";
 import { actorId } from "./actor-id.ts";
+import { eachActor } from "./each-actor.ts";
 import { namedActor } from "./named-actor.ts";
 import { textOr } from "./text-or.ts";
 import { usage } from "./exit-code.ts";
@@ -95,19 +96,21 @@ export const registerChainCommands = (program: Command): void => {
     program
       .command("checkpoint")
       .description("Write the whole state as an event, signed if there is a key.")
-      .argument("<actor>", "kind/key"),
+      .argument("<actor...>", "kind/key"),
   )
     .option("--key <file>", "PEM of an Ed25519 private key to sign with; a running server reads the file itself")
     .option("--erase", "erase the bodies before it; headers stay, and the chain still verifies")
     .addOption(moduleOption())
-    .action(async (actor: string, options: Writing & { key?: string; erase?: boolean }) => {
-      const done = await write(options, "checkpoint", {
-        actor: await namedActor(actor),
-        erase: options.erase === true,
-        ...(options.key === undefined ? {} : { keyFile: resolve(options.key) }),
-      });
-      output(options).show({ checkpoint: done }, () => checkpointText(actor, done));
-    });
+    .action(async (actors: string[], options: Writing & { key?: string; erase?: boolean }) =>
+      eachActor(actors, options.json, async (actor) => {
+        const done = await write(options, "checkpoint", {
+          actor,
+          erase: options.erase === true,
+          ...(options.key === undefined ? {} : { keyFile: resolve(options.key) }),
+        });
+        output(options).show({ checkpoint: done }, () => checkpointText(actor, done));
+      }),
+    );
 
   placed(
     program

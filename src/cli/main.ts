@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
 import { groupsFor } from "./command-groups.ts";
 import { describeFailure, EXIT, type ExitCode } from "./exit-code.ts";
-import { bearGoneReaders, print, printed, visible, whenUnwritable } from "./output.ts";
+import { bearGoneReaders, failureLine, print, printed, whenUnwritable } from "./output.ts";
 import { whyUnreadable } from "./text-file.ts";
 
 const version = (): string => {
@@ -21,8 +21,7 @@ const run = async (argv: readonly string[]): Promise<ExitCode> => {
   bearGoneReaders(process.stderr);
   // Machines asked for JSON: the failure is JSON too, on the error stream.
   const json = argv.includes("--json");
-  const failed = (code: string, message: string): string =>
-    json ? JSON.stringify({ error: { code, message } }) : `troupe: ${visible(message)}`;
+  const failed = (code: string, message: string): string => failureLine(json, code, message);
   whenUnwritable((error) => {
     process.stderr.write(`${failed("FAILED", `The result cannot be written to standard output: ${whyUnreadable(error)}.`)}\n`);
     process.exit(EXIT.failed);

@@ -119,3 +119,7 @@ export const table = (head: readonly string[], rows: readonly (readonly string[]
       .trimEnd();
   return [paint("dim", line(head)), ...shown.map(line)].join("\n");
 };
+
+/** How a command says that it failed, on standard error. */
+export const failureLine = (json: boolean | undefined, code: string, message: string): string =>
+  json === true ? JSON.stringify({ error: { code, message } }) : `troupe: ${visible(message)}`;

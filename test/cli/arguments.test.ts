@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { troupe } from "./run.ts";
+import { lines, troupe } from "./run.ts";
 
 const MODULE = "examples/counter-disk";
 
@@ -95,6 +95,20 @@ describe("arguments of commands", () => {
     await on("stop", "counter/over", "--module", MODULE);
     const over = await on("call", "counter/over", "tools/add", "--module", MODULE);
     assert.match(over.stderr, /counter\/over has stopped: add --start to begin another life/);
+  });
+
+  test("of several actors each is done, and those that fail are told of, the first with the command's exit code", async () => {
+    const several = ["counter/none", "counter/main", "counter/nobody"];
+    const checked = await on("checkpoint", ...several, "--module", MODULE);
+    assert.equal(checked.code, 4);
+    assert.match(checked.stdout, /^counter\/main has a checkpoint at event \d+, .*\n$/);
+    assert.match(checked.stderr, /^troupe: There is no actor counter\/nobody.*\ntroupe: There is no actor counter\/none;.*\n$/);
+    for (const key of ["one", "two"]) await on("fork", "counter/main", `counter/${key}`, "--module", MODULE);
+    const stopped = await on("stop", "counter/one", "counter/none", "counter/two", "--module", MODULE, "--json");
+    assert.deepEqual([stopped.code, stopped.stdout], [4, '{"ok":true}\n{"ok":true}\n']);
+    assert.deepEqual(lines(stopped.stderr).length, 1);
+    const wrong = await on("stop", "counter", "counter/none", "--module", MODULE);
+    assert.deepEqual([wrong.code, wrong.stderr.split("\n").length], [2, 2]);
   });
 
   test("a crash of a command's own turn is told with what was thrown and where", async () => {

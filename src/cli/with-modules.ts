@@ -5,6 +5,9 @@ import { load, type Loaded } from "./load.ts";
 import { serverLog } from "./log.ts";
 import { strayError } from "./stray.ts";
 
+/** Listened to once: a command may do one thing to thousands of actors. */
+let thrown: Promise<unknown> | undefined;
+
 /** Loads modules for as long as one command uses them: what they print and let go of goes to the standard error, as with a server. */
 export const withModules = async <T>(
   modules: readonly string[],
@@ -12,10 +15,11 @@ export const withModules = async <T>(
   use: (loaded: Loaded) => Promise<T>,
 ): Promise<T> => {
   const held = holdOutput();
-  const stray = strayError(
+  thrown ??= strayError(
     serverLog("info", json === true, () => systemClock.now()),
     true,
-  ).then(() => {
+  );
+  const stray = thrown.then(() => {
     throw new CommandError(
       EXIT.failed,
       "STRAY_ERROR",

@@ -107,6 +107,8 @@ describe("arguments of commands", () => {
     const stopped = await on("stop", "counter/one", "counter/none", "counter/two", "--module", MODULE, "--json");
     assert.deepEqual([stopped.code, stopped.stdout], [4, '{"ok":true}\n{"ok":true}\n']);
     assert.deepEqual(lines(stopped.stderr).length, 1);
+    const many = await on("checkpoint", ...Array.from({ length: 12 }, () => "counter/main"), "--module", MODULE);
+    assert.deepEqual([many.code, many.stderr], [0, ""]);
     const wrong = await on("stop", "counter", "counter/none", "--module", MODULE);
     assert.deepEqual([wrong.code, wrong.stderr.split("\n").length], [2, 2]);
   });

@@ -24,6 +24,7 @@ export { put } from "./put.ts";
 export { isRefusal, REFUSAL } from "./refusal.ts";
 export { replayed } from "./replayed.ts";
 export { remembering } from "./remembering.ts";
+export { seldom } from "./seldom.ts";
 export { checkScopes, isScope, lacking, lacksScopes, needsScopes, scopesOf, withScopes } from "./scopes.ts";
 export { checkTask, TASK } from "./task.ts";
 export { isTexts } from "./texts.ts";

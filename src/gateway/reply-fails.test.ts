@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { type Bag, CONTENT, type Json, type Log, type Reply, type Source } from "../contract/index.ts";
+import { type Bag, CONTENT, type Json, type Log, type Reply, type Source, StoreError } from "../contract/index.ts";
+import { SimulatedClock } from "../testing/index.ts";
 import { bodyOf, channelDouble, ENVELOPE, exchangeOf, gatewayOf, until, world } from "./kit.fixture.ts";
 
 const BROKEN: Bag = {
@@ -74,4 +75,22 @@ describe("a reply that cannot be made", () => {
           assert.deepEqual({ event, method, name }, { event: "request-failed", method: "tools/call", name: "RangeError" });
           assert.ok(!JSON.stringify(errors).includes("secret"));
         });
+
+  test("calls that fail alike are one line in 5 s, with the number of the others: a full disk does not fill what logs go to", async () => {
+    const clock = new SimulatedClock();
+    const said: unknown[] = [];
+    await using made = gatewayOf(
+      {
+        ...sourceOf({ ok: null }, false),
+        act: () => Promise.reject(new StoreError("STORE_FULL", "The disk is full.")),
+      },
+      { clock, log: (_level, data) => void said.push(data) },
+    );
+    const ask = WAYS["HTTP, 2026-07-28"];
+    for (let n = 0; n < 20; n += 1) await ask?.(made);
+    await clock.advance(5_000);
+    await ask?.(made);
+    const line = { event: "request-failed", method: "tools/call", error: "STORE_FULL", why: "The disk is full." };
+    assert.deepEqual(said, [line, { ...line, unsaid: 19 }]);
+  });
 });

@@ -24,7 +24,7 @@ import {
   systemEntropy,
   TroupeError,
 } from "../contract/index.ts";
-import { checkNeeded } from "../contract/internal.ts";
+import { checkNeeded, seldom } from "../contract/internal.ts";
 import type { Posture } from "../source/index.ts";
 import type { CacheHint, Kept } from "./cache-hints.ts";
 import { unreachedPeers } from "./legacy/unreached.ts";
@@ -136,6 +136,7 @@ export function settle(options: GatewayOptions): Settings {
   checkOptions("createGateway", options, OPTIONS, OF_SERVERS);
   checkNeeded("info", options.info, INFO);
   const entropy = options.entropy ?? systemEntropy;
+  const clock = options.clock ?? systemClock;
   const key = options.requestStateKey ?? fromHex(entropy.hex(32));
   if (options.peers !== undefined && options.requestStateKey === undefined)
     throw new TroupeError("DOOR_OPTION", "Several nodes need one requestStateKey: give all of them the same.");
@@ -158,7 +159,7 @@ export function settle(options: GatewayOptions): Settings {
     unknownSession: options.unknownSession ?? profile.unknownSession,
     extensions: Object.fromEntries(Object.entries(options.extensions ?? {}).filter(([, settings]) => settings !== null)),
     cacheHints: options.cacheHints ?? {},
-    clock: options.clock ?? systemClock,
+    clock,
     entropy,
     legacyPosture: options.posture?.legacy ?? "dynamic",
     modernPosture: options.posture?.modern ?? "gated",
@@ -170,7 +171,7 @@ export function settle(options: GatewayOptions): Settings {
     taskStore: options.taskStore,
     tasks: (options.tasks ?? peers === undefined) && !profile.refusesTasks && options.extensions?.[TASKS] !== null,
     receipts: options.receipts ?? false,
-    log: options.log ?? (() => undefined),
+    log: seldom(options.log, clock) ?? (() => undefined),
     observer: options.observer,
     limits: { ...DEFAULT_LIMITS, ...options.limits },
   };

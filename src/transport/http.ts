@@ -17,7 +17,7 @@ import { listenAt, refuseOpenDoor } from "./listen.ts";
 import { createServer } from "./node-http.ts";
 import { OpenStreams } from "./open-streams.ts";
 import { PeerCounts } from "./peer-counts.ts";
-import { seldom } from "./seldom.ts";
+import { seldom } from "../contract/internal.ts";
 import type { WebSocketDoor } from "./websocket.ts";
 import { within } from "./within.ts";
 

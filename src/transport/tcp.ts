@@ -9,7 +9,7 @@ import { PeerCounts } from "./peer-counts.ts";
 import { type TcpConnection, tcpConnection } from "./tcp-connection.ts";
 import { TCP_LIMITS, type TcpDoor, type TcpOptions } from "./tcp-options.ts";
 import { listenAtPath } from "./unix-socket.ts";
-import { seldom } from "./seldom.ts";
+import { seldom } from "../contract/internal.ts";
 import { RoundBatch } from "./round-batch.ts";
 
 const OPTIONS: OptionTable<TcpOptions> = {

@@ -7,7 +7,7 @@ import { HttpSse } from "../http-sse.ts";
 import { checkPath } from "../http-routes.ts";
 import { Inflow } from "../inflow.ts";
 import { OpenStreams } from "../open-streams.ts";
-import { seldom } from "../seldom.ts";
+import { seldom } from "../../contract/internal.ts";
 import { within } from "../within.ts";
 import { arrivalOf } from "./arrival.ts";
 import { nodeArrival } from "./node-arrival.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Json } from "../contract/index.ts";
+import type { Json } from "./json.ts";
 import { SimulatedClock } from "../testing/index.ts";
 import { seldom } from "./seldom.ts";
 

@@ -1,13 +1,17 @@
-import { type Bag, type Clock, isBag, type Json, type Log } from "../contract/index.ts";
+import type { Log } from "./actor.ts";
+import type { Clock } from "./clock.ts";
+import { type Bag, isBag, type Json } from "./json.ts";
 
 const QUIET_MS = 5_000;
-/** What whoever reaches a door can make it say as often as they like. To be dropped takes its time. */
+/** What whoever reaches a server can make it say as often as they like. To be dropped takes its time. */
 const OF_STRANGERS: ReadonlySet<unknown> = new Set([
   "request-refused",
   "request-unreadable",
   "connection-refused",
   "stream-refused",
   "client-refused",
+  // Where the disk is full, each call of theirs that writes.
+  "request-failed",
 ]);
 const MOST_KINDS = 256;
 

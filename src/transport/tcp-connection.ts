@@ -9,6 +9,7 @@ import { SinkOutlet } from "./outlet.ts";
 import type { TcpLimits, TcpOptions } from "./tcp-options.ts";
 import { AUTHORIZATION_KEY, mayHoldToken, takeToken } from "./tcp-token.ts";
 import type { RoundBatch } from "./round-batch.ts";
+import type { Unread } from "./unread.ts";
 
 const UNKNOWN_LINE_BYTES = 65_536;
 const KIND = { missing: "TOKEN", invalid: "TOKEN", scope: "SCOPE", unavailable: "UNAVAILABLE" } as const;
@@ -23,6 +24,7 @@ export interface TcpConnectionOptions {
   readonly caller: Caller;
   readonly limits: TcpLimits;
   readonly inflow: Inflow;
+  readonly unread: Unread;
   readonly batch: RoundBatch<LineChannel>;
   readonly reads: RoundBatch<() => void>;
   readonly clock: Clock;
@@ -40,7 +42,7 @@ const beginsJson = (line: Line): boolean => /^[ \t]*[{[]/.test(typeof line === "
 
 /** One client on a socket: first its token, then its messages. */
 export function tcpConnection(options: TcpConnectionOptions): TcpConnection {
-  const { socket, door, limits, inflow, batch, reads, clock, log, onEnd } = options;
+  const { socket, door, limits, inflow, unread, batch, reads, clock, log, onEnd } = options;
   const { tokenPlace = `params._meta["${AUTHORIZATION_KEY}"] of the first request` } = door;
   const undo: (() => void)[] = [];
   const held: Line[] = [];
@@ -54,6 +56,8 @@ export function tcpConnection(options: TcpConnectionOptions): TcpConnection {
   socket.setNoDelay(true);
   socket.setKeepAlive(true, 60_000);
 
+  const countUnread = (): void => unread.holds(socket, socket.destroyed ? 0 : socket.writableLength);
+
   const channel = new LineChannel({
     outlet: new SinkOutlet(
       {
@@ -62,7 +66,12 @@ export function tcpConnection(options: TcpConnectionOptions): TcpConnection {
         },
         queued: () => socket.writableLength,
         afterwards: (run) => {
-          if (socket.writable) socket.write("", run);
+          countUnread();
+          if (!socket.writable) return;
+          socket.write("", () => {
+            countUnread();
+            run();
+          });
         },
         destroy: () => void socket.destroy(),
       },
@@ -170,6 +179,7 @@ export function tcpConnection(options: TcpConnectionOptions): TcpConnection {
   socket.once("close", () => {
     undoIdle?.();
     for (const one of undo) one();
+    countUnread();
     channel.lose();
     end();
     onEnd();

@@ -17,6 +17,8 @@ export interface TcpLimits {
   readonly blockedMs: number;
   /** Output a client has not read; more drops it. Default 16 MiB. */
   readonly queuedBytes: number;
+  /** Output that is not read, of all clients together; more drops who leaves most of it. Default 256 MiB. */
+  readonly unreadBytes: number;
   /** Connections altogether. Default 10,000. */
   readonly connections: number;
   /** Connections of one peer beyond loopback. Default 64. */
@@ -31,6 +33,7 @@ export const TCP_LIMITS: TcpLimits = {
   idleMs: 3_600_000,
   blockedMs: 30_000,
   queuedBytes: 16_777_216,
+  unreadBytes: 268_435_456,
   connections: 10_000,
   connectionsPerPeer: 64,
 };

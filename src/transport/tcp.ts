@@ -9,6 +9,7 @@ import { PeerCounts } from "./peer-counts.ts";
 import { type TcpConnection, tcpConnection } from "./tcp-connection.ts";
 import { TCP_LIMITS, type TcpDoor, type TcpOptions } from "./tcp-options.ts";
 import { listenAtPath } from "./unix-socket.ts";
+import { Unread } from "./unread.ts";
 import { seldom } from "../contract/internal.ts";
 import { RoundBatch } from "./round-batch.ts";
 
@@ -54,6 +55,7 @@ export async function serveTcp(options: TcpOptions): Promise<TcpDoor> {
     clock,
     onFull: () => log?.("warning", { event: "inflow-full", door: "tcp" }),
   });
+  const unread = new Unread(limits.unreadBytes, () => log?.("warning", { event: "client-dropped", door: "tcp", reason: "unread" }));
   const peers = new PeerCounts(limits.connectionsPerPeer);
   const batch = new RoundBatch<LineChannel>(clock, (channel) => channel.flush());
   const reads = new RoundBatch<() => void>(
@@ -81,6 +83,7 @@ export async function serveTcp(options: TcpOptions): Promise<TcpDoor> {
       caller,
       limits,
       inflow,
+      unread,
       batch,
       reads,
       clock,

@@ -31,6 +31,13 @@ export class Unread {
     else this.#sockets.delete(socket);
   }
 
+  /** All that is left unread there now. */
+  holds(socket: Socket, bytes: number): void {
+    const before = this.#sockets.get(socket) ?? 0;
+    if (bytes > before) this.add(socket, bytes - before);
+    else if (bytes < before) this.take(socket, before - bytes);
+  }
+
   #dropOne(): void {
     let [largest, most]: [Socket | undefined, number] = [undefined, 0];
     for (const [socket, bytes] of this.#sockets) if (bytes > most) [largest, most] = [socket, bytes];

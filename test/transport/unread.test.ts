@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type Clock, type Json, systemClock } from "troupe/contract";
-import { type HttpLimits, serveHttp } from "troupe/transport";
+import { type Clock, type Gateway, isBag, type Json, systemClock } from "troupe/contract";
+import { type HttpLimits, serveHttp, serveTcp } from "troupe/transport";
 import { fakeGateway, textOf } from "./fake-gateway.ts";
 import { post, rawSocket } from "./raw-socket.ts";
 import { eventually } from "./settle.ts";
@@ -61,5 +61,36 @@ describe("answers that nobody reads", () => {
     server.slow.resolve();
     const text = await client.until('"quick"');
     assert.ok(text.indexOf('"slow"') > 0 && text.indexOf('"slow"') < text.indexOf('"quick"'));
+  });
+});
+
+describe("lines that nobody reads", () => {
+  it("are bounded together: who has left most unread is dropped, and others get theirs", async () => {
+    const dropped: Json[] = [];
+    const gateway: Pick<Gateway, "connect"> = {
+      connect: (channel) => ({ receive: () => channel.send(LONG), close: () => Promise.resolve() }),
+    };
+    await using door = await serveTcp({
+      gateway,
+      limits: { unreadBytes: 60_000_000, queuedBytes: 1_000_000_000 },
+      log: (_level, data) => isBag(data) && data["event"] === "client-dropped" && dropped.push(data),
+    });
+    await using patient = await rawSocket(door.port);
+    patient.socket.pause();
+    patient.write("{}\n");
+    await using greedy = await rawSocket(door.port);
+    greedy.socket.pause();
+    greedy.write("{}\n".repeat(10));
+    await eventually(() => dropped.length > 0);
+    assert.deepEqual(dropped, [{ event: "client-dropped", door: "tcp", reason: "unread" }]);
+    patient.socket.resume();
+    await eventually(() => patient.socket.bytesRead > LONG.length);
+    for (let n = 0; n < 10; n += 1) {
+      await using another = await rawSocket(door.port);
+      another.write("{}\n");
+      // More of them together than may wait: what was read is counted no more.
+      await eventually(() => another.socket.bytesRead > LONG.length);
+    }
+    assert.equal(dropped.length, 1);
   });
 });

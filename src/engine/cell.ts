@@ -203,7 +203,8 @@ export class Cell extends Commits {
   #fail(message: Message, why: string, error: unknown): void {
     const { id, host, extra } = this;
     this.failWith(faults.failed(id, why, error));
-    if (extra.parent !== undefined) host.deliver([failedMessage(extra.parent, id, why, message, host.clock.now())], false);
+    const told = failedMessage(extra, id, why, message, host.clock.now());
+    if (told !== undefined) host.deliver([told], false);
   }
 
   #startWork(job: Job, base: Base, born: boolean, work: Work<unknown>): void {
@@ -308,9 +309,8 @@ export class Cell extends Commits {
     this.push(task);
   }
 
-  /** Drops what this process holds of the actor, its failure and its crashes included. `by`: only where it is its parent's word, and it has failed. */
-  restart(job: Job, by?: ActorId): void {
-    if (by !== undefined && (this.status !== "failed" || this.extra.parent !== by)) return job.done(OK_NULL);
+  /** Drops what this process holds of the actor, its failure and its crashes included. */
+  restart(job: Job): void {
     const task: Task = {
       run: () => {
         if (this.lead !== undefined) return this.park(task);

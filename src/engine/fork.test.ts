@@ -47,7 +47,7 @@ for (const persistence of ["kept", "dropped"] as const)
   test(`a fork is muted in all its lives (its cell ${persistence} in between), unless it was forked to be heard`, async () => {
     const clock = new SimulatedClock();
     const store = memoryStore({ clock });
-    const kinds = [tallyKind("tally")];
+    const kinds = [tallyKind("tally", { restart: { max: 0, withinMs: 1_000 } })];
     const engine = await LocalEngine.start({ kinds, store, clock });
     await engine.call({ to: ORIGIN, action: "add", args: { by: 5 }, start: null });
     const entropy = new SimulatedEntropy();
@@ -70,5 +70,15 @@ for (const persistence of ["kept", "dropped"] as const)
     const heard = JSON.stringify((await now.read(OTHER))?.state);
     assert.match(heard, /from tally\/heard/);
     assert.doesNotMatch(heard, /from tally\/fork/);
+    for (const to of [FORK, HEARD]) {
+      await now.stop(to, "enough");
+      await now.call({ to: ORIGIN, action: "send", args: { to, action: "add", start: null } });
+      await until("it is a child", async () => (await now.read(to))?.status === "live");
+      await assert.rejects(now.call({ to, action: "throw", args: null }), { code: "CRASHED" });
+    }
+    await settle(20);
+    const told = JSON.stringify((await now.read(ORIGIN))?.state);
+    assert.match(told, /failed tally\/heard/);
+    assert.doesNotMatch(told, /failed tally\/fork/);
     assert.deepEqual((await store.load(FORK))?.row.muted, true);
   });

@@ -1,6 +1,5 @@
 import {
   checkOptions,
-  EngineError,
   FUNCTION,
   systemClock,
   systemEntropy,
@@ -178,7 +177,7 @@ export class LocalEngine implements Engine {
       draining: false,
       callFrom: (work, n, outgoing, endsAt, signal) => this.#callFrom(work, n, outgoing, endsAt, signal),
       deliver: (messages, kept) => this.#outbox.add(messages, kept),
-      restart: (child, parent) => void this.#restartChild(child, parent),
+      restart: (child, parent) => this.#restartChild(child, parent),
       timed: (cell) => this.#alarm.timed(cell),
       family: this.#family,
       began: (cell) => this.#began(cell),
@@ -302,24 +301,20 @@ export class LocalEngine implements Engine {
   }
 
   async restart(id: ActorId): Promise<void> {
-    await this.#restart(id);
-  }
-
-  async #restartChild(child: ActorId, parent: ActorId): Promise<void> {
-    try {
-      await this.#restart(child, parent);
-    } catch (error) {
-      if (!(error instanceof EngineError && error.code === "NO_ACTOR"))
-        this.#host.fault(error, { where: "outbox", actor: child, action: "restart" });
-    }
-  }
-
-  async #restart(id: ActorId, parent?: ActorId): Promise<void> {
     const cell = this.#cells.existing(id);
     const job = new Job(this.#own(id, "restart", null));
-    if (cell.loading !== undefined) await cell.loading;
-    cell.restart(job, parent);
+    await cell.loading;
+    cell.restart(job);
     await job.promise();
+  }
+
+  /** That it has failed is known to its cell alone: where there is none, there is nothing to do. */
+  #restartChild(child: ActorId, parent: ActorId): void {
+    const cell = this.#registry.get(child);
+    if (cell?.status !== "failed" || cell.extra.parent !== parent) return;
+    const job = new Job(this.#own(child, "restart", null));
+    job.ended = (_, error) => error && this.#host.fault(error, { where: "outbox", actor: child, action: "restart" });
+    cell.restart(job);
   }
 
   /** A page of the actors that ended before then goes, with all their history. What this process knows of them goes, too. */

@@ -235,7 +235,10 @@ export class DurableActor {
       const { health: _, ...rest } = kept;
       context.set(ACTOR_KEY, keptText(rest));
     }
-    return { reply: OK_NULL, change: { seq: kept.seq, head: kept.head, status: kept.row.status } };
+    const change = { seq: kept.seq, head: kept.head, status: kept.row.status };
+    // Who restarts it otherwise waits for this, and tells of it.
+    if (by !== undefined) this.#host.hint({ id, ...change });
+    return { reply: OK_NULL, change };
   }
 
   // ── steps ─────────────────────────────────────────────────────────────────
@@ -350,8 +353,8 @@ export class DurableActor {
         const next: Kept = { ...kept, health: { times, ...(fails ? { why } : {}) } };
         context.set(ACTOR_KEY, keptText(next));
         const { seq, head } = kept;
-        const { parent } = kept.row;
-        if (fails && parent !== undefined) deliver(context, this.#host, failedMessage(parent, message.to, why, message, now));
+        const told = fails ? failedMessage(kept.row, message.to, why, message, now) : undefined;
+        if (told !== undefined) deliver(context, this.#host, told);
         if (fails) this.#host.hint({ id: message.to, seq, head, status: "failed" }, message);
       }
     }

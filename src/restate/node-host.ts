@@ -13,8 +13,8 @@ export interface NodeHost extends WorkHost {
   knows(kind: string): boolean;
   sealerFor(kind: string): Sealer;
   seed(): string;
-  /** A turn will be durable in a moment: whoever hears of it asks the actor before telling anybody (C2). */
-  hint(change: Change, message: Message): void;
+  /** What is durable in a moment: whoever hears of it asks the actor before telling anybody (C2). `message`: whose caller is told anyway. */
+  hint(change: Change, message?: Message): void;
   /** Callers of any node who wait for these messages' answers are told how far that is. */
   report(steps: Readonly<Record<string, Step>>): void;
 }

@@ -208,8 +208,8 @@ export class Node implements NodeHost {
     for (const [messageId, step] of Object.entries(steps)) this.#hearing.report(messageId, step);
   }
 
-  hint(change: Change, message: Message): void {
-    this.announcer.hint(change, message.id);
+  hint(change: Change, message?: Message): void {
+    this.announcer.hint(change, message?.id ?? "");
   }
 
   fault(error: unknown, { where, message: { id, to, action } }: Parameters<NodeHost["fault"]>[1]): void {

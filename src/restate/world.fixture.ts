@@ -1,6 +1,6 @@
 import { callHash, innerKey, scopedKey, stamp, stampFrom } from "../chain/internal.ts";
 import { readHeader, sha256 } from "../chain/index.ts";
-import type { ActorId, Behaviour, ChainEvent, Entropy, Json, Outgoing, Reply, Row } from "../contract/index.ts";
+import type { ActorId, Behaviour, ChainEvent, Entropy, Json, Message, Outgoing, Reply, Row } from "../contract/index.ts";
 import { kindOf } from "../contract/internal.ts";
 import { SimulatedEntropy } from "../testing/index.ts";
 import { directly } from "./direct.fixture.ts";
@@ -229,7 +229,7 @@ export class World {
     };
   }
 
-  #named(message: Parameters<NodeHost["hint"]>[1], key: string): { readonly key: string; readonly call: string } {
+  #named(message: Message, key: string): { readonly key: string; readonly call: string } {
     return { key: scopedKey(message.viewer, message.from, key), call: callHash(message.action, message.args) };
   }
 

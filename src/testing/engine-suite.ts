@@ -1,5 +1,16 @@
 import assert from "node:assert/strict";
-import type { ActorId, Behaviour, Engine, Json, Outgoing, Policy, Snapshot } from "../contract/index.ts";
+import { readBody } from "../chain/index.ts";
+import {
+  type ActorId,
+  type Bag,
+  type Behaviour,
+  type Engine,
+  isBag,
+  type Json,
+  type Outgoing,
+  type Policy,
+  type Snapshot,
+} from "../contract/index.ts";
 import { settle, SimulatedClock, SimulatedEntropy, until } from "./simulated-clock.ts";
 import { tallyKind, type Hooks } from "./suite-kinds.ts";
 import { chainOf, idIs, say, tallyOf, turnSuite, type OpenEngine, type Opened, type SuiteClock } from "./turn-suite.ts";
@@ -26,6 +37,8 @@ const logged = (engine: Engine, id: ActorId, line: string | RegExp): Promise<voi
   until(`${id} logs ${String(line)}`, async () =>
     (await logOf(engine, id)).some((own) => (typeof line === "string" ? own === line : line.test(own))),
   );
+
+const bagOf = (value: Json | undefined): Bag => (isBag(value) ? value : {});
 
 /** When it began, when its last message came, and how many did. */
 const known = async (engine: Engine, id: ActorId): Promise<readonly unknown[]> => {
@@ -707,6 +720,29 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
         );
       },
       { policy: { restart: { max: 1, withinMs: 1_000 } } },
+    );
+
+    it(
+      "each failure is a message of its own, by the same message too, and its restart is told of",
+      async ({ engine, clock }) => {
+        await engine.call(say("send", { to: B, action: "add", start: null }, { to: A }));
+        await until("the child is there", async () => (await engine.read(B)) !== undefined);
+        const statuses: string[] = [];
+        engine.watch(B, ({ status }) => statuses.push(status));
+        const failures = async (): Promise<readonly Bag[]> =>
+          (await chainOf(engine, A)).map((event) => bagOf(readBody(event)?.message)).filter(({ action }) => action === "failed");
+        await engine.call(say("send", { to: B, action: "throw" }, { to: A }));
+        for (const times of [1, 2]) {
+          await until("the parent hears of it", async () => (await failures()).length >= times);
+          await until("all hear of it", () => statuses.at(-1) === "failed");
+          await engine.call(say("restart", { child: B }, { to: A }));
+          await until("all hear of its restart", () => statuses.at(-1) === "live");
+          // What it was sent comes again.
+          await clock.advance(2_000);
+        }
+        for (const own of ["id", "seed"]) assert.equal(new Set((await failures()).map((told) => told[own])).size, 2);
+      },
+      { policy: { restart: { max: 0, withinMs: 1_000 } } },
     );
 
     it("a restart is nothing to a child that has not failed, nor to who is not there", async ({ engine }) => {

@@ -25,10 +25,10 @@ export function answersIn(given: NonNullable<Turn<unknown>["answer"]>, pending: 
   return answers;
 }
 
-/** How far such messages are; of others nobody is told, whoever waits for them elsewhere. */
-export function stepsIn(report: NonNullable<Turn<unknown>["report"]>, pending: Bag): Readonly<Record<string, Step>> {
+/** How far such messages are, before the turn or after it; of others nobody is told, whoever waits for them elsewhere. */
+export function stepsIn(report: NonNullable<Turn<unknown>["report"]>, before: Bag, after: Bag): Readonly<Record<string, Step>> {
   checkSteps(report);
-  return Object.fromEntries(Object.entries(report).filter(([id]) => Object.hasOwn(pending, id)));
+  return Object.fromEntries(Object.entries(report).filter(([id]) => Object.hasOwn(before, id) || Object.hasOwn(after, id)));
 }
 
 interface Settled {

@@ -310,7 +310,7 @@ function planAll(base: Base, job: Incoming, turn: Turn<unknown>, reply: Reply | 
     answered: answersHere || reply === "later",
     record: effects.record,
     emit: effects.emit,
-    report: effects.report && stepsIn(effects.report, base.extra.pending),
+    report: effects.report && stepsIn(effects.report, base.extra.pending, settled.pending),
     restart: effects.restart,
   };
 }

@@ -167,7 +167,7 @@ export abstract class Commits extends Standing implements LeadEnds {
     const { host } = this;
     job.answered = plan.answered;
     this.announce(place, plan.emit);
-    if (plan.report !== undefined || plan.restart !== undefined) this.#landRare(plan);
+    if (plan.report !== undefined || plan.restart !== undefined) this.#landRare(job, plan);
     if (plan.answers.length > 0) this.#answer(plan.answers, place);
     if (plan.reply !== "later") {
       this.receipt(job, place);
@@ -184,10 +184,10 @@ export abstract class Commits extends Standing implements LeadEnds {
   }
 
   // Apart: each branch more on the way of all turns is one that V8 has to look through.
-  #landRare({ report = {}, restart = [], message: { action } }: Plan): void {
+  #landRare(job: Job, { report = {}, restart = [], message: { action } }: Plan): void {
     const { host, id } = this;
     for (const [of, step] of Object.entries(report))
-      host.laters.report(of, step, (error) => host.fault(error, { where: "progress", actor: id, action }));
+      host.laters.report(of, step, job, (error) => host.fault(error, { where: "progress", actor: id, action }));
     // Before what it sends them: that is for who has been restarted.
     for (const child of restart) host.restart(child, id);
   }

@@ -26,9 +26,10 @@ export class Laters {
     }
   }
 
-  /** Tells them how far it is; `fault`: what one of them throws. */
-  report(messageId: string, { done, total, text }: Step, fault: (error: unknown) => void): void {
-    for (const { options } of this.#waiting.get(messageId) ?? []) told(() => options?.onProgress?.(done, total, text), fault);
+  /** Tells them how far it is. `turn`: whose turn says so, and who may be told "later" by it; `fault`: what one of them throws. */
+  report(messageId: string, { done, total, text }: Step, turn: Job, fault: (error: unknown) => void): void {
+    const waiting = messageId === turn.message.id ? [turn] : this.#waiting.get(messageId);
+    for (const { options } of waiting ?? []) told(() => options?.onProgress?.(done, total, text), fault);
   }
 
   fail(messageId: string, error: EngineError): void {

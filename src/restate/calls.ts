@@ -16,7 +16,7 @@ import {
   type Message,
   type Reply,
 } from "../contract/index.ts";
-import { told } from "../contract/internal.ts";
+import { MultiMap, told } from "../contract/internal.ts";
 import type { InnerCall } from "./durable-work.ts";
 import type { StopInput, TurnInput } from "./inputs.ts";
 import type { Ingress } from "./ingress.ts";
@@ -43,10 +43,12 @@ export interface CallsHost {
   fault(error: unknown, actor: ActorId): void;
 }
 
+const NOBODY: ReadonlySet<CallOptions> = new Set();
+
 export class Calls {
   readonly #host: CallsHost;
   /** Callers of this node, by the message they wait for. */
-  readonly #waiting = new Map<string, CallOptions>();
+  readonly #waiting = new MultiMap<string, CallOptions>();
 
   constructor(host: CallsHost) {
     this.#host = host;
@@ -56,8 +58,8 @@ export class Calls {
     return this.#waiting.size;
   }
 
-  caller(messageId: string): CallOptions | undefined {
-    return this.#waiting.get(messageId);
+  callers(messageId: string): ReadonlySet<CallOptions> {
+    return this.#waiting.get(messageId) ?? NOBODY;
   }
 
   async call(message: Message, options: CallOptions, more: Pick<TurnInput, "waiting"> = {}): Promise<Reply> {
@@ -71,18 +73,27 @@ export class Calls {
       ...(node === undefined || (options.onProgress === undefined && options.onLog === undefined) ? {} : { node }),
       ...more,
     };
-    this.#waiting.set(message.id, options);
+    this.#waiting.put(message.id, options);
     try {
       const outcome = await this.#run(message, input, signal);
       if ("fault" in outcome) throw errorFrom(outcome.fault);
       const { reply, later, change, committed } = outcome;
       if (change !== undefined) await this.#host.announce({ id: message.to, ...change });
-      if (later !== undefined || reply === undefined)
-        return await this.#host.laters.wait(message.to, later ?? message.id, message.deadline, options);
+      if (later !== undefined || reply === undefined) return await this.#wait(message, later ?? message.id, options);
       if (committed && change !== undefined) this.#receipt(options, message.to, change);
       return reply;
     } finally {
-      this.#waiting.delete(message.id);
+      this.#waiting.take(message.id, options);
+    }
+  }
+
+  /** A repeated keyed call waits for its first, of which it hears too. */
+  async #wait({ to, deadline }: Message, of: string, options: CallOptions): Promise<Reply> {
+    this.#waiting.put(of, options);
+    try {
+      return await this.#host.laters.wait(to, of, deadline, options);
+    } finally {
+      this.#waiting.take(of, options);
     }
   }
 

@@ -27,7 +27,7 @@ for (const [how, bad] of [
       tell: () => assert.fail("nobody is told"),
     };
     const hearing = new Hearing(
-      () => options,
+      () => new Set([options]),
       (error) => void faults.push(error),
     );
     hearing.join(peers);
@@ -45,7 +45,7 @@ void test("what work says is heard at another node as at its own", async () => {
   const heard: unknown[] = [];
   let said: (said: Json) => unknown = () => assert.fail("nobody listens");
   const hearing = new Hearing(
-    () => ({ onProgress: (...step) => void heard.push(step), onLog: (...line) => void heard.push(line) }),
+    () => new Set([{ onProgress: (...step) => void heard.push(step), onLog: (...line) => void heard.push(line) }]),
     () => assert.fail("nothing goes wrong"),
   );
   hearing.join({
@@ -70,12 +70,12 @@ void test("what work says is heard at another node as at its own", async () => {
   ]);
 });
 
-void test("what a turn reports to whom it will answer later is heard where that waits, and told to all nodes where it is not here", () => {
+void test("what a turn reports to whom it will answer later is heard wherever that waits, and who repeats the call", () => {
   const sent: Json[] = [];
   const heard: unknown[] = [];
   let said: (said: Json) => unknown = () => assert.fail("nobody listens");
   const hearing = new Hearing(
-    (of) => (of === "here" ? { onProgress: (...step) => void heard.push(step.slice(0, 3)) } : undefined),
+    (of) => new Set(of === "here" ? [{ onProgress: (...step) => void heard.push(step.slice(0, 3)) }] : []),
     () => assert.fail("nothing goes wrong"),
   );
   hearing.join({
@@ -89,7 +89,11 @@ void test("what a turn reports to whom it will answer later is heard where that 
   });
   hearing.report("here", { done: 1, total: 2, text: "half" });
   hearing.report("there", { done: 2 });
-  assert.deepEqual([heard, sent], [[[1, 2, "half"]], [{ of: "there", progress: [2, null, null] }]]);
+  assert.deepEqual(heard, [[1, 2, "half"]]);
+  assert.deepEqual(sent, [
+    { of: "here", progress: [1, 2, "half"] },
+    { of: "there", progress: [2, null, null] },
+  ]);
   said({ of: "here", progress: [2, null, null] });
   said({ of: "there", progress: [3, null, null] });
   assert.deepEqual(heard.at(-1), [2, undefined, undefined]);

@@ -6,14 +6,14 @@ import { isObject } from "./is-object.ts";
 const TOPIC = "said";
 
 export class Hearing {
-  readonly #caller: (messageId: string) => CallOptions | undefined;
+  readonly #callers: (messageId: string) => ReadonlySet<CallOptions>;
   readonly #fault: (error: unknown) => void;
   #peers: Pick<Peers, "self" | "on" | "ask" | "tell"> | undefined;
   #undo: (() => void) | undefined;
 
   /** `fault`: of a caller's own listener, which neither the work nor the telling hears of. */
-  constructor(caller: (messageId: string) => CallOptions | undefined, fault: (error: unknown) => void) {
-    this.#caller = caller;
+  constructor(callers: (messageId: string) => ReadonlySet<CallOptions>, fault: (error: unknown) => void) {
+    this.#callers = callers;
     this.#fault = fault;
   }
 
@@ -33,8 +33,8 @@ export class Hearing {
     const peers = this.#peers;
     if (node === undefined || peers === undefined || node === peers.self) {
       return {
-        progress: (...said) => told(() => this.#caller(messageId)?.onProgress?.(...said), this.#fault),
-        log: (...said) => told(() => this.#caller(messageId)?.onLog?.(...said), this.#fault),
+        progress: (...said) => this.#tell(messageId, (caller) => caller.onProgress?.(...said)),
+        log: (...said) => this.#tell(messageId, (caller) => caller.onLog?.(...said)),
       };
     }
     const say = (said: Json): void => void peers.ask(node, TOPIC, said).catch(() => undefined);
@@ -45,24 +45,26 @@ export class Hearing {
     };
   }
 
-  /** Where its caller waits is known to nobody but that node. */
+  /** Where callers wait for it is known to none but their nodes: who repeats a call may do so at another. */
   report(of: string, { done, total, text }: Step): void {
-    const caller = this.#caller(of);
-    if (caller === undefined) this.#peers?.tell(TOPIC, { of, progress: [done, total ?? null, text ?? null] });
-    else told(() => caller.onProgress?.(done, total, text), this.#fault);
+    this.#peers?.tell(TOPIC, { of, progress: [done, total ?? null, text ?? null] });
+    this.#tell(of, (caller) => caller.onProgress?.(done, total, text));
+  }
+
+  #tell(of: string, tell: (caller: CallOptions) => unknown): void {
+    for (const caller of this.#callers(of)) told(() => tell(caller), this.#fault);
   }
 
   #heard(said: Json): void {
-    if (!isObject(said) || typeof said["of"] !== "string") return;
-    const caller = this.#caller(said["of"]);
-    if (caller === undefined) return;
-    const { progress, log } = said;
+    if (!isObject(said)) return;
+    const { of, progress, log } = said;
+    if (typeof of !== "string") return;
     if (Array.isArray(progress)) {
       const [done, total, text, emitted] = progress;
-      const [of, about] = [typeof total === "number" ? total : undefined, typeof text === "string" ? text : undefined];
-      if (typeof done === "number") told(() => caller.onProgress?.(done, of, about, emitted), this.#fault);
+      const [all, about] = [typeof total === "number" ? total : undefined, typeof text === "string" ? text : undefined];
+      if (typeof done === "number") this.#tell(of, (caller) => caller.onProgress?.(done, all, about, emitted));
     }
-    if (isLine(log)) told(() => caller.onLog?.(log[0], log[1], typeof log[2] === "string" ? log[2] : undefined), this.#fault);
+    if (isLine(log)) this.#tell(of, (caller) => caller.onLog?.(log[0], log[1], typeof log[2] === "string" ? log[2] : undefined));
   }
 }
 

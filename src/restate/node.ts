@@ -82,7 +82,7 @@ export class Node implements NodeHost {
       clock: patience,
       head: (id) => this.queries.head(id),
       ids: (kind) => this.queries.ids(kind),
-      awaits: (messageId) => this.calls.caller(messageId) !== undefined,
+      awaits: (messageId) => this.calls.callers(messageId).size > 0,
       fault: (error, actor) => this.#told(error, { where: "watcher", ...(actor && { actor }) }),
     });
     this.#laters = new Laters({
@@ -109,7 +109,7 @@ export class Node implements NodeHost {
       fault: (error, actor) => this.#told(error, { where: "network", actor }),
     });
     this.#hearing = new Hearing(
-      (messageId) => this.calls.caller(messageId),
+      (messageId) => this.calls.callers(messageId),
       (error) => this.#told(error, { where: "progress" }),
     );
     this.letters = new Letters({

@@ -308,10 +308,13 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       engine.call(say("later", null, { to: A }), { key: "k" }).catch(() => undefined);
       await logged(engine, A, /^later /);
       const again = await opened.reopen();
-      const back = again.call(say("later", null, { to: A }), { key: "k" });
+      const heard: unknown[] = [];
+      const back = again.call(say("later", null, { to: A }), { key: "k", onProgress: (...step) => heard.push(step) });
       await settle(20);
+      await again.call(say("report", { done: 1 }, { to: A }));
       await again.call(say("answer", { value: 7 }, { to: A }));
       assert.deepEqual(await back, { ok: 7 });
+      assert.deepEqual(heard, again.traits.has("progress") ? [[1, 2, "so far"]] : []);
       assert.deepEqual(await again.call(say("later", null, { to: A }), { key: "k" }), { ok: 7 });
     });
 
@@ -334,7 +337,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
     }) => {
       if (!engine.traits.has("progress")) return;
       const heard: unknown[] = [];
-      const held = engine.call(say("later", null, { to: A }), { onProgress: (...step) => heard.push(step) });
+      const held = engine.call(say("later", { done: 0 }, { to: A }), { onProgress: (...step) => heard.push(step) });
       const answered = held.then((reply) => heard.push(reply));
       await logged(engine, A, /^later /);
       await settle(20);
@@ -344,7 +347,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       await engine.call(say("answer", { value: "at last" }, { to: A }));
       await answered;
       await engine.call(say("report", { done: 3 }, { to: A }));
-      assert.deepEqual(heard, [[1, 2, "so far"], [2, 2, "so far"], { ok: "at last" }]);
+      assert.deepEqual(heard, [[0, undefined, undefined], [1, 2, "so far"], [2, 2, "so far"], { ok: "at last" }]);
       const chain = await chainOf(engine, A);
       assert.ok(chain.length >= 4 && !JSON.stringify(chain).includes("so far"));
     });

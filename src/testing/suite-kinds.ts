@@ -118,7 +118,11 @@ function act(state: Tally, message: Message, hooks: Hooks): Turn<Tally> | Work<T
     case "restart":
       return { restart: [idOf(args["child"])], ...(args["next"] === undefined ? {} : { send: [outgoing(bag(args["next"]))] }) };
     case "later":
-      return { state: logged(`later ${message.id}`), reply: "later" };
+      return {
+        state: logged(`later ${message.id}`),
+        reply: "later",
+        ...(args["done"] === undefined ? {} : { report: { [message.id]: { done: count(args["done"]) } } }),
+      };
     case "answer": {
       const waiting = state.log.filter((line) => line.startsWith("later ")).map((line) => line.slice(6));
       return { state: { ...state, log: [] }, answer: Object.fromEntries(waiting.map((id) => [id, { ok: args["value"] ?? null }])) };

@@ -31,7 +31,7 @@ export function readArgs(act: Act, args: unknown): Checked {
 export function invalid(issues: Checked["issues"]): Reply {
   const list = issues ?? [];
   return refused("INVALID", `Invalid arguments: ${describeIssues(list)}.`, {
-    issues: list.slice(0, 20).map(({ path, message }) => ({ path, message: message.slice(0, 300) })),
+    issues: list.slice(0, 20).map(({ path, message }) => ({ path: path.slice(0, 300), message: message.slice(0, 300) })),
   });
 }
 

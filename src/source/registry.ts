@@ -231,11 +231,11 @@ class Listed implements Registry {
 /** Whether a handler's throw is an outcome like any other: a refusal, or what its client is asked first. */
 export const isOutcome = (error: unknown): boolean => replyOf(error) !== undefined;
 
-/** What a handler said by throwing; undefined: it failed. */
 const invalid = ({ wrong, issues }: Misfit): Reply => ({
   refused: { code: "INVALID", message: `Invalid arguments: ${wrong}.`, ...(issues !== undefined && { data: { issues } }) },
 });
 
+/** What a handler said by throwing; undefined: it failed. */
 function replyOf(error: unknown): Reply | undefined {
   if (isNeeds(error)) return { needs: error.needs };
   if (!isRefusal(error)) return undefined;

@@ -11,6 +11,7 @@ const input = z.object({
   n: z.coerce.number({ error: "n is a number" }),
   word: z.string().min(3, "a word has three letters").default("one"),
   list: z.preprocess((given) => (typeof given === "string" ? given.split(",") : given), z.array(z.string())).optional(),
+  marks: z.record(z.string(), z.number()).optional(),
 });
 
 const schema = { type: "object", properties: { n: { type: "number" } }, required: ["n"] } as const;
@@ -75,6 +76,9 @@ for (const [way, start] of Object.entries(WAYS))
       assert.match(text, /^Invalid arguments: list\.0 must be string\.$/);
       // However long its texts are, these are few.
       assert.match(toolText(await tried.client().callTool("take", { n: "1", word: "w".repeat(100_000) })), /^\{"n":1,/);
+      // What is told of names that are long is short.
+      const named = { n: 1, marks: { ["m".repeat(100_000)]: "no number" } };
+      assert.ok(JSON.stringify(await tried.client().callTool("take", named)).length < 2_000);
     });
   });
 

@@ -27,6 +27,17 @@ test("there is none for what no URI can name, one for what is said twice, and no
   assert.deepEqual(behind(offer({ uriTemplate: "n://{toString}" }), {}), []);
 });
 
+test("what stays in a list is not made again when something comes or goes", () => {
+  const template = offer({ uriTemplate: "n://{id}" });
+  const [a, b] = behind(template, { id: ["a", "b"] });
+  const next = behind(template, { id: ["new", "b", "", "a", "b"] });
+  assert.deepEqual(
+    next.map(({ name }) => name),
+    ["new", "b", "a"],
+  );
+  assert.ok(next[1] === b && next[2] === a);
+});
+
 test("there is none under a URI that clients cannot read, or read as another", () => {
   assert.deepEqual(uris("n://{+id}", "[1]", "C:\\x", "a:b", "a/[1]", "a/x:y"), ["n://a/[1]", "n://a/x:y"]);
   assert.deepEqual(uris("https://{id}/x", "a b", "a"), ["https://a/x"]);

@@ -1,22 +1,32 @@
 import type { Bag, Json, Offer } from "../contract/index.ts";
-import { MAX_URI, own } from "../contract/internal.ts";
+import { MAX_URI, memoize, own } from "../contract/internal.ts";
 import type { Entry } from "./posture.ts";
 
 const EXPRESSION = /\{(\+?)([^{}]*)\}/g;
 
+/** By value, as it was listed last, for as long as nobody needs the memory: a list is long, and with each turn nearly what it was. */
+const lastOf = memoize((_offer: Offer): { entries?: WeakRef<ReadonlyMap<string, Entry>> } => ({}));
+
 /** A resource for each value that the one variable of a template may have now, by that value's name. */
-export function behind({ definition }: Offer, choices: Readonly<Record<string, readonly string[]>> | undefined): readonly Entry[] {
-  const { uriTemplate, name: _name, title, size: _size, ...shared } = definition;
+export function behind(offer: Offer, choices: Readonly<Record<string, readonly string[]>> | undefined): readonly Entry[] {
+  const { uriTemplate, name: _name, title, size: _size, ...shared } = offer.definition;
   if (typeof uriTemplate !== "string") return [];
   const [expression, ...others] = uriTemplate.matchAll(EXPRESSION);
   if (expression === undefined || others.length > 0) return [];
   const [text, operator = "", variable = ""] = expression;
   const [before = "", after = ""] = uriTemplate.split(text);
+  const made = (value: string): Entry | undefined => {
+    const uri = isNamed(value) ? before + (operator === "+" ? reserved(value) : simple(value)) + after : undefined;
+    return uri !== undefined && isRead(uri) ? entryOf(uri, value, title, shared) : undefined;
+  };
+  const last = lastOf(offer);
+  const known = last.entries?.deref();
   const entries = new Map<string, Entry>();
   for (const value of own(choices, variable) ?? []) {
-    const uri = isNamed(value) ? before + (operator === "+" ? reserved(value) : simple(value)) + after : undefined;
-    if (uri !== undefined && isRead(uri)) entries.set(uri, entryOf(uri, value, title, shared));
+    const entry = known?.get(value) ?? made(value);
+    if (entry !== undefined) entries.set(value, entry);
   }
+  last.entries = new WeakRef(entries);
   return [...entries.values()];
 }
 

@@ -348,6 +348,28 @@ const STORIES: Readonly<Record<string, Story & { readonly check?: (world: World,
     check: (world, said) =>
       assert.deepEqual(said, ["1", "CRASHED", "2", "CRASHED", "ACTOR_FAILED", "3", "CRASHED", "4"], world.thrown.join()),
   },
+  "a child that fails, and goes on by its parent's word": {
+    kinds: [tally({ restart: { max: 0, withinMs: 10_000 } })],
+    async play(world) {
+      const to = "tally/child";
+      await calls(world, [["send", { to, action: "add", start: null }]]);
+      const next = { to, action: "note", with: { text: "again" } };
+      const said = await calls(world, [
+        ["throw", null, { to }],
+        ["restart", { child: to }, { to: "tally/stranger" }],
+        ["add", null, { to }],
+        ["restart", { child: to, next }],
+        ["add", null, { to }],
+      ]);
+      return [...said, ...(await calls(world, [["send", { to, action: "throw" }], ["restart", { child: to }]]))];
+    },
+    check(world, said) {
+      assert.deepEqual(said, ["CRASHED", "null", "ACTOR_FAILED", "null", "2", "null", "null"]);
+      assert.deepEqual(Object(world.state("tally/child"))["log"], ["begun child", "again"]);
+      const heard = Object(world.state(TALLY))["log"].filter((line: string) => line.startsWith("failed tally/child: "));
+      assert.equal(heard.length, 2);
+    },
+  },
   "a beginning that fails, and is forgiven": {
     kinds: [tally({ idleMs: 1_000 })],
     async play(world) {

@@ -193,15 +193,18 @@ export class Cell extends Commits {
     const refusal = blamed(error, job.message);
     if (refusal !== undefined) return job.done(refusal);
     this.host.fault(error, { where, actor: this.id, action: job.message.action });
-    const { restart } = this.extra.policy;
-    const { times, fails } = afterCrash(this.crashes, this.host.clock.now(), restart);
-    this.crashed(times);
-    if (fails) this.#fail(job.message, `it crashed ${times.length} times within ${restart?.withinMs ?? 0} ms`, error);
+    // What has not begun has nothing to go on from: whoever makes up keys must not leave failures.
+    if (this.status === "live") this.#countCrash(job.message, error);
     job.fail(faults.crashed(this.id, this.seq + 1, error));
   }
 
-  #fail(message: Message, why: string, error: unknown): void {
+  #countCrash(message: Message, error: unknown): void {
     const { id, host, extra } = this;
+    const { restart } = extra.policy;
+    const { times, fails } = afterCrash(this.crashes, host.clock.now(), restart);
+    this.crashed(times);
+    if (!fails) return;
+    const why = `it crashed ${times.length} times within ${restart?.withinMs ?? 0} ms`;
     this.failWith(faults.failed(id, why, error));
     const told = failedMessage(extra, id, why, message, host.clock.now());
     if (told !== undefined) host.deliver([told], false);

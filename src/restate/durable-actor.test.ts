@@ -361,7 +361,13 @@ const STORIES: Readonly<Record<string, Story & { readonly check?: (world: World,
         ["restart", { child: to, next }],
         ["add", null, { to }],
       ]);
-      return [...said, ...(await calls(world, [["send", { to, action: "throw" }], ["restart", { child: to }]]))];
+      return [
+        ...said,
+        ...(await calls(world, [
+          ["send", { to, action: "throw" }],
+          ["restart", { child: to }],
+        ])),
+      ];
     },
     check(world, said) {
       assert.deepEqual(said, ["CRASHED", "null", "ACTOR_FAILED", "null", "2", "null", "null"]);

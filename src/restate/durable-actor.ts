@@ -344,7 +344,8 @@ export class DurableActor {
       const forgive: RestartInput = { ifUnborn: true };
       context.send(this.#host.names.actor(message.to, "restart"), forgive, this.kind.plain.policy.idleMs);
     }
-    if (kept !== undefined && code === "CRASHED") {
+    // What has not begun has nothing to go on from.
+    if (kept?.row.status === "live" && code === "CRASHED") {
       const { restart } = living(this.kind, message.to, kept, false).base.extra.policy;
       if (restart !== undefined) {
         const now = await this.#now(context);

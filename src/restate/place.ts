@@ -20,8 +20,10 @@ export class NoBeginning extends Error {
 /** For a message. Throws an `EngineError` where the actor does not take it, `NoBeginning` where `initial` throws. */
 export function placeFor(kind: Kind, message: Message, kept: Kept | undefined, why: string | undefined): Place {
   const { to } = message;
-  if (why !== undefined) throw faults.failed(to, why);
-  if (kept !== undefined && kept.row.status !== "stopped") {
+  const ended = kept?.row.status === "stopped";
+  // Another life begins without the failure of the last.
+  if (why !== undefined && !ended) throw faults.failed(to, why);
+  if (kept !== undefined && !ended) {
     const { owner } = kept.row;
     if (owner !== undefined && message.viewer !== undefined && message.viewer.principal !== owner) throw faults.noActor(to);
     return living(kind, to, kept, true);

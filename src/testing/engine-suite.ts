@@ -748,6 +748,35 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       { policy: { restart: { max: 0, withinMs: 1_000 } } },
     );
 
+    it(
+      "an actor that has failed may be ended, and begins anew",
+      async ({ engine }) => {
+        await engine.call(say("add", null, { to: B }));
+        await assert.rejects(engine.call(say("throw", null, { to: B })), { code: "CRASHED" });
+        await engine.stop(B, "no more of that");
+        assert.equal((await engine.read(B))?.status, "stopped");
+        await assert.rejects(engine.call({ to: B, action: "add", args: null }), { code: "ACTOR_STOPPED" });
+        assert.deepEqual(await engine.call(say("add", null, { to: B })), { ok: 1 });
+      },
+      { policy: { restart: { max: 0, withinMs: 1_000 } } },
+    );
+
+    it(
+      "what crashes at its beginning has not begun: it is none that has failed, and no child of whose it was before",
+      async ({ engine }) => {
+        await assert.rejects(engine.call(say("throw", null, { to: B })), { code: "CRASHED" });
+        await engine.call(say("send", { to: B, action: "add", start: null }, { to: A }));
+        await until("the child is there", async () => (await engine.read(B)) !== undefined);
+        await engine.stop(B, "enough");
+        await logged(engine, A, /^ended/);
+        await assert.rejects(engine.call(say("throw", null, { to: B })), { code: "CRASHED" });
+        await settle(20);
+        assert.deepEqual(await engine.call(say("add", null, { to: B })), { ok: 1 });
+        assert.ok(!(await logOf(engine, A)).some((line) => line.startsWith("failed")));
+      },
+      { policy: { restart: { max: 0, withinMs: 1_000 } } },
+    );
+
     it("a restart is nothing to a child that has not failed, nor to who is not there", async ({ engine }) => {
       await engine.call(say("restart", { child: "tally/none" }, { to: A }));
       await engine.call(say("send", { to: B, action: "add", start: null }, { to: A }));

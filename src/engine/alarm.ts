@@ -69,7 +69,7 @@ export class Alarm {
   timed(cell: Cell): void {
     if (this.#closed) return;
     if (!cell.memory) this.#lookAnew(cell);
-    const soonest = cell.status === "live" ? this.#soonest(cell) : FAR;
+    const soonest = mayEnd(cell) ? this.#soonest(cell) : FAR;
     if (!cell.memory) {
       if (soonest < FAR) this.#arm(soonest);
       return;
@@ -113,6 +113,8 @@ export class Alarm {
     const { extra, lastAt } = cell;
     const { expireMs } = extra.policy;
     let soonest = expireMs === undefined || this.#isBusy(cell, "") ? FAR : lastAt + expireMs;
+    // Its wakes wait until it works again.
+    if (cell.broken) return soonest;
     for (const name of Object.keys(extra.wakes)) {
       const wake = extra.wakes[name];
       if (wake !== undefined && !this.#isBusy(cell, name)) soonest = Math.min(soonest, this.#comesAt(wake));
@@ -169,8 +171,8 @@ export class Alarm {
   #ringMemory(cell: Cell): void {
     const now = this.#host.clock.now();
     for (const [name, wake] of Object.entries(cell.extra.wakes))
-      if (!this.#isBusy(cell, name) && this.#comesAt(wake) <= now) this.#beginMemory(cell, name);
-    if (cell.status !== "live") return;
+      if (!cell.broken && !this.#isBusy(cell, name) && this.#comesAt(wake) <= now) this.#beginMemory(cell, name);
+    if (!mayEnd(cell)) return;
     const { expireMs } = cell.extra.policy;
     if (expireMs !== undefined && cell.lastAt + expireMs <= now)
       this.#host.expire(cell, (again) => again && this.#later(cell.id, now + this.#host.retryMs, () => this.#ringMemory(cell)));
@@ -302,12 +304,13 @@ export class Alarm {
     if (cell === undefined) return this.#putOff(id, wake);
     const begin = (): void => {
       if (cell.lost && faults.isPassing(cell.lost)) return this.#later(key, now() + this.#host.retryMs, ended);
-      if (cell.lost || cell.status === "failed") return this.#putOff(id, wake);
-      if (Object.hasOwn(cell.extra.wakes, wake)) return this.#ring(cell, wake, 0, ended);
+      const isWake = Object.hasOwn(cell.extra.wakes, wake);
+      if (cell.lost || (cell.status === "failed" && (isWake || !cell.broken))) return this.#putOff(id, wake);
+      if (isWake) return this.#ring(cell, wake, 0, ended);
       // Not a wake: an expiry, unless the actor has been busy since its last commit.
       const { expireMs } = cell.extra.policy;
       const expiresAt = expireMs === undefined ? FAR : cell.lastAt + expireMs;
-      if (cell.status !== "live" || expiresAt >= FAR) return this.#later(key, now() + this.#host.retryMs, ended);
+      if (!mayEnd(cell) || expiresAt >= FAR) return this.#later(key, now() + this.#host.retryMs, ended);
       if (expiresAt > now()) return this.#later(key, Math.max(expiresAt, at), ended);
       this.#host.expire(cell, (again) => (again ? this.#later(key, now() + this.#host.retryMs, ended) : ended()));
     };
@@ -360,6 +363,9 @@ export class Alarm {
     });
   }
 }
+
+/** When its time is over: also where nobody has mended it, or all that failed would stay in memory. */
+const mayEnd = (cell: Cell): boolean => cell.status === "live" || cell.broken;
 
 /** Of each actor its first. */
 function firstOfEach(due: readonly Due[]): readonly Due[] {

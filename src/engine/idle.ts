@@ -58,7 +58,7 @@ export class Idle {
       if (cell.forgotten || (cell.memory && cell.seq > 0)) continue;
       const { idleMs } = cell.extra.policy;
       const at = cell.lastAt + idleMs;
-      if (cell.quiet && at <= now && cell.mayBeForgotten) this.#drop(cell);
+      if (cell.quiet && at <= now && !cell.broken) this.#drop(cell);
       else this.add(cell, Math.max(at, now + Math.min(idleMs, GRAIN_MS) + 1));
     }
   }

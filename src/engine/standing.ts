@@ -80,9 +80,9 @@ export abstract class Standing extends Line implements Base {
     return this.free && this.lead === undefined && this.waiting === 0;
   }
 
-  /** Another look at the store would tell the same: not so where crashes have failed it. */
-  get mayBeForgotten(): boolean {
-    return this.status !== "failed" || this.crashes.length === 0;
+  /** Crashes have failed it: no other look at the store would tell. */
+  get broken(): boolean {
+    return this.status === "failed" && this.crashes.length > 0;
   }
 
   get failure(): EngineError | undefined {

@@ -762,6 +762,27 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
     );
 
     it(
+      "an actor that has failed expires like any other",
+      async ({ engine, clock }) => {
+        const ids: readonly ActorId[] = engine.traits.has("memory-actors") ? [B, "note/n"] : [B];
+        for (const to of ids) {
+          await engine.call(say("wake", { name: "later", at: clock.now() + 500 }, { to }));
+          await assert.rejects(engine.call(say("throw", null, { to })), { code: "CRASHED" });
+        }
+        await clock.advance(600);
+        for (const id of ids) assert.equal((await engine.read(id))?.status, "failed");
+        await clock.advance(61_000);
+        for (const id of ids) await until(`${id} has ended`, async () => (await engine.read(id))?.status !== "failed");
+      },
+      {
+        kinds: (hooks) => {
+          const policy = { restart: { max: 0, withinMs: 1_000 }, expireMs: 1_000 };
+          return [tallyKind("tally", policy, hooks), tallyKind("note", { ...policy, persistence: "memory" }, hooks)];
+        },
+      },
+    );
+
+    it(
       "what crashes at its beginning has not begun: it is none that has failed, and no child of whose it was before",
       async ({ engine }) => {
         await assert.rejects(engine.call(say("throw", null, { to: B })), { code: "CRASHED" });

@@ -199,7 +199,7 @@ async function stopChild(
     reason,
     above,
   };
-  const working = await insist(() => context.call(names.actor(child, "working"), null));
+  const working = await insist(() => context.call(names.actor(child, "working"), above.at(-1) ?? null));
   if (typeof working === "string") context.send({ object: names.control, handler: "cancel" }, working);
   await insist(() => context.call(names.actor(child, "stop"), stop));
 }

@@ -198,7 +198,9 @@ export class DurableActor {
     if ("fault" in known) return known;
     const { kept, health } = known.value;
     if (kept === undefined) return { fault: faultOf(faults.noActor(message.to)) };
-    if (kept.row.status === "stopped") return { reply: OK_NULL };
+    const parent = above.at(-1);
+    // Found under who began it in a life before, it may have begun anew, as another's child or nobody's.
+    if (kept.row.status === "stopped" || (parent !== undefined && kept.row.parent !== parent)) return { reply: OK_NULL };
     const manner: Manner = { key: undefined, wake: undefined, sent: false };
     const parentKnows = kept.row.parent !== undefined && above.includes(kept.row.parent);
     const planned = this.#guarded(message, { kept, health }, "turn", () => {

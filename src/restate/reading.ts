@@ -3,7 +3,7 @@ import { type Kind, policyWith, understand } from "../chain/internal.ts";
 import type { ActorId, ChainEvent, Snapshot } from "../contract/index.ts";
 import type { DurableReader } from "./durable-context.ts";
 import { heldLines } from "./blocks.ts";
-import { ACTOR_KEY, readKept, type Kept, type KeptReply } from "./kept.ts";
+import { ACTOR_KEY, readKept, WORK_KEY, type Kept, type KeptReply } from "./kept.ts";
 import { eventsIn } from "./lines.ts";
 import type { Told } from "./outcome.ts";
 
@@ -27,6 +27,14 @@ export async function read(context: DurableReader, kind: Kind, id: ActorId): Pro
     persistence: policyWith(kind, row.policy).persistence,
     ...(row.owner === undefined ? {} : { owner: row.owner }),
   };
+}
+
+/** What work it is at. `parent`: who stops, and whose child it may be no more. */
+export async function working(context: DurableReader, parent: unknown): Promise<string | null> {
+  const work = (await context.get(WORK_KEY)) ?? null;
+  if (work === null || typeof parent !== "string") return work;
+  const row = readKept(await context.get(ACTOR_KEY))?.row;
+  return row?.status === "live" && row.parent !== parent ? null : work;
 }
 
 /** Without its state. */

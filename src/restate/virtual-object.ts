@@ -7,7 +7,6 @@ import { UNTIL_DONE } from "./handler-options.ts";
 import { MOST_PATIENCE_MS } from "./ingress.ts";
 import { isExpireInput, isRestartInput, isRingInput, isStopInput, isTurnInput, type TurnInput } from "./inputs.ts";
 import { isObject } from "./is-object.ts";
-import { WORK_KEY } from "./kept.ts";
 import type { NodeHost } from "./node-host.ts";
 import { faultOf, settled } from "./outcome.ts";
 import * as asked from "./reading.ts";
@@ -82,7 +81,7 @@ export function actorObject({ sdk, host, later }: ObjectOptions, behaviour: Beha
         return { reply: isObject(answer) ? (answer["value"] ?? null) : null, pending };
       }),
       lives: shared(UNTIL_DONE, (context, messageId) => asked.lives(reading(context), String(messageId))),
-      working: shared(UNTIL_DONE, async (context) => (await reading(context).get(WORK_KEY)) ?? null),
+      working: shared(UNTIL_DONE, (context, parent) => asked.working(reading(context), parent)),
       ...actorTransfer({ sdk, host, later }, actor.kind),
     },
   });

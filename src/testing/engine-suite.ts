@@ -761,6 +761,20 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       { policy: { restart: { max: 0, withinMs: 1_000 } } },
     );
 
+    it("whose child an actor was in a life before ends it no more", async ({ engine }) => {
+      const begin = async (parent: ActorId): Promise<void> => {
+        await engine.call(say("send", { to: B, action: "add", start: null }, { to: parent }));
+        await until(`${B} is a child of ${parent}`, async () => (await engine.read(B))?.status === "live");
+      };
+      await begin(A);
+      await engine.stop(B, "enough");
+      await begin("tally/c");
+      await engine.stop(A, "over");
+      assert.equal((await engine.read(B))?.status, "live");
+      await engine.stop("tally/c", "over");
+      assert.equal((await engine.read(B))?.status, "stopped");
+    });
+
     it(
       "an actor that has failed expires like any other",
       async ({ engine, clock }) => {

@@ -69,7 +69,12 @@ export async function commit(turn: Commit): Promise<Guarded<{ readonly change: T
     if (block.text === undefined) context.clear(block.name);
     else context.set(block.name, block.text);
   context.set(ACTOR_KEY, text);
-  if (plan.stop !== undefined) await stopChildren(context, host, id, parting.above, message);
+  if (plan.stop !== undefined) {
+    // One that ends with its parent is left out by that.
+    const { parent } = plan.extra;
+    if (parent !== undefined && !parting.parentKnows) context.send(objectOf(host.names, childrenOf(parent), id, "delete"), { key: id });
+    await stopChildren(context, host, id, parting.above, message);
+  }
   // Before what it sends them: that is for who has been restarted.
   for (const child of plan.restart ?? []) {
     const restart: RestartInput = { by: id };

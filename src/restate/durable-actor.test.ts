@@ -487,6 +487,23 @@ void test("an actor is entered where it is found before it begins, and its paren
   );
 });
 
+void test("an actor that has ended is found under its parent no more, and again once it begins anew", async () => {
+  const world = new World({ kinds: [tally(), other()] });
+  const under = (): boolean => JSON.stringify(world.kept("troupe-map/children")).includes("other/child");
+  for (const end of [
+    () => calls(world, [["stop", { reason: "enough" }, { to: "other/child" }]]),
+    () => world.stop("other/child", "enough"),
+  ]) {
+    await calls(world, [["send", { to: "other/child", action: "add", start: null }]]);
+    assert.ok(under());
+    await end();
+    assert.ok(!under());
+  }
+  await calls(world, [["send", { to: "other/child", action: "stop", with: { reason: "at once" }, start: null }]]);
+  assert.equal(world.row("other/child")?.status, "stopped");
+  assert.ok(!under());
+});
+
 void test("C4 work that is cut and runs again asks the same under the same key", async () => {
   const ask = { to: "other/heap", action: "add", with: { by: 4 }, start: null };
   const world = new World({

@@ -3,6 +3,7 @@ import { EngineError } from "../contract/index.ts";
 import type { ActorId, CallOptions, Clock, Json, Message, Remembered, Reply, Store } from "../contract/index.ts";
 import { asked } from "./asked.ts";
 import type { Cell } from "./cell.ts";
+import { told } from "../contract/internal.ts";
 import { callHash, type CallKey, faults, keptFor, scopedKey } from "../chain/internal.ts";
 import { Job } from "./job.ts";
 import type { Laters } from "./laters.ts";
@@ -20,14 +21,18 @@ export interface KeyedHost {
   shown(message: Message): Json;
   /** Puts it before its actor, cancelled by `signal` up to the commit. */
   submit(job: Job, signal: AbortSignal): void;
+  /** Of a caller's own listener. */
+  fault(error: unknown, of: Message): void;
 }
 
 interface First {
   readonly call: string;
   readonly reply: Promise<Reply>;
   readonly abort: AbortController;
-  callers: number;
+  readonly callers: Set<Caller>;
 }
+
+type Caller = Pick<CallOptions, "signal" | "onProgress" | "onLog">;
 
 export class Keyed {
   readonly #host: KeyedHost;
@@ -61,15 +66,35 @@ export class Keyed {
       });
     }
     if (first !== undefined && first.call !== call) return Promise.reject(faults.keyReused(message.to));
+    const caller = { ...options };
     if (first === undefined) {
       const abort = new AbortController();
-      const reply = this.#first(message, named, options, abort.signal).finally(() => this.#running.delete(place));
+      const callers = new Set<Caller>([caller]);
+      const reply = this.#first(message, named, this.#heardBy(callers, message, options), abort.signal).finally(() =>
+        this.#running.delete(place),
+      );
       // Each caller has a promise of its own below; when all have left, nobody may be there to see it fail.
       reply.catch(() => undefined);
-      first = { call, reply, abort, callers: 0 };
+      first = { call, reply, abort, callers };
       this.#running.set(place, first);
     }
-    return this.#join(first, message, options);
+    return this.#join(first, message, caller);
+  }
+
+  /** Of its call all hear who repeat it: the first may be gone without a word, and its connection not yet known to be broken. */
+  #heardBy(callers: ReadonlySet<Caller>, message: Message, options: CallOptions): CallOptions {
+    const tell = (how: (caller: Caller) => unknown): void => {
+      for (const caller of callers)
+        told(
+          () => how(caller),
+          (error) => this.#host.fault(error, message),
+        );
+    };
+    return {
+      ...options,
+      onProgress: (...step) => tell(({ onProgress }) => onProgress?.(...step)),
+      onLog: (...line) => tell(({ onLog }) => onLog?.(...line)),
+    };
   }
 
   remember(id: ActorId, replies: readonly Remembered[]): void {
@@ -88,8 +113,9 @@ export class Keyed {
   }
 
   /** Each caller may leave by itself; the last to leave takes the call along, if it can still be taken back. */
-  async #join(first: First, message: Message, { signal }: CallOptions): Promise<Reply> {
-    first.callers += 1;
+  async #join(first: First, message: Message, caller: Caller): Promise<Reply> {
+    const { signal } = caller;
+    first.callers.add(caller);
     const undo: (() => void)[] = [];
     const left = new Promise<EngineError>((resolve) => {
       const leave = (): void => resolve(faults.cancelled(message.to));
@@ -103,11 +129,11 @@ export class Keyed {
     try {
       const outcome = await Promise.race([first.reply, left]);
       if (!(outcome instanceof Error)) return outcome;
-      if (first.callers > 1) throw outcome;
+      if (first.callers.size > 1) throw outcome;
       first.abort.abort(outcome);
       return await first.reply;
     } finally {
-      first.callers -= 1;
+      first.callers.delete(caller);
       for (const run of undo) run();
     }
   }

@@ -164,6 +164,7 @@ export class LocalEngine implements Engine {
       cellFor: (message) => this.#cells.reachedBy(message),
       shown: (message) => this.#cells.shown(message),
       submit: (job, signal) => this.#submit(job, signal),
+      fault: (error, { to, action }) => this.#host.fault(error, { where: "progress", actor: to, action }),
     });
     this.#guards = { clock, laters: this.#laters, cell: ({ message }) => this.#registry.get(message.to) };
     this.#host = {

@@ -9,6 +9,7 @@ import {
   type Json,
   type Outgoing,
   type Policy,
+  type Reply,
   type Snapshot,
 } from "../contract/index.ts";
 import { settle, SimulatedClock, SimulatedEntropy, until } from "./simulated-clock.ts";
@@ -316,6 +317,22 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       assert.deepEqual(await back, { ok: 7 });
       assert.deepEqual(heard, again.traits.has("progress") ? [[1, 2, "so far"]] : []);
       assert.deepEqual(await again.call(say("later", null, { to: A }), { key: "k" }), { ok: 7 });
+    });
+
+    it("who repeats a keyed call hears what its first caller does, who may be gone without a word", async ({ engine }) => {
+      if (!engine.traits.has("progress")) return;
+      const heard = new Set<string>();
+      const ask = (who: string): Promise<Reply> =>
+        engine.call(say("later", null, { to: A }), { key: "k", onProgress: () => heard.add(who) });
+      const first = ask("first");
+      await logged(engine, A, /^later /);
+      const again = ask("again");
+      await until("both hear", async () => {
+        await engine.call(say("report", { done: 1 }, { to: A }));
+        return heard.size === 2;
+      });
+      await engine.call(say("answer", { value: 7 }, { to: A }));
+      assert.deepEqual([await first, await again], [{ ok: 7 }, { ok: 7 }]);
     });
 
     it("a caller told `later` may leave or be late: it has been applied", async ({ engine, clock }) => {

@@ -29,6 +29,7 @@ export { checkScopes, isScope, lacking, lacksScopes, needsScopes, scopesOf, with
 export { checkTask, TASK } from "./task.ts";
 export { isTexts } from "./texts.ts";
 export { isLocal } from "./token-buckets.ts";
+export { type Template, templatesOf } from "./templates.ts";
 export { tellOf, told } from "./told.ts";
 export { blamed, unsendable } from "./unfit.ts";
 export { MAX_URI, templateVariables } from "./uri-template.ts";

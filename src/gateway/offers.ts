@@ -1,6 +1,5 @@
 import type { Bag, Catalogue, ListName, Offer, OfferRef } from "../contract/index.ts";
-import { MAX_URI, memoize, scopesOf } from "../contract/internal.ts";
-import { UriPattern } from "./uri-pattern.ts";
+import { MAX_URI, memoize, scopesOf, type Template, templatesOf } from "../contract/internal.ts";
 
 /** An offer that was asked for by name or URI. */
 export interface Target {
@@ -23,23 +22,13 @@ export interface OfferIndex {
 
 const NO_ARGS: Bag = Object.freeze({});
 
-interface Template {
-  readonly text: string;
-  readonly pattern: UriPattern;
-  readonly target: Target;
-}
-
 export const indexOf = memoize((catalogue: Catalogue): OfferIndex => {
   const fixed = new Map<string, Target>();
-  const templates: Template[] = [];
   for (const offer of catalogue.resources) {
-    const target = targetOf("resources", offer);
-    const { uri, uriTemplate } = offer.definition;
-    if (typeof uri === "string" && !fixed.has(uri)) fixed.set(uri, target);
-    if (typeof uriTemplate === "string")
-      templates.push({ text: uriTemplate, target, pattern: new UriPattern(uriTemplate, offer.rawVariables === true) });
+    const { uri } = offer.definition;
+    if (typeof uri === "string" && !fixed.has(uri)) fixed.set(uri, targetOf("resources", offer));
   }
-  templates.sort(closest);
+  const templates = templatesOf(catalogue).map((template) => ({ ...template, target: targetOf("resources", template.offer) }));
   return {
     tools: byName("tools", catalogue.tools),
     prompts: byName("prompts", catalogue.prompts),
@@ -56,9 +45,6 @@ export const indexOf = memoize((catalogue: Catalogue): OfferIndex => {
   };
 });
 
-/** Of several that a URI fits it is the one's that says most of it: what stands under a prefix is no path of another's. */
-const closest = ({ pattern: a }: Template, { pattern: b }: Template): number => b.says - a.says || a.wide - b.wide;
-
 function byName(list: "tools" | "prompts", offers: readonly Offer[]): ReadonlyMap<string, Target> {
   return new Map(offers.map((offer) => [offer.name, targetOf(list, offer)]));
 }
@@ -70,9 +56,9 @@ const targetOf = (list: ListName, offer: Offer): Target => ({
   scopes: scopesOf(offer.definition),
 });
 
-function match({ pattern, target }: Template, uri: string): Bag | undefined {
+function match({ pattern, offer }: Template, uri: string): Bag | undefined {
   const found = pattern.match(uri);
-  if (found === undefined || target.offer.rawVariables === true) return found && Object.fromEntries(found);
+  if (found === undefined || offer.rawVariables === true) return found && Object.fromEntries(found);
   try {
     return Object.fromEntries(found.map(([name, value]) => [name, decodeURIComponent(value)]));
   } catch {

@@ -1,5 +1,5 @@
 import { type Catalogue, isBag, type Json, type ListName, type Offer, type OfferRef, type Surface } from "../contract/index.ts";
-import { memoize, own } from "../contract/internal.ts";
+import { memoize, own, templatesOf } from "../contract/internal.ts";
 import { behind } from "./behind.ts";
 import { LISTS, refOf } from "./refs.ts";
 import { sameJson } from "./same-json.ts";
@@ -112,12 +112,18 @@ function isTemplate(offer: Offer): boolean {
 }
 
 function resourcesIn({ catalogue, choices }: Surface, visible: readonly Offer[]): readonly Entry[] {
-  const taken = new Set(fixedUris(catalogue));
+  const fixed = fixedUris(catalogue);
+  const templates = templatesOf(catalogue);
   return visible.flatMap((offer) => {
     if (!isTemplate(offer)) return [plainEntry(offer)];
     if (offer.listed !== true) return [];
+    const before = templates.slice(
+      0,
+      templates.findIndex((one) => one.offer === offer),
+    );
+    const isOthers = (uri: unknown): boolean => typeof uri === "string" && before.some(({ pattern }) => pattern.match(uri) !== undefined);
     const entries = behind(offer, own(choices, refOf("resources", offer.name)));
-    return entries.filter(({ uri }) => !taken.has(uri) && taken.add(uri));
+    return entries.filter(({ uri }) => !fixed.has(uri) && !isOthers(uri));
   });
 }
 
@@ -140,7 +146,7 @@ const dynamicLists = memoize((surface: Surface): Lists => {
   };
 });
 
-/** What is read under these is what has them for its own, there or off: whatever else stands behind a template. */
+/** What is read under these is what has them for its own, there or off, as under those that another template says more of. */
 const fixedUris = memoize(
   ({ resources }: Catalogue): ReadonlySet<unknown> => new Set(resources.map(({ definition }) => definition["uri"])),
 );

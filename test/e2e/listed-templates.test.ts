@@ -152,6 +152,11 @@ for (const era of ["legacy", "modern"] as const)
       const answer = ({ path }: { readonly path: string }): string => `${name} ${path}`;
       server.resources.register({ name: "file", uri: "files://{+path}", list: () => ["a.txt", "in/b.txt"] }, answer);
       server.resources.register({ name: "one", uri: "files://one/{path}", list: () => ["c.txt"] }, answer);
+      server.resources.register(
+        { name: "word", uri: "words://{word}", list: () => ["an", "unlisted", "unread"] },
+        ({ word }) => `${name} ${word}`,
+      );
+      server.resources.register({ name: "un", uri: "words://un{word}", list: () => ["read"] }, ({ word }) => `${name} un ${word}`);
       server.resources.register({ name: "all", uri: "side://{+path}" }, answer);
       server.resources.register({ name: "side", uri: "side://{path}", list: () => ["d.txt"] }, ({ path }) => `${name} side ${path}`);
       return server;
@@ -169,10 +174,14 @@ for (const era of ["legacy", "modern"] as const)
       ["files://a.txt", "first a.txt"],
       ["files://in/b.txt", "first in/b.txt"],
       ["files://one/c.txt", "first c.txt"],
+      ["words://an", "first an"],
+      ["words://unread", "first un read"],
       ["side://d.txt", "first side d.txt"],
       ["files://more/a.txt", "second a.txt"],
       ["files://more/in/b.txt", "second in/b.txt"],
       ["files://more/one/c.txt", "second c.txt"],
+      ["words://more/an", "second an"],
+      ["words://more/unread", "second un read"],
       ["side://more/d.txt", "second side d.txt"],
     ]);
   });

@@ -305,6 +305,7 @@ export class LocalEngine implements Engine {
     const cell = this.#cells.existing(id);
     const job = new Job(this.#own(id, "restart", null));
     await cell.loading;
+    if (cell.status === "unborn" && cell.quiet && cell.lost === undefined) throw faults.noActor(id);
     cell.restart(job);
     await job.promise();
   }

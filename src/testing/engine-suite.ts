@@ -833,6 +833,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
     );
 
     it("a restart is nothing to a child that has not failed, nor to who is not there", async ({ engine }) => {
+      await assert.rejects(engine.restart("tally/none"), { code: "NO_ACTOR" });
       await engine.call(say("restart", { child: "tally/none" }, { to: A }));
       await engine.call(say("send", { to: B, action: "add", start: null }, { to: A }));
       await until("the child is there", async () => (await engine.read(B)) !== undefined);

@@ -844,7 +844,7 @@ const product: readonly Requirement[] = [
     says: "Tools are listed and called",
     tests: [
       "the official client v1 › lists, calls, reads, prompts, completes and logs in its newest revision",
-      "a domain value › becomes a tool's result: text, structure where the revision has it, or nothing",
+      "a domain value › becomes a tool's result: text, and structure where the revision has it",
     ],
   },
   {
@@ -2268,7 +2268,7 @@ const specification: readonly Requirement[] = [
     says: "Tool responses have the right content",
     tests: [
       "the MUD's tools › look answers with one text block that describes the room and its exits",
-      "a domain value › becomes a tool's result: text, structure where the revision has it, or nothing",
+      "a domain value › becomes a tool's result: text, and structure where the revision has it",
     ],
   },
   {

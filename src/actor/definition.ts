@@ -191,7 +191,7 @@ export interface Definition<S extends object, TI, TO, RU, RR, PI, MI, MR, MN ext
   readonly resources?: { readonly [N in keyof RU]: Resource<S, RU[N], ReadOf<S, RR, N>> } & {
     /**
      * Members of the state: its view is given these alone, and who subscribes to it is told where a turn wrote one of them. Absent: all
-     * are given, and each turn is told of.
+     * are given, and each turn is told of, as where it has `choices`.
      */
     readonly [N in keyof RR]: { readonly reads?: RR[N] & readonly (keyof S)[] };
   };

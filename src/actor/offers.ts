@@ -128,7 +128,8 @@ export function compileResource(kind: string, name: string, resource: AnyResourc
       action: ref,
       readOnly: true,
       ...(resource.listed === true && { listed: true }),
-      ...(reads !== undefined && { reads: [...reads] }),
+      // What its variables may be is of other members: a value that goes takes its content along.
+      ...(reads !== undefined && resource.choices === undefined && { reads: [...reads] }),
     }),
     act: new Act({
       action: ref,

@@ -33,6 +33,7 @@ const board = actor("board", {
     cells: { uri: "board://cells", reads: ["cells"], view: ({ cells }) => cells.join() },
     talk: { uri: "board://talk", reads: ["said", "open"], view: ({ said, open }) => `${said} ${open}` },
     all: { uri: "board://all", view: (state) => JSON.stringify(state) },
+    cell: { uri: "board://cells/{n}", reads: ["said"], choices: { n: ({ cells }) => cells }, view: ({ said }) => `${said}` },
   },
 });
 
@@ -57,20 +58,20 @@ for (const [where, started] of Object.entries(PLACES))
     };
 
     it("C8 is told of where one of them was written, and nowhere else", async () => {
-      assert.deepEqual(await heard(["tools/say"]), new Set(["resources/talk", "resources/all"]));
-      assert.deepEqual(await heard(["tools/put", { cell: "a" }]), new Set(["resources/cells", "resources/all"]));
+      assert.deepEqual(await heard(["tools/say"]), new Set(["resources/talk", "resources/all", "resources/cell"]));
+      assert.deepEqual(await heard(["tools/put", { cell: "a" }]), new Set(["resources/cells", "resources/all", "resources/cell"]));
       assert.deepEqual(
         await heard(["tools/put", { cell: "a" }], ["tools/say"]),
-        new Set(["resources/cells", "resources/talk", "resources/all"]),
+        new Set(["resources/cells", "resources/talk", "resources/all", "resources/cell"]),
       );
     });
 
     it("C8 where the turn changed a list, too", async () => {
-      assert.deepEqual(await heard(["tools/shut"]), new Set(["lists", "resources/talk", "resources/all"]));
+      assert.deepEqual(await heard(["tools/shut"]), new Set(["lists", "resources/talk", "resources/all", "resources/cell"]));
     });
 
     it("C8 where they are again what they were, since what was in between may have been read", async () => {
       const there = await heard(["tools/turn"], ["tools/turn"]);
-      assert.deepEqual(there, new Set(["lists", "resources/talk", "resources/all"]));
+      assert.deepEqual(there, new Set(["lists", "resources/talk", "resources/all", "resources/cell"]));
     });
   });

@@ -16,7 +16,7 @@ import { Act } from "./act.ts";
 import type { AnyPrompt, AnyResource, AnyTool } from "./any-definition.ts";
 import { plain } from "./plain.ts";
 import { takesMisfits } from "../schema/index.ts";
-import { asObjectSchema, type Check, compileCheck, toJsonSchema } from "./schema.ts";
+import { asObjectSchema, type Check, compileCheck, compileInput, toJsonSchema } from "./schema.ts";
 
 /** An offer of the catalogue and the action behind it, from one definition. */
 export interface Compiled {
@@ -83,7 +83,7 @@ export function compileTool(kind: string, name: string, tool: AnyTool): Compiled
       does,
       when: tool.when,
       choices: tool.choices,
-      input: tool.input === undefined ? noArguments : compileCheck(tool.input, `${where}, input`),
+      input: tool.input === undefined ? noArguments : compileInput(tool.input, inputSchema, `${where}, input`),
       output: tool.output === undefined ? undefined : compileCheck(tool.output, `${where}, output`),
       secret: tool.secret,
       confirm: tool.confirm,

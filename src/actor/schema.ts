@@ -1,6 +1,6 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
 import { type Bag, TroupeError } from "../contract/index.ts";
-import { assertPlain, checkSchema, isStandard, pathOf, toJsonSchema as written, WRAPPED } from "../schema/index.ts";
+import { assertPlain, checkSchema, isStandard, pathOf, takesMisfits, toJsonSchema as written, WRAPPED } from "../schema/index.ts";
 import { jsonSchemaCheck } from "./json-schema.ts";
 import { plain } from "./plain.ts";
 
@@ -22,6 +22,26 @@ const ISSUE_LENGTH = 300;
 export function compileCheck(schema: object, where: string): Check {
   if (isStandard(schema)) return standardCheck(schema, where);
   return jsonSchemaCheck(plainSchema(schema, where), where);
+}
+
+/**
+ * A validator of a tool's arguments, which clients are shown as `shown`. An author's own checks (zod's `refine`) are written for what
+ * fits that: where they throw of what does not, it is their caller's mistake.
+ */
+export function compileInput(schema: object, shown: Bag, where: string): Check {
+  const check = compileCheck(schema, where);
+  if (!takesMisfits(schema)) return check;
+  let fits: Check | undefined;
+  return (value) => {
+    try {
+      return check(value);
+    } catch (error) {
+      fits ??= jsonSchemaCheck(shown, where);
+      const { issues } = fits(value);
+      if (issues === undefined) throw error;
+      return { issues };
+    }
+  };
 }
 
 /** The JSON Schema a client reads; throws `BAD_DEFINITION` where the library cannot write one. */

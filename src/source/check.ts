@@ -1,5 +1,6 @@
+import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { ErrorObject, ValidateFunction } from "ajv/dist/2020.js";
-import { type Bag, TroupeError } from "../contract/index.ts";
+import { type Bag, isBag, type Json, TroupeError } from "../contract/index.ts";
 import { memoize } from "../contract/internal.ts";
 import { compilerFor, isStandard, pathOf, type Schema } from "../schema/index.ts";
 
@@ -48,10 +49,20 @@ export function checkJson(schema: Bag, value: unknown): Checked {
   return { wrong: sayError(error), path: error?.instancePath ?? "" };
 }
 
-/** Checks a value against either kind of schema; a Standard Schema's own value (defaults, transforms) is returned. */
-export async function check(schema: Schema, value: unknown): Promise<Checked> {
+/**
+ * Checks a value against either kind of schema; a Standard Schema's own value (defaults, transforms) is returned. An author's own
+ * checks (zod's `refine`) are written for what fits its JSON Schema, `shown`: where they throw of what does not, that is no fault.
+ */
+export async function check(schema: Schema, value: unknown, shown?: Json): Promise<Checked> {
   if (!isStandard(schema)) return checkJson(schema, value);
-  const result = await schema["~standard"].validate(value);
+  let result: StandardSchemaV1.Result<unknown>;
+  try {
+    result = await schema["~standard"].validate(value);
+  } catch (error) {
+    const checked = isBag(shown) ? checkJson(shown, value) : { value };
+    if ("wrong" in checked) return checked;
+    throw error;
+  }
   if (result.issues === undefined) return { value: result.value };
   const issues = result.issues
     .slice(0, MOST_TOLD)

@@ -11,6 +11,8 @@ import { Gate } from "./registry-gate.ts";
 
 export interface Handler {
   readonly input?: Schema;
+  /** What clients are shown of it. */
+  readonly shown?: Json;
   readonly output?: Schema;
   readonly complete?: Readonly<Record<string, Complete>>;
   run(args: unknown, context: HandlerContext): unknown;
@@ -74,13 +76,14 @@ export function entriesOf({ tools = {}, resources = {}, prompts = {} }: Definiti
     return pairs;
   };
   return [
-    ...named("tools", tools).map(([name, one]) =>
-      entry("tools", name, one, toolDefinition(one, name), one.annotations?.["readOnlyHint"] === true, {
+    ...named("tools", tools).map(([name, one]) => {
+      const definition = toolDefinition(one, name);
+      return entry("tools", name, one, definition, one.annotations?.["readOnlyHint"] === true, {
         run: (args, context) => one.run(bagOf(args), context),
-        ...(one.input === undefined ? {} : { input: one.input }),
+        ...(one.input === undefined ? {} : { input: one.input, shown: definition["inputSchema"] ?? {} }),
         ...(one.output === undefined ? {} : { output: one.output }),
-      }),
-    ),
+      });
+    }),
     ...named("resources", resources).map(([name, one]) =>
       entry("resources", name, one, resourceDefinition(one, name), true, {
         run: (args, context) => one.read(textsOf(args), context),

@@ -118,7 +118,7 @@ class Listed implements Registry {
     if (handler === undefined) return unknownOffer;
     const why = this.#book.whyOff(ref, viewer);
     if (why !== undefined) return why === true ? unknownOffer : refused("NOT_NOW", why);
-    const checked = handler.input === undefined ? { value: args } : await check(handler.input, args ?? {});
+    const checked = handler.input === undefined ? { value: args } : await check(handler.input, args ?? {}, handler.shown);
     if ("wrong" in checked) return invalid(checked);
     return this.#run(handler, ref, checked.value, viewer, options);
   }

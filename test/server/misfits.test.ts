@@ -12,7 +12,15 @@ const input = z.object({
   word: z.string().min(3, "a word has three letters").default("one"),
   list: z.preprocess((given) => (typeof given === "string" ? given.split(",") : given), z.array(z.string())).optional(),
   marks: z.record(z.string(), z.number()).optional(),
+  initial: z.string().min(1).refine(isUpper).optional(),
 });
+
+/** Is written for a text of at least one letter, and asked of others too. */
+function isUpper(text: string): boolean {
+  const [first] = text;
+  if (first === undefined) throw new TypeError("There is no first letter.");
+  return first === first.toUpperCase();
+}
 
 const schema = { type: "object", properties: { n: { type: "number" } }, required: ["n"] } as const;
 
@@ -63,6 +71,13 @@ for (const [way, start] of Object.entries(WAYS))
         ];
         assert.ok(JSON.stringify(wrong["_meta"]).includes(JSON.stringify({ issues })), JSON.stringify(wrong));
       });
+
+    test("where an author's check throws of what does not fit, it is the caller's mistake", async () => {
+      await using tried = await start();
+      const client = tried.client();
+      assert.match(toolText(await client.callTool("take", { n: 1, initial: "" })), /^Invalid arguments: initial:? must NOT have fewer/);
+      assert.equal(toolText(await client.callTool("take", { n: 1, initial: "A" })), '{"n":1,"word":"one","initial":"A"}');
+    });
 
     test("a JSON Schema judges for itself, in a library's clothes too", async () => {
       await using tried = await start();

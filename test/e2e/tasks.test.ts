@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import * as z from "zod";
 import { actor, elicit, refuse } from "../../src/actor/index.ts";
-import type { Bag } from "../../src/contract/index.ts";
+import type { Bag, Source } from "../../src/contract/index.ts";
 import { LocalEngine } from "../../src/engine/index.ts";
 import { createGateway } from "../../src/gateway/index.ts";
 import { createServer } from "../../src/server/index.ts";
@@ -402,6 +402,68 @@ describe("a server", () => {
     } finally {
       rmSync(folder, { recursive: true });
     }
+  });
+
+  test("whose store is slow asks through the task alone, and ends what nobody waits for", async () => {
+    await using store = memoryStore();
+    await using engine = await LocalEngine.start({ kinds: [kiln], store });
+    const clock = new SimulatedClock();
+    let written = Promise.withResolvers<void>();
+    const done = async (): Promise<void> => undefined;
+    const taskStore = { put: () => written.promise, get: async () => undefined, expire: done, [Symbol.asyncDispose]: done };
+    const source = cast({ engine, kinds: [kiln] });
+    await using gateway = createGateway({ source, info: { name: "s", version: "1" }, clock, taskStore });
+    const _meta = { ...declared, "io.modelcontextprotocol/protocolVersion": "2026-07-28" };
+    await using client = connectInMemory(gateway, { principal: "ann", scopes: [] });
+    const heard: Bag[] = [];
+    client.onMessage((text) => heard.push(JSON.parse(text)));
+    const begun = async (id: number, name: string): Promise<void> => {
+      client.send({ jsonrpc: "2.0", id, method: "tools/call", params: { name, arguments: {}, _meta } });
+      await settle();
+      await clock.advance(50);
+    };
+    mayAsk = Promise.withResolvers();
+    await begun(1, "name");
+    mayAsk.resolve();
+    await settle();
+    assert.deepEqual(heard, []);
+    written.resolve();
+    await settle();
+    assert.equal(Object(heard[0]?.["result"])["resultType"], "task");
+    written = Promise.withResolvers();
+    const before = stopped;
+    await begun(2, "wait");
+    client.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 2 } });
+    await settle();
+    assert.equal(stopped, before + 1);
+    written.resolve();
+    await settle();
+    assert.equal(heard.length, 1);
+  });
+
+  test("does not begin what was cancelled while its tool was looked for", async () => {
+    const found = Promise.withResolvers<void>();
+    const offer = { name: "go", action: "go", readOnly: false, task: "optional", definition: { inputSchema: { type: "object" } } } as const;
+    const surface = { catalogue: { tools: [offer], resources: [], prompts: [], links: {} }, off: {} };
+    const begun: unknown[] = [];
+    const source: Source = {
+      surface: () => found.promise.then(() => surface),
+      async act(_viewer, _ref, _args, { signal }) {
+        begun.push(signal?.aborted);
+        return { ok: "" };
+      },
+      watch: () => () => undefined,
+    };
+    await using gateway = createGateway({ source, info: { name: "s", version: "1" } });
+    const _meta = { ...declared, "io.modelcontextprotocol/protocolVersion": "2026-07-28" };
+    await using client = connectInMemory(gateway, { principal: "ann", scopes: [] });
+    client.send({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "go", arguments: {}, _meta } });
+    await settle();
+    client.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 1 } });
+    await settle();
+    found.resolve();
+    await settle();
+    assert.deepEqual(begun, [true]);
   });
 
   test("goes on without a store that fails, and says so", async () => {

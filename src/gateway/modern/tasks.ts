@@ -69,6 +69,8 @@ export class Tasks {
     }
     // Whoever has no principal is known by it: 122 random bits.
     const task = new Task({ id: entropy.uuid(), call, now: () => clock.now(), ttlMs: taskTtlMs });
+    // What it took to find the tool may have been longer than its client waited.
+    if (call.options.signal?.aborted === true) task.abort();
     const outcome = act(task.call ?? call);
     return outcome instanceof Promise ? this.#soon(task, act, outcome, call.options) : outcome;
   }
@@ -78,12 +80,16 @@ export class Tasks {
     const gone = (): void => task.abort();
     signal?.addEventListener("abort", gone, { once: true });
     return new Promise((resolve, reject) => {
+      let isKept = false;
       const undo = this.#core.settings.clock.after(SOON_MS, () => {
-        signal?.removeEventListener("abort", gone);
-        // A client that has its name finds it, be it after a restart.
-        this.#keep(task, act, outcome).then(resolve, reject);
+        isKept = true;
+        // A client that has its name finds it, be it after a restart. One that leaves until then never learns it.
+        this.#keep(task, act, outcome)
+          .finally(() => signal?.removeEventListener("abort", gone))
+          .then(resolve, reject);
       });
-      outcome.finally(undo).then(resolve, reject);
+      // While a store is slow it may be done all the same; what it asks, the task asks by now.
+      outcome.finally(undo).then((one) => (isKept && "needs" in one ? undefined : resolve(one)), reject);
     });
   }
 

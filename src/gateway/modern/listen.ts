@@ -87,6 +87,8 @@ export class Listen implements AudienceHost, Lasting {
     const [channel, all] = [this.#channel, this.#core.tasks];
     if (channel === undefined || all === undefined || tasks.length === 0) return;
     this.#tasks = new TaskNotices(channel, tasks, (task) => all.notice(task, { [SUBSCRIPTION_META]: this.id }));
+    // Ended by what it sent.
+    if (this.#channel === undefined) this.#tasks.stop();
   }
 
   listChanged(list: ListName): string {

@@ -6,7 +6,8 @@ import type { Task } from "./task.ts";
 export class TaskNotices {
   readonly #channel: Channel;
   readonly #textOf: (task: Task) => string;
-  readonly #undo: readonly (() => void)[];
+  /** Of each that goes on. */
+  readonly #undo = new Map<Task, () => void>();
   readonly #stale: Set<Task>;
   #waits: (() => void) | undefined;
 
@@ -15,12 +16,13 @@ export class TaskNotices {
     this.#channel = channel;
     this.#textOf = textOf;
     this.#stale = new Set(tasks);
-    this.#undo = tasks.map((task) =>
-      task.watch(() => {
+    for (const task of tasks) {
+      const undo = task.watch(() => {
         this.#stale.add(task);
         this.#tell();
-      }),
-    );
+      });
+      this.#undo.set(task, undo);
+    }
     this.#tell();
   }
 
@@ -32,6 +34,7 @@ export class TaskNotices {
         return;
       }
       this.#stale.delete(task);
+      if (task.over) this.#leave(task);
       // Its client has gone: the task, which tells others too, goes on.
       told(
         () => this.#channel.send(this.#textOf(task)),
@@ -46,8 +49,16 @@ export class TaskNotices {
     this.#tell();
   }
 
+  // What came of it may be long, and a stream may last for months.
+  #leave(task: Task): void {
+    this.#undo.get(task)?.();
+    this.#undo.delete(task);
+  }
+
   stop(): void {
-    for (const undo of this.#undo) undo();
+    for (const undo of this.#undo.values()) undo();
+    this.#undo.clear();
+    this.#stale.clear();
     this.#waits?.();
   }
 }

@@ -225,6 +225,21 @@ describe("a call of a client that knows tasks", () => {
     await begin(server, client, "must");
   });
 
+  test("what those of one principal take leaves room for others", async () => {
+    await using server = await testServer([kiln], { limits: { heldBytes: 200_000 } });
+    const [ann, bob] = [server.client({ era: "modern", principal: "ann" }), server.client({ era: "modern", principal: "bob" })];
+    const long = ann.request("tools/call", { name: "must", arguments: { text: "x".repeat(90_000) } }, { meta: declared });
+    await ann.listTools();
+    await server.clock.advance(50);
+    await long;
+    const more = ann.request("tools/call", { name: "must", arguments: { text: "x".repeat(20_000) } }, { meta: declared });
+    await settle();
+    await server.clock.advance(50);
+    await more;
+    await assert.rejects(call(ann, "must"), { code: -31429 });
+    await begin(server, bob, "must");
+  });
+
   test("C8 who listens to it is told how it stands, at once and with each change, and of nobody else's", async () => {
     await using server = await testServer([kiln]);
     const client = server.client({ era: "modern", listen: false });

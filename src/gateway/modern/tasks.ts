@@ -41,6 +41,8 @@ const LOST = new Fault(
 interface Counts {
   all: number;
   running: number;
+  /** Characters. */
+  size: number;
 }
 
 type Around = Pick<Core, "settings" | "work" | "unfinished">;
@@ -95,11 +97,11 @@ export class Tasks {
 
   async #keep(task: Task, act: Act, outcome: Promise<Outcome>): Promise<Members> {
     this.#tasks.set(task.id, task);
-    const counts = this.#counts.get(task.owner) ?? { all: 0, running: 0 };
+    const counts = this.#counts.get(task.owner) ?? { all: 0, running: 0, size: 0 };
     this.#counts.set(task.owner, counts);
     counts.all += 1;
     counts.running += 1;
-    this.#size += task.size;
+    this.#hold(counts, task.size);
     this.#giveUpLater(task, task.ttlMs);
     const members = this.#membersOf(task);
     const kept = this.#write(task);
@@ -126,8 +128,9 @@ export class Tasks {
   // Nobody takes more than half of it: the others would have no room for as long as tasks are kept.
   #hasRoom({ viewer }: Call): boolean {
     const { inFlight, heldBytes, tasks } = this.#core.settings.limits;
-    const { all, running } = this.#counts.get(viewer.principal) ?? { all: 0, running: 0 };
-    return running < inFlight && all < Math.max(1, tasks / 2) && this.#tasks.size < tasks && this.#size < heldBytes;
+    const { all, running, size } = this.#counts.get(viewer.principal) ?? { all: 0, running: 0, size: 0 };
+    if (running >= inFlight || this.#tasks.size >= tasks || this.#size >= heldBytes) return false;
+    return all < Math.max(1, tasks / 2) && size < heldBytes / 2;
   }
 
   async #run(task: Task, act: Act, first: Promise<Outcome>, kept: Promise<void>): Promise<void> {
@@ -149,8 +152,7 @@ export class Tasks {
       if (!task.over) this.#fail(task, error);
       if (this.#core.unfinished.over) task.abort();
     } finally {
-      this.#size -= sent;
-      this.#end(task, kept);
+      this.#end(task, kept, sent);
     }
   }
 
@@ -177,18 +179,24 @@ export class Tasks {
   }
 
   // Kept from its end on: one that took long would be gone before its client asks.
-  #end(task: Task, kept: Promise<void>): void {
-    const counts = this.#counts.get(task.owner);
-    if (counts !== undefined) counts.running -= 1;
+  #end(task: Task, kept: Promise<void>, sent: number): void {
     void kept.then(() => this.#write(task));
-    this.#size += task.size;
+    const counts = this.#counts.get(task.owner);
+    if (counts === undefined) return;
+    counts.running -= 1;
+    const { size } = task;
+    this.#hold(counts, size - sent);
     this.#core.settings.clock.after(task.ttlMs, () => {
       this.#tasks.delete(task.id);
-      this.#size -= task.size;
-      if (counts === undefined) return;
+      this.#hold(counts, -size);
       counts.all -= 1;
       if (counts.all === 0) this.#counts.delete(task.owner);
     });
+  }
+
+  #hold(counts: Counts, more: number): void {
+    counts.size += more;
+    this.#size += more;
   }
 
   /** `tasks/get`, `tasks/update`, `tasks/cancel`. */

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import { describe, it, test } from "node:test";
 import * as z from "zod";
 import { actor } from "../actor/index.ts";
 import type { Json, OfferRef, Viewer } from "../contract/index.ts";
 import { LocalEngine } from "../engine/index.ts";
 import { FakeEngine } from "../../test/source/fake-engine.ts";
 import { cast } from "./index.ts";
+import { MembersShown } from "./members-shown.ts";
 
 const ana: Viewer = { principal: "ana", scopes: [] };
 
@@ -41,6 +42,14 @@ const PLACES = {
   "in this process": () => LocalEngine.start({ kinds: [board] }),
   "elsewhere, where each look has a copy": async () => new FakeEngine([board]),
 };
+
+test("C8 what an earlier life showed says nothing of a later one, whose states are counted from one again", () => {
+  for (const copies of [false, true]) {
+    const shown = new MembersShown(copies);
+    const isSame = (seq: number): boolean => shown.isSame("resources/talk", { id: "board/a", seq, state: { said: 0 } }, ["said"]);
+    assert.deepEqual([isSame(10), isSame(10), isSame(11), isSame(2), isSame(4)], [false, true, true, false, false]);
+  }
+});
 
 for (const [where, started] of Object.entries(PLACES))
   describe(`C8 a resource that reads certain members of a state, kept ${where}`, () => {

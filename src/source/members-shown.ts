@@ -29,8 +29,8 @@ export class MembersShown {
     const seen = this.#seen.get(ref);
     const marks = members.map((name) => this.#markOf(memberOf(state, name)));
     this.#seen.set(ref, { id, seq, marks });
-    // A state that was passed over may have had others, and somebody may have read them.
-    return seen?.id === id && seq <= seen.seq + 1 && marks.every((mark, i) => isSameMark(mark, seen.marks[i]));
+    // A state that was passed over may have had others, and somebody may have read them: also one of a life that has ended since.
+    return seen?.id === id && (seq === seen.seq || seq === seen.seq + 1) && marks.every((mark, i) => isSameMark(mark, seen.marks[i]));
   }
 
   forget(ref: OfferRef): void {

@@ -44,6 +44,7 @@ const kiln = actor("kiln", {
     },
     never: { describe: "Is never answered.", task: "optional", run: ({ later }) => later() },
     must: { describe: "For who knows tasks.", task: "required", run: ({ later }) => later() },
+    hidden: { describe: "Is not there.", task: "required", when: () => false, run: ({ later }) => later() },
     quick: { describe: "Is done at once.", task: "optional", run: () => "done" },
     refuses: { describe: "Refuses at once.", task: "optional", run: () => refuse("Not today.") },
     wait: {
@@ -200,6 +201,7 @@ describe("a call of a client that knows tasks", () => {
     const first = await begin(server, ann, "must");
     await begin(server, ann, "must");
     await assert.rejects(call(ann, "must"), { code: -31429, message: /Too many tasks are kept/ });
+    await assert.rejects(call(ann, "hidden"), { code: -32602, message: /Unknown tool: hidden/ });
     const waits = call(ann, "fire");
     await server.clock.advance(1.5 * HOUR);
     assert.equal((await waits)["resultType"], "complete");
@@ -290,6 +292,13 @@ describe("a client that does not know tasks", () => {
           await assert.rejects(client.request(method, { taskId: "a", inputResponses: {} }), { code: -32021 });
       }
     });
+});
+
+test("law 3: a hidden tool that is for who knows tasks is unknown to all", async () => {
+  await using server = await testServer([kiln]);
+  for (const era of ["legacy", "modern"] as const)
+    await assert.rejects(server.client({ era }).callTool("hidden"), { code: -32602, message: /Unknown tool: hidden/ });
+  await assert.rejects(call(server.client({ era: "modern" }), "hidden"), { code: -32602, message: /Unknown tool: hidden/ });
 });
 
 describe("a server", () => {

@@ -75,12 +75,23 @@ class Acting {
       return this.#thrown(call, target, surface, error);
     }
     if (complaint !== undefined) return this.#refused(call, target, surface, complaint);
-    return target.offer.task === undefined || this.#tasks === undefined ? this.#act(call, target) : this.#asTask(this.#tasks, call, target);
+    return target.offer.task === undefined || this.#tasks === undefined
+      ? this.#act(call, target)
+      : this.#asTask(this.#tasks, call, target, surface);
   }
 
-  #asTask(tasks: Tasks, call: Call, target: Target): Outcome | Promise<Outcome> {
-    if (knowsTasks(call)) return tasks.begin(call, (one) => this.#act(one, target), target.offer.task === "required");
-    if (target.offer.task !== "required") return this.#act(call, target);
+  #asTask(tasks: Tasks, call: Call, target: Target, surface: Surface | undefined): Outcome | Promise<Outcome> {
+    const isRequired = target.offer.task === "required";
+    if (!knowsTasks(call)) return isRequired ? this.#unserved(call, target, surface) : this.#act(call, target);
+    try {
+      return tasks.begin(call, (one) => this.#act(one, target), isRequired);
+    } catch (error) {
+      return this.#thrown(call, target, surface, error);
+    }
+  }
+
+  async #unserved(call: Call, target: Target, surface: Surface | undefined): Promise<Outcome> {
+    await this.#checkShown(call, target, surface);
     const message = `${target.offer.name} takes its time, and is for clients that declare ${TASKS}.`;
     if (eraOf(call.revision) === "modern") throw needsTasks(message);
     return this.#kind.refuse({ code: "CAPABILITY", message });

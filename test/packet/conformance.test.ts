@@ -28,7 +28,6 @@ const judged = (url: string, requirements: string, folder: string): Promise<Read
 const HTTP = "is about HTTP itself";
 const ASKS = "asks its client in the middle of a call, and a packet has one answer";
 const TOLD = "looks for notifications before the answer, and a packet has one answer";
-const TASKS = "an extension that is not scored, and not here";
 
 /** What no packet carries, and why. */
 const LEFT_OUT: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -51,16 +50,7 @@ const LEFT_OUT: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "server-sse-multiple-streams": HTTP,
     "server-stateless": "listens, and looks at headers, and a packet has one answer and none",
     "tools-call-with-progress": TOLD,
-    "tasks-lifecycle": TASKS,
-    "tasks-capability-negotiation": TASKS,
-    "tasks-wire-fields": TASKS,
-    "tasks-request-state-removal": TASKS,
-    "tasks-mrtr-input": TASKS,
-    "tasks-request-headers": TASKS,
-    "tasks-dispatch-and-envelope": TASKS,
-    "tasks-status-notifications": TASKS,
-    "tasks-required-task-error": TASKS,
-    "tasks-mrtr-composition": TASKS,
+    "tasks-request-headers": HTTP,
   },
 };
 
@@ -72,9 +62,14 @@ const least: Readonly<Record<string, { readonly scenarios: number; readonly answ
 
 const HEADER_MISMATCH = -32_020;
 
-/** Undefined where HTTP, or a stream, is what made the difference. */
-const compared = ({ tunnelled, direct }: Pair): readonly [string, string] | undefined =>
-  direct === undefined || at(direct, "error", "code") === HEADER_MISMATCH ? undefined : [bodyOf(tunnelled), bodyOf(direct)];
+/** Undefined where HTTP, or a stream, is what made the difference, and where each server has a task of its own. */
+const compared = ({ method, tunnelled, direct }: Pair): readonly [string, string] | undefined =>
+  direct === undefined ||
+  at(direct, "error", "code") === HEADER_MISMATCH ||
+  method.startsWith("tasks/") ||
+  at(direct, "result", "resultType") === "task"
+    ? undefined
+    : [bodyOf(tunnelled), bodyOf(direct)];
 
 /** What a server signs to itself has its time in it. */
 const bodyOf = (answer: unknown): string => {

@@ -16,12 +16,15 @@ const mismatch = (message: string, reason?: Reason, about?: string): Fault =>
 const wrong = (given: string, message: string, reason: Reason, about: string): Fault =>
   given.includes(",") ? mismatch(message, "header-conflict", about) : mismatch(message, reason, about);
 
-/** `Mcp-Method` and `Mcp-Name` say what the body says; `mustName`: the body has a name for it. Throws `HEADERS`. */
-export function checkStandardHeaders(header: Header, request: Request, mustName: boolean): void {
+/**
+ * `Mcp-Method` and `Mcp-Name` say what the body says; `mustName`: the body has a name for it; `tasks`: there are methods about these.
+ * Throws `HEADERS`.
+ */
+export function checkStandardHeaders(header: Header, request: Request, mustName: boolean, tasks: boolean): void {
   const method = header("mcp-method")?.trim();
   if (method === undefined) throw mismatch("the Mcp-Method header is missing.", "header-missing", "Mcp-Method");
   if (method !== request.method) throw wrong(method, "Mcp-Method does not match the body's method.", "header-method", "Mcp-Method");
-  const named = NAMED.get(request.method);
+  const named = NAMED.get(request.method) ?? (tasks ? OF_TASKS.get(request.method) : undefined);
   if (named === undefined) return;
   const inBody = request.params[named];
   const inHeader = header("mcp-name")?.trim();
@@ -40,10 +43,13 @@ export function checkStandardHeaders(header: Header, request: Request, mustName:
   throw wrong(inHeader, message, malformed ? "header-malformed" : "header-name", "Mcp-Name");
 }
 
-const NAMED: ReadonlyMap<string, "name" | "uri" | "taskId"> = new Map([
+const NAMED: ReadonlyMap<string, "name" | "uri"> = new Map([
   ["tools/call", "name"],
   ["prompts/get", "name"],
   ["resources/read", "uri"],
+]);
+
+const OF_TASKS: ReadonlyMap<string, "taskId"> = new Map([
   ["tasks/get", "taskId"],
   ["tasks/update", "taskId"],
   ["tasks/cancel", "taskId"],

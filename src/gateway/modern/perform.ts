@@ -38,7 +38,7 @@ export function openRequest({ settings }: Core, request: Request, header: Exchan
   if (header !== undefined && claimed !== undefined) checkVersionHeader(header, claimed);
   else if (header !== undefined) checkServed(header, settings.profile.supported);
   const envelope = openEnvelope(request.params, settings.profile.supported);
-  if (header !== undefined) checkStandardHeaders(header, request, settings.profile.namesFirst);
+  if (header !== undefined) checkStandardHeaders(header, request, settings.profile.namesFirst, settings.tasks);
   return envelope;
 }
 

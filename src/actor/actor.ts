@@ -24,7 +24,8 @@ import { Act } from "./act.ts";
 import type { AnyDefinition, AnyMessage } from "./any-definition.ts";
 import { seeded } from "./random.ts";
 import { receive, view } from "./receive.ts";
-import { type Check, compileCheck, describeIssues } from "./schema.ts";
+import { describeIssues } from "../schema/index.ts";
+import { type Check, compileCheck } from "./schema.ts";
 import { surfaceOf } from "./surface.ts";
 
 /**

@@ -1,4 +1,4 @@
-import type { ActorId, Bag, Json, Per, Policy, Viewer } from "../contract/index.ts";
+import type { ActorId, Bag, Json, Per, Policy, TaskSupport, Viewer } from "../contract/index.ts";
 import type { RunContext, ViewContext, WorkContext } from "./context-types.ts";
 import type { Availability, First, PromptArgument } from "./definition.ts";
 
@@ -52,7 +52,7 @@ export interface AnyTool extends AnyOffer, AnyActs {
   readonly annotations?: object;
   readonly secret?: readonly string[];
   readonly confirm?: Confirm;
-  readonly task?: "optional" | "required";
+  readonly task?: TaskSupport;
 }
 
 export interface AnyResource extends AnyOffer {

@@ -4,7 +4,8 @@ import type { Availability } from "./definition.ts";
 import { misgiven } from "./out-of-order.ts";
 import type { Act } from "./act.ts";
 import { refused, unknownAction } from "./refuse.ts";
-import { type Checked, describeIssues } from "./schema.ts";
+import { describeIssues, listIssues } from "../schema/index.ts";
+import type { Checked } from "./schema.ts";
 
 const CHOICES_SHOWN = 50;
 
@@ -30,9 +31,7 @@ export function readArgs(act: Act, args: unknown): Checked {
 
 export function invalid(issues: Checked["issues"]): Reply {
   const list = issues ?? [];
-  return refused("INVALID", `Invalid arguments: ${describeIssues(list)}.`, {
-    issues: list.slice(0, 20).map(({ path, message }) => ({ path: path.slice(0, 300), message: message.slice(0, 300) })),
-  });
+  return refused("INVALID", `Invalid arguments: ${describeIssues(list)}.`, { issues: listIssues(list) });
 }
 
 /** What an argument may be now, as `choices` gave it; throws `OUT_OF_ORDER` where that is no list. */

@@ -1,5 +1,19 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import type { ActorId, Asks, Bag, Behaviour, Catalogue, Content, Frozen, Json, Outgoing, Per, Policy, Viewer } from "../contract/index.ts";
+import type {
+  ActorId,
+  Asks,
+  Bag,
+  Behaviour,
+  Catalogue,
+  Content,
+  Frozen,
+  Json,
+  Outgoing,
+  Per,
+  Policy,
+  TaskSupport,
+  Viewer,
+} from "../contract/index.ts";
 import type { EndedArgs, FailedArgs, ReplyArgs, RunContext, SendOptions, Value, ViewContext, WorkContext } from "./context-types.ts";
 import type { Later } from "./later.ts";
 
@@ -79,7 +93,7 @@ interface ToolBase<S, I, A> extends Offered<S> {
    * For what takes its time (`work`, or an answer that comes `later`): a client of 2026-07-28 that knows tasks is given one, which it
    * asks after, and can cancel. "required": other clients are refused; "optional": they wait, as all do where this is absent.
    */
-  readonly task?: "optional" | "required";
+  readonly task?: TaskSupport;
 }
 
 /** Exactly one of `run` (a turn), `view` (a pure read) and `work` (what waits). */

@@ -3,7 +3,8 @@ import { type Bag, isBag, type Json } from "../contract/index.ts";
 import { memoize } from "../contract/internal.ts";
 import { formFields } from "./form-fields.ts";
 import { refuse } from "./refuse.ts";
-import { asObjectSchema, type Check, compileCheck, describeIssues, toJsonSchema } from "./schema.ts";
+import { describeIssues } from "../schema/index.ts";
+import { asObjectSchema, type Check, compileCheck, toJsonSchema } from "./schema.ts";
 
 /** Something to ask the client in the middle of a call, and how to read its answer. */
 export interface Question<T> {

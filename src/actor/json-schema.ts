@@ -1,7 +1,8 @@
 import type { ErrorObject, Options, ValidateFunction } from "ajv/dist/2020.js";
 import { type Bag, TroupeError } from "../contract/index.ts";
 import { compilerFor } from "../schema/index.ts";
-import type { Check, Issue } from "./schema.ts";
+import type { Issue } from "../schema/index.ts";
+import type { Check } from "./schema.ts";
 
 const OPTIONS: Options = { allErrors: true, useDefaults: true };
 

@@ -1,4 +1,5 @@
-import { type Check, describeIssues } from "./schema.ts";
+import { describeIssues } from "../schema/index.ts";
+import type { Check } from "./schema.ts";
 
 /**
  * How a state does not fit its schema, where that may be why the author's code failed. A stored one is as its turns left it, and nobody

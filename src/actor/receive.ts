@@ -10,7 +10,7 @@ import { keyOf } from "./names.ts";
 import { plain } from "./plain.ts";
 import type { Act } from "./act.ts";
 import { refused, unknownAction } from "./refuse.ts";
-import { describeIssues } from "./schema.ts";
+import { describeIssues } from "../schema/index.ts";
 import { Needs, NOBODY, TurnContext } from "./turn-context.ts";
 import { WorkingContext } from "./work-context.ts";
 

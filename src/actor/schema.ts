@@ -1,22 +1,22 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
 import { type Bag, TroupeError } from "../contract/index.ts";
-import { assertPlain, checkSchema, isStandard, pathOf, takesMisfits, toJsonSchema as written, WRAPPED } from "../schema/index.ts";
+import {
+  assertPlain,
+  checkSchema,
+  type Issue,
+  issueOf,
+  isStandard,
+  takesMisfits,
+  toJsonSchema as written,
+  WRAPPED,
+} from "../schema/index.ts";
 import { jsonSchemaCheck } from "./json-schema.ts";
 import { plain } from "./plain.ts";
-
-/** Where a value does not fit (`a.0.b`, "" for the value itself) and what was expected there. */
-export interface Issue {
-  readonly path: string;
-  readonly message: string;
-}
 
 export type Checked = { readonly value: unknown; readonly issues?: undefined } | { readonly issues: readonly Issue[] };
 
 /** Compiled once, at the definition. */
 export type Check = (value: unknown) => Checked;
-
-const ISSUES_SHOWN = 8;
-const ISSUE_LENGTH = 300;
 
 /** A validator out of a Standard Schema or a plain JSON Schema; throws `BAD_DEFINITION`. */
 export function compileCheck(schema: object, where: string): Check {
@@ -56,15 +56,6 @@ export function asObjectSchema(schema: Bag, where: string): Bag {
   throw new TroupeError("BAD_DEFINITION", `${where} must be the schema of an object: a client sends arguments by name.`);
 }
 
-/** One sentence for people and models, bounded in length. */
-export function describeIssues(issues: readonly Issue[]): string {
-  const shown = issues
-    .slice(0, ISSUES_SHOWN)
-    .map(({ path, message }) => (path === "" ? message : `${path}: ${message}`).slice(0, ISSUE_LENGTH));
-  const more = issues.length - shown.length;
-  return shown.join("; ") + (more > 0 ? `; and ${more} more` : "");
-}
-
 /**
  * A plain JSON Schema (2020-12, or an older dialect that it names) that is known to describe a `T`: typed arguments without a
  * schema library. Shown to clients word for word, compiled here (`BAD_DEFINITION`).
@@ -91,10 +82,6 @@ function standardCheck(schema: StandardSchemaV1, where: string): Check {
     }
     return result.issues === undefined ? result : { issues: result.issues.map(issueOf) };
   };
-}
-
-function issueOf(issue: StandardSchemaV1.Issue): Issue {
-  return { path: pathOf(issue), message: issue.message };
 }
 
 /** A copy of its own, that nothing can change. */

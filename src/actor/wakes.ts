@@ -4,7 +4,7 @@ import type { WakeOptions } from "./context-types.ts";
 import { readArgs } from "./decide.ts";
 import { plain } from "./plain.ts";
 import type { Act } from "./act.ts";
-import { describeIssues } from "./schema.ts";
+import { describeIssues } from "../schema/index.ts";
 
 /** What a wake needs to know of its kind. */
 export type Wakeful = Pick<ReadonlyMap<string, Act>, "has" | "get"> & Pick<Policy, "minEveryMs">;

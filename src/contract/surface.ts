@@ -8,6 +8,9 @@ export type ListName = "tools" | "resources" | "prompts";
 /** One offer of a surface: `tools/pick_up`, `prompts/start`, `resources/state`. */
 export type OfferRef = `${ListName}/${string}`;
 
+/** Whether a call may go on after it was answered: "required": only to clients that know tasks. */
+export type TaskSupport = "optional" | "required";
+
 /** Definitions: immutable, compared by identity; compiled validators and serialised lists hang on them. */
 export interface Catalogue {
   readonly tools: readonly Offer[];
@@ -51,7 +54,7 @@ export interface Offer {
    * A tool whose call may go on after it was answered: a client that knows tasks is given one to ask after, where it is not done at
    * once. "required": other clients are refused, "optional": they wait. Absent: everybody waits.
    */
-  readonly task?: "optional" | "required";
+  readonly task?: TaskSupport;
   /**
    * A resource whose content is of these members of its actor's state alone: who listens to it is not told where a turn wrote others.
    * Absent: all may be.

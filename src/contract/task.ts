@@ -1,7 +1,7 @@
 import { TroupeError } from "./errors.ts";
 import { oneOf } from "./option-checks.ts";
 
-/** Whether a call may go on after it was answered, and whether it has to. */
+/** A `TaskSupport`. */
 export const TASK = oneOf("optional", "required");
 
 /** Throws `BAD_DEFINITION`. */

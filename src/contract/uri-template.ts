@@ -10,8 +10,7 @@ const SIGNS = /^(?:[A-Za-z0-9._~:/?#[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*$/;
 
 /**
  * The variables of a template of RFC 6570: `{id}` of level 1, and `{+path}`, which may hold slashes; of a URI none. `aside` is one
- * that may come often and is not among them. Throws
- * `BAD_DEFINITION` for what is neither.
+ * that may come often and is not among them. Throws `BAD_DEFINITION` for what is neither.
  */
 export function templateVariables(uri: unknown, where: string, aside?: string): readonly string[] {
   const bad = (why: string): TroupeError => new TroupeError("BAD_DEFINITION", `${where}: ${why}.`);

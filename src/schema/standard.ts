@@ -13,7 +13,3 @@ export const takesMisfits = (schema: object): boolean => isStandard(schema) && s
 
 /** The vendor of a Standard Schema that is a JSON Schema and nothing else. */
 export const WRAPPED = "json-schema";
-
-/** Where in a value an issue is: `a.0.b`, "" for the value itself. */
-export const pathOf = ({ path = [] }: StandardSchemaV1.Issue): string =>
-  path.map((step) => String(typeof step === "object" ? step.key : step)).join(".");

@@ -1,4 +1,4 @@
-import type { Bag, Content } from "../contract/index.ts";
+import type { Bag, Content, TaskSupport } from "../contract/index.ts";
 import { defined } from "../contract/internal.ts";
 import type { Registry, Schema } from "../source/index.ts";
 import type { ServerContext, Surroundings } from "./context.ts";
@@ -20,7 +20,7 @@ export interface ToolDefinition<S extends Schema | undefined, O extends Schema |
    * For what takes its time: a client of 2026-07-28 that knows tasks is given one, which it asks after, and can cancel (`signal`).
    * "required": other clients are refused; "optional": they wait, as all do where this is absent.
    */
-  readonly task?: "optional" | "required";
+  readonly task?: TaskSupport;
 }
 
 type Returned<O> = O extends Schema ? Result<O> | Content : unknown;

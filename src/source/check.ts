@@ -2,7 +2,7 @@ import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { ErrorObject, ValidateFunction } from "ajv/dist/2020.js";
 import { type Bag, isBag, type Json, TroupeError } from "../contract/index.ts";
 import { memoize } from "../contract/internal.ts";
-import { compilerFor, isStandard, pathOf, type Schema } from "../schema/index.ts";
+import { compilerFor, describeIssues, isStandard, issueOf, listIssues, type Schema } from "../schema/index.ts";
 
 /** What is wrong with a value, in one bounded sentence, or the value as the schema made it. */
 export type Checked = { readonly value: unknown } | Misfit;
@@ -13,9 +13,6 @@ export interface Misfit {
   readonly path?: string;
   readonly issues?: readonly Bag[];
 }
-
-const MOST_TOLD = 8;
-const LONGEST = 300;
 
 const validatorOf = memoize((schema: Bag): ValidateFunction => {
   const compiler = compilerFor(schema);
@@ -64,10 +61,6 @@ export async function check(schema: Schema, value: unknown, shown?: Json): Promi
     throw error;
   }
   if (result.issues === undefined) return { value: result.value };
-  const issues = result.issues
-    .slice(0, MOST_TOLD)
-    .map((issue) => ({ path: pathOf(issue).slice(0, LONGEST), message: issue.message.slice(0, LONGEST) }));
-  const more = result.issues.length - issues.length;
-  const said = issues.map(({ path, message }) => (path === "" ? message : `${path}: ${message}`));
-  return { wrong: `${said.join("; ")}${more > 0 ? `; and ${more} more` : ""}`, issues };
+  const issues = result.issues.map(issueOf);
+  return { wrong: describeIssues(issues), issues: listIssues(issues) };
 }

@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import type { Bag, Viewer } from "../contract/index.ts";
+import type { Bag, TaskSupport, Viewer } from "../contract/index.ts";
 import type { HandlerContext } from "./registry-context.ts";
 import type { Schema } from "../schema/index.ts";
 
@@ -25,7 +25,7 @@ export interface RegistryTool<A = Bag> extends Described {
   readonly output?: Schema;
   readonly annotations?: Bag;
   /** Its call may go on after it was answered; see `Offer`. */
-  readonly task?: "optional" | "required";
+  readonly task?: TaskSupport;
   run(args: A, context: HandlerContext): unknown;
 }
 

@@ -1,4 +1,4 @@
-// README: what it costs to start an actor, and to keep one alive.
+// What it costs to start an actor, and to keep one alive.
 import { hash } from "node:crypto";
 import { systemClock, systemEntropy } from "troupe/contract";
 import { LocalEngine } from "troupe/engine";

@@ -1,4 +1,4 @@
-// README: calls of actors on a Restate server beside a bare virtual object that makes the same change, one caller and 64: called
+// Calls of actors on a Restate server beside a bare virtual object that makes the same change, one caller and 64: called
 // as it is; with an idempotency key, without which nobody learns what became of a call whose answer was lost; and with one that
 // carries and puts away as much as an actor does, which is the floor of what keeps a chain by the SDK. And how long after its reply
 // a change is heard of on another node. The server, the node and the caller are processes of their own.

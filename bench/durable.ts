@@ -1,4 +1,4 @@
-// README: calls that are on disk before they are answered, one caller and 64, beside bare SQLite statements that do the same work.
+// Calls that are on disk before they are answered, one caller and 64, beside bare SQLite statements that do the same work.
 import { join } from "node:path";
 import { LocalEngine } from "troupe/engine";
 import { sqliteStore } from "troupe/store";

@@ -1,4 +1,4 @@
-// README: WebAssembly guests: a call and an instance beside jco's glue and Extism, requests end to end, waking, 100,000 of them.
+// WebAssembly guests: a call and an instance beside jco's glue and Extism, requests end to end, waking, 100,000 of them.
 import { join } from "node:path";
 import type { Asked } from "./asked.ts";
 import { calls } from "./guests-calls.ts";

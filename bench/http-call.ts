@@ -1,4 +1,4 @@
-// README: a tools/call over HTTP beside a bare node:http echo that is asked the same.
+// A tools/call over HTTP beside a bare node:http echo that is asked the same.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { apart, Same } from "./answers.ts";

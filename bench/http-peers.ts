@@ -1,4 +1,4 @@
-// README: a tools/call over HTTP beside the servers of others with the same counter, each as fast as it can be set.
+// A tools/call over HTTP beside the servers of others with the same counter, each as fast as it can be set.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Asked } from "./asked.ts";

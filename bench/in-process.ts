@@ -1,4 +1,4 @@
-// README: a call in process, without a protocol: the engine alone (Behaviour), with actor(), and with a nested state.
+// A call in process, without a protocol: the engine alone (Behaviour), with actor(), and with a nested state.
 import type { Outgoing } from "troupe/contract";
 import { LocalEngine } from "troupe/engine";
 import counter from "../examples/counter/index.ts";

@@ -1,4 +1,4 @@
-// README: a call that changes what a resource shows, where very many sessions listen to their lists, beside one where a single one does.
+// A call that changes what a resource shows, where very many sessions listen to their lists, beside one where a single one does.
 import { setImmediate } from "node:timers/promises";
 import { LocalEngine } from "troupe/engine";
 import { createGateway } from "troupe/gateway";

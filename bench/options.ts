@@ -7,7 +7,7 @@ export interface Options {
   readonly json?: string;
   /** Each figure beside the committed baseline's. */
   readonly compare: boolean;
-  /** Nothing runs: README's table is made anew from the committed baseline. */
+  /** Runs nothing: writes the tables of docs/benchmarks.md and README from the committed baseline. */
   readonly readme: boolean;
   readonly help: boolean;
 }
@@ -44,7 +44,7 @@ export const usage = (known: readonly string[]): string =>
     "",
     "  --quick      fewer and shorter rounds, smaller stores, two minutes for all instead of twenty; programs of others and guests are left out",
     "  --json FILE  keep the rows of what ran in FILE, beside those of others that are in it",
-    "  --readme     write README's table of figures anew from bench/baseline.json, and run nothing",
+    "  --readme     write the tables of docs/benchmarks.md and README from bench/baseline.json, and run nothing",
     "  --compare    show each figure beside bench/baseline.json, and by how many per cent it changed",
     "",
     "OVER marks a figure beyond its limit; it does not fail the run. `floor` is what the least that can do it reaches in the same run.",

@@ -1,4 +1,4 @@
-// README: a call, a start and a live actor of ours beside XState's and the BEAM's, each with the same counter.
+// A call, a start and a live actor of ours beside XState's and the BEAM's, each with the same counter.
 import { execFile, spawnSync } from "node:child_process";
 import { LocalEngine } from "troupe/engine";
 import * as z from "zod";

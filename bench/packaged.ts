@@ -1,4 +1,4 @@
-// README: from `troupe serve` to the first answer, installed as users have it, beside Node alone and the official SDK's import.
+// From `troupe serve` to the first answer, installed as users have it, beside Node alone and the official SDK's import.
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -1,4 +1,4 @@
-// README: a search of 100,000 notes: the newest and the best of them, by one principal among ten, in a file.
+// A search of 100,000 notes: the newest and the best of them, by one principal among ten, in a file.
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { DEFAULT_POLICY, type Behaviour } from "troupe/contract";

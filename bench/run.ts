@@ -1,11 +1,11 @@
-// One file per claim of README, each in a process of its own, so that none is measured with what another left behind.
+// One file per claim of docs/benchmarks.md, each in a process of its own, so that none is measured with what another left behind.
 import { type ChildProcess, fork } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { env } from "node:process";
 import { type Figures, merged, parseSent, readFigures, writeFigures } from "./figures.ts";
 import { parseOptions, usage, UsageError, type Options } from "./options.ts";
-import { readmeTable, withTable } from "./readme-table.ts";
+import { benchmarkTable, headlineTable, withTable } from "./figure-tables.ts";
 import { heading, line, type Summary } from "./row.ts";
 
 const all: readonly string[] = [
@@ -52,6 +52,7 @@ const quickMs: Readonly<Record<string, number>> = {
 const QUICK_MS = 4_000;
 
 const BASELINE = join(import.meta.dirname, "baseline.json");
+const BENCHMARKS = join(import.meta.dirname, "../docs/benchmarks.md");
 const README = join(import.meta.dirname, "../README.md");
 
 /** The bench that runs now. */
@@ -102,8 +103,13 @@ const main = async (): Promise<number> => {
     return 0;
   }
   if (options.readme) {
-    writeFileSync(README, withTable(readFileSync(README, "utf8"), readmeTable(readFigures(BASELINE))));
-    console.log("README.md has the figures of bench/baseline.json.");
+    const figures = readFigures(BASELINE);
+    for (const [page, table] of [
+      [BENCHMARKS, benchmarkTable(figures)],
+      [README, headlineTable(figures)],
+    ] as const)
+      writeFileSync(page, withTable(readFileSync(page, "utf8"), table));
+    console.log("docs/benchmarks.md and README.md have the figures of bench/baseline.json.");
     return 0;
   }
   const left = options.quick && options.names.length === all.length ? long : [];

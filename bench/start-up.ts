@@ -1,4 +1,4 @@
-// README: opening a directory with 1,000,000 actors costs what opening one with ten does.
+// Opening a directory with 1,000,000 actors costs what opening one with ten does.
 import { join } from "node:path";
 import { LocalEngine } from "troupe/engine";
 import { sqliteStore } from "troupe/store";

@@ -1,4 +1,4 @@
-// README: how long the slowest of a hundred calls waits at half of what the server can do, beside the bare echo at the same rate.
+// How long the slowest of a hundred calls waits at half of what the server can do, beside the bare echo at the same rate.
 // Open loop: a call's time counts from when it was to be sent, so a server that stands still is not asked less.
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// README: tools/list of 50 tools, beside a server that sends the same bytes without looking, and the servers of others.
+// Tools/list of 50 tools, beside a server that sends the same bytes without looking, and the servers of others.
 import { type Answers, jsonIn, Same } from "./answers.ts";
 import type { Asked } from "./asked.ts";
 import { serve, Servers, start, type Started } from "./child.ts";

@@ -1,4 +1,4 @@
-// README: verifying chains, beside reading the same rows and hashing them.
+// Verifying chains, beside reading the same rows and hashing them.
 import { hash } from "node:crypto";
 import { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// README: an actor that sleeps on disk among 1,000,000, woken and read.
+// An actor that sleeps on disk among 1,000,000, woken and read.
 import { LocalEngine } from "troupe/engine";
 import { sqliteStore } from "troupe/store";
 import type { Asked } from "./asked.ts";

@@ -1,4 +1,4 @@
-// README: a tools/call over TCP and stdio, one after the other and pipelined, beside the same over our own HTTP, and beside a
+// A tools/call over TCP and stdio, one after the other and pipelined, beside the same over our own HTTP, and beside a
 // program that echoes lines, and beside a bare node:http echo.
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";

@@ -8,7 +8,7 @@ import { apart, Counted, jsonIn, Same } from "../bench/answers.ts";
 import { merged, readFigures, writeFigures } from "../bench/figures.ts";
 import { Responses } from "../bench/load.ts";
 import { parseOptions, UsageError } from "../bench/options.ts";
-import { readmeTable, rounded, withTable } from "../bench/readme-table.ts";
+import { benchmarkTable, headlineTable, rounded, withTable } from "../bench/figure-tables.ts";
 import { change, figure, heading, line, summarize } from "../bench/row.ts";
 import { beyond, median, quantile, times } from "../bench/statistics.ts";
 import { rounds } from "../bench/table.ts";
@@ -124,13 +124,22 @@ describe("the bench's table", () => {
   });
 });
 
-describe("README's figures", () => {
+describe("the tables of figures", () => {
   const root = join(import.meta.dirname, "..");
   const figures = readFigures(join(root, "bench/baseline.json"));
 
-  test("are those of the committed baseline: `npm run bench -- --readme` writes them", () => {
-    const readme = readFileSync(join(root, "README.md"), "utf8");
-    assert.equal(readme, withTable(readme, readmeTable(figures)));
+  test("match the committed baseline; `npm run bench -- --readme` writes them", () => {
+    for (const [file, table] of [
+      ["docs/benchmarks.md", benchmarkTable(figures)],
+      ["README.md", headlineTable(figures)],
+    ] as const) {
+      const page = readFileSync(join(root, file), "utf8");
+      assert.equal(page, withTable(page, table));
+    }
+  });
+
+  test("README's has four rows", () => {
+    assert.equal(headlineTable(figures).split("\n").length, 2 + 4);
   });
 
   test("are marked where they miss their limit", () => {
@@ -138,14 +147,14 @@ describe("README's figures", () => {
     const name = "tools/call: stdio, pipelined, of our HTTP";
     const row = wires[name];
     assert.ok(row !== undefined);
-    const of = (ok: boolean): string => readmeTable({ ...figures, wires: { ...wires, [name]: { ...row, ok } } });
+    const of = (ok: boolean): string => benchmarkTable({ ...figures, wires: { ...wires, [name]: { ...row, ok } } });
     assert.match(of(true), /\| ≥ 5 × ours, ≥ 4.5 × the echo \|/);
     assert.match(of(false), /\| ≥ 5 × ours ✗, ≥ 4.5 × the echo \|/);
   });
 
-  test("are refused where a bench has no such row, floor or limit, and README no table", () => {
-    assert.throws(() => readmeTable({ ...figures, wake: {} }), /has no "an actor of 1000000 on disk, woken and read, p50" of wake/);
-    assert.throws(() => readmeTable({ ...figures, "packet-search": {} }), /none of the rows of a span/);
+  test("are refused without the row, floor or limit they need, or a table to replace", () => {
+    assert.throws(() => benchmarkTable({ ...figures, wake: {} }), /has no "an actor of 1000000 on disk, woken and read, p50" of wake/);
+    assert.throws(() => benchmarkTable({ ...figures, "packet-search": {} }), /none of the rows of a span/);
     const { actors = {}, verify = {} } = figures;
     const without = (rows: typeof actors, part: "floor" | "limit"): typeof actors =>
       Object.fromEntries(
@@ -155,9 +164,10 @@ describe("README's figures", () => {
           return [name, rest];
         }),
       );
-    assert.throws(() => readmeTable({ ...figures, actors: without(actors, "floor") }), /has no floor for "an actor begun/);
-    assert.throws(() => readmeTable({ ...figures, verify: without(verify, "limit") }), /has no limit for "events verified/);
-    assert.throws(() => withTable("# Troupe\n", "| a |"), /no table that begins/);
+    assert.throws(() => benchmarkTable({ ...figures, actors: without(actors, "floor") }), /has no floor for "an actor begun/);
+    assert.throws(() => benchmarkTable({ ...figures, verify: without(verify, "limit") }), /has no limit for "events verified/);
+    for (const page of ["# Troupe\n", ""]) assert.throws(() => withTable(page, "| a |\n|---|"), /no table that begins/);
+    assert.equal(withTable("x\n| a |\n|---|\n| 1 |\ny\n", "| a |\n|---|\n| 2 |"), "x\n| a |\n|---|\n| 2 |\ny\n");
   });
 
   test("have the digits that count", () => {

@@ -1,9 +1,9 @@
 // README is the truth: its client configurations start servers that answer, its example behaves as it says.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { globSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { test } from "node:test";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
@@ -95,11 +95,27 @@ void test("README names only documents and scripts that exist", () => {
     assert.ok(readFileSync(join(root, match[1] ?? "")).length > 0, match[1]);
 });
 
-void test("README leads to every page", () => {
-  const pages = globSync("docs/**/*.md", { cwd: root });
+void test("README has at most 900 words", () => {
+  assert.ok(readme.split(/\s+/).length <= 900);
+});
+
+void test("the index of guides links to every page, the index of examples to every example, README to both", () => {
+  for (const page of ["docs/README.md", "examples/README.md"]) assert.ok(readme.includes(`](${page})`), page);
+  const linked = (index: string): Set<string> =>
+    new Set(
+      Array.from(readFileSync(join(root, index), "utf8").matchAll(/\]\(([^)#]+)/g), ([, path = ""]) => resolve(root, dirname(index), path)),
+    );
+  const guides = linked("docs/README.md");
+  const pages = globSync("docs/**/*.md", { cwd: root }).filter((file) => file !== join("docs", "README.md"));
   assert.ok(pages.length > 20);
   assert.deepEqual(
-    pages.filter((file) => !readme.includes(`](${file})`)),
+    pages.filter((file) => !guides.has(join(root, file))),
+    [],
+  );
+  const examples = new Set([...linked("examples/README.md")].map((file) => dirname(file)));
+  const folders = readdirSync(join(root, "examples"), { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  assert.deepEqual(
+    folders.map((entry) => join(root, "examples", entry.name)).filter((folder) => !examples.has(folder)),
     [],
   );
 });

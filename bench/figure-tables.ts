@@ -1,4 +1,4 @@
-// README's table of figures, from the baseline's: rounded once, and marked where a row misses its limit.
+// Tables of figures made from bench/baseline.json: all of them for docs/benchmarks.md, four for README. A row that misses its limit is marked.
 import type { Figures } from "./figures.ts";
 import type { Summary } from "./row.ts";
 
@@ -8,7 +8,7 @@ export const rounded = (value: number, digits: number): string => {
   return Math.abs(value) < 1_000 && !short.includes("e") ? short : Number(short).toLocaleString("en");
 };
 
-/** A row of the baseline as README says it. */
+/** A row of the baseline, formatted for a table. */
 class Said {
   readonly #name: string;
   readonly #row: Summary;
@@ -352,16 +352,54 @@ const guests = (figures: Figures): readonly string[][] => {
   ];
 };
 
-/** The whole table, in Markdown. Throws where the figures lack a row that it has. */
-export const readmeTable = (figures: Figures): string =>
-  [["what", "figure", "aim"], ["---", "---", "---"], ...[http, wires, actors, kept, more, guests].flatMap((rows) => rows(figures))]
-    .map((cells) => `| ${cells.join(" | ")} |`.replace("| --- | --- | --- |", "|---|---|---|").replace(/\|  \|$/, "| |"))
+const markdown = (rows: readonly string[][]): string => {
+  const [head = []] = rows;
+  return [head, head.map(() => "---"), ...rows.slice(1)]
+    .map((cells) => `| ${cells.join(" | ")} |`.replaceAll(/ --- (?=\|)/g, "---").replace(/\|  \|$/, "| |"))
     .join("\n");
+};
 
-const TABLE = /^\| what \| figure \| aim \|\n(?:\|.*\n)*/m;
+/** The table of docs/benchmarks.md. Throws where the figures lack a row that it has. */
+export const benchmarkTable = (figures: Figures): string =>
+  markdown([["what", "figure", "aim"], ...[http, wires, actors, kept, more, guests].flatMap((rows) => rows(figures))]);
 
-/** README with that table in the place of its own. Throws where it has none. */
-export const withTable = (readme: string, table: string): string => {
-  if (!TABLE.test(readme)) throw new Error("README.md has no table that begins with | what | figure | aim |.");
-  return readme.replace(TABLE, () => `${table}\n`);
+/** The four figures of README. Throws where the figures lack a row that it has. */
+export const headlineTable = (figures: Figures): string => {
+  const call = rowsOf(figures, "http-call", "tools/call over HTTP: ");
+  const peer = rowsOf(figures, "http-peers", "tools/call over HTTP: ");
+  const other = rowsOf(figures, "other-actors", "a live actor that was called once: ");
+  const opened = rowsOf(figures, "start-up", "open a directory and answer one call, ");
+  const disk = call("on disk, one actor for all");
+  return markdown([
+    ["measured", "Troupe", "compared with"],
+    [
+      "Tool calls over HTTP, state in memory",
+      `${call("memory, in a session").of(3)} per second`,
+      `${call("memory, in a session, of the echo").ratio} × a bare \`node:http\` echo; ${peer("memory, in a session, beside official SDK v1, in a session").of()} × the official SDK v1`,
+    ],
+    [
+      "Tool calls over HTTP, on disk before the reply",
+      `${disk.of(3)} per second`,
+      `${call("on disk, one actor for all, of the echo").ratio} × the echo; ${peer("on disk, one actor, beside a Durable Object of workerd, on disk").of()} × a local Durable Object`,
+    ],
+    [
+      "Memory of a live actor",
+      `${rowsOf(figures, "actors")("a live actor with its last event").of(3)} bytes`,
+      `XState ${other("XState").of(4)}; Erlang's BEAM ${other("the BEAM (GenServer)").of(4)}`,
+    ],
+    [
+      "Start and first reply with 1,000,000 actors on disk",
+      `${opened("1000000 actors").of()} ms`,
+      `${opened("1000000 actors, beside 10").of()} × the time with ten actors`,
+    ],
+  ]);
+};
+
+/** A page with `table` in place of the one that has the same head. Throws if the page has none. */
+export const withTable = (page: string, table: string): string => {
+  const head = table.slice(0, table.indexOf("\n") + 1);
+  const start = page.indexOf(head);
+  if (head === "" || start < 0) throw new Error(`The page has no table that begins with ${head.trim()}`);
+  const [old = ""] = /^(?:\|.*\n)*/.exec(page.slice(start)) ?? [];
+  return `${page.slice(0, start)}${table}\n${page.slice(start + old.length)}`;
 };

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { test } from "node:test";
 import { LocalEngine } from "../engine/index.ts";
-import { EngineError, type Outgoing } from "../contract/index.ts";
+import { EngineError, StoreError, type Outgoing } from "../contract/index.ts";
 import { tallyKind } from "../testing/index.ts";
 import { sqliteStore } from "./index.ts";
 import { messageTo } from "../testing/store-entries.ts";
@@ -69,6 +69,27 @@ void test("C2 a commit settles when the disk has it, and what is written meanwhi
   disk.end();
   await turn();
   assert.deepEqual([second.state, third.state, disk.waiting.length, rest.state], ["kept", "kept", 0, "kept"]);
+});
+
+void test("C2 a failed sync fails every commit that waits for the disk, and is never followed by another", async () => {
+  const disk = new SlowDisk();
+  const wal = new WalSync(disk, () => 0);
+  const commits = new GroupCommit(quiet, () => undefined, { wal });
+  const first = watched(commits.add(() => 1));
+  await turn();
+  const second = watched(commits.add(() => 2));
+  const read = watched(wal.landing() ?? Promise.resolve());
+  await turn();
+  disk.end(Object.assign(new Error("i/o error"), { code: "EIO" }));
+  await turn();
+  assert.deepEqual([first.state, second.state, read.state, disk.waiting.length, disk.here], ["failed", "failed", "failed", 0, 0]);
+  // Nobody knows whether the disk has them, so neither may be reported as not applied.
+  for (const { error } of [first, second]) assert.ok(error instanceof Error && !(error instanceof StoreError));
+  const third = watched(commits.add(() => 3));
+  await turn();
+  assert.ok(third.error instanceof StoreError && third.error.code === "STORE_IO");
+  assert.deepEqual([disk.waiting.length, disk.here], [0, 0]);
+  await wal.close();
 });
 
 void test("a quick disk is waited for here, a slow one on another thread", async () => {

@@ -105,8 +105,16 @@ export class WalSync {
     this.#disk.sync((error) => {
       this.#tookMs = this.#now() - from;
       this.#busy = false;
-      const fault = error === null ? undefined : this.#broken(error);
-      for (const done of all) done(fault);
+      if (error !== null) {
+        // Another sync would succeed without the pages this one lost, and those lie before what waits: recovery stops there.
+        const waiting = this.#next;
+        this.#next = [];
+        const fault = this.#broken(error);
+        for (const done of all) done(fault);
+        for (const done of waiting) done(fault);
+        return;
+      }
+      for (const done of all) done();
       if (this.#next.length > 0 && !this.#busy) this.#aside();
     });
   }

@@ -1,4 +1,5 @@
 import type { ActorId, Asks, Context, Log, Message, Outgoing, Progress, Reply, ReplyWith } from "../contract/index.ts";
+import { missingActorRefusal } from "../contract/internal.ts";
 import type { Call, SendOptions, WorkContext } from "./context-types.ts";
 import { outgoing, TurnContext } from "./turn-context.ts";
 import type { Wakeful } from "./wakes.ts";
@@ -26,9 +27,16 @@ export class WorkingContext extends TurnContext implements WorkContext<object, u
     };
   }
   get call(): Call {
-    const ask = (to: ActorId | Outgoing, given?: string | SendOptions, args?: unknown, options?: SendOptions): Promise<Reply> => {
+    const ask = async (to: ActorId | Outgoing, given?: string | SendOptions, args?: unknown, options?: SendOptions): Promise<Reply> => {
       this.alive();
-      return this.#engine.call(outgoing(to, given, args, options, this.message));
+      try {
+        return await this.#engine.call(outgoing(to, given, args, options, this.message));
+      } catch (error) {
+        // A missing actor is an answer that work can handle. Thrown, it would look like a crash of the work to its caller.
+        const refusal = missingActorRefusal(error);
+        if (refusal === undefined) throw error;
+        return refusal;
+      }
     };
     function call<T>(asks: Asks<T>, options?: SendOptions): Promise<ReplyWith<T>>;
     function call(other: Outgoing, options?: SendOptions): Promise<Reply>;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as z from "zod";
-import type { Context, Json, Message, Outgoing, Turn, Work } from "../contract/index.ts";
+import { EngineError, type Context, type Json, type Message, type Outgoing, type Turn, type Work } from "../contract/index.ts";
 import { actor, refuse, type WorkContext } from "./index.ts";
 
 interface State {
@@ -91,6 +91,26 @@ test("work writes to its draft across what it awaits, and ends in a turn", async
     { to: "other/x", action: "ping", args: { n: 1 }, deadline: 9 },
     { to: "other/y", action: "pong", args: null },
   ]);
+});
+
+test("a call of work to a missing actor is answered by a refusal, other faults are thrown", async () => {
+  const failing = (fault: EngineError): ReturnType<typeof listening> => {
+    const heard = listening();
+    return { ...heard, context: { ...heard.context, call: () => Promise.reject(fault) } };
+  };
+  for (const code of ["NO_ACTOR", "ACTOR_STOPPED"] as const) {
+    const heard = failing(new EngineError(code, "There is no such actor."));
+    const { reply } = await run(async ({ call }) => JSON.stringify(await call("other/x", "ping")), heard);
+    assert.deepEqual(reply, { ok: `{"refused":{"code":"${code}","message":"There is no such actor."}}` });
+  }
+  for (const fault of [
+    new EngineError("DEADLINE", "Late."),
+    new EngineError("ACTOR_STOPPED", "Applied, then stopped.", { applied: "unknown" }),
+  ])
+    await assert.rejects(
+      run(({ call }) => call("other/x", "ping"), failing(fault)),
+      fault,
+    );
 });
 
 test("C3 work that refuses or throws leaves no state, but what it recorded of the outside stays said", async () => {

@@ -1,8 +1,16 @@
-import type { ActorId, Message, Outgoing, Reply } from "../contract/index.ts";
+import type { ActorId, EngineError, Message, Outgoing, Reply } from "../contract/index.ts";
+import { missingActorRefusal } from "../contract/internal.ts";
 import { sha256 } from "./event.ts";
 
 /** Who asked for an answer as a message. */
 export const askerOf = ({ from, replyAs }: Message): ActorId | undefined => (replyAs === undefined ? undefined : from);
+
+/**
+ * The reply on behalf of a missing actor, to a sender that asked for one with `replyAs`: no retry would make the actor exist, and the
+ * sender can act on a refusal. Undefined for any other fault, and where nobody asked: that message may become a dead letter.
+ */
+export const missingActorReply = (message: Message, fault: EngineError): Reply | undefined =>
+  askerOf(message) === undefined ? undefined : missingActorRefusal(fault);
 
 /** The message that carries a reply to whoever asked with `replyAs`. */
 export const answerTo = (asker: ActorId, replyAs: string, self: ActorId, of: string, reply: Reply): Outgoing => ({

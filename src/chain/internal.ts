@@ -1,5 +1,5 @@
 /** The pure half of a turn, for engines only: message and state in, entry out. No public subpath leads here. */
-export { answerMessage, askerOf } from "./answer.ts";
+export { answerMessage, askerOf, missingActorReply } from "./answer.ts";
 export { callHash, innerKey, scopedKey } from "./call-hash.ts";
 export { afterCrash } from "./crash.ts";
 export { entryOf, eventOf, messagesOf, statusOf } from "./entry.ts";

@@ -14,6 +14,7 @@ export { Listeners } from "./listeners.ts";
 export { ANNOTATIONS, ARGUMENT, HINTS, ICONS, misfit, OBJECT, SIZE, TEXT, wrongInBlock } from "./mcp-shapes.ts";
 export { memoize } from "./memoize.ts";
 export { checkMirrored, mirroredIn } from "./mirrored.ts";
+export { missingActorRefusal } from "./missing-actor.ts";
 export { MultiMap } from "./multi-map.ts";
 export { nearest } from "./nearest.ts";
 export { checkNeeded, KINDS } from "./option-checks.ts";

@@ -58,12 +58,16 @@ for (const memory of [false, true]) {
   test(`C5 ${where}: who asked with replyAs is told again by each replay, each time by another message`, async () => {
     const clock = new SimulatedClock();
     const told: Message[] = [];
-    const saw = (_: string, message: Message): number | false => message.action === "answered" && told.push(message);
+    let broken = true;
+    const saw = (_: string, message: Message): void => {
+      if (message.action === "answered") told.push(message);
+      if (message.action === "note" && broken) throw new Error("The code is broken.");
+    };
     const watched = [tallyKind("tally", policy, { saw })];
     await using engine = await LocalEngine.start({ kinds: watched, clock, ...(memory ? {} : { store: memoryStore({ clock }) }) });
     const answers = async (): Promise<readonly string[]> =>
       (await logOf(engine, A)).match(/(?<=answered string tally\/b .{0,9})(refused|ok)/g) ?? [];
-    await engine.call(send({ to: B, action: "note", replyAs: "answered" }));
+    await engine.call(send({ to: B, action: "note", start: null, replyAs: "answered" }));
     await clock.advance(3_000);
     const [letter] = await engine.letters();
     const of = letter?.message.id ?? "";
@@ -81,19 +85,41 @@ for (const memory of [false, true]) {
       [`${of}.r`, `${of}.r1`, `${of}.r2`],
     );
     assert.equal(new Set(told.map(({ seed }) => seed)).size, 3);
-    await engine.call({ to: B, action: "note", args: null, start: null });
+    broken = false;
     assert.equal(await engine.letter(of, "replay"), true);
     await clock.advance(3_000);
     assert.deepEqual(await answers(), ["refused", "refused", "refused", "ok"]);
+  });
+
+  test(`C5 ${where}: a missing actor refuses replyAs at once, without a dead letter`, async () => {
+    const clock = new SimulatedClock();
+    const faults: FaultContext[] = [];
+    const onFault = (_: unknown, context: FaultContext): number => faults.push(context);
+    await using engine = await LocalEngine.start({ kinds, clock, onFault, ...(memory ? {} : { store: memoryStore({ clock }) }) });
+    await engine.call({ to: B, action: "note", args: null, start: null });
+    await engine.stop(B, "test");
+    for (const [to, refused] of [
+      ["tally/missing", /tally\/missing .*NO_ACTOR/],
+      [B, /tally\/b .*(?:NO_ACTOR|ACTOR_STOPPED)/],
+    ] as const) {
+      await engine.call(send({ to, action: "note", replyAs: "answered" }));
+      // The clock stands still, so a retry would never come.
+      await until(`the refusal of ${to}`, async () => refused.test(await logOf(engine, A)));
+    }
+    await engine.call(send({ to: "tally/missing", action: "note", replyAs: "answered" }));
+    await engine.call(send({ to: "tally/missing", action: "add", start: null, replyAs: "answered" }));
+    await until("the next message is delivered after it", async () => (await logOf(engine, A)).includes(String.raw`{\"ok\":1}`));
+    assert.deepEqual(await engine.letters(), []);
+    assert.deepEqual(faults, []);
   });
 
   test(`C5 ${where}: who asked with replyAs is told that the message is dead`, async () => {
     const clock = new SimulatedClock();
     const store = memoryStore({ clock });
     await using engine = await LocalEngine.start({ kinds, clock, ...(memory ? {} : { store }) });
-    await engine.call(send({ to: B, action: "note", replyAs: "answered" }));
+    await engine.call(send({ to: B, action: "throw", start: null, replyAs: "answered" }));
     await clock.advance(3_000);
-    assert.match(await logOf(engine, A), /answered string tally\/b .*NO_ACTOR/);
+    assert.match(await logOf(engine, A), /answered string tally\/b .*CRASHED/);
     await engine.call(send({ to: "nowhere/x", action: "note", replyAs: "answered" }));
     await clock.advance(3_000);
     assert.match(await logOf(engine, A), /UNKNOWN_KIND/);

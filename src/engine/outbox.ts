@@ -6,7 +6,7 @@
  * where it causes none; the lane waits for either. Three failures make a dead letter.
  */
 import type { Clock, Damaged, EngineError, Letter, Message, Reply, Settling, Store } from "../contract/index.ts";
-import { answerMessage, askerOf, atMostBytes, faults, misunderstood } from "../chain/internal.ts";
+import { answerMessage, askerOf, atMostBytes, faults, missingActorReply, misunderstood } from "../chain/internal.ts";
 import { replayed } from "../contract/internal.ts";
 import { damageTo } from "./damage.ts";
 import type { Host } from "./host.ts";
@@ -238,6 +238,8 @@ export class Outbox {
     if (error !== undefined) {
       if (error.code === "STORE_CONFLICT" && parcel.kept) return this.#track(this.#disputed(lane, parcel));
       if (faults.isPassing(error)) return this.#again(lane, this.#host.retryMs / 2);
+      const missing = missingActorReply(parcel.message, error);
+      if (missing !== undefined) return this.#track(this.#finish(lane, parcel, missing));
       parcel.failures += 1;
       return this.#track(this.#failed(lane, parcel, error));
     }

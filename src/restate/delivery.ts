@@ -2,9 +2,10 @@
  * What an actor is sent by turns and by time.
  *
  * C5: a message that fails is tried again while the key is held, so that none sent after it overtakes it; after three failures it
- * is a dead letter. To an actor that is not there it comes again later instead: holding the key would keep whoever begins it out.
+ * is a dead letter. To a missing actor it is sent again later instead, since holding the key would keep the actor from being started;
+ * if the sender wants a reply, it is refused at once.
  */
-import { answerMessage, faults, misunderstood, ownId } from "../chain/internal.ts";
+import { answerMessage, faults, missingActorReply, misunderstood, ownId } from "../chain/internal.ts";
 import { sha256 } from "../chain/index.ts";
 import { EngineError, type ActorId, type EngineCode, type Message, type Reply, type StoreCode } from "../contract/index.ts";
 import { bury, deliver as send } from "./commit.ts";
@@ -31,6 +32,8 @@ export async function deliver(actor: DurableActor, context: DurableContext, host
       return;
     }
     const { fault } = outcome;
+    const missing = missingActorReply(message, errorFrom(fault));
+    if (missing !== undefined) return answer(context, host, message, missing);
     if (!isPassing(fault)) failures += 1;
     if (failures >= MOST_FAILURES) {
       bury(context, host, message, errorFrom(fault));

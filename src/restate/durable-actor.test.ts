@@ -226,6 +226,7 @@ const STORIES: Readonly<Record<string, Story & { readonly check?: (world: World,
       const said = await calls(world, [
         ["send", { to: "other/heap", action: "throw", start: null, replyAs: "answered" }],
         ["send", { to: "other/nobody", action: "get", replyAs: "answered" }],
+        ["send", { to: "other/nobody", action: "get" }],
         ["send", { to: "gone/away", action: "get" }],
       ]);
       await world.pass(60_000);

@@ -140,6 +140,8 @@ describe("what must come to its end does, whoever cancels it", () => {
       kinds,
       async play(world) {
         await call(world, "send", { to: "other/one", action: "add", start: null });
+        // Otherwise a cancelled delivery of the first message would let the second one find no actor.
+        await world.pass(2_000);
         await call(world, "send", { to: "other/one", action: "throw", replyAs: "answered" });
         await world.pass(2_000);
       },

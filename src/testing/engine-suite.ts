@@ -510,6 +510,11 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       assert.equal((await logOf(again, A)).filter((line) => line.startsWith("answered")).length, 2);
     });
 
+    it("with `replyAs`, a missing actor refuses at once and leaves no dead letter", async ({ engine }) => {
+      await engine.call(say("send", { to: "tally/missing", action: "add", replyAs: "answered" }, { to: A }));
+      await logged(engine, A, /answered string tally\/missing .*NO_ACTOR/);
+    });
+
     it("with `replyAs`, `later` answers later", async ({ engine }) => {
       await engine.call(say("send", { to: B, action: "later", start: null, replyAs: "answered" }, { to: A }));
       await logged(engine, B, /^later /);

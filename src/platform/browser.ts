@@ -2,6 +2,7 @@
 import { hmac } from "@noble/hashes/hmac.js";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { Ajv } from "ajv";
+import { Ajv2019 } from "ajv/dist/2019.js";
 import { Ajv2020 } from "ajv/dist/2020.js";
 
 const encoder = new TextEncoder();
@@ -58,5 +59,7 @@ export function textOf(bytes: Uint8Array): string | undefined {
 export const soon = (run: () => void): void => void setTimeout(run);
 
 export const loadAjv = (): typeof Ajv2020 => Ajv2020;
+
+export const loadAjv2019 = (): typeof Ajv2019 => Ajv2019;
 
 export const loadAjvDraft7 = (): typeof Ajv => Ajv;

@@ -3,6 +3,7 @@ import { isAscii, isUtf8 } from "node:buffer";
 import { createHmac, hash, randomBytes, timingSafeEqual } from "node:crypto";
 import { createRequire } from "node:module";
 import type { Ajv } from "ajv";
+import type { Ajv2019 } from "ajv/dist/2019.js";
 import type { Ajv2020 } from "ajv/dist/2020.js";
 
 /** In lower-case hex. */
@@ -48,6 +49,12 @@ export const soon = (run: () => void): void => void setImmediate(run);
 /** Loaded when the first plain JSON Schema is: most sources have none, and it costs a third of a start. */
 export function loadAjv(): typeof Ajv2020 {
   const { Ajv2020: loaded }: { readonly Ajv2020: typeof Ajv2020 } = createRequire(import.meta.url)("ajv/dist/2020.js");
+  return loaded;
+}
+
+/** The same for 2019-09. */
+export function loadAjv2019(): typeof Ajv2019 {
+  const { Ajv2019: loaded }: { readonly Ajv2019: typeof Ajv2019 } = createRequire(import.meta.url)("ajv/dist/2019.js");
   return loaded;
 }
 

@@ -1,19 +1,43 @@
 import { type Bag, isBag, TroupeError } from "../contract/index.ts";
 import { isTexts } from "../contract/internal.ts";
-import { checkDialect, isOfOldDialect } from "./dialect.ts";
+import { checkDialect, type Dialect, dialectOf } from "./dialect.ts";
 import { isStandard } from "./standard.ts";
 
 const TYPES = new Set<unknown>(["string", "number", "integer", "boolean", "object", "array", "null"]);
 const DEEPEST = 128;
 
-const ONE = ["not", "if", "then", "else", "contains", "propertyNames", "additionalProperties", "unevaluatedItems", "unevaluatedProperties"];
+const ONE = [
+  "not",
+  "if",
+  "then",
+  "else",
+  "contains",
+  "propertyNames",
+  "additionalItems",
+  "additionalProperties",
+  "unevaluatedItems",
+  "unevaluatedProperties",
+];
 const LISTS = ["allOf", "anyOf", "oneOf", "prefixItems"];
 const MAPS = ["properties", "patternProperties", "dependentSchemas", "$defs", "definitions"];
-const TEXTS = ["title", "description", "$id", "$schema", "$ref", "$anchor", "$dynamicRef", "$comment", "format", "pattern"];
-const NUMBERS = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength"];
+const TEXTS = [
+  "title",
+  "description",
+  "$id",
+  "$schema",
+  "$ref",
+  "$anchor",
+  "$dynamicRef",
+  "$recursiveRef",
+  "$comment",
+  "format",
+  "pattern",
+];
+const EXCLUSIVE = ["exclusiveMinimum", "exclusiveMaximum"];
+const NUMBERS = ["minimum", "maximum", "multipleOf", "minLength", "maxLength"];
 const COUNTS = ["minItems", "maxItems", "minProperties", "maxProperties", "minContains", "maxContains"];
-const OTHERS = ["type", "enum", "const", "required", "items", "default", "examples", "dependentRequired", "deprecated"];
-const WORDS = new Set([...ONE, ...LISTS, ...MAPS, ...TEXTS, ...NUMBERS, ...COUNTS, ...OTHERS]);
+const OTHERS = ["type", "enum", "const", "required", "items", "default", "examples", "dependencies", "dependentRequired", "deprecated"];
+const WORDS = new Set([...ONE, ...LISTS, ...MAPS, ...TEXTS, ...EXCLUSIVE, ...NUMBERS, ...COUNTS, ...OTHERS]);
 
 /** What no library has made can be a JSON Schema. Throws `BAD_DEFINITION`. */
 export function assertPlain(schema: unknown, where: string): asserts schema is Bag {
@@ -35,15 +59,19 @@ export function checkSchema(schema: unknown, where: string): asserts schema is B
   if (keys.length > 0 && !keys.some((key) => WORDS.has(key)))
     throw new TroupeError("BAD_DEFINITION", `${where} has no word of JSON Schema: pass { type: "object", properties: { … } }.`);
   checkDialect(schema["$schema"], where);
-  const wrong = wrongIn(schema, { base: schema, tuples: isOfOldDialect(schema) }, "", 0);
+  checkWhole(schema, where);
+}
+
+/** The walk alone, for what a library has written: it knows its own dialect. Throws `BAD_DEFINITION`, naming the path. */
+export function checkWhole(schema: Bag, where: string): void {
+  const wrong = wrongIn(schema, { base: schema, dialect: dialectOf(schema) }, "", 0);
   if (wrong !== undefined) throw new TroupeError("BAD_DEFINITION", `${where} is no JSON Schema that can be compiled: ${wrong}.`);
 }
 
 interface Around {
   /** What `#` is in a reference. */
   readonly base: Bag;
-  /** A list of `items` is one. */
-  readonly tuples: boolean;
+  readonly dialect: Dialect;
 }
 
 function wrongIn(schema: unknown, outer: Around, path: string, depth: number): string | undefined {
@@ -51,16 +79,24 @@ function wrongIn(schema: unknown, outer: Around, path: string, depth: number): s
   if (typeof schema === "boolean") return undefined;
   if (!isBag(schema)) return `${at} is no schema`;
   if (depth > DEEPEST) return `${path.slice(0, 60)}… is deeper than ${DEEPEST} levels`;
-  const { type, required, enum: values, items, $id } = schema;
-  const around = typeof $id === "string" && !$id.startsWith("#") ? { ...outer, base: schema } : outer;
+  const { type, required, enum: values, items } = schema;
+  const isDraft4 = outer.dialect === "draft-04";
+  const id = schema[isDraft4 ? "id" : "$id"];
+  const around = typeof id === "string" && !id.startsWith("#") ? { ...outer, base: schema } : outer;
   if (type !== undefined && !isType(type)) return `${path}/type is ${JSON.stringify(type).slice(0, 60)}, none of ${[...TYPES].join(", ")}`;
   if (required !== undefined && !isTexts(required)) return `${path}/required is no list of names`;
   if (values !== undefined && !Array.isArray(values)) return `${path}/enum is no list`;
   for (const word of TEXTS) if (word in schema && typeof schema[word] !== "string") return `${path}/${word} is no text`;
   for (const word of [...NUMBERS, ...COUNTS]) if (word in schema && typeof schema[word] !== "number") return `${path}/${word} is no number`;
+  for (const word of EXCLUSIVE)
+    if (word in schema && typeof schema[word] !== (isDraft4 ? "boolean" : "number"))
+      return isDraft4
+        ? `${path}/${word} is no boolean: in draft 4 it is a flag beside ${word === "exclusiveMinimum" ? "minimum" : "maximum"}`
+        : `${path}/${word} is no number: from draft 6 on it is the limit itself`;
   const { pattern, $ref } = schema;
-  if (typeof pattern === "string" && !isPattern(pattern)) return `${path}/pattern is no regular expression`;
-  if (typeof $ref === "string" && !leads($ref, around.base)) return `${path}/$ref ${$ref.slice(0, 100)} leads nowhere within it`;
+  const unread = typeof pattern === "string" ? wrongPattern(pattern) : undefined;
+  if (unread !== undefined) return `${path}/pattern ${unread}`;
+  if (typeof $ref === "string" && !leads($ref, around)) return `${path}/$ref ${$ref.slice(0, 100)} leads nowhere within it`;
   const within = (part: unknown, step: string): string | undefined => wrongIn(part, around, `${path}/${step}`, depth + 1);
   const all = (parts: readonly (readonly [step: string, part: unknown])[]): string | undefined => {
     for (const [step, part] of parts) {
@@ -74,8 +110,10 @@ function wrongIn(schema: unknown, outer: Around, path: string, depth: number): s
     const parts = schema[word];
     if (parts === undefined) continue;
     if (!isBag(parts)) return `${path}/${word} is no object`;
-    const unread = word === "patternProperties" ? Object.keys(parts).find((one) => !isPattern(one)) : undefined;
-    if (unread !== undefined) return `${path}/${word}/${unread.slice(0, 60)} is no regular expression`;
+    for (const name of word === "patternProperties" ? Object.keys(parts) : []) {
+      const wrongName = wrongPattern(name);
+      if (wrongName !== undefined) return `${path}/${word}/${name.slice(0, 60)} ${wrongName}`;
+    }
     const wrong = all(Object.entries(parts).map(([name, part]) => [`${word}/${name}`, part]));
     if (wrong !== undefined) return wrong;
   }
@@ -86,26 +124,43 @@ function wrongIn(schema: unknown, outer: Around, path: string, depth: number): s
     const wrong = listed(word, parts);
     if (wrong !== undefined) return wrong;
   }
-  const wrong = all(ONE.filter((word) => schema[word] !== undefined).map((word) => [word, schema[word]]));
+  const { dependencies = {} } = schema;
+  if (!isBag(dependencies)) return `${path}/dependencies is no object`;
+  const needed = Object.entries(dependencies).filter(([, part]) => !isTexts(part));
+  const wrong = all([
+    ...needed.map(([name, part]): [string, unknown] => [`dependencies/${name}`, part]),
+    ...ONE.filter((word) => schema[word] !== undefined).map((word): [string, unknown] => [word, schema[word]]),
+  ]);
   if (wrong !== undefined || items === undefined) return wrong;
   if (!Array.isArray(items)) return within(items, "items");
-  if (!around.tuples) return `${path}/items is a list: call it prefixItems, or name its dialect in $schema`;
+  if (around.dialect === "2020-12")
+    return `${path}/items is a list: call it prefixItems, as 2020-12 does, or name an older dialect, such as draft-07, in $schema`;
   return listed("items", items);
 }
 
 const isType = (type: unknown): boolean => (Array.isArray(type) ? type.length > 0 && type.every((one) => TYPES.has(one)) : TYPES.has(type));
 
-function isPattern(text: string): boolean {
+const reads = (text: string, flags: string): boolean => {
   try {
-    return new RegExp(text, "u").unicode;
+    return new RegExp(text, flags) instanceof RegExp;
   } catch {
     return false;
   }
+};
+
+/** Clients and compilers read a pattern with the flag `u`, under which a backslash or a brace must not stand where it means nothing. */
+function wrongPattern(text: string): string | undefined {
+  if (reads(text, "u")) return undefined;
+  if (!reads(text, ""))
+    return "is no regular expression of JavaScript, whose syntax JSON Schema has: a flag within it, for one, is written (?i:…), not (?i)";
+  return "is a regular expression without the flag u only, and JSON Schema's are read with it: put no backslash before what has no meaning of its own (_, not \\_), and one before -, { and } that stand for themselves ([\\w\\-.], not [\\w-.])";
 }
 
-function leads(ref: string, root: object): boolean {
+const NAMES = { "draft-04": /"id":"/, later: /"\$(id|anchor|dynamicAnchor)"/ };
+
+function leads(ref: string, { base: root, dialect }: Around): boolean {
   // Where parts have names of their own, the compiler knows what leads to them.
-  if (!/^#(\/|$)/.test(ref)) return /"\$(id|anchor|dynamicAnchor)"/.test(JSON.stringify(root));
+  if (!/^#(\/|$)/.test(ref)) return NAMES[dialect === "draft-04" ? dialect : "later"].test(JSON.stringify(root));
   let at: unknown = root;
   for (const step of ref.split("/").slice(1)) {
     const name = unescaped(step);

@@ -5,6 +5,7 @@ import type { Bag } from "../contract/index.ts";
 import { checkSchema, compilerFor, toJsonSchema } from "./index.ts";
 
 const DRAFT_7 = "http://json-schema.org/draft-07/schema#";
+const DRAFT_4 = "http://json-schema.org/draft-04/schema#";
 const TUPLE: Bag = { type: "array", items: [{ type: "string" }, { type: "number" }] };
 
 const compiles = (schema: Bag): boolean => {
@@ -29,6 +30,14 @@ const whole: readonly Bag[] = [
     $defs: { n: { $id: "https://example.com/n", properties: { a: { $ref: "#/$defs/deep" } }, $defs: { deep: {} } } },
     properties: { n: { $ref: "https://example.com/n" } },
   },
+  { ...TUPLE, $schema: "https://json-schema.org/draft/2019-09/schema", additionalItems: false },
+  { ...TUPLE, $schema: "http://json-schema.org/draft-06/schema#" },
+  { ...TUPLE, $schema: "http://json-schema.org/draft-05/schema#" },
+  { ...TUPLE, $schema: DRAFT_4 },
+  { $schema: DRAFT_4, id: "http://example.com/a", minimum: 0, exclusiveMinimum: true, properties: { id: { type: "string" } } },
+  { $schema: DRAFT_4, definitions: { n: { id: "#n", type: "number" } }, properties: { n: { $ref: "#n" } } },
+  { $schema: DRAFT_7, dependencies: { a: ["b"], b: { required: ["c"] } } },
+  { type: "object", id: "no keyword any more" },
   { $schema: DRAFT_7, definitions: { n: { $id: "#n", $ref: "#/definitions/m" }, m: {} }, properties: { n: { $ref: "#n" } } },
 ];
 
@@ -45,6 +54,13 @@ const broken: readonly Bag[] = [
   { properties: { a: TUPLE } },
   { anyOf: [] },
   { maxLength: "9" },
+  { $schema: "https://json-schema.org/draft/2020-12/schema", properties: { a: TUPLE } },
+  { minimum: 0, exclusiveMinimum: true },
+  { $schema: DRAFT_4, exclusiveMinimum: 0 },
+  { $schema: DRAFT_4, properties: { id: {}, a: { $ref: "http://example.com/elsewhere" } } },
+  { $schema: DRAFT_7, items: [{}], additionalItems: { type: "strin" } },
+  { $schema: DRAFT_7, dependencies: { a: "b" } },
+  { $recursiveRef: 1 },
 ];
 
 test("the walk through a schema takes what can be compiled, in the dialect it names, and refuses what cannot", () => {
@@ -57,9 +73,84 @@ test("the walk through a schema takes what can be compiled, in the dialect it na
   }
 });
 
+const valid = (schema: Bag, ...values: readonly unknown[]): readonly unknown[] => {
+  checkSchema(schema, "It");
+  const check = compilerFor(schema).compile(schema);
+  return values.map((value) => check(value));
+};
+
 test("values are checked in the dialect that a schema names", () => {
-  const fits = compilerFor({ ...TUPLE, $schema: DRAFT_7 }).compile({ ...TUPLE, $schema: DRAFT_7 });
-  assert.deepEqual([fits(["a", 1]), fits([1, "a"])], [true, false]);
+  const drafts = [4, 5, 6, 7].map((draft) => `http://json-schema.org/draft-0${draft}/schema#`);
+  for (const $schema of [...drafts, "https://json-schema.org/draft/2019-09/schema", "http://json-schema.org/draft-04/schema"]) {
+    assert.deepEqual(valid({ ...TUPLE, $schema }, ["a", 1], [1, "a"], ["a", 1, {}]), [true, false, true], $schema);
+    assert.deepEqual(valid({ ...TUPLE, $schema, additionalItems: false }, ["a", 1], ["a", 1, {}]), [true, false], $schema);
+  }
+  for (const $schema of drafts.slice(2))
+    assert.deepEqual(valid({ $schema, exclusiveMinimum: 0, exclusiveMaximum: 2 }, 0, 1, 2), [false, true, false], $schema);
+});
+
+test("draft 4 has flags for exclusive limits, and `id`", () => {
+  for (const $schema of [DRAFT_4, "http://json-schema.org/draft-05/schema#"]) {
+    const open = { $schema, minimum: 0, exclusiveMinimum: true, maximum: 2, exclusiveMaximum: true };
+    assert.deepEqual(valid(open, 0, 1, 2), [false, true, false]);
+    assert.deepEqual(valid({ ...open, exclusiveMinimum: false, exclusiveMaximum: false }, -1, 0, 2, 3), [false, true, true, false]);
+    const named = { $schema, definitions: { n: { id: "#n", type: "number" } }, properties: { id: { $ref: "#n" } } };
+    assert.deepEqual(valid(named, { id: 1 }, { id: "1" }), [true, false]);
+  }
+  const check = compilerFor({ $schema: DRAFT_4 }).compile({ minimum: 0, exclusiveMinimum: true });
+  assert.equal(check(0), false);
+  assert.deepEqual(
+    check.errors?.map(({ keyword, message }) => [keyword, message]),
+    [["minimum", "must be > 0"]],
+  );
+});
+
+test("a reference of 2019-09 that recurs leads to the outermost schema that takes part", () => {
+  const $schema = "https://json-schema.org/draft/2019-09/schema";
+  const tree = {
+    $id: "https://example.com/tree",
+    $recursiveAnchor: true,
+    type: "object",
+    properties: { children: { type: "array", items: { $recursiveRef: "#" } } },
+  };
+  const strict = {
+    $schema,
+    $id: "https://example.com/strict",
+    $recursiveAnchor: true,
+    $ref: "https://example.com/tree",
+    unevaluatedProperties: false,
+    $defs: { tree },
+  };
+  assert.deepEqual(valid({ $schema, ...tree }, { children: [{ any: 1 }] }, { children: [1] }), [true, false]);
+  assert.deepEqual(valid(strict, { children: [{ children: [] }] }, { children: [{ any: 1 }] }), [true, false]);
+});
+
+test("a pattern that is none with the flag u is refused by name, with what to write instead", () => {
+  const because = { code: "BAD_DEFINITION", message: /\/pattern is a regular expression without the flag u only/ };
+  for (const pattern of ["^[\\w-.]+$", "^a\\_b$", "a{", "\\Z", "[\\w-a]"]) {
+    assert.throws(() => checkSchema({ properties: { a: { pattern } } }, "It"), because, pattern);
+    assert.throws(() => toJsonSchema(z.object({ a: z.string().regex(new RegExp(pattern)) }), "input", "It"), because, pattern);
+  }
+  assert.throws(() => checkSchema({ pattern: "(?i)a" }, "It"), { message: /\/pattern is no regular expression of JavaScript.*\(\?i:…\)/ });
+  assert.throws(() => checkSchema({ patternProperties: { "\\_": {} } }, "It"), { message: /patternProperties\/\\_ is a regular/ });
+  for (const pattern of ["^[\\w\\-.]+$", "^a_b$", "(?i:a)", "\\p{L}"]) checkSchema({ pattern }, "It");
+});
+
+test("the formats of zod have patterns that can be compiled", () => {
+  for (const schema of [
+    z.email(),
+    z.uuid(),
+    z.url(),
+    z.base64(),
+    z.ipv4(),
+    z.ipv6(),
+    z.cidrv6(),
+    z.iso.datetime(),
+    z.e164(),
+    z.emoji(),
+    z.jwt(),
+  ])
+    assert.ok(compiles(toJsonSchema(schema, "input", "It")));
 });
 
 const library = (written: Bag) => ({

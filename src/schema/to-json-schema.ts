@@ -1,7 +1,7 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
 import { type Bag, isBag, type Json, TroupeError } from "../contract/index.ts";
 import { own } from "../contract/internal.ts";
-import { checkSchema } from "./check-schema.ts";
+import { checkSchema, checkWhole } from "./check-schema.ts";
 import { isStandard } from "./standard.ts";
 
 /** A Standard Schema (zod, ArkType, …) or a plain JSON Schema, which is kept word for word. */
@@ -36,6 +36,7 @@ function converted(schema: StandardSchemaV1, side: "input" | "output", where: st
       { cause },
     );
   }
+  checkWhole(written, where);
   const { $schema: dialect, ...rest } = written;
   // 2020-12 is what a reader assumes; any other dialect must be said.
   return dialect === undefined || dialect === DIALECT ? withoutRootReference(rest) : { $schema: dialect, ...rest };

@@ -1,12 +1,11 @@
 import type { Caller } from "./door.ts";
+import { countValues } from "./message-values.ts";
 import { peerOf } from "./peer.ts";
 
 /** Up to here a message costs no thought: as many as may wait hold little. In bytes, or characters. */
 const LIGHT = 4_096;
 /** About what a value takes beside its text: `[{},{}]` takes twenty times as much memory as it has characters. */
 const VALUE = 32;
-
-const [QUOTE, COMMA, BRACKET, BACKSLASH, BRACE] = [0x22, 0x2c, 0x5b, 0x5c, 0x7b];
 
 export const isHeavy = (message: Uint8Array | string): boolean => message.length > LIGHT;
 
@@ -58,14 +57,6 @@ export class HeldMessages {
 
 /** About how much memory a JSON message takes once it is read. */
 function weightOf(message: Uint8Array | string): number {
-  const sign = typeof message === "string" ? (at: number) => message.charCodeAt(at) : (at: number) => message[at];
-  let values = 0;
-  let inText = false;
-  for (let at = 0; at < message.length; at += 1) {
-    const one = sign(at);
-    if (one === QUOTE) inText = !inText;
-    else if (inText) at += one === BACKSLASH ? 1 : 0;
-    else if (one === COMMA || one === BRACKET || one === BRACE) values += 1;
-  }
-  return message.length + VALUE * values;
+  const { values, empty } = countValues(message);
+  return message.length + VALUE * (values - 1 + empty);
 }

@@ -13,6 +13,7 @@ export { LATE, type MayBeLate, whenLate } from "./late.ts";
 export { Listeners } from "./listeners.ts";
 export { ANNOTATIONS, ARGUMENT, HINTS, ICONS, misfit, OBJECT, SIZE, TEXT, wrongInBlock } from "./mcp-shapes.ts";
 export { memoize } from "./memoize.ts";
+export { tooManyValues, VALUE_LIMITS } from "./message-values.ts";
 export { checkMirrored, mirroredIn } from "./mirrored.ts";
 export { missingActorRefusal } from "./missing-actor.ts";
 export { MultiMap } from "./multi-map.ts";

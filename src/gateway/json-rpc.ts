@@ -1,5 +1,6 @@
 import { textOf } from "../platform/index.ts";
 import { type Bag, isBag, type Json, isList } from "../contract/index.ts";
+import { tooManyValues } from "../contract/internal.ts";
 import { Fault, type Reason, type Sayings, wireError } from "./errors.ts";
 import { deeperThan, EMPTY, shortText } from "./json.ts";
 import type { Limits } from "./options.ts";
@@ -62,6 +63,8 @@ const malformed = (
 /** One frame, or the body of one POST. Never throws: what cannot be read comes back as `malformed`. */
 export function decode(frame: Uint8Array | string, limits: Limits): Incoming | Batch {
   if (frame.length > limits.messageBytes) return malformed("TOO_LARGE", `A message may have ${limits.messageBytes} bytes.`);
+  const excess = tooManyValues(frame, limits);
+  if (excess !== undefined) return malformed("TOO_LARGE", `${excess}; send less at once.`);
   let text: string | undefined;
   let value: Json;
   try {

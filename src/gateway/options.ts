@@ -19,6 +19,10 @@ export interface Limits {
   readonly messageBytes: number;
   /** Levels of nesting in one message. Default 64. */
   readonly depth: number;
+  /** Values in one message, lists and objects included. Default 100,000. */
+  readonly values: number;
+  /** Members of one object in a message. Default 10,000. */
+  readonly members: number;
   /** Messages in one batch. Default 64. */
   readonly batch: number;
   /** Requests of one session or connection that run at once. Default 1000. */

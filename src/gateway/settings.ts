@@ -24,7 +24,7 @@ import {
   systemEntropy,
   TroupeError,
 } from "../contract/index.ts";
-import { checkNeeded, seldom } from "../contract/internal.ts";
+import { checkNeeded, seldom, VALUE_LIMITS } from "../contract/internal.ts";
 import type { Posture } from "../source/index.ts";
 import type { CacheHint, Kept } from "./cache-hints.ts";
 import { unreachedPeers } from "./legacy/unreached.ts";
@@ -70,6 +70,7 @@ export interface Settings {
 const DEFAULT_LIMITS: Limits = {
   messageBytes: 4 * 1_048_576,
   depth: 64,
+  ...VALUE_LIMITS,
   batch: 64,
   inFlight: 1_000,
   heldBytes: 256 * 1_048_576,

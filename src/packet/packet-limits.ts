@@ -1,12 +1,18 @@
+import { VALUE_LIMITS } from "../contract/internal.ts";
+
 /** Bounds of one packet as text. */
 export interface PacketLimits {
   /** Of its UTF-8. Default 1 MiB. */
   readonly bytes: number;
   /** Objects and arrays inside one another, the packet itself included. Default 64. */
   readonly depth: number;
+  /** Values in the packet, lists and objects included. Default 100,000. */
+  readonly values: number;
+  /** Members of one object. Default 10,000. */
+  readonly members: number;
 }
 
-export const DEFAULT_PACKET_LIMITS: PacketLimits = { bytes: 1_048_576, depth: 64 };
+export const DEFAULT_PACKET_LIMITS: PacketLimits = { bytes: 1_048_576, depth: 64, ...VALUE_LIMITS };
 
 /** In bytes of UTF-8: of `id`, `capability_id`, `actor_id`, what a `cancel` names, and the texts of `context` that have a meaning. */
 export const ID_BYTES = 256;

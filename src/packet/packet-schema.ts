@@ -54,7 +54,7 @@ export const REQUEST_PACKET_SCHEMA: Bag = {
   $schema: "https://json-schema.org/draft/2020-12/schema",
   $id: `urn:troupe:packet:${PACKET_VERSION}:request`,
   title: "PacketFlow request",
-  description: `One packet that a client sends: UTF-8 text of at most ${DEFAULT_PACKET_LIMITS.bytes} bytes, nesting at most ${DEFAULT_PACKET_LIMITS.depth} levels deep. Fields that are not named here are ignored.`,
+  description: `One packet that a client sends: UTF-8 text of at most ${DEFAULT_PACKET_LIMITS.bytes} bytes, nesting at most ${DEFAULT_PACKET_LIMITS.depth} levels deep, with at most ${DEFAULT_PACKET_LIMITS.values} values and ${DEFAULT_PACKET_LIMITS.members} members of one object. Fields that are not named here are ignored.`,
   type: "object",
   properties: {
     version,

@@ -1,4 +1,5 @@
 import { type Bag, type Json, isList } from "../contract/index.ts";
+import { tooManyValues } from "../contract/internal.ts";
 import { textOf, utf8Length } from "../platform/index.ts";
 import type { PacketLimits } from "./packet-limits.ts";
 
@@ -18,6 +19,8 @@ export interface ParsedText {
 /** Text as the one JSON value it is, where whoever else reads it sees the same value in it. Never throws. */
 export function parsePacketText(given: string | Uint8Array, limits: PacketLimits): ParsedText {
   if (tooLong(given, limits.bytes)) return whole(`A packet has at most ${limits.bytes} bytes: send less, or in parts.`);
+  const excess = tooManyValues(given, limits);
+  if (excess !== undefined) return whole(`${excess}: send less at once.`);
   const text = typeof given === "string" ? given : textOf(given);
   if (text === undefined || !text.isWellFormed()) return whole("A packet is UTF-8: encode it as that, bytes as base64.");
   let value: Json;

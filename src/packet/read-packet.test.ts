@@ -222,6 +222,16 @@ describe("text is refused", () => {
     assert.equal(refused(nested(500_000)).type, "protocol_error");
   });
 
+  test("that holds more values, or an object of more members, than the bounds allow", () => {
+    const packet = (payload: string): string => `{"version":"1.0","type":"heartbeat","payload":${payload}}`;
+    const members = (count: number): string => `{${Array.from({ length: count }, (_, n) => `"k${n}":0`).join(",")}}`;
+    assert.ok(!(readPacket(packet(members(10_000))) instanceof RefusedPacket));
+    assert.match(refused(packet(members(10_001))).message, /An object may have 10000 members/);
+    assert.match(refused(packet(`{"list":[${"0,".repeat(100_000)}0]}`)).message, /A message may hold 100000 values/);
+    assert.match(refused(packet(members(20)), { members: 10 }).message, /An object may have 10 members/);
+    assert.match(refused(packet(members(20)), { values: 10 }).message, /A message may hold 10 values/);
+  });
+
   test("where an object names a member twice, wherever and however it is written", () => {
     for (const payload of [
       '{"a":1,"a":1}',

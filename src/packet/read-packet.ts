@@ -22,10 +22,10 @@ export class RefusedPacket extends PacketError {
  * `unknown_type` (`details.known`). Whether the capability exists, and may be used, is not asked here.
  */
 export function readPacket(text: string | Uint8Array, limits?: Partial<PacketLimits>): RequestPacket | RefusedPacket {
-  const { bytes, depth } = { ...DEFAULT_PACKET_LIMITS, ...limits };
-  const { value, issue } = parsePacketText(text, { bytes, depth });
+  const bounds = { ...DEFAULT_PACKET_LIMITS, ...limits };
+  const { value, issue } = parsePacketText(text, bounds);
   const read = issue === undefined ? packetOf(value ?? null) : malformed([issue]);
-  return "refused" in read ? new RefusedPacket(read.refused, read.message, read.details, echoOf(value, depth)) : read;
+  return "refused" in read ? new RefusedPacket(read.refused, read.message, read.details, echoOf(value, bounds.depth)) : read;
 }
 
 interface Refusal {

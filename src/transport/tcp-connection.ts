@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import type { Caller, Clock, Connection, Log } from "../contract/index.ts";
+import { tooManyValues, VALUE_LIMITS } from "../contract/internal.ts";
 import { type FaultKind, refusalText } from "../gateway/index.ts";
 import { type Inflow, NO_ROOM } from "./inflow.ts";
 import { LineChannel } from "./line-channel.ts";
@@ -43,6 +44,7 @@ const beginsJson = (line: Line): boolean => /^[ \t]*[{[]/.test(typeof line === "
 /** One client on a socket: first its token, then its messages. */
 export function tcpConnection(options: TcpConnectionOptions): TcpConnection {
   const { socket, door, limits, inflow, unread, batch, reads, clock, log, onEnd } = options;
+  const refusalIn = door.refusal ?? refusalText;
   const { tokenPlace = `params._meta["${AUTHORIZATION_KEY}"] of the first request` } = door;
   const undo: (() => void)[] = [];
   const held: Line[] = [];
@@ -90,7 +92,7 @@ export function tcpConnection(options: TcpConnectionOptions): TcpConnection {
     refused = true;
     log?.("notice", { event: "client-refused", door: "tcp", why: kind });
     stopReading();
-    channel.send((door.refusal ?? refusalText)(kind, message, id));
+    channel.send(refusalIn(kind, message, id));
     end();
   };
 
@@ -135,8 +137,11 @@ export function tcpConnection(options: TcpConnectionOptions): TcpConnection {
       }
       return;
     }
-    const cleaned = door.auth !== undefined && mayHoldToken(line) ? takeToken(line)?.frame : undefined;
-    connection.receive(cleaned ?? line);
+    if (door.auth === undefined || !mayHoldToken(line)) return connection.receive(line);
+    // Parsed here, before the gateway has looked at it.
+    const excess = tooManyValues(line, VALUE_LIMITS);
+    if (excess !== undefined) return channel.send(refusalIn("TOO_LARGE", `${excess}; send less at once.`, null));
+    connection.receive(takeToken(line)?.frame ?? line);
   };
 
   // One timer per period instead of one per message.

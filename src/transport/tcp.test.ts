@@ -235,7 +235,7 @@ describe("TCP tokens", () => {
     client.write(
       `{"id":2,"params":{"_meta":{"troupe/authorization":"Bearer ${KEY}"}},"metadata":{"troupe/authorization":"Bearer ${KEY}"}}\n`,
     );
-    client.write(`{"id":3,"troupe/authorization":${"[".repeat(500_000)}${"]".repeat(500_000)}}\n`);
+    client.write(`{"id":3,"troupe/authorization":${"[".repeat(40_000)}${"]".repeat(40_000)}}\n`);
     client.write('{"id":4}\n');
     await client.until('"id":4');
     const frames = server.gateway.connections[0]?.frames ?? [];
@@ -244,6 +244,18 @@ describe("TCP tokens", () => {
       '{"id":2,"params":{"_meta":{}},"metadata":{}}',
     ]);
     assert.equal(frames.length, 4);
+  });
+
+  it("are not looked for in a message of too many members", async () => {
+    await using server = await serve({ auth: await auth() });
+    await using client = await rawSocket(server.port);
+    client.write(hello(`Bearer ${KEY}`));
+    await client.until('"id":1');
+    const members = Array.from({ length: 10_001 }, (_, n) => `"k${n}":0`).join(",");
+    client.write(`{"id":2,"params":{"_meta":{"troupe/authorization":"Bearer ${KEY}"},${members}}}\n`);
+    client.write('{"id":3}\n');
+    assert.match(await client.until('"id":3'), /"code":-32600,"message":"An object may have 10000 members/);
+    assert.equal(server.gateway.connections[0]?.frames.length, 2);
   });
 
   it("must come in time", async () => {

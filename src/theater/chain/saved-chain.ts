@@ -23,7 +23,7 @@ export interface SavedChainLimits {
 }
 
 const LIMITS: SavedChainLimits = { fileBytes: 64 * 1_048_576, bytes: 512 * 1_048_576 };
-const READ = { depth: 4, values: 64 };
+const READ = { depth: 4, values: 64, members: 64 };
 const LONGEST = 2 ** 31;
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 

@@ -12,7 +12,7 @@ import {
   type Snapshot,
   systemEntropy,
 } from "../../contract/index.ts";
-import { defined } from "../../contract/internal.ts";
+import { defined, tooManyValues, VALUE_LIMITS } from "../../contract/internal.ts";
 import { readHeader } from "../../chain/index.ts";
 import { Acting } from "../../source/index.ts";
 import { GUEST, type Guests, type GuestState } from "../../wasm/index.ts";
@@ -338,6 +338,8 @@ const nameOf = (snapshot: Snapshot): string => `${actorOf(snapshot).name} (${sna
 const base64 = (data: Uint8Array): string => Buffer.from(data).toString("base64");
 
 function jsonOf(bytes: Uint8Array): Json {
+  const excess = tooManyValues(bytes, VALUE_LIMITS);
+  if (excess !== undefined) throw new StageError("InvalidRequest", `${excess}: begin with less.`);
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch (error) {

@@ -1,4 +1,5 @@
 import { isBag, type Json } from "../../contract/index.ts";
+import { tooManyValues, VALUE_LIMITS } from "../../contract/internal.ts";
 import { StageError } from "../stage.ts";
 
 /** What an actor that is no guest is told. */
@@ -12,6 +13,8 @@ const text = new TextDecoder("utf-8", { fatal: true });
 
 /** Messages are bytes at Theater's door and JSON inside: to actors that are no guests they are JSON text of an action and its arguments. */
 export function said(data: Uint8Array): Said {
+  const excess = tooManyValues(data, VALUE_LIMITS);
+  if (excess !== undefined) throw new StageError("InvalidRequest", `${excess}: send less at once.`);
   let value: unknown;
   try {
     value = JSON.parse(text.decode(data));

@@ -42,6 +42,22 @@ void test("what is no command is answered, and the next is served", async (t) =>
   assert.deepEqual(await client.ask("ListActors"), { ActorList: { actors: [ID] } });
 });
 
+void test("a command of too many values or members is answered, whatever its place in the frame", async (t) => {
+  const { connected } = await place(t);
+  const members = `{${Array.from({ length: 10_001 }, (_, n) => `"k${n}":0`).join(",")}}`;
+  const values = `[${"[1,2],".repeat(100_000)}"x"]`;
+  for (const codec of ["raw", "fragmenting"] as const) {
+    const client = connected(codec);
+    await client.ask("ListActors");
+    for (const text of [members, values]) {
+      const json = `{"SendActorMessage":{"id":"${ID}","data":${text}}}`;
+      client.raw(frameOf(Buffer.from(codec === "raw" ? json : `{"Complete":${JSON.stringify(numbers(json))}}`)));
+      assert.match(JSON.stringify(await client.next()), /InvalidRequest.*(10000 members|more values)/);
+    }
+    assert.match(JSON.stringify(await client.ask("ListActors")), /ActorList/);
+  }
+});
+
 void test("a frame that says it is too long is answered, and the connection ends", async (t) => {
   const { connected } = await place(t);
   const client = connected();

@@ -1,8 +1,10 @@
+import { VALUE_LIMITS } from "../../contract/internal.ts";
 import { WIRE_LIMITS } from "../wire/index.ts";
 import type { TheaterLimits } from "./options.ts";
 
 export const THEATER_LIMITS: TheaterLimits = {
   ...WIRE_LIMITS,
+  values: VALUE_LIMITS.values,
   connections: 256,
   subscriptions: 256,
   channels: 256,

@@ -6,7 +6,7 @@ import { printJson } from "./print-json.ts";
 import { WireError } from "./wire-error.ts";
 import { readWireJson } from "./wire-json.ts";
 
-const LIMITS = { depth: 32, values: 10_000 };
+const LIMITS = { depth: 32, values: 10_000, members: 1_000 };
 const read = (text: string | Uint8Array, limits = LIMITS) => readWireJson(typeof text === "string" ? Buffer.from(text) : text, limits);
 const refused = (text: string | Uint8Array, words: RegExp, limits = LIMITS): void => {
   assert.throws(
@@ -82,11 +82,13 @@ void test("hostile texts are refused for their depth, their count, their bytes",
   refused('{"a":'.repeat(40), /32 deep/);
   refused(`[${"[1,2],".repeat(20_000)}"x"]`, /more values/);
   refused(`[${"{},".repeat(20_000)}1]`, /more values/);
+  refused(`{${Array.from({ length: 1_001 }, (_, n) => `"k${n}":0`).join(",")}}`, /may have 1000 members/);
+  refused(`{${'"":0,'.repeat(1_000)}"":0}`, /may have 1000 members/);
   refused(Uint8Array.of(34, 0xff, 34), /UTF-8/);
   refused(`"${"\\".repeat(100_001)}"`, /not JSON/);
   refused("1".repeat(100), /not JSON/);
   refused("", /not JSON/);
-  assert.deepEqual(read(`[${"1,".repeat(200_000)}1]`, { depth: 2, values: 2 }), new Uint8Array(200_001).fill(1));
+  assert.deepEqual(read(`[${"1,".repeat(200_000)}1]`, { depth: 2, values: 2, members: 2 }), new Uint8Array(200_001).fill(1));
 });
 
 void test("a key may have any name and spoils nothing", () => {

@@ -17,7 +17,7 @@ const LONGEST_TOKEN = 64;
  * Reads one JSON text. `JSON.parse` would make an array of numbers of every byte, and objects of as many empty lists as fit
  * a frame: here bytes become bytes at once, and depth and number of values are bounded. Throws `WireError`.
  */
-export function readWireJson(text: Uint8Array, limits: Pick<WireLimits, "depth" | "values">): WireValue {
+export function readWireJson(text: Uint8Array, limits: Pick<WireLimits, "depth" | "values" | "members">): WireValue {
   if (!isUtf8(text)) throw new WireError("This is not UTF-8: send JSON.");
   return new Reading(text, limits).whole();
 }
@@ -25,12 +25,14 @@ export function readWireJson(text: Uint8Array, limits: Pick<WireLimits, "depth" 
 class Reading {
   readonly #text: Buffer;
   readonly #depth: number;
+  readonly #members: number;
   #left: number;
   #at = 0;
 
-  constructor(text: Uint8Array, limits: Pick<WireLimits, "depth" | "values">) {
+  constructor(text: Uint8Array, limits: Pick<WireLimits, "depth" | "values" | "members">) {
     this.#text = Buffer.from(text.buffer, text.byteOffset, text.byteLength);
     this.#depth = limits.depth;
+    this.#members = limits.members;
     this.#left = limits.values;
   }
 
@@ -56,7 +58,8 @@ class Reading {
     const fields = new Map<string, WireValue>();
     this.#at += 1;
     if (this.#took(125)) return fields;
-    for (;;) {
+    for (let members = 1; ; members += 1) {
+      if (members > this.#members) throw new WireError(`An object may have ${this.#members} members: send less.`);
       this.#skip();
       const key = this.#string();
       if (!this.#took(58)) throw this.#wrong();

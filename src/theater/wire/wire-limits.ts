@@ -1,3 +1,5 @@
+import { VALUE_LIMITS } from "../../contract/internal.ts";
+
 const MIB = 1_048_576;
 
 /** What one connection may make us hold. */
@@ -14,8 +16,10 @@ export interface WireLimits {
   readonly partialMs: number;
   /** Of lists and objects in each other. Default 32. */
   readonly depth: number;
-  /** In one message, a list of bytes counted as one. Default 1,000,000. */
+  /** In one message, a list of bytes counted as one. Default 1,000,000 in what a server answers, 100,000 in what a client sends. */
   readonly values: number;
+  /** Of one object. Default 10,000. */
+  readonly members: number;
 }
 
 export const WIRE_LIMITS: WireLimits = {
@@ -26,4 +30,5 @@ export const WIRE_LIMITS: WireLimits = {
   partialMs: 30_000,
   depth: 32,
   values: 1_000_000,
+  members: VALUE_LIMITS.members,
 };

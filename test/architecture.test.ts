@@ -66,6 +66,7 @@ const sideDoors: Readonly<Record<string, readonly string[]>> = {
   "store/mended-sessions.ts": ["cli"],
   "store/sqlite.ts": ["cli"],
   "transport/address.ts": ["theater"],
+  "transport/end-refused.ts": ["theater"],
   "transport/http.ts": ["cli"],
   "transport/listen.ts": ["theater"],
   "transport/stdio.ts": ["cli"],

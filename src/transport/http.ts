@@ -5,6 +5,7 @@ import { type FaultKind, refusal } from "../gateway/index.ts";
 import { authority, isLoopback } from "./address.ts";
 import { challengeContext } from "./auth/index.ts";
 import { AUTH, HOSTS, ORIGINS } from "./door-options.ts";
+import { endRefused } from "./end-refused.ts";
 import { lastAnswer } from "./http-answer.ts";
 import { BodyRequest } from "./http-body.ts";
 import { HttpFace } from "./http-face.ts";
@@ -41,7 +42,6 @@ const OPTIONS: OptionTable<HttpOptions> = {
 };
 
 const CHECK_MS = 1_000;
-const LAST_WORDS_MS = 1_000;
 const FLUSH_MS = 1_000;
 /** The client ended the connection in the middle of a request. */
 const LEFT = "HPE_INVALID_EOF_STATE";
@@ -173,8 +173,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
       socket.destroy();
       return;
     }
-    socket.end(unreadable(code));
-    clock.after(LAST_WORDS_MS, () => void socket.destroy());
+    endRefused(socket, clock, unreadable(code));
     log?.("notice", { event: "request-unreadable", door: "http", code });
   };
   // Nobody is a tunnel here, and node:http has let go of the connection.
@@ -182,7 +181,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
     socket.on("error", () => {});
     socket.once("close", () => face.gone(socket));
     face.flush();
-    socket.destroySoon();
+    endRefused(socket, clock);
   });
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
     if (!(socket instanceof Socket) || error.code === "ECONNRESET") {

@@ -2,6 +2,7 @@ import type { Socket } from "node:net";
 import type { Caller, Clock, Connection, Log } from "../contract/index.ts";
 import { tooManyValues, VALUE_LIMITS } from "../contract/internal.ts";
 import { type FaultKind, refusalText } from "../gateway/index.ts";
+import { endRefused } from "./end-refused.ts";
 import { type Inflow, NO_ROOM } from "./inflow.ts";
 import { LineChannel } from "./line-channel.ts";
 import { readLines } from "./line-reader.ts";
@@ -14,7 +15,6 @@ import type { Unread } from "./unread.ts";
 
 const UNKNOWN_LINE_BYTES = 65_536;
 const KIND = { missing: "TOKEN", invalid: "TOKEN", scope: "SCOPE", unavailable: "UNAVAILABLE" } as const;
-const REFUSED_MS = 2_000;
 
 export interface TcpConnectionOptions {
   readonly socket: Socket;
@@ -81,9 +81,10 @@ export function tcpConnection(options: TcpConnectionOptions): TcpConnection {
     ),
     batch,
     end: () => {
+      if (refused) return endRefused(socket, clock);
       socket.end();
       // A client that leaves its side open, or its last answers unread, would hold the socket.
-      undo.push(clock.after(refused ? REFUSED_MS : limits.blockedMs, () => void socket.destroy()));
+      undo.push(clock.after(limits.blockedMs, () => void socket.destroy()));
     },
   });
 

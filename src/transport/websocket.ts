@@ -5,6 +5,7 @@ import { type WebSocket, WebSocketServer } from "ws";
 import { type Answer, type Caller, type Clock, type Log, type SocketMount, TroupeError } from "../contract/index.ts";
 import { refusal } from "../gateway/index.ts";
 import { type Authenticator, type ChallengeContext, refuseToken, type Verified, verdictOn } from "./auth/index.ts";
+import { endRefused } from "./end-refused.ts";
 import { lastAnswer } from "./http-answer.ts";
 import type { HttpGuard } from "./http-guard.ts";
 import { pathOf, refuseHead } from "./http-head.ts";
@@ -16,7 +17,6 @@ import { TOO_MANY_STREAMS } from "./no-stream.ts";
 import type { OpenStreams } from "./open-streams.ts";
 import { type WebSocketConnection, webSocketConnection } from "./websocket-connection.ts";
 
-const LAST_WORDS_MS = 1_000;
 /** Pieces of one message: each costs memory beside its bytes. */
 const FRAGMENTS = 1_024;
 
@@ -63,7 +63,7 @@ export class WebSocketDoor {
       checkPath(mount.path, "a WebSocket's path");
       if (this.#mounts.has(mount.path))
         throw new TroupeError("DOOR_OPTION", `Two WebSocket doors want ${mount.path}: mount one of them elsewhere.`);
-      this.#mounts.set(mount.path, { mount, server: upgrader(mount, options.limits.bodyBytes) });
+      this.#mounts.set(mount.path, { mount, server: upgrader(mount, options.limits.bodyBytes, options.clock) });
     }
   }
 
@@ -137,8 +137,10 @@ export class WebSocketDoor {
       log?.("warning", { event: "stream-refused", door: "websocket", reason: "streams" });
       return this.#refuse(socket, TOO_MANY_STREAMS);
     }
-    socket.once("close", () => streams.leave(seat));
+    let open = false;
     const opened = (ws: WebSocket): void => {
+      open = true;
+      socket.once("close", () => streams.leave(seat));
       const connection = webSocketConnection({
         ws,
         socket,
@@ -152,20 +154,17 @@ export class WebSocketDoor {
       });
       this.#open.add(connection);
     };
+    // The handshake is judged at once, and refused to whoever sends a bad one: that takes no seat.
     this.#mounts.get(mount.path)?.server.handleUpgrade(request, socket, head, opened);
+    if (!open) streams.leave(seat);
   }
 
   #refuse(socket: Socket, answer: Answer): void {
-    if (socket.destroyed) return;
-    // Unread bytes would reset the connection and lose the answer.
-    socket.resume();
-    socket.end(lastAnswer(answer));
-    const undo = this.#options.clock.after(LAST_WORDS_MS, () => void socket.destroy());
-    socket.once("close", undo);
+    endRefused(socket, this.#options.clock, lastAnswer(answer));
   }
 }
 
-function upgrader({ protocol }: SocketMount, bytes: number): WebSocketServer {
+function upgrader({ protocol }: SocketMount, bytes: number, clock: Clock): WebSocketServer {
   const server = new WebSocketServer({
     noServer: true,
     clientTracking: false,
@@ -178,7 +177,7 @@ function upgrader({ protocol }: SocketMount, bytes: number): WebSocketServer {
     handleProtocols: (offered) => (protocol !== undefined && offered.has(protocol) ? protocol : false),
   });
   server.on("wsClientError", (error, socket) => {
-    socket.end(lastAnswer(refusal("INVALID_REQUEST", `This is no WebSocket handshake: ${error.message}.`)));
+    endRefused(socket, clock, lastAnswer(refusal("INVALID_REQUEST", `This is no WebSocket handshake: ${error.message}.`)));
   });
   return server;
 }

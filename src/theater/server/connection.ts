@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import { endRefused } from "../../transport/end-refused.ts";
 import { type Command, type Push, WireError, WireReader } from "../wire/index.ts";
 import { type Answered, answerTo } from "./answer.ts";
 import type { Client } from "./client.ts";
@@ -25,6 +26,8 @@ export class Connection implements Client {
   #ahead = 0;
   #running = false;
   #ending = false;
+  /** Its last frame could not be read. */
+  #refused = false;
   #undoFrame: (() => void) | undefined;
   #undoEnd: (() => void) | undefined;
 
@@ -85,6 +88,7 @@ export class Connection implements Client {
     } catch (error) {
       // Where the next command begins is lost.
       this.#queue.push(error instanceof WireError ? error : new WireError("This cannot be read."));
+      this.#refused = true;
       this.end();
     }
     if (this.#running) this.#ahead += chunk.length;
@@ -142,6 +146,7 @@ export class Connection implements Client {
   #finish(): void {
     this.#gone.abort();
     this.#release();
+    if (this.#refused) return endRefused(this.#socket, this.#house.clock);
     this.#socket.end();
     // A client that leaves its side open would hold the socket.
     this.#undoEnd ??= this.#house.clock.after(this.#house.limits.blockedMs, () => this.#socket.destroy());

@@ -98,5 +98,6 @@ const PASSING: ReadonlySet<string> = new Set([
   "MAILBOX_FULL",
   "CANCELLED",
   "DRAINING",
+  "UNAVAILABLE",
 ]);
 export const isPassing = (error: TroupeError): boolean => PASSING.has(error.code);

@@ -18,7 +18,6 @@ export class ClusterGround implements Ground {
   readonly streams: StreamStore;
   readonly taskStore = undefined;
   readonly key: Uint8Array;
-  readonly fault = undefined;
   readonly peers: Cluster;
   readonly node: NodeAddress;
   readonly #engine: RestateEngine;
@@ -50,6 +49,10 @@ export class ClusterGround implements Ground {
       kinds: loaded.parts.flatMap(({ kinds }) => kinds),
       secret,
       ...defined({ listen: options.node, identityKeys: options.identityKey }),
+      onAvailability: (fault) => {
+        if (fault === undefined) log("info", "engine-back", { engine: address.ingress });
+        else log("error", "engine-lost", { engine: address.ingress, ...faultFields(fault, inFull) });
+      },
       onFault: (error, where) => log("error", "fault", { ...faultFields(error, inFull), ...where }),
     });
     try {
@@ -66,6 +69,10 @@ export class ClusterGround implements Ground {
       await engine[Symbol.asyncDispose]();
       throw error;
     }
+  }
+
+  get fault(): Error | undefined {
+    return this.#engine.fault;
   }
 
   async start(): Promise<Engine> {

@@ -21,6 +21,7 @@ export type EngineCode =
   | "CYCLE"
   | "KEY_REUSED"
   | "DRAINING"
+  | "UNAVAILABLE"
   | "ENGINE_MISSING"
   | "OUTCOME_UNKNOWN"
   | "IMPURE";

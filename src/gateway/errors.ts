@@ -159,6 +159,8 @@ export function faultOf(error: unknown): Fault {
   if (error instanceof Fault) return error;
   if (!(error instanceof TroupeError)) return new Fault("INTERNAL", "Something failed inside the server; its log says what.");
   if (error.code === "DRAINING") return new Fault("DRAINING", error.message, { headers: { "retry-after": "1" } });
+  if (error.code === "UNAVAILABLE")
+    return new Fault("UNAVAILABLE", error.message, { data: failureData(error), headers: { "retry-after": "2" } });
   if (error.code === "CANCELLED") return new Fault("CANCELLED", "The request was cancelled.");
   if (error.code.startsWith("STORE_"))
     return new Fault("INTERNAL", "What the server keeps could not be read or written; nothing was applied.", { data: failureData(error) });

@@ -21,6 +21,7 @@ const TYPES: Readonly<Record<string, PacketErrorType>> = {
   STATE_TOO_LARGE: "persistence_failed",
   STATE_NEWER: "persistence_failed",
   ENGINE_MISSING: "persistence_failed",
+  UNAVAILABLE: "persistence_failed",
 };
 
 /** What these say their type says as well: the code is the same whoever found it out. */

@@ -25,8 +25,11 @@ export type Send = (invocation: Invocation, how?: "begin") => Sent;
 
 const MAX_ANSWER_BYTES = 64 * 1_048_576;
 
-/** Requests to Restate's HTTP ingress at `base`, which is taken apart once: a URL costs as much as the text of a request. */
-export function sendTo(base: string): Send {
+/**
+ * Requests to Restate's HTTP ingress at `base`, which is taken apart once: a URL costs as much as the text of a request.
+ * `onAnswer`: the server, and not what stands before it, has answered one.
+ */
+export function sendTo(base: string, onAnswer?: () => void): Send {
   const { protocol, hostname, port, host } = new URL(base);
   const [request, usual] = protocol === "https:" ? [secure, 443] : [plain, 80];
   const address = { host: hostname.replace(/^\[(.*)\]$/, "$1"), port: port === "" ? usual : Number(port), method: "POST" };
@@ -54,6 +57,7 @@ export function sendTo(base: string): Send {
         response.on("end", () => {
           const text = Buffer.concat(chunks).toString("utf8");
           const status = response.statusCode ?? 0;
+          if (status < 500) onAnswer?.();
           try {
             if (status === 200 || status === 202) resolve(text === "" ? undefined : JSON.parse(text));
             else reject(refused(status, text));

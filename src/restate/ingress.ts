@@ -2,6 +2,7 @@ import { EngineError, type Clock } from "../contract/index.ts";
 import { sendTo, unanswered, type Invocation, type Send, type Sent } from "./ingress-request.ts";
 import { isObject } from "./is-object.ts";
 import { passed, pauses } from "./pauses.ts";
+import { isUp } from "./server-health.ts";
 
 export interface IngressOptions {
   readonly base: string;
@@ -9,6 +10,8 @@ export interface IngressOptions {
   readonly clock: Clock;
   /** For how long. */
   readonly patienceMs: number;
+  /** The server has answered a call. */
+  readonly onAnswer?: () => void;
 }
 
 /** Longer than this no call is sent again: the server must remember each one's key for longer, and of every call. */
@@ -24,7 +27,7 @@ export class Ingress {
 
   constructor(options: IngressOptions) {
     this.#options = { ...options, patienceMs: Math.min(options.patienceMs, MOST_PATIENCE_MS) };
-    this.#send = sendTo(options.base);
+    this.#send = sendTo(options.base, options.onAnswer);
   }
 
   /** Throws `OUTCOME_UNKNOWN` where it cannot be known what became of it. */
@@ -55,7 +58,7 @@ export class Ingress {
         return await answer;
       } catch (error) {
         // It is asked anew for the same invocation: one that hangs, or a network that was cut, says nothing by itself.
-        if (silent && (await this.#isUp())) {
+        if (silent && (await isUp(this.#options.base, PROBE_MS))) {
           givesUpAt = undefined;
           waits = pauses();
           continue;
@@ -68,14 +71,6 @@ export class Ingress {
       } finally {
         undo();
       }
-    }
-  }
-
-  async #isUp(): Promise<boolean> {
-    try {
-      return (await fetch(new URL("/restate/health", this.#options.base), { signal: AbortSignal.timeout(PROBE_MS) })).ok;
-    } catch {
-      return false;
     }
   }
 }

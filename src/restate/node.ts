@@ -10,7 +10,7 @@ import {
   type Reply,
   type Step,
 } from "../contract/index.ts";
-import { told, kindOf } from "../contract/internal.ts";
+import { defined, told, kindOf } from "../contract/internal.ts";
 import { Announcer } from "./announcer.ts";
 import { Calls } from "./calls.ts";
 import type { InnerCall } from "./durable-work.ts";
@@ -30,6 +30,7 @@ import { Queries } from "./queries.ts";
 import type { NodeFault, RestateOptions } from "./restate-options.ts";
 import type { SendLater } from "./sdk-context.ts";
 import type { Sealer } from "./sealed.ts";
+import { ServerHealth } from "./server-health.ts";
 import { Signatures } from "./signatures.ts";
 import { streamObject } from "./stream-object.ts";
 import { waitingObject } from "./transfer-object.ts";
@@ -45,6 +46,7 @@ export class Node implements NodeHost {
   readonly entropy: Entropy;
   /** By which the server is reached, and tried again. */
   readonly reach: Required<MapClientOptions>;
+  readonly health: ServerHealth;
   readonly ingress: Ingress;
   readonly maps: MapClient;
   readonly queries: Queries;
@@ -67,8 +69,10 @@ export class Node implements NodeHost {
     this.retryMs = retryMs;
     this.names = new Names(prefix);
     this.kinds = new Kinds(options.kinds, options.secret);
-    this.reach = { ingress: base, clock: patience, entropy, patienceMs, prefix };
-    this.ingress = new Ingress({ base, clock: patience, patienceMs });
+    this.health = new ServerHealth({ base, clock: patience, ...defined({ onChange: options.onAvailability }) });
+    const onAnswer = (): void => this.health.answered();
+    this.reach = { ingress: base, clock: patience, entropy, patienceMs, prefix, onAnswer };
+    this.ingress = new Ingress({ base, clock: patience, patienceMs, onAnswer });
     this.maps = new MapClient(this.reach);
     this.queries = new Queries({
       reads: new PatientIngress(this.reach),
@@ -149,6 +153,7 @@ export class Node implements NodeHost {
       identityKeys,
       direct: new DirectTurns(this, kinds, signatures),
     });
+    this.health.start();
   }
 
   get url(): string {
@@ -169,6 +174,7 @@ export class Node implements NodeHost {
     this.announcer.close();
     this.#hearing.close();
     await this.#endpoint?.close();
+    this.health.close();
   }
 
   // ── for turns of this node ────────────────────────────────────────────────

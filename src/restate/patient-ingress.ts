@@ -10,6 +10,8 @@ export interface PatientOptions {
   readonly entropy?: Entropy;
   /** How long a call waits, and is sent again while the server is away, in all. At most 5 minutes. Default 60 s. */
   readonly patienceMs?: number;
+  /** The server has answered a call. */
+  readonly onAnswer?: () => void;
 }
 
 type Call = Omit<Invocation, "idempotencyKey">;
@@ -26,8 +28,8 @@ export class PatientIngress {
   readonly #entropy: Entropy;
   readonly #patienceMs: number;
 
-  constructor({ ingress, clock = systemClock, entropy = systemEntropy, patienceMs = 60_000 }: PatientOptions) {
-    this.#send = sendTo(ingress);
+  constructor({ ingress, clock = systemClock, entropy = systemEntropy, patienceMs = 60_000, onAnswer }: PatientOptions) {
+    this.#send = sendTo(ingress, onAnswer);
     this.#clock = clock;
     this.#entropy = entropy;
     this.#patienceMs = Math.min(patienceMs, MOST_PATIENCE_MS);

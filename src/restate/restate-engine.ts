@@ -7,6 +7,7 @@ import type {
   Change,
   ChainEvent,
   Engine,
+  EngineError,
   Letter,
   ListQuery,
   Members,
@@ -54,19 +55,25 @@ export class RestateEngine implements Engine {
     return this.#node.url;
   }
 
+  /** Why calls are refused now: the server is lost. */
+  get fault(): EngineError | undefined {
+    return this.#node.health.fault;
+  }
+
   /** Sessions that all nodes share. */
   sessions(): SessionStore {
-    return restateSessionStore({ maps: this.#node.maps });
+    return restateSessionStore({ maps: this.#node.maps, health: this.#node.health });
   }
 
   /** What was sent on their resumable streams. */
   streams(): StreamStore {
-    return restateStreamStore(this.#node.reach);
+    return restateStreamStore({ ...this.#node.reach, health: this.#node.health });
   }
 
   /** Which nodes there are. A server that is away is not waited for: leases are renewed soon enough. */
   members(): Members {
-    return restateMembers({ maps: new MapClient({ ...this.#node.reach, patienceMs: 2_000 }) });
+    const members = restateMembers({ maps: new MapClient({ ...this.#node.reach, patienceMs: 2_000 }) });
+    return { ...members, seen: (self, forMs) => this.#node.health.lease(() => members.seen(self, forMs)) };
   }
 
   /** Kinds of this node that no deployment serves yet. */
@@ -102,7 +109,7 @@ export class RestateEngine implements Engine {
     const message = this.#stamped(outgoing);
     const { to, start, id: idempotencyKey } = message;
     const { names, kinds, ingress, queries } = this.#node;
-    if (start === undefined && (await queries.head(to)) === undefined) throw faults.noActor(to);
+    if (start === undefined && (await this.#guarded(() => queries.head(to))) === undefined) throw faults.noActor(to);
     const input: TurnInput = { message };
     try {
       // It would end nowhere, not with the dead letters either.
@@ -115,7 +122,7 @@ export class RestateEngine implements Engine {
 
   async read(id: ActorId): Promise<Snapshot | undefined> {
     this.#node.kinds.check(id);
-    const found = await this.#node.queries.read(id);
+    const found = await this.#guarded(() => this.#node.queries.read(id));
     if (found === undefined) return undefined;
     // A node with newer code has answered.
     const status = this.#node.kinds.isNewer(kindOf(id), found.version) ? "failed" : found.status;
@@ -123,36 +130,38 @@ export class RestateEngine implements Engine {
   }
 
   async list(query: ListQuery): Promise<readonly Change[]> {
-    return (await this.#node.queries.list(query)).toSorted((one, other) => compareIds(one.id, other.id));
+    return (await this.#guarded(() => this.#node.queries.list(query))).toSorted((one, other) => compareIds(one.id, other.id));
   }
 
   count(query: Omit<ListQuery, "after" | "limit">): Promise<number> {
-    return this.#node.queries.count(query);
+    return this.#guarded(() => this.#node.queries.count(query));
   }
 
   find(uid: string): Promise<ActorId | undefined> {
-    return this.#node.queries.find(uid);
+    return this.#guarded(() => this.#node.queries.find(uid));
   }
 
   event(id: string): Promise<ChainEvent | undefined> {
-    return this.#node.queries.event(id);
+    return this.#guarded(() => this.#node.queries.event(id));
   }
 
   caused(id: string): Promise<readonly ChainEvent[]> {
-    return this.#node.queries.caused(id);
+    return this.#guarded(() => this.#node.queries.caused(id));
   }
 
   keyed(kind: string, viewer: Viewer, key: string): Promise<ActorId | undefined> {
-    return this.#node.queries.keyed(kind, viewer, key, this.#node.clock.now());
+    return this.#guarded(() => this.#node.queries.keyed(kind, viewer, key, this.#node.clock.now()));
   }
 
   history(id: ActorId, afterSeq = 0): AsyncGenerator<ChainEvent, void, undefined> {
     this.#node.kinds.check(id);
+    this.#node.health.check();
     return this.#node.queries.history(id, afterSeq);
   }
 
   async stop(id: ActorId, reason: string): Promise<void> {
     this.#node.kinds.check(id);
+    this.#node.health.check();
     const { calls, clock, entropy } = this.#node;
     const [messageId, seed] = [ownId(entropy.hex(16)), entropy.hex(16)];
     await calls.end({ id: messageId, to: id, action: "stop", args: { reason }, at: clock.now(), seed }, reason);
@@ -160,6 +169,7 @@ export class RestateEngine implements Engine {
 
   async restart(id: ActorId): Promise<void> {
     this.#node.kinds.check(id);
+    this.#node.health.check();
     await this.#node.calls.restart(id, this.#node.entropy.hex(16));
   }
 
@@ -173,12 +183,12 @@ export class RestateEngine implements Engine {
 
   /** Sends that failed three times, oldest first. */
   letters(limit = 1_000): Promise<readonly Letter[]> {
-    return this.#node.letters.list(limit);
+    return this.#guarded(() => this.#node.letters.list(limit));
   }
 
   /** A dead letter is tried again or thrown away. False: there is none of that id. */
   letter(messageId: string, fate: "replay" | "drop"): Promise<boolean> {
-    return this.#node.letters.settle(messageId, fate);
+    return this.#guarded(() => this.#node.letters.settle(messageId, fate), "unknown");
   }
 
   /** Takes no more calls, of callers here or of the server; what runs has `graceMs` to end, then it is left for another node. */
@@ -207,9 +217,15 @@ export class RestateEngine implements Engine {
 
   #stamped(outgoing: Outgoing, options?: CallOptions): Message {
     if (this.#phase !== "open") throw faults.draining();
-    const { kinds, clock, entropy } = this.#node;
+    const { kinds, clock, entropy, health } = this.#node;
     const message = stamp(outgoing, options, clock.now(), entropy);
     kinds.check(message.to);
+    health.check();
     return message;
+  }
+
+  /** For callers of this node alone: what turns ask, and what is retried in the background, waits for the server to come back. */
+  #guarded<T>(run: () => Promise<T>, applied?: "unknown"): Promise<T> {
+    return this.#node.health.guard(run, applied);
   }
 }

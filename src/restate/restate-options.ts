@@ -1,4 +1,4 @@
-import type { ActorId, Behaviour, Clock, Entropy } from "../contract/index.ts";
+import type { ActorId, Behaviour, Clock, EngineError, Entropy } from "../contract/index.ts";
 import type { SendLater } from "./sdk-context.ts";
 import type { RestateSdk } from "./sdk.ts";
 
@@ -40,6 +40,8 @@ export interface RestateOptions {
   readonly retryMs?: number;
   /** Default: nothing is told. */
   readonly onFault?: (error: unknown, where: NodeFault) => void;
+  /** Called with why calls are refused when the server is lost, and with `undefined` when it is back. */
+  readonly onAvailability?: (fault: EngineError | undefined) => void;
   /** For tests by a simulated clock: how what comes later is sent. Default: by the server's own durable timers. */
   readonly later?: (send: Parameters<SendLater>, begin: () => Promise<void>) => void;
 }

@@ -12,11 +12,14 @@ import {
 } from "../contract/index.ts";
 import type { MapClient } from "./map-client.ts";
 import { MAP_KEY_LENGTH } from "./map-object.ts";
+import type { ServerHealth } from "./server-health.ts";
 
 export interface SessionStoreOptions {
   readonly maps: MapClient;
   /** Of the map. Default "sessions". */
   readonly name?: string;
+  /** Refuses at once while the server is lost. */
+  readonly health?: ServerHealth;
 }
 
 const SHARDS = 16;
@@ -24,9 +27,9 @@ const SHARDS = 16;
 const MOST_TRIES = 100;
 
 /** Sessions that all nodes of a Restate server share. A stale `put` of one node replaces what another put, as with every store. */
-export function restateSessionStore({ maps, name = "sessions" }: SessionStoreOptions): SessionStore {
+export function restateSessionStore({ maps, name = "sessions", health }: SessionStoreOptions): SessionStore {
   const rows = maps.shardedMap(name, SHARDS);
-  const ask = askServer();
+  const ask = askServer(health);
   return {
     put: (row) => ask(async () => void (await rows.put(row.id, bagOf(row)))),
     get: (id) => ask(async () => (canBe(id) ? rowOf(await rows.get(id)) : undefined)),
@@ -56,14 +59,18 @@ export function restateSessionStore({ maps, name = "sessions" }: SessionStoreOpt
 const canBe = (id: string): boolean => id !== "" && id.length <= MAP_KEY_LENGTH;
 
 /** What is asked of the server, with `StoreError` for what it says. */
-export const askServer = (): Ask =>
-  untilClosed((error) =>
-    error instanceof EngineError
+export const askServer = (health: ServerHealth | undefined): Ask => {
+  const ask = untilClosed((error) =>
+    error instanceof EngineError && error.code !== "UNAVAILABLE"
       ? new StoreError("STORE_IO", `The sessions on the Restate server are out of reach: see that it is up. ${error.message}`, {
           cause: error,
         })
       : error,
   );
+  return health === undefined
+    ? ask
+    : Object.assign(<T>(run: () => Promise<T>) => ask(() => health.guard(run, "unknown")), { close: () => ask.close() });
+};
 
 const bagOf = (row: SessionRow): Bag => ({ ...row });
 

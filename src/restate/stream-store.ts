@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import type { Json, StreamStore } from "../contract/index.ts";
 import { Names } from "./names.ts";
 import { PatientIngress, strange, type PatientOptions } from "./patient-ingress.ts";
+import type { ServerHealth } from "./server-health.ts";
 import { askServer } from "./session-store.ts";
 import { STREAM_NAME_LENGTH, type StreamInputs } from "./stream-object.ts";
 import { areSent } from "./stream-pages.ts";
@@ -11,16 +12,18 @@ export interface StreamStoreOptions extends PatientOptions {
   readonly prefix?: string;
   /** Stores of different names share nothing. Default "streams". */
   readonly name?: string;
+  /** Refuses at once while the server is lost. */
+  readonly health?: ServerHealth;
 }
 
 /** Longer ones are counted and not kept. */
 const MESSAGE_BYTES = 1_048_576;
 
 /** Streams that all nodes of a Restate server share. How much of them is kept, and how long, says the object that is served. */
-export function restateStreamStore({ prefix, name = "streams", ...options }: StreamStoreOptions): StreamStore {
+export function restateStreamStore({ prefix, name = "streams", health, ...options }: StreamStoreOptions): StreamStore {
   const ingress = new PatientIngress(options);
   const object = new Names(prefix).stream;
-  const ask = askServer();
+  const ask = askServer(health);
   // Clients choose session ids, and whoever knows one may act in it: the server is told neither.
   const of = <H extends keyof StreamInputs>(session: string, handler: H, input: StreamInputs[H]) => ({
     object,

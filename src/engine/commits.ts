@@ -238,7 +238,8 @@ export abstract class Commits extends Standing implements LeadEnds {
       this.host.fault(error, { where: "store", actor: this.id });
       lost = faults.fromStore(error);
     }
-    if (flights.length > 0) await tellDropped(this.id, this.host.store, flights, (flight) => this.landed(flight));
+    const landed = (flight: Flight): void => this.landed(flight);
+    if (flights.length > 0) await tellDropped(this.id, this.host, flights, landed);
     this.loading = undefined;
     before?.();
     if (lost === undefined) {

@@ -1,11 +1,15 @@
 import { faults } from "../chain/internal.ts";
 import type { ActorId, Store } from "../contract/index.ts";
+import type { Host } from "./host.ts";
 import type { Flight } from "./lead.ts";
 
-/** C2: the callers of a dropped lead are told, in order; what the store kept all the same has `landed`. */
+/**
+ * C2: the callers of a dropped lead are told, in order; what the store kept all the same has `landed`. Where the store may
+ * have kept one, what it sends and is woken for is known there alone, and is read before anything later lands (C5).
+ */
 export async function tellDropped(
   id: ActorId,
-  store: Store | undefined,
+  { store, unsure }: Pick<Host, "store" | "unsure">,
   flights: readonly Flight[],
   landed: (flight: Flight) => void,
 ): Promise<void> {
@@ -16,6 +20,7 @@ export async function tellDropped(
       landed(flight);
       continue;
     }
+    if (kept === "unknown") unsure();
     const { error } = flight;
     const told =
       kept === "unknown" ? faults.outcomeUnknown(id, error) : first === undefined ? faults.fromStore(error) : faults.notApplied(id, first);

@@ -32,6 +32,8 @@ export interface Host {
   callFrom(work: Job, n: number, outgoing: Outgoing, endsAt: number, signal: AbortSignal): Promise<Reply>;
   /** Messages that left with a commit; `kept`: the store has them too. */
   deliver(messages: readonly Message[], kept: boolean): void;
+  /** A write failed and may have been kept: messages and wakes that nobody here knows of are read from the store, in its order. */
+  readonly unsure: () => void;
   /** What a turn of `parent` asked for: a child of it that has failed is tried again. */
   restart(child: ActorId, parent: ActorId): void;
   /** The actor's wakes or its expiry are others now. */

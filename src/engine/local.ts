@@ -178,6 +178,7 @@ export class LocalEngine implements Engine {
       draining: false,
       callFrom: (work, n, outgoing, endsAt, signal) => this.#callFrom(work, n, outgoing, endsAt, signal),
       deliver: (messages, kept) => this.#outbox.add(messages, kept),
+      unsure: () => this.#unsure(),
       restart: (child, parent) => this.#restartChild(child, parent),
       timed: (cell) => this.#alarm.timed(cell),
       family: this.#family,
@@ -247,6 +248,7 @@ export class LocalEngine implements Engine {
     try {
       await store.enqueue(message);
     } catch (error) {
+      if (!faults.saysNothingKept(error)) this.#unsure();
       const fault = faults.fromStore(error);
       throw (fault.code === "STORE_IO" ? unsendable(message.to, message) : undefined) ?? fault;
     }
@@ -308,6 +310,11 @@ export class LocalEngine implements Engine {
     if (cell.status === "unborn" && cell.quiet && cell.lost === undefined) throw faults.noActor(id);
     cell.restart(job);
     await job.promise();
+  }
+
+  #unsure(): void {
+    this.#outbox.readAnew();
+    this.#alarm.start();
   }
 
   /** That it has failed is known to its cell alone: where there is none, there is nothing to do. */

@@ -263,3 +263,30 @@ for (const persistence of ["memory", "disk"] as const)
     assert.ok(early < 5_000, "the event loop turned in between");
     await until("they go on", () => turns > early);
   });
+
+test("C5 a send whose commit has an unknown outcome is delivered before later ones, without a restart", async () => {
+  const clock = new SimulatedClock();
+  let silent = false;
+  const store = new FaultyStore(memoryStore({ clock }), (place) =>
+    silent && (place === "after commit" || place === "before event" || place === "after enqueue") ? "lose" : "pass",
+  );
+  await using engine = await LocalEngine.start({ kinds: [tallyKind("tally")], clock, store });
+  const note = (text: string) => engine.call(send({ to: B, action: "note", with: { text }, start: null }));
+  await note("one");
+  silent = true;
+  await assert.rejects(note("two"), { code: "OUTCOME_UNKNOWN" });
+  silent = false;
+  await Promise.all([note("three"), note("four")]);
+  await clock.advance(1_000);
+  await until("all have arrived", async () => (await logOf(engine, B)).includes("four"));
+  assert.deepEqual((await logOf(engine, B)).match(/one|two|three|four/g), ["one", "two", "three", "four"]);
+
+  const direct = (text: string) => engine.send({ to: B, action: "note", args: { text }, start: null });
+  silent = true;
+  await assert.rejects(direct("five"));
+  silent = false;
+  await direct("six");
+  await clock.advance(1_000);
+  await until("both have arrived", async () => (await logOf(engine, B)).includes("six"));
+  assert.deepEqual((await logOf(engine, B)).match(/five|six/g), ["five", "six"]);
+});

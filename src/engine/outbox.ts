@@ -124,6 +124,11 @@ export class Outbox {
     this.#behind = this.#missed;
   }
 
+  /** C5: the store may have a message that was never added. What is added from now on waits until that has been read. */
+  readAnew(): void {
+    this.#track(this.catchUp().catch((error: unknown) => this.#host.fault(error, { where: "outbox" })));
+  }
+
   /** A message of the store's that was never in a lane has had its effect. */
   done(messageId: string): void {
     this.#track(this.#persist(() => this.#host.store?.settle(messageId, "done")).then(() => undefined));
@@ -327,8 +332,7 @@ export class Outbox {
       lane.behind -= behind.length;
       for (const act of behind) act();
     }
-    if (this.#behind && !this.#reading && this.#hasRoom(1 / 2))
-      this.#track(this.catchUp().catch((error: unknown) => this.#host.fault(error, { where: "outbox" })));
+    if (this.#behind && !this.#reading && this.#hasRoom(1 / 2)) this.readAnew();
   }
 
   #again(lane: Lane, afterMs: number): void {

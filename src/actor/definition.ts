@@ -90,8 +90,8 @@ interface ToolBase<S, I, A> extends Offered<S> {
   /** Asked before it runs, where the client can be asked; undefined: no need. */
   readonly confirm?: string | ((state: Frozen<S>, args: A, viewer: Viewer) => string | undefined);
   /**
-   * For what takes its time (`work`, or an answer that comes `later`): a client of 2026-07-28 that knows tasks is given one, which it
-   * asks after, and can cancel. "required": other clients are refused; "optional": they wait, as all do where this is absent.
+   * For a tool that takes its time (`work`, or `later()`): its call can be a task, which the client polls and can cancel. "required":
+   * clients that cannot use tasks are refused; "optional": they wait for the result. Absent: every client waits.
    */
   readonly task?: TaskSupport;
 }

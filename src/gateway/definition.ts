@@ -12,6 +12,7 @@ const MEMBERS: Readonly<Record<keyof Lists, Readonly<Record<string, Feature | nu
     outputSchema: "outputSchema",
     annotations: "toolAnnotations",
     icons: "icons",
+    execution: "tasks",
     _meta: "definitionMeta",
   },
   resources: {

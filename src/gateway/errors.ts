@@ -154,6 +154,14 @@ export function wireError(fault: Fault, era: Era, sayings: Sayings): WireError {
   };
 }
 
+/** The fault behind an error that went out in 2026-07-28's numbers. */
+export function faultFromWire(code: Json | undefined, message: string, data: Json | undefined): Fault {
+  const kind = FAULT_KINDS.find((one) => TABLE[one].modern[0] === code) ?? "INTERNAL";
+  return new Fault(kind, message, data === undefined ? undefined : { data });
+}
+
+const FAULT_KINDS = Object.keys(TABLE).filter((key): key is FaultKind => key in TABLE);
+
 /** Whatever was thrown as a fault. A message is passed on only where it was written for a caller. */
 export function faultOf(error: unknown): Fault {
   if (error instanceof Fault) return error;

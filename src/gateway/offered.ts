@@ -30,9 +30,13 @@ function kindsIn(catalogue: Catalogue): Offered {
   return { tools: tools.length > 0, resources: resources.length > 0, prompts: prompts.length > 0, tasks: offersTasks(catalogue) };
 }
 
+/** What 2025-11-25's tasks can do here: every request about them, and only calls of tools become tasks. */
+const LEGACY_TASKS = { list: {}, cancel: {}, requests: { tools: { call: {} } } };
+
 /** What the server says it offers in that revision. */
 export function capabilitiesOf({ profile, extensions, tasks }: Settings, revision: Revision, offered: Offered): Bag {
   const all = tasks && offered.tasks ? { [TASKS]: {}, ...extensions } : extensions;
+  const legacyTasks = tasks && offered.tasks && has(revision, "tasks") ? { tasks: LEGACY_TASKS } : undefined;
   const more = has(revision, "envelopes") && Object.keys(all).length > 0 ? { extensions: all } : undefined;
   if (profile.capabilities === "all")
     return {
@@ -42,12 +46,14 @@ export function capabilitiesOf({ profile, extensions, tasks }: Settings, revisio
       prompts: { listChanged: true },
       logging: {},
       ...(has(revision, "completionsCapability") ? { completions: {} } : undefined),
+      ...legacyTasks,
       ...more,
     };
   return {
     ...(offered.tools || profile.capabilities === "tools" ? { tools: {} } : undefined),
     ...(offered.resources ? { resources: {} } : undefined),
     ...(offered.prompts ? { prompts: {} } : undefined),
+    ...legacyTasks,
     ...more,
   };
 }

@@ -36,6 +36,7 @@ const FEATURES = {
   elicitationIds: { since: "2025-11-25", until: "2025-11-25" },
   samplingTools: { since: "2025-11-25" },
   primedStreams: { since: "2025-11-25", until: "2025-11-25" },
+  tasks: { since: "2025-11-25", until: "2025-11-25" },
   anyStructured: { since: "2026-07-28" },
   envelopes: { since: "2026-07-28" },
 } as const satisfies Record<string, Span>;

@@ -17,8 +17,8 @@ export interface ToolDefinition<S extends Schema | undefined, O extends Schema |
   /** Hints as MCP has them: `readOnlyHint`, `destructiveHint`, `idempotentHint`, `openWorldHint`. */
   readonly annotations?: Bag;
   /**
-   * For what takes its time: a client of 2026-07-28 that knows tasks is given one, which it asks after, and can cancel (`signal`).
-   * "required": other clients are refused; "optional": they wait, as all do where this is absent.
+   * For a tool that takes its time: its call can be a task, which the client polls and can cancel (`signal`). "required": clients that
+   * cannot use tasks are refused; "optional": they wait for the result. Absent: every client waits.
    */
   readonly task?: TaskSupport;
 }

@@ -71,7 +71,11 @@ function entryOf(offer: Offer, choices: Choices | undefined): Entry {
 }
 
 // A resource may be listed by another name than it is known by: clients ask for its URI.
-const plainEntry = memoize((offer: Offer): Entry => ({ name: offer.name, ...offer.definition }));
+const plainEntry = memoize((offer: Offer): Entry => ({
+  name: offer.name,
+  ...offer.definition,
+  ...(offer.task !== undefined && { execution: { taskSupport: offer.task } }),
+}));
 
 const MOST_LISTS = 64;
 /** In these together: what stands behind templates may be very much, and others with each turn. */

@@ -21,6 +21,7 @@ import type { Lists } from "../../source/index.ts";
 import { NoAnswer } from "./client-requests.ts";
 import { initializeMembers } from "./initialize.ts";
 import type { Session } from "./session.ts";
+import { performTaskRequest } from "./tasks.ts";
 
 /** The way out for one request: messages before its reply, also requests to the client. */
 export interface LegacyAside extends Aside {
@@ -118,7 +119,7 @@ function resultOf(core: Core, session: Session, request: Request, asking: Asking
   if (own !== undefined) {
     core.limit(asking.caller, session.viewerFor(asking.caller));
     if (core.settings.profile.withholds.includes(request.method)) throw new Fault("METHOD", `Method not found: ${request.method}`);
-    return own(core, session, request, asking.caller);
+    return own(core, session, request, asking, running);
   }
   if (core.settings.profile.refusesTasks && "task" in request.params)
     throw new Fault("METHOD", "Method not found: there are no tasks here.", { reason: "task-argument" });
@@ -227,7 +228,12 @@ function unanswered(call: Call, error: unknown): Members {
   throw error instanceof Fault ? error : new Fault("REFUSED", error.message, { data: why });
 }
 
-type OwnMethod = (core: Core, session: Session, request: Request, caller: Caller) => Members | Promise<Members>;
+type OwnMethod = (core: Core, session: Session, request: Request, asking: Asking, running: Running) => Members | Promise<Members>;
+
+const taskRequest: OwnMethod = (core, session, request, { caller, aside }, running) => {
+  const { principal } = session.viewerFor(caller);
+  return performTaskRequest({ core, session, request, principal, running, ask: (message) => aside.ask(message) });
+};
 
 const NOTHING: Members = { members: "" };
 
@@ -235,7 +241,11 @@ const NOTHING: Members = { members: "" };
 const OWN_METHODS: ReadonlyMap<string, OwnMethod> = new Map(
   Object.entries<OwnMethod>({
     ping: () => NOTHING,
-    async initialize(core, session, request, caller) {
+    "tasks/get": taskRequest,
+    "tasks/result": taskRequest,
+    "tasks/list": taskRequest,
+    "tasks/cancel": taskRequest,
+    async initialize(core, session, request, { caller }) {
       // A batch may begin with it, in a session that began with the batch.
       if (core.settings.profile.batches === "all")
         return {
@@ -243,7 +253,7 @@ const OWN_METHODS: ReadonlyMap<string, OwnMethod> = new Map(
         };
       throw new Fault("INVALID_REQUEST", "This session is initialized already.");
     },
-    async "server/discover"(core, session, request, caller) {
+    async "server/discover"(core, session, request, { caller }) {
       if (!core.settings.profile.discoversInSessions) throw new Fault("METHOD", `Method not found: ${request.method}`);
       return { members: await discoverMembers(core.settings, session.source, session.viewerFor(caller)), meta: core.serverMeta };
     },
@@ -254,7 +264,7 @@ const OWN_METHODS: ReadonlyMap<string, OwnMethod> = new Map(
       await keep(core, session, { logLevel: level });
       return NOTHING;
     },
-    async "resources/subscribe"(core, session, request, caller) {
+    async "resources/subscribe"(core, session, request, { caller }) {
       const uri = uriOf(request);
       const { source } = session;
       const viewer = session.viewerFor(caller);

@@ -19,7 +19,7 @@ import { eraOf, has } from "../revision.ts";
 import { demand, missingIn, scopeFault } from "../scopes.ts";
 import { CANNOT_ASK, cannotAsk, capabilitiesIn } from "./cannot-ask.ts";
 import type { Settings } from "../settings.ts";
-import { knowsTasks, needsTasks, type Tasks, TASKS } from "../modern/tasks.ts";
+import { knowsTasks, needsTasks, offersTasks, type Tasks, TASKS } from "../modern/tasks.ts";
 import { withHandlerErrors } from "./handler-errors.ts";
 import { type Kind, prompt, resource, tool } from "./kinds.ts";
 
@@ -75,16 +75,34 @@ class Acting {
       return this.#thrown(call, target, surface, error);
     }
     if (complaint !== undefined) return this.#refused(call, target, surface, complaint);
-    return target.offer.task === undefined || this.#tasks === undefined
-      ? this.#act(call, target)
-      : this.#asTask(this.#tasks, call, target, surface);
+    const isTask = this.#tasks !== undefined && (target.offer.task !== undefined || call.params["task"] !== undefined);
+    return isTask ? this.#asTask(this.#tasks, call, target, surface) : this.#act(call, target);
   }
 
   #asTask(tasks: Tasks, call: Call, target: Target, surface: Surface | undefined): Outcome | Promise<Outcome> {
+    if (has(call.revision, "tasks")) return this.#asLegacyTask(tasks, call, target, surface);
+    if (target.offer.task === undefined) return this.#act(call, target);
     const isRequired = target.offer.task === "required";
     if (!knowsTasks(call)) return isRequired ? this.#unserved(call, target, surface) : this.#act(call, target);
     try {
       return tasks.begin(call, (one) => this.#act(one, target), isRequired);
+    } catch (error) {
+      return this.#thrown(call, target, surface, error);
+    }
+  }
+
+  /** In 2025-11-25 the client decides whether its call becomes a task. What neither side has declared is ignored. */
+  #asLegacyTask(tasks: Tasks, call: Call, target: Target, surface: Surface | undefined): Outcome | Promise<Outcome> {
+    const wanted = bagIn(call.params, "task");
+    const { name, task } = target.offer;
+    try {
+      if (wanted === undefined && task === "required")
+        throw new Fault("METHOD", `${name} takes its time: call it as a task, with params.task.`);
+      if (wanted !== undefined && task !== undefined) return tasks.start(call, (one) => this.#act(one, target), wanted["ttl"]);
+      const catalogue = wanted && call.source.catalogue?.(call.viewer);
+      if (catalogue !== undefined && offersTasks(catalogue))
+        throw new Fault("METHOD", `${name} cannot be called as a task: leave params.task out.`);
+      return this.#act(call, target);
     } catch (error) {
       return this.#thrown(call, target, surface, error);
     }

@@ -1,4 +1,5 @@
-import { type Bag, Cancellation, type Json, type Progress } from "../../contract/index.ts";
+import { type Bag, Cancellation, isBag, type Json, type Progress } from "../../contract/index.ts";
+import { defined } from "../../contract/internal.ts";
 import { type Call, type Members, withAnswers } from "../call.ts";
 import type { Fault, Sayings } from "../errors.ts";
 import { wireError } from "../errors.ts";
@@ -40,6 +41,8 @@ export class Task extends Cancellation {
   #answers: Readonly<Record<string, Json>> = {};
   #answered: (() => void) | undefined;
   readonly #watchers = new Set<() => void>();
+  /** Keys of questions that are on their way to a client of 2025-11-25, so that no second request asks them, too. */
+  readonly asking = new Set<string>();
 
   constructor({ id, call, now, ttlMs }: TaskOptions) {
     super();
@@ -166,6 +169,21 @@ export class Task extends Cancellation {
     ]);
     return `${base},"inputRequests":${JSON.stringify(Object.fromEntries(requests))}`;
   }
+}
+
+/** A task of 2026-07-28's shape in that of 2025-11-25, where a result that is an error of the tool is a failure of the task. */
+export function legacyTask(told: Bag): Bag {
+  const { taskId, status, statusMessage, createdAt, lastUpdatedAt, ttlMs, pollIntervalMs, result } = told;
+  const failed = isBag(result) && result["isError"] === true;
+  return defined({
+    taskId,
+    status: failed ? "failed" : status,
+    statusMessage,
+    createdAt,
+    lastUpdatedAt,
+    ttl: ttlMs,
+    pollInterval: pollIntervalMs,
+  });
 }
 
 export function errorOf(fault: Fault, sayings: Sayings): Bag {

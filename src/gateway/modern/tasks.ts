@@ -7,7 +7,7 @@ import { bagIn, shortText } from "../json.ts";
 import { checkAnswer, questionsOf, unmet } from "../questions.ts";
 import { requestFault } from "../request-fault.ts";
 import { eraOf } from "../revision.ts";
-import { errorOf, Task } from "./task.ts";
+import { errorOf, legacyTask, Task } from "./task.ts";
 
 /** The extension by which a call may go on after it was answered (SEP-2663). */
 export const TASKS = "io.modelcontextprotocol/tasks";
@@ -31,6 +31,9 @@ export const knowsTasks = ({ revision, options }: Call): boolean => eraOf(revisi
 export function needsTasks(message: string): Fault {
   return new Fault("CAPABILITY", message, { data: { requiredCapabilities: { extensions: { [TASKS]: {} } } } });
 }
+
+const noRoom = (): Fault =>
+  new Fault("BUSY", "Too many tasks are kept; wait until some are done, or cancel some.", { headers: { "retry-after": "1" } });
 
 const LOST = new Fault(
   "UNAVAILABLE",
@@ -67,7 +70,7 @@ export class Tasks {
     const { clock, entropy, taskTtlMs } = this.#core.settings;
     if (!this.#hasRoom(call)) {
       if (!must) return act(call);
-      throw new Fault("BUSY", "Too many tasks are kept; wait until some are done, or cancel some.", { headers: { "retry-after": "1" } });
+      throw noRoom();
     }
     // Whoever has no principal is known by it: 122 random bits.
     const task = new Task({ id: entropy.uuid(), call, now: () => clock.now(), ttlMs: taskTtlMs });
@@ -75,6 +78,19 @@ export class Tasks {
     if (call.options.signal?.aborted === true) task.abort();
     const outcome = act(task.call ?? call);
     return outcome instanceof Promise ? this.#soon(task, act, outcome, call.options) : outcome;
+  }
+
+  /**
+   * Begins a task at once, as a client of 2025-11-25 asks for one. Answers as that revision has it. `ttl`: how long the client wants
+   * it kept after its end, in milliseconds; not longer than other tasks. Throws `BUSY` without room, and what the call throws at once.
+   */
+  async start(call: Call, act: Act, ttl: Json | undefined): Promise<Outcome> {
+    if (!this.#hasRoom(call)) throw noRoom();
+    const { clock, entropy, taskTtlMs } = this.#core.settings;
+    const ttlMs = typeof ttl === "number" && ttl >= 0 ? Math.min(ttl, taskTtlMs) : taskTtlMs;
+    const task = new Task({ id: entropy.uuid(), call, now: () => clock.now(), ttlMs });
+    await this.#keep(task, act, Promise.resolve(act(task.call ?? call)));
+    return { members: `"task":${JSON.stringify(legacyTask(this.told(task)))}` };
   }
 
   /** Its own outcome, which may be what its client is asked first; or the task. */
@@ -102,7 +118,7 @@ export class Tasks {
     counts.all += 1;
     counts.running += 1;
     this.#hold(counts, task.size);
-    this.#giveUpLater(task, task.ttlMs);
+    this.#giveUpLater(task, this.#core.settings.taskTtlMs);
     const members = this.#membersOf(task);
     const kept = this.#write(task);
     void this.#run(task, act, outcome, kept);
@@ -162,10 +178,10 @@ export class Tasks {
 
   /** Of what nobody answers, or never ends, its client would ask for ever. A step of progress is a sign of life. */
   #giveUpLater(task: Task, afterMs: number): void {
-    const { clock } = this.#core.settings;
+    const { clock, taskTtlMs } = this.#core.settings;
     clock.after(afterMs, () => {
       if (task.over) return;
-      const leftMs = task.updatedAt + task.ttlMs - clock.now();
+      const leftMs = task.updatedAt + taskTtlMs - clock.now();
       if (leftMs > 0) return this.#giveUpLater(task, leftMs);
       this.#fail(task, new Fault("LATE", "Nothing was heard of it for too long; whether it was applied is not known."));
       task.abort();
@@ -219,18 +235,22 @@ export class Tasks {
     },
   };
 
-  /** Of an earlier process, whose tasks have ended with it. */
   async #stored(call: Call): Promise<Outcome> {
+    const told = await this.stored(shortText(call.params["taskId"], 256), call.viewer.principal);
+    return { members: JSON.stringify(told).slice(1, -1) };
+  }
+
+  /** A task of an earlier process, whose tasks have ended with it, as 2026-07-28 has it. Throws `PARAMS`: there is none, or not that principal's. */
+  async stored(id: string | undefined, principal: string | undefined): Promise<Bag> {
     const { taskStore, clock, profile } = this.#core.settings;
-    const row = await taskStore?.get(shortText(call.params["taskId"], 256) ?? "");
-    if (row === undefined || row.principal !== call.viewer.principal || row.until <= clock.now())
+    const row = await taskStore?.get(id ?? "");
+    if (row === undefined || row.principal !== principal || row.until <= clock.now())
       throw new Fault("PARAMS", "There is no task of this taskId: its time is over, or it never was.");
     const told: unknown = JSON.parse(row.told);
     if (!isBag(told)) throw new Fault("INTERNAL", "What was kept of this task cannot be read.");
-    if (row.over) return { members: row.told.slice(1, -1) };
+    if (row.over) return told;
     const { inputRequests: _asked, ...rest } = told;
-    const failed = { ...rest, status: "failed", error: errorOf(LOST, profile.faults) };
-    return { members: JSON.stringify(failed).slice(1, -1) };
+    return { ...rest, status: "failed", error: errorOf(LOST, profile.faults) };
   }
 
   async #acknowledged(call: Call): Promise<Outcome> {
@@ -244,6 +264,17 @@ export class Tasks {
       const task = this.#tasks.get(id);
       return task === undefined || task.owner !== principal ? [] : [task];
     });
+  }
+
+  /** All of that principal's in this process, oldest first. */
+  owned(principal: string | undefined): readonly Task[] {
+    return Array.from(this.#tasks.values()).filter(({ owner }) => owner === principal);
+  }
+
+  /** A task as 2026-07-28 has it. */
+  told(task: Task): Bag {
+    const told: unknown = JSON.parse(`{${this.#membersOf(task)}}`);
+    return isBag(told) ? told : {};
   }
 
   /** `notifications/tasks`, as one subscription is told. */

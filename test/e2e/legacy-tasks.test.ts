@@ -1,0 +1,300 @@
+// Tasks of revision 2025-11-25 (Utilities, Tasks), by raw requests and by the official client v1.
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import {
+  CallToolResultSchema,
+  CreateTaskResultSchema,
+  ElicitRequestSchema,
+  GetTaskResultSchema,
+  ListTasksResultSchema,
+  RELATED_TASK_META_KEY,
+} from "@modelcontextprotocol/sdk/types.js";
+import * as z from "zod";
+import { actor, elicit } from "../../src/actor/index.ts";
+import type { Bag } from "../../src/contract/index.ts";
+import { createServer } from "../../src/server/index.ts";
+import { sqliteSessionStores } from "../../src/store/index.ts";
+import { settle, type TestClient, testServer } from "../../src/testing/index.ts";
+
+const HOUR = 3_600_000;
+
+/** A tool for each course that a task can take. `finish` ends what waits. */
+const oven = actor("oven", {
+  describe: "An oven.",
+  per: "user",
+  persistence: "memory",
+  state: z.object({ waiting: z.array(z.string()).default([]) }),
+  tools: {
+    bake: {
+      describe: "Bakes until `finish` is called.",
+      task: "optional",
+      run({ state, message, later }) {
+        state.waiting.push(message.id);
+        return later();
+      },
+    },
+    must: { describe: "Can only be called as a task.", task: "required", run: ({ later }) => later() },
+    hidden: { describe: "Never shown.", task: "required", when: () => false, run: ({ later }) => later() },
+    now: { describe: "Is done at once.", task: "optional", run: () => "done" },
+    burn: {
+      describe: "Fails.",
+      task: "optional",
+      run() {
+        throw new Error("burnt");
+      },
+    },
+    plain: { describe: "Cannot be a task.", run: () => "plain" },
+    finish: {
+      describe: "Ends all that bakes.",
+      run({ state, answer }) {
+        for (const of of state.waiting.splice(0)) answer(of, "A cake.");
+        return "Finished.";
+      },
+    },
+    ask: {
+      describe: "Asks for a topping.",
+      task: "optional",
+      work({ ask }) {
+        const { topping } = ask({ topping: elicit("Which topping?", z.object({ name: z.string() })) });
+        return Promise.resolve(topping.action === "accept" ? `With ${topping.content.name}.` : "Plain.");
+      },
+    },
+  },
+});
+
+const start = (client: TestClient, name: string, task: Bag = {}): Promise<Bag> =>
+  client.request("tools/call", { name, arguments: {}, task });
+const idOf = (created: Bag): string => CreateTaskResultSchema.parse(created).task.taskId;
+const get = (client: TestClient, taskId: string): Promise<Bag> => client.request("tasks/get", { taskId });
+const result = (client: TestClient, taskId: string): Promise<Bag> => client.request("tasks/result", { taskId });
+const statusOf = async (client: TestClient, taskId: string): Promise<string> => GetTaskResultSchema.parse(await get(client, taskId)).status;
+
+describe("tasks of 2025-11-25", () => {
+  test("a server with a task tool declares them, and each tool says whether it can be one", async () => {
+    await using server = await testServer([oven]);
+    const client = server.client({ era: "legacy" });
+    const { capabilities } = await client.initialize();
+    assert.deepEqual(Object(capabilities)["tasks"], { list: {}, cancel: {}, requests: { tools: { call: {} } } });
+    const { tools } = await client.request("tools/list");
+    const support = Object.fromEntries(Array.from(Object(tools), (tool) => [Object(tool).name, Object(tool).execution]));
+    assert.deepEqual(
+      [support["bake"], support["must"], support["plain"]],
+      [{ taskSupport: "optional" }, { taskSupport: "required" }, undefined],
+    );
+  });
+
+  test("older revisions and servers without task tools have none of it", async () => {
+    await using server = await testServer([oven]);
+    const old = server.client({ era: "legacy", revision: "2025-06-18" });
+    assert.equal(Object((await old.initialize())["capabilities"])["tasks"], undefined);
+    const { tools } = await old.request("tools/list");
+    assert.ok(!JSON.stringify(tools).includes("taskSupport"));
+    await assert.rejects(old.request("tasks/list"), { code: -32601 });
+    await using bare = await testServer([
+      actor("plain", { describe: "", initial: () => ({}), tools: { go: { describe: "", run: () => "gone" } } }),
+    ]);
+    const client = bare.client({ era: "legacy" });
+    assert.equal(Object((await client.initialize())["capabilities"])["tasks"], undefined);
+    // Not declared, so the request is performed as if it had not been asked for.
+    assert.deepEqual((await client.request("tools/call", { name: "go", arguments: {}, task: {} }))["content"], [
+      { type: "text", text: "gone" },
+    ]);
+  });
+
+  test("a call becomes a task at once, works, and its result waits for its end", async () => {
+    await using server = await testServer([oven]);
+    const client = server.client({ era: "legacy" });
+    const created = CreateTaskResultSchema.parse(await start(client, "bake", { ttl: 60_000 }));
+    assert.deepEqual([created.task.status, created.task.ttl, created.task.createdAt], ["working", 60_000, "2024-01-01T00:00:00.000Z"]);
+    const { taskId } = created.task;
+    const waiting = result(client, taskId);
+    assert.equal(await statusOf(client, taskId), "working");
+    await client.callTool("finish");
+    const done = await waiting;
+    assert.deepEqual(CallToolResultSchema.parse(done).content, [{ type: "text", text: "A cake." }]);
+    assert.deepEqual(Object(done["_meta"])[RELATED_TASK_META_KEY], { taskId });
+    assert.ok(!("resultType" in done));
+    assert.equal(await statusOf(client, taskId), "completed");
+    assert.deepEqual(await result(client, taskId), done);
+    await server.clock.advance(60_000);
+    await assert.rejects(get(client, taskId), { code: -32602 });
+  });
+
+  test("a call that is done at once is still a task", async () => {
+    await using server = await testServer([oven]);
+    const client = server.client({ era: "legacy" });
+    const taskId = idOf(await start(client, "now"));
+    assert.deepEqual((await result(client, taskId))["content"], [{ type: "text", text: "done" }]);
+  });
+
+  test("an error of the tool makes a failed task whose result is that error", async () => {
+    await using server = await testServer([oven]);
+    const client = server.client({ era: "legacy" });
+    const taskId = idOf(await start(client, "burn"));
+    await settle();
+    assert.equal(await statusOf(client, taskId), "failed");
+    const outcome = await result(client, taskId).catch((error: unknown) => ({ isError: true, thrown: String(error) }));
+    assert.equal(Object(outcome).isError, true);
+  });
+
+  test("a tool that must be a task, or cannot be one, refuses the other kind of call", async () => {
+    await using server = await testServer([oven]);
+    const client = server.client({ era: "legacy" });
+    await assert.rejects(client.request("tools/call", { name: "must", arguments: {} }), { code: -32601, message: /params\.task/ });
+    await assert.rejects(start(client, "plain"), { code: -32601, message: /cannot be called as a task/ });
+    for (const task of [undefined, {}])
+      await assert.rejects(client.request("tools/call", { name: "hidden", arguments: {}, ...(task && { task }) }), {
+        code: -32602,
+        message: /Unknown tool: hidden/,
+      });
+  });
+
+  test("a cancelled task stays cancelled, and one that has ended cannot be cancelled", async () => {
+    await using server = await testServer([oven]);
+    const client = server.client({ era: "legacy" });
+    const taskId = idOf(await start(client, "bake"));
+    const waiting = assert.rejects(result(client, taskId), { code: -32602, message: /was cancelled/ });
+    const cancelled = await client.request("tasks/cancel", { taskId });
+    assert.equal(GetTaskResultSchema.parse(cancelled).status, "cancelled");
+    await waiting;
+    await client.callTool("finish");
+    assert.equal(await statusOf(client, taskId), "cancelled");
+    await assert.rejects(client.request("tasks/cancel", { taskId }), { code: -32602 });
+  });
+
+  test("each caller lists its own tasks page by page, and finds no one else's", async () => {
+    await using server = await testServer([oven], { pageSize: 2 });
+    const [ann, bob] = [server.client({ era: "legacy", principal: "ann" }), server.client({ era: "legacy", principal: "bob" })];
+    const [nobody, other] = [server.client({ era: "legacy", principal: null }), server.client({ era: "legacy", principal: null })];
+    const made: string[] = [];
+    for (let n = 0; n < 3; n += 1) made.push(idOf(await start(ann, "bake")));
+    const own = idOf(await start(nobody, "bake"));
+    const first = ListTasksResultSchema.parse(await ann.request("tasks/list"));
+    const rest = ListTasksResultSchema.parse(await ann.request("tasks/list", { cursor: first.nextCursor ?? "" }));
+    assert.deepEqual(
+      [...first.tasks, ...rest.tasks].map(({ taskId }) => taskId),
+      made,
+    );
+    assert.deepEqual([first.tasks.length, rest.nextCursor], [2, undefined]);
+    await assert.rejects(ann.request("tasks/list", { cursor: "elsewhere" }), { code: -32602 });
+    for (const client of [bob, other]) {
+      assert.deepEqual((await client.request("tasks/list"))["tasks"], []);
+      for (const method of ["tasks/get", "tasks/result", "tasks/cancel"])
+        for (const taskId of [made[0] ?? "", own, "none"])
+          await assert.rejects(client.request(method, { taskId }), { code: -32602, message: /no task/ });
+    }
+    assert.equal(await statusOf(nobody, own), "working");
+  });
+
+  test("a question reaches whoever waits for the result, once, and names its task", async () => {
+    const asked: Bag[] = [];
+    await using server = await testServer([oven]);
+    const answers = {
+      elicitation(params: Bag) {
+        asked.push(params);
+        return { action: "accept", content: { name: "cherries" } };
+      },
+    };
+    const client = server.client({ era: "legacy", answers });
+    const taskId = idOf(await start(client, "ask"));
+    await settle();
+    assert.deepEqual([await statusOf(client, taskId), asked.length], ["input_required", 0]);
+    const both = await Promise.all([result(client, taskId), result(client, taskId)]);
+    for (const one of both) assert.deepEqual(one["content"], [{ type: "text", text: "With cherries." }]);
+    assert.deepEqual(
+      asked.map(({ _meta }) => Object(_meta)[RELATED_TASK_META_KEY]),
+      [{ taskId }],
+    );
+  });
+
+  test("a task that nobody hears of for an hour has failed, however short its ttl", async () => {
+    await using server = await testServer([oven]);
+    const client = server.client({ era: "legacy" });
+    const taskId = idOf(await start(client, "must", { ttl: 1_000 }));
+    await server.clock.advance(HOUR - 1);
+    assert.equal(await statusOf(client, taskId), "working");
+    const waiting = assert.rejects(result(client, taskId), { code: -31408 });
+    await server.clock.advance(1);
+    await waiting;
+  });
+
+  test("a result outlives a restart, and what was running has failed", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "troupe-legacy-tasks-"));
+    const ids: string[] = [];
+    try {
+      for (const round of [0, 1]) {
+        await using stores = sqliteSessionStores({ path: join(folder, "sessions.db") });
+        await using server = await testServer([oven], { taskStore: stores.taskStore });
+        const client = server.client({ era: "legacy", principal: "ann" });
+        if (round === 0) {
+          ids.push(idOf(await start(client, "now")), idOf(await start(client, "must")));
+          await result(client, ids[0] ?? "");
+          await settle();
+          continue;
+        }
+        assert.deepEqual((await result(client, ids[0] ?? ""))["content"], [{ type: "text", text: "done" }]);
+        assert.equal(await statusOf(client, ids[1] ?? ""), "failed");
+        await assert.rejects(result(client, ids[1] ?? ""), { code: -31503 });
+      }
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+});
+
+describe("the official client v1", () => {
+  test("follows a task to its result, answers its question, lists and cancels", async () => {
+    const made = createServer("tasks", "1.0.0");
+    let finish = (): void => undefined;
+    made.tools.register({ name: "slow", task: "required" }, async (_args, { signal }) => {
+      await new Promise<void>((resolve) => {
+        finish = resolve;
+        signal.addEventListener("abort", () => resolve());
+      });
+      signal.throwIfAborted();
+      return "slowly";
+    });
+    made.tools.register({ name: "ask", task: "optional" }, (_args, { ask }) => {
+      const { which } = ask({ which: elicit("Which one?", z.object({ name: z.string() })) });
+      return `chosen: ${JSON.stringify(which)}`;
+    });
+    const { http } = await made.listen({ http: { port: 0 } });
+    const client = new Client({ name: "v1", version: "1" }, { capabilities: { elicitation: {} } });
+    try {
+      client.setRequestHandler(ElicitRequestSchema, () => ({ action: "accept", content: { name: "blue" } }));
+      await client.connect(new StreamableHTTPClientTransport(new URL(http.url)));
+      await client.listTools();
+      const { tasks } = client.experimental;
+      const seen: string[] = [];
+      for await (const message of tasks.callToolStream({ name: "slow", arguments: {} })) {
+        seen.push(message.type);
+        if (message.type === "taskCreated") finish();
+        if (message.type === "result") assert.deepEqual(message.result.content, [{ type: "text", text: "slowly" }]);
+      }
+      assert.deepEqual([seen[0], seen.at(-1)], ["taskCreated", "result"]);
+
+      let chosen: unknown;
+      for await (const message of tasks.callToolStream({ name: "ask", arguments: {} }, CallToolResultSchema, { task: {} }))
+        if (message.type === "result") chosen = message.result.content;
+      assert.match(JSON.stringify(chosen), /blue/);
+
+      const stream = tasks.callToolStream({ name: "slow", arguments: {} });
+      const { value: created } = await stream.next();
+      assert.ok(created?.type === "taskCreated");
+      assert.equal((await tasks.cancelTask(created.task.taskId)).status, "cancelled");
+      assert.deepEqual(
+        (await tasks.listTasks()).tasks.map(({ status }) => status),
+        ["completed", "completed", "cancelled"],
+      );
+      await stream.return(undefined);
+    } finally {
+      await client.close();
+      await made.close();
+    }
+  });
+});

@@ -36,3 +36,4 @@ export { tellOf, told } from "./told.ts";
 export { blamed, unsendable } from "./unfit.ts";
 export { MAX_URI, templateVariables } from "./uri-template.ts";
 export { vouch, vouchedFor, type Written } from "./vouch.ts";
+export { wellFormed } from "./well-formed.ts";

@@ -1,10 +1,14 @@
 import { type Bag, BLOB, CONTENT, isBag, type Json, isList } from "../contract/index.ts";
+import { wellFormed } from "../contract/internal.ts";
 import { has, type Revision } from "./revision.ts";
 
 const TEXT_HEAD = '"content":[{"type":"text","text":';
 const NULL = `${TEXT_HEAD}"null"}]`;
 const DONE = `${TEXT_HEAD}"Done."}]`;
 const NUMBER_HEAD = `${TEXT_HEAD}"`;
+
+/** A value as text. Looked at here too: as text within a message its escapes are escaped, and no longer seen where that is written. */
+const jsonText = (value: Json): string => wellFormed(JSON.stringify(value));
 
 /** The members of a tool's result for a domain value; JSON text without the braces. */
 export function toolMembers(value: Json, definition: Bag, revision: Revision): string {
@@ -21,7 +25,7 @@ export function toolMembers(value: Json, definition: Bag, revision: Revision): s
     const members = `${NUMBER_HEAD}${value}"}]`;
     return mayStructure(value, revision) ? `${members},"structuredContent":${value}` : members;
   }
-  const text = JSON.stringify(value);
+  const text = jsonText(value);
   const members = `${TEXT_HEAD}${JSON.stringify(text)}}]`;
   return mayStructure(value, revision) ? `${members},"structuredContent":${text}` : members;
 }
@@ -51,7 +55,7 @@ export function toolError(message: string): string {
 
 /** A content block as that revision knows it; what it does not know becomes text. */
 export function shapeBlock(block: Json, revision: Revision): Json {
-  if (!isBag(block)) return { type: "text", text: typeof block === "string" ? block : JSON.stringify(block) };
+  if (!isBag(block)) return { type: "text", text: typeof block === "string" ? block : jsonText(block) };
   if (block["type"] === "audio" && !has(revision, "audio"))
     return { type: "text", text: `[audio${typeof block["mimeType"] === "string" ? ` ${block["mimeType"]}` : ""}]` };
   if (block["type"] === "resource_link" && !has(revision, "resourceLinks"))
@@ -80,10 +84,10 @@ function contentsOf(value: Json, about: Bag, revision: Revision): readonly Json[
         return [{ ...about, mimeType: block["mimeType"] ?? "application/octet-stream", blob: block["data"] }];
       const shaped = shapeBlock(block, revision);
       const said = typeof block["mimeType"] === "string" && block["type"] === "text" ? { mimeType: block["mimeType"] } : undefined;
-      return [{ ...about, ...said, text: isBag(shaped) && typeof shaped["text"] === "string" ? shaped["text"] : JSON.stringify(shaped) }];
+      return [{ ...about, ...said, text: isBag(shaped) && typeof shaped["text"] === "string" ? shaped["text"] : jsonText(shaped) }];
     });
   }
-  return [{ ...about, mimeType: about["mimeType"] ?? "application/json", text: JSON.stringify(value) }];
+  return [{ ...about, mimeType: about["mimeType"] ?? "application/json", text: jsonText(value) }];
 }
 
 /** The members of a prompt's result for a domain value. */
@@ -98,7 +102,7 @@ function messagesOf(value: Json, revision: Revision): readonly Json[] {
   if (isBag(value) && isList(value["messages"])) return value["messages"].map((message) => messageOf(message, revision));
   if (isBag(value) && isList(value[CONTENT]))
     return value[CONTENT].map((block) => ({ role: "user", content: shapeBlock(block, revision) }));
-  return [{ role: "user", content: { type: "text", text: typeof value === "string" ? value : JSON.stringify(value) } }];
+  return [{ role: "user", content: { type: "text", text: typeof value === "string" ? value : jsonText(value) } }];
 }
 
 function messageOf(message: Json, revision: Revision): Json {

@@ -92,9 +92,14 @@ export function classify(value: Json): Incoming {
       reason: method === "" ? "method-empty" : "member-shape",
     });
   if ("id" in value && id === undefined)
-    return malformed("INVALID_REQUEST", "An id is text of at most 256 characters or a whole number up to 2^53 - 1, not null.", null, {
-      reason: value["id"] === null ? "id-null" : "member-shape",
-    });
+    return malformed(
+      "INVALID_REQUEST",
+      "An id is well-formed text of at most 256 characters or a whole number up to 2^53 - 1, not null.",
+      null,
+      {
+        reason: value["id"] === null ? "id-null" : "member-shape",
+      },
+    );
   const params = value["params"] ?? EMPTY;
   if (!isBag(params)) {
     if (id === undefined) return { kind: "notification", method, params: EMPTY };
@@ -125,7 +130,7 @@ function versionless(value: Bag): { readonly reason: Reason; readonly about?: st
 
 function readId(id: Json | undefined): RequestId | undefined {
   if (typeof id === "number") return Number.isSafeInteger(id) ? id : undefined;
-  return typeof id === "string" && id.length <= 256 ? id : undefined;
+  return typeof id === "string" && id.length <= 256 && id.isWellFormed() ? id : undefined;
 }
 
 export function errorText(id: RequestId | null, fault: Fault, era: Era, sayings: Sayings): string {

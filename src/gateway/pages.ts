@@ -1,5 +1,5 @@
 import { sha256Base64url, utf8Of } from "../platform/index.ts";
-import { memoize } from "../contract/internal.ts";
+import { memoize, wellFormed } from "../contract/internal.ts";
 import type { Entry, Lists } from "../source/index.ts";
 import { shapeEntry } from "./definition.ts";
 import { Fault } from "./errors.ts";
@@ -21,7 +21,7 @@ export class Page {
   /** With what ends its reply, which is the same from one to the next: one piece less to write. */
   before(ending: string): Uint8Array {
     if (this.#bytes === undefined || this.#ending !== ending) {
-      this.#bytes = utf8Of(this.text + ending);
+      this.#bytes = utf8Of(this.text + wellFormed(ending));
       this.#ending = ending;
     }
     return this.#bytes;
@@ -95,7 +95,7 @@ export class Pages {
 }
 
 const textsOf = (list: keyof Lists, entries: readonly Entry[], revision: Revision): readonly string[] =>
-  entries.map((entry) => JSON.stringify(shapeEntry(list, entry, revision)));
+  entries.map((entry) => wellFormed(JSON.stringify(shapeEntry(list, entry, revision))));
 
 const written = (list: keyof Lists, texts: readonly string[], nextCursor: string | undefined): string =>
   `"${list}":[${texts.join(",")}]${nextCursor === undefined ? "" : `,"nextCursor":"${nextCursor}"`}`;

@@ -129,7 +129,7 @@ describe("the profile apptheory", () => {
       for (const id of [1.5, {}, true, "x".repeat(300)])
         assert.deepEqual(
           await told({ jsonrpc: "2.0", id, method: "ping" }),
-          parse("An id is text of at most 256 characters or a whole number up to 2^53 - 1, not null."),
+          parse("An id is well-formed text of at most 256 characters or a whole number up to 2^53 - 1, not null."),
         );
       for (const method of [5, "x".repeat(300)])
         assert.deepEqual(await told({ jsonrpc: "2.0", id: 1, method }), parse(`A method is ${name}`));

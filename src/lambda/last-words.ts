@@ -31,7 +31,7 @@ function requestIdOf(arrived: Arrived | undefined): string | number | undefined 
     const message: unknown = JSON.parse(base64 === true ? Buffer.from(body, "base64").toString("utf8") : body);
     if (!isBag(message) || typeof message["method"] !== "string") return undefined;
     const { id } = message;
-    return typeof id === "string" || typeof id === "number" ? id : undefined;
+    return typeof id === "number" || (typeof id === "string" && id.isWellFormed()) ? id : undefined;
   } catch {
     return undefined;
   }

@@ -1,11 +1,12 @@
 import { CONTENT, isBag, type Json, type Reply, isList } from "../contract/index.ts";
+import { wellFormed } from "../contract/internal.ts";
 import type { PacketError } from "./packet-error.ts";
 
 /** What a capability gave, as the reply to a tool call: text as it is, else as JSON, objects as structured content too. */
 export function toolReply(result: Json): Reply {
   // The author's own content blocks.
   if (isBag(result) && isList(result[CONTENT])) return { ok: { isError: false, ...result } };
-  const text = typeof result === "string" ? result : JSON.stringify(result);
+  const text = typeof result === "string" ? result : wellFormed(JSON.stringify(result));
   return { ok: { [CONTENT]: [{ type: "text", text }], ...(isBag(result) ? { structured: result } : {}), isError: false } };
 }
 

@@ -1,4 +1,5 @@
 import type { Bag, Entropy, Json, Log, OfferRef } from "../contract/index.ts";
+import { wellFormed } from "../contract/internal.ts";
 import type { HandlerContext } from "../source/index.ts";
 import type { Middleware } from "./middleware.ts";
 import type { OnError } from "./on-error.ts";
@@ -35,7 +36,7 @@ export function serverContext(
     requestId,
     emit(data) {
       reached += 1;
-      context.progress(reached, undefined, typeof data === "string" ? data : JSON.stringify(data), data);
+      context.progress(reached, undefined, typeof data === "string" ? data : wellFormed(JSON.stringify(data)), data);
     },
     progress(done, total, text, emitted) {
       if (done > reached) reached = done;

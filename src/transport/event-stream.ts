@@ -1,5 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { Cancellation, type CancelSignal, type Channel } from "../contract/index.ts";
+import { wellFormed } from "../contract/internal.ts";
 import type { OpenStream } from "./open-streams.ts";
 import type { OutletDoor } from "./outlet.ts";
 import { ResponseOutlet } from "./response-outlet.ts";
@@ -9,11 +10,12 @@ export const KEEP_ALIVE = ": keep-alive\n\n";
 const LINE_BREAK = /\r\n|\r|\n/g;
 
 /** One server-sent event as text. An empty text with an id is the event that primes a stream. */
-export function frameEvent(text: string, eventId?: string, retryMs?: number, event?: string): string {
+export function frameEvent(message: string, eventId?: string, retryMs?: number, event?: string): string {
   let head = event === undefined ? "" : `event: ${event}\n`;
   // An id that breaks the line would let its author write events of its own.
   if (eventId !== undefined && !/[\r\n\0]/.test(eventId)) head += `id: ${eventId}\n`;
   if (retryMs !== undefined) head += `retry: ${retryMs}\n`;
+  const text = wellFormed(message);
   // JSON may be laid out over lines; within an event every line needs its own field.
   const data = text.includes("\n") || text.includes("\r") ? text.replace(LINE_BREAK, "\ndata: ") : text;
   return `${head}data: ${data}\n\n`;

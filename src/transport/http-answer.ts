@@ -1,17 +1,26 @@
 import type { ServerResponse } from "node:http";
 import type { Answer, Clock } from "../contract/index.ts";
+import { wellFormed } from "../contract/internal.ts";
 import type { BodyRequest } from "./http-body.ts";
 import { STATUS_CODES } from "./node-http.ts";
 
 const JSON_TYPE = "application/json";
 
+const written = (piece: string | Uint8Array): string | Uint8Array => (typeof piece === "string" ? wellFormed(piece) : piece);
+
 function lengthOf(piece: string | Uint8Array): number {
   return typeof piece === "string" ? Buffer.byteLength(piece) : piece.byteLength;
 }
 
+function writtenBody({ body }: Answer): Answer["body"] {
+  if (body === undefined) return undefined;
+  return typeof body === "string" || body instanceof Uint8Array ? written(body) : body.map(written);
+}
+
 /** Writes a whole answer; a cached list goes out as it is, only what is new is made. */
 export function writeAnswer(response: ServerResponse, answer: Answer): void {
-  const { body, headers } = answer;
+  const { headers } = answer;
+  const body = writtenBody(answer);
   const head: string[] = [];
   if (body !== undefined) head.push("content-type", JSON_TYPE);
   for (const name in headers) head.push(name, headers[name] ?? "");
@@ -38,7 +47,7 @@ export function writeAnswer(response: ServerResponse, answer: Answer): void {
 
 /** An answer as it stands on the wire, where there is no response to write it to; the connection ends with it. */
 export function lastAnswer({ status, headers, body }: Answer): string {
-  const text = typeof body === "string" ? body : "";
+  const text = typeof body === "string" ? wellFormed(body) : "";
   const all = { "content-type": JSON_TYPE, "content-length": String(lengthOf(text)), ...headers, connection: "close" };
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}`);
   return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines.join("\r\n")}\r\n\r\n${text}`;
@@ -54,7 +63,7 @@ const LINGER_PIECE_BYTES = 1_024;
  * away for a moment before the end.
  */
 export function refuseUpload(request: BodyRequest, response: ServerResponse, answer: Answer, lingerMs: number, clock: Clock): void {
-  const body = typeof answer.body === "string" ? answer.body : "";
+  const body = typeof answer.body === "string" ? wellFormed(answer.body) : "";
   const headers = { "content-type": JSON_TYPE, "content-length": Buffer.byteLength(body), ...answer.headers, connection: "close" };
   response.writeHead(answer.status, headers);
   response.write(body);

@@ -1,4 +1,5 @@
 import type { Channel } from "../contract/index.ts";
+import { wellFormed } from "../contract/internal.ts";
 import type { Outlet } from "./outlet.ts";
 import type { RoundBatch } from "./round-batch.ts";
 
@@ -97,9 +98,9 @@ const flush = (channel: LineChannel): void => channel.flush();
 /** A line each. Looked at once they are one text: by itself each would have to be made one first. */
 function linesOf(texts: readonly string[]): string {
   const lines = `${texts.join("\n")}\n`;
-  if (!lines.includes("\r") && breaksIn(lines, texts.length) === texts.length) return lines;
+  if (!lines.includes("\r") && !lines.includes("\\ud") && breaksIn(lines, texts.length) === texts.length) return lines;
   // A line break in JSON is only ever white space between its parts.
-  return texts.map((text) => `${text.replace(/[\r\n]+/g, " ")}\n`).join("");
+  return texts.map((text) => `${wellFormed(text).replace(/[\r\n]+/g, " ")}\n`).join("");
 }
 
 /** How many line breaks there are, no further than one more than `enough`. */

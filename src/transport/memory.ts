@@ -1,4 +1,5 @@
 import type { Caller, Channel, Connection, Gateway } from "../contract/index.ts";
+import { wellFormed } from "../contract/internal.ts";
 
 /** A client in this process. Messages are complete JSON texts. */
 export interface MemoryClient extends AsyncDisposable {
@@ -62,7 +63,7 @@ export function connectInMemory(gateway: Pick<Gateway, "connect">, caller: Calle
     },
     send(text) {
       if (ended.signal.aborted || gone.signal.aborted || text === "") return;
-      waiting.push(text);
+      waiting.push(wellFormed(text));
       deliver();
     },
     close() {

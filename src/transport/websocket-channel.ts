@@ -1,6 +1,7 @@
 import type { Socket } from "node:net";
 import type { WebSocket } from "ws";
 import type { Channel, Clock } from "../contract/index.ts";
+import { wellFormed } from "../contract/internal.ts";
 import { type DropReason, type Outlet, type OutletLimits, SinkOutlet } from "./outlet.ts";
 
 const NORMAL = 1000;
@@ -51,7 +52,7 @@ export class WebSocketChannel implements Channel {
 
   send(text: string): void {
     // After a close frame of either side nothing may follow.
-    if (!this.#ended && this.#ws.readyState === this.#ws.OPEN) this.#outlet.write(text);
+    if (!this.#ended && this.#ws.readyState === this.#ws.OPEN) this.#outlet.write(wellFormed(text));
   }
 
   /** Nothing is sent any more; what was may still take its time. */

@@ -1,3 +1,4 @@
+import { wellFormed } from "../../contract/internal.ts";
 import { printByteList } from "./byte-lists.ts";
 import { WireError } from "./wire-error.ts";
 
@@ -42,7 +43,7 @@ export function printPieces(value: Printable, give: (piece: Buffer) => void): vo
     } else if (typeof one === "bigint") {
       text += String(one);
     } else if (one === null || typeof one !== "object") {
-      text += JSON.stringify(one);
+      text += wellFormed(JSON.stringify(one));
     } else if (isList(one)) {
       text += "[";
       for (const [at, item] of one.entries()) {
@@ -54,7 +55,7 @@ export function printPieces(value: Printable, give: (piece: Buffer) => void): vo
       let sign = "{";
       for (const [name, field] of Object.entries(one)) {
         if (field === undefined) continue;
-        text += `${sign}${JSON.stringify(name)}:`;
+        text += `${sign}${wellFormed(JSON.stringify(name))}:`;
         sign = ",";
         print(field);
       }

@@ -1,4 +1,5 @@
 import type { Answer } from "../../contract/index.ts";
+import { wellFormed } from "../../contract/internal.ts";
 import { joined } from "../pieces.ts";
 
 type Headers = Readonly<Record<string, string>>;
@@ -6,8 +7,10 @@ type Headers = Readonly<Record<string, string>>;
 const encoder = new TextEncoder();
 
 function bytesOf(body: NonNullable<Answer["body"]>): Uint8Array<ArrayBuffer> {
-  if (typeof body === "string") return encoder.encode(body);
-  return joined((body instanceof Uint8Array ? [body] : body).map((piece) => (typeof piece === "string" ? encoder.encode(piece) : piece)));
+  if (typeof body === "string") return encoder.encode(wellFormed(body));
+  return joined(
+    (body instanceof Uint8Array ? [body] : body).map((piece) => (typeof piece === "string" ? encoder.encode(wellFormed(piece)) : piece)),
+  );
 }
 
 /** A whole answer as a web response. `also`: headers of the door. */

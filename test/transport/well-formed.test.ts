@@ -1,0 +1,181 @@
+// Half of an emoji in whatever an author or a caller gives: no transport sends it on, in any message.
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { PassThrough } from "node:stream";
+import { describe, test } from "node:test";
+import { completable } from "@modelcontextprotocol/sdk/server/completable.js";
+import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import * as z from "zod";
+import { refuse } from "troupe";
+import { fromMcpServer } from "troupe/sdk";
+import { prefix } from "troupe/source";
+import { content, createServer, failure, message, messages, type Server } from "troupe/server";
+import { strictJson } from "../judge.ts";
+import { envelope, modernHeaders } from "../wire.ts";
+import { PLACES, type Send } from "./places.ts";
+import { rawSocket } from "./raw-socket.ts";
+
+const HALF = "\ud83d";
+const BROKEN = `cut ${HALF}`;
+const WHOLE = "cut \ufffd";
+
+const mounted = (): McpServer => {
+  const server = new McpServer({ name: BROKEN, version: "1" });
+  server.registerTool("say", { title: BROKEN, description: BROKEN }, () => ({ content: [{ type: "text", text: BROKEN }] }));
+  server.registerPrompt("ask", { argsSchema: { word: completable(z.string(), () => [BROKEN]) } }, () => ({
+    messages: [{ role: "user", content: { type: "text", text: BROKEN } }],
+  }));
+  server.registerResource("memo", "memo://one", { title: BROKEN }, () => ({ contents: [{ uri: "memo://one", text: BROKEN }] }));
+  return server;
+};
+
+function broken(): Server {
+  const sources = [prefix("sdk", fromMcpServer(mounted))];
+  const server = createServer("broken", "1", { title: BROKEN, instructions: BROKEN, sources });
+  const { tools, resources, prompts } = server;
+  tools.register({ name: "text", title: BROKEN, description: BROKEN }, () => BROKEN);
+  tools.register({ name: "structured" }, () => ({ [HALF]: BROKEN, "\ud83e": [BROKEN] }));
+  tools.register({ name: "blocks" }, () => content([BROKEN], { said: BROKEN }));
+  tools.register({ name: "failure" }, () => failure(BROKEN));
+  tools.register({ name: "refusal" }, () => {
+    throw refuse(BROKEN, { data: { said: BROKEN } });
+  });
+  tools.register({ name: "steps" }, (_args, { log, emit, progress }) => {
+    log("warning", { said: BROKEN }, BROKEN);
+    progress(1, 2, BROKEN);
+    emit({ said: BROKEN });
+    return "done";
+  });
+  tools.register({ name: "asks" }, (_args, { ask, answers }) => {
+    const params = { message: BROKEN, requestedSchema: { type: "object", properties: { [HALF]: { type: "string", title: BROKEN } } } };
+    if (answers["sure"] === undefined) ask({ sure: { method: "elicitation/create", params } });
+    return "asked";
+  });
+  resources.register({ name: "plain", uri: "broken://plain", description: BROKEN }, () => BROKEN);
+  resources.register({ name: "json", uri: "broken://json" }, () => ({ said: BROKEN }));
+  resources.register({ name: "template", uri: "broken://of/{id}", complete: { id: () => [BROKEN] } }, () => BROKEN);
+  prompts.register({ name: "prompt", description: BROKEN }, () => messages([message("user", BROKEN)]));
+  return server;
+}
+
+const calls = (name: string): [string, object] => ["tools/call", { name, arguments: {}, _meta: { progressToken: BROKEN } }];
+
+/** Everything a client may ask, and what it may give that an answer repeats. */
+const REQUESTS: readonly [method: string, params: object][] = [
+  ["tools/list", {}],
+  ["resources/list", {}],
+  ["resources/templates/list", {}],
+  ["prompts/list", {}],
+  ...["text", "structured", "blocks", "failure", "refusal", "steps", "sdk_say", BROKEN].map(calls),
+  ["resources/read", { uri: "broken://plain" }],
+  ["resources/read", { uri: "broken://json" }],
+  ["resources/read", { uri: `broken://${HALF}` }],
+  ["prompts/get", { name: "prompt" }],
+  ["prompts/get", { name: BROKEN }],
+  ["prompts/get", { name: "sdk_ask", arguments: { word: "x" } }],
+  ["completion/complete", { ref: { type: "ref/resource", uri: "broken://of/{id}" }, argument: { name: "id", value: "" } }],
+  ["completion/complete", { ref: { type: "ref/prompt", name: "sdk_ask" }, argument: { name: "word", value: "" } }],
+  [BROKEN, {}],
+];
+
+const INITIALIZE = {
+  jsonrpc: "2.0",
+  id: 0,
+  method: "initialize",
+  params: { protocolVersion: "2025-11-25", capabilities: { elicitation: {} }, clientInfo: { name: BROKEN, version: "1" } },
+};
+const modernRequest = (id: number, method: string, params: object) => {
+  const _meta = { ...envelope({ elicitation: {} }), "io.modelcontextprotocol/logLevel": "debug", progressToken: BROKEN };
+  return { jsonrpc: "2.0", id, method, params: { ...params, _meta } };
+};
+
+/** What an HTTP response carried, judged. */
+async function judged(response: Response): Promise<readonly unknown[]> {
+  const bytes = new Uint8Array(await response.arrayBuffer());
+  if (bytes.length === 0) return [];
+  if (response.headers.get("content-type") === "application/json") return [strictJson(bytes)];
+  const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  return Array.from(text.matchAll(/^data: (.+)$/gm), ([, data = ""]) => strictJson(data));
+}
+
+async function overHttp(send: Send): Promise<string> {
+  const post = (body: unknown, headers: Readonly<Record<string, string>>): Promise<Response> =>
+    send("/mcp", {
+      method: "POST",
+      headers: { "content-type": "application/json", accept: "application/json, text/event-stream", ...headers },
+      body: JSON.stringify(body),
+    });
+  const all: unknown[] = [];
+  const begun = await post(INITIALIZE, {});
+  const session = { "mcp-session-id": begun.headers.get("mcp-session-id") ?? "" };
+  all.push(...(await judged(begun)));
+  for (const [id, [method, params]] of REQUESTS.entries()) {
+    all.push(...(await judged(await post({ jsonrpc: "2.0", id, method, params }, session))));
+    const named = "name" in params ? params.name : "uri" in params ? params.uri : undefined;
+    const headers = modernHeaders(method, typeof named === "string" ? `=?base64?${Buffer.from(named).toString("base64")}?=` : undefined);
+    if (method !== BROKEN && named !== BROKEN) all.push(...(await judged(await post(modernRequest(id, method, params), headers))));
+  }
+  const asks = modernRequest(1, ...calls("asks"));
+  all.push(...(await judged(await post(asks, modernHeaders("tools/call", "asks")))));
+  return JSON.stringify(all);
+}
+
+for (const [name, place] of Object.entries(PLACES))
+  test(`no half character leaves over HTTP by ${name}`, { timeout: 60_000 }, async () => {
+    await using server = broken();
+    await using at = await place(server);
+    const said = await overHttp(at.send);
+    assert.ok(said.includes(WHOLE));
+    assert.match(said, /"structuredContent":\{"\ufffd":\["cut \ufffd"\]\}/);
+  });
+
+/** Asks everything on one stream; settles with all that came. */
+async function overLines(write: (line: string) => void, lines: AsyncIterator<unknown>): Promise<string> {
+  const say = (value: object): void => write(`${JSON.stringify(value)}\n`);
+  say(INITIALIZE);
+  say({ jsonrpc: "2.0", method: "notifications/initialized" });
+  for (const [id, [method, params]] of [...REQUESTS, calls("asks")].entries()) say({ jsonrpc: "2.0", id: id + 1, method, params });
+  say({ jsonrpc: "2.0", id: HALF, method: "ping" });
+  const all: unknown[] = [];
+  let answered = 0;
+  while (answered < REQUESTS.length + 3) {
+    const value: unknown = (await lines.next()).value;
+    const frame = strictJson(value instanceof Uint8Array ? value : String(value));
+    all.push(frame);
+    if (typeof frame !== "object" || frame === null) continue;
+    if ("method" in frame && "id" in frame) say({ jsonrpc: "2.0", id: frame.id, result: { action: "accept", content: {} } });
+    else if (!("method" in frame)) answered += 1;
+  }
+  return JSON.stringify(all);
+}
+
+async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+  let rest = Buffer.alloc(0);
+  for await (const chunk of chunks) {
+    rest = Buffer.concat([rest, chunk]);
+    for (let end = rest.indexOf(10); end !== -1; end = rest.indexOf(10)) {
+      yield rest.subarray(0, end);
+      rest = rest.subarray(end + 1);
+    }
+  }
+}
+
+describe("no half character leaves by lines", { timeout: 60_000 }, () => {
+  test("over TCP", async () => {
+    await using server = broken();
+    const { tcp } = await server.listen({ tcp: true });
+    await using client = await rawSocket(tcp.port);
+    const chunks = new PassThrough();
+    client.socket.on("data", (chunk) => void chunks.write(chunk));
+    assert.ok((await overLines((line) => client.write(line), linesOf(chunks))).includes(WHOLE));
+  });
+
+  test("over stdio", async () => {
+    await using server = broken();
+    const [input, output] = [new PassThrough(), new PassThrough()];
+    await server.listen({ stdio: { input, output } });
+    assert.ok((await overLines((line) => void input.write(line), linesOf(output))).includes(WHOLE));
+    input.end();
+    await once(input, "end");
+  });
+});

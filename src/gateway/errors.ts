@@ -77,7 +77,6 @@ const TABLE = {
   NOT_ACCEPTABLE: { legacy: [-32600, 406], modern: [-32600, 406] },
   MEDIA_TYPE: { legacy: [-32600, 415], modern: [-32600, 415] },
   VERB: { legacy: [-32600, 405], modern: [-32600, 405] },
-  STREAM_TAKEN: { legacy: [-32600, 409], modern: [-32600, 409] },
   SESSION_REQUIRED: { legacy: [-32600, 400], modern: [-32600, 400] },
   SESSION_UNKNOWN: { legacy: [-32600, 404], modern: [-32600, 404] },
   NOT_INITIALIZED: { legacy: [-32600, 400], modern: [-32600, 400] },

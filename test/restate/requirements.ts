@@ -223,9 +223,9 @@ const gateways: readonly Requirement[] = [
   },
   {
     id: "cluster.clients.one-stream",
-    says: "A session has one standalone stream in the whole cluster; Last-Event-ID moves it",
+    says: "A session has one standalone stream in the whole cluster; the newest GET has it",
     tests: [
-      `${stream} is one, whichever node is asked for another while its client reads it`,
+      `${stream} the newest GET takes over the stream, whichever node it reaches`,
       `${stream} that its client says it lost, or does not read, ends at its node and goes on at another`,
       `${stream} opened at another node while the news of it are lost ends where it was once a gap is heard`,
     ],

@@ -16,26 +16,26 @@ const STANDALONE = "get";
 /** What a GET listens to: its session's standalone stream, or the rest of a reply that broke off. */
 export async function openGetStream(core: Core, session: Session, exchange: Exchange): Promise<Answer> {
   const last = exchange.header("last-event-id");
-  if (last === undefined) return standalone(core, session, exchange, false);
+  if (last === undefined) return standalone(core, session, exchange);
   const { streams, profile } = core.settings;
   const missed = await streams.after(session.row.id, last);
   if (missed === undefined && profile.refusesEvents)
     throw new Fault("SESSION_UNKNOWN", "There is no such event; ask without Last-Event-ID.", { reason: "event-unknown" });
   if (missed !== undefined && missed.stream !== STANDALONE) return resume(core, session, exchange, missed.stream, last);
-  return standalone(core, session, exchange, true);
+  return standalone(core, session, exchange);
 }
 
 const begin = ({ settings }: Core, session: Session, exchange: Exchange): Channel =>
   exchange.stream(streamHeaders(settings.profile, session, exchange));
 
-async function standalone(core: Core, session: Session, exchange: Exchange, again: boolean): Promise<Answer> {
+// The newest request takes over. A client whose connection broke without our noticing has no other way back: often it has no event id
+// to send, and refused it gives up.
+async function standalone(core: Core, session: Session, exchange: Exchange): Promise<Answer> {
   const { profile, streams } = core.settings;
-  if (session.nodes !== undefined && (again || !session.listened)) {
-    await session.nodes.claim(session, again);
+  if (session.nodes !== undefined) {
+    await session.nodes.claim(session);
     if (session.closed) throw sessionUnknown();
   }
-  // A client that comes back with an event id has lost the stream we still hold.
-  if (session.listened && !again) throw new Fault("STREAM_TAKEN", "This session has a standalone stream already; there is one.");
   const opened = (): Channel => {
     session.standalone?.close();
     return begin(core, session, exchange);

@@ -1,7 +1,6 @@
 import { type Bag, isBag, type Json, type Peers } from "../../contract/index.ts";
 import type { Entry, Lists } from "../../source/index.ts";
 import { fingerprintOf } from "../audience.ts";
-import { Fault } from "../errors.ts";
 import { bagIn, shortText } from "../json.ts";
 import { classify, type Notification, type Response } from "../json-rpc.ts";
 import type { Settings } from "../settings.ts";
@@ -24,7 +23,7 @@ const TOPIC = {
   message: "session/message",
   /** Told: the client was given a list. */
   shown: "session/shown",
-  /** Asked: does the client read its standalone stream there? If not, it is let go. */
+  /** Asked: another node has the standalone stream now; let it go. */
   listen: "session/listen",
 } as const;
 
@@ -67,8 +66,7 @@ export class Nodes {
         session.shownElsewhere(message["list"], shortText(message["as"], 64) ?? "");
         return undefined;
       }),
-      on(TOPIC.listen, (session, message) => {
-        if (session.listened && message["again"] !== true) return true;
+      on(TOPIC.listen, (session) => {
         session.letGo();
         return false;
       }),
@@ -105,14 +103,13 @@ export class Nodes {
     this.#peers.tell(TOPIC.shown, { session: session.row.id, list, as: fingerprintOf(entries) });
   }
 
-  /** Makes this the node of the standalone stream. Throws `STREAM_TAKEN` where the client reads it at another and does not say that it lost it. */
-  async claim(session: Session, again: boolean): Promise<void> {
+  /** Makes this the node of the standalone stream. */
+  async claim(session: Session): Promise<void> {
     await this.rows.reread(session);
     const { id, listener } = session.row;
     if (session.closed || listener === this.self) return;
-    const taken = listener !== undefined && this.#peers.ask(listener, TOPIC.listen, { session: id, again });
-    // A client that has lost it waits for no node that may be lost as well.
-    if (!again && (await taken) === true) throw new Fault("STREAM_TAKEN", "This session has a standalone stream already; there is one.");
+    // Not awaited: the client may come here because that node is lost.
+    if (listener !== undefined) void this.#peers.ask(listener, TOPIC.listen, { session: id });
     await this.rows.change(session, { listener: this.self });
   }
 

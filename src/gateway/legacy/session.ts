@@ -115,11 +115,6 @@ export class Session implements StreamOwner {
     return this.standalone !== undefined || (this.#running?.size ?? 0) > 0;
   }
 
-  /** Its client reads the standalone stream. */
-  get listened(): boolean {
-    return this.standalone?.gone.aborted === false && this.standalone.ready;
-  }
-
   /** A reply that is an event stream and has not ended. */
   stream(name: string): ResumableStream | undefined {
     return this.#streams?.get(name);

@@ -13,6 +13,7 @@ import { Pages } from "./pages.ts";
 import { rateLimiter } from "./rate-limit.ts";
 import { LATEST_MODERN } from "./revision.ts";
 import { shapeInfo } from "./server-info.ts";
+import { SilentCalls } from "./silent-calls.ts";
 import { tellUnionInputs } from "./union-inputs.ts";
 import { Unfinished } from "./unfinished.ts";
 import { Work } from "./work.ts";
@@ -36,6 +37,8 @@ export interface Core {
   /** Absent: every caller waits for its call. */
   readonly tasks: Tasks | undefined;
   readonly delivered: Delivered;
+  /** Over HTTP. */
+  readonly silent: SilentCalls;
   /** Messages that are being worked on. */
   readonly held: HeldMessages;
   /** Connections, each by what lets go of it: nothing that waits for its client waits any longer. */
@@ -88,6 +91,7 @@ export function createCore(settings: Settings): Core {
     tasks,
     open: new Set(),
     delivered: new Delivered(settings),
+    silent: new SilentCalls(settings.clock),
     held: new HeldMessages(settings.limits.heldBytes, noRoom),
     connections: new Set(),
     serve,

@@ -10,6 +10,7 @@ import { modernExchange, modernNotification } from "./modern/http.ts";
 import { isModernParams } from "./modern/envelope.ts";
 import { claimedRevision } from "./claimed-revision.ts";
 import type { Profile } from "./profile.ts";
+import { acceptsEvents, acceptsMedia } from "./accepts.ts";
 import { type Era, isLegacyRevision, isModernRevision, LATEST_MODERN } from "./revision.ts";
 import { unknownRevision } from "./unknown-revision.ts";
 
@@ -120,9 +121,9 @@ function isModern(profile: Profile, request: Exchange, incoming: Incoming | Batc
 }
 
 const isJson = remembering((type) => /^\s*application\/json\s*(?:;|$)/i.test(type));
-const acceptsBoth = remembering((accept) => takes(accept, "application", "json") && takes(accept, "text", "event-stream"));
+const acceptsBoth = remembering((accept) => acceptsMedia(accept, "application", "json") && acceptsEvents(accept));
 
-const acceptsOne = remembering((accept) => takes(accept, "application", "json") || takes(accept, "text", "event-stream"));
+const acceptsOne = remembering((accept) => acceptsMedia(accept, "application", "json") || acceptsEvents(accept));
 
 function checkHeaders(request: Exchange, { acceptsEither }: Profile): void {
   const type = request.header("content-type");
@@ -130,14 +131,4 @@ function checkHeaders(request: Exchange, { acceptsEither }: Profile): void {
   const accept = request.header("accept");
   if (accept !== undefined && !(acceptsEither ? acceptsOne : acceptsBoth)(accept))
     throw new Fault("NOT_ACCEPTABLE", "The client must accept application/json and text/event-stream.");
-}
-
-/** Whether an Accept header takes that media type. */
-function takes(accept: string, type: string, subtype: string): boolean {
-  return accept
-    .toLowerCase()
-    .split(",")
-    .filter((range) => !/;\s*q\s*=\s*"?0(?:\.0*)?"?\s*(?:;|$)/.test(range))
-    .map((range) => range.split(";")[0]?.trim())
-    .some((range) => range === "*/*" || range === `${type}/*` || range === `${type}/${subtype}`);
 }

@@ -411,6 +411,7 @@ describe("a legacy reply", () => {
 
   test("of a cancelled request does not come, but its exchange ends", async () => {
     const made = world();
+    made.slowMs = 60_000;
     await using gateway = gatewayOf(made.source);
     const session = await open(gateway, { version: "2025-06-18" });
     await session.post({ jsonrpc: "2.0", id: 1, method: "logging/setLevel", params: { level: "error" } });

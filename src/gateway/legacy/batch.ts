@@ -20,6 +20,7 @@ export async function answerBatch(core: Core, session: Session, exchange: Exchan
   const incoming = items.map(classify);
   if (profile.wholeBatches) refuseWhole(incoming, profile.faults);
   const aside = new PostAside(core, session, exchange);
+  core.silent.add(aside);
   const run = (one: Incoming): Promise<string | undefined> => answerOne(core, session, exchange, aside, one);
   const replies = profile.wholeBatches ? await inTurn(incoming, run) : await Promise.all(incoming.map(run));
   aside.end();

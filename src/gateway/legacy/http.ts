@@ -160,6 +160,8 @@ export class LegacyHttp {
       idempotencyKey: exchange.header("idempotency-key"),
       ordered: false,
     });
-    return answered instanceof Promise ? answered.then(answer) : answer(answered);
+    if (!(answered instanceof Promise)) return answer(answered);
+    this.#core.silent.add(aside);
+    return answered.then(answer);
   }
 }

@@ -1,9 +1,11 @@
 import type { Answer, Bag, Exchange, Json } from "../../contract/index.ts";
 import type { Core } from "../core.ts";
 import type { Request, RequestId } from "../json-rpc.ts";
+import { acceptsEvents } from "../accepts.ts";
 import type { Profile } from "../profile.ts";
 import { wholeText } from "../reply.ts";
 import { has } from "../revision.ts";
+import type { SilentCall } from "../silent-calls.ts";
 import { SESSION, sessionName } from "./newcomers.ts";
 import { replyMark } from "./node-mark.ts";
 import { NoAnswer } from "./client-requests.ts";
@@ -17,12 +19,14 @@ export function streamHeaders({ sessionOn }: Profile, session: Session, exchange
 }
 
 /** Turns a reply into an event stream when something has to be said before it. */
-export class PostAside implements LegacyAside {
+export class PostAside implements LegacyAside, SilentCall {
   readonly #core: Core;
   readonly #session: Session;
   readonly #exchange: Exchange;
   readonly #request: RequestId | undefined;
   stream: ResumableStream | undefined;
+  place = -1;
+  since = 0;
   /** It was answered: what a handler says after that is told to nobody. */
   #over = false;
   /** Where a profile makes something of progress, whoever asked for it. */
@@ -57,9 +61,14 @@ export class PostAside implements LegacyAside {
     if (this.#takesEvents) this.#open();
   }
 
+  breakSilence(): void {
+    if (acceptsEvents(this.#exchange.header("accept") ?? "")) this.#open();
+  }
+
   /** Nothing comes before the answer any more. */
   end(): void {
     this.#over = true;
+    this.#core.silent.delete(this);
   }
 
   get #takesEvents(): boolean {

@@ -1,4 +1,5 @@
 import { type Answer, type Bag, type CancelSignal, type Channel, type Exchange, type Source } from "../../contract/index.ts";
+import { acceptsEvents } from "../accepts.ts";
 import type { Aside } from "../aside.ts";
 import type { Core } from "../core.ts";
 import { faultAnswer } from "../fault-answer.ts";
@@ -6,6 +7,7 @@ import { notificationText, type Request, type RequestId } from "../json-rpc.ts";
 import { pieces, type ReplyText } from "../reply.ts";
 import { requestFault } from "../request-fault.ts";
 import { Running } from "../running.ts";
+import type { SilentCall } from "../silent-calls.ts";
 import { joined } from "./headers.ts";
 import { listen } from "./listen.ts";
 import { openRequest, performModern } from "./perform.ts";
@@ -17,15 +19,27 @@ export function modernExchange(core: Core, source: Source, exchange: Exchange, r
     faultAnswer(requestFault(core, request.method, error), "modern", request.id, core.settings.profile.faults);
   try {
     if (request.method === "subscriptions/listen") return subscribe(core, source, exchange, request).catch(failed);
+    const aside = new StreamAside(exchange);
     const asking = {
       caller: exchange.caller,
       source,
-      aside: new StreamAside(exchange),
+      aside,
       signal: new Waiting(request.id, exchange.gone),
       header,
     };
     const reply = core.work.during(() => performModern(core, request, asking));
-    return reply instanceof Promise ? reply.then(answer, failed) : answer(reply);
+    if (!(reply instanceof Promise)) return answer(reply);
+    core.silent.add(aside);
+    return reply.then(
+      (late) => {
+        core.silent.delete(aside);
+        return answer(late);
+      },
+      (error: unknown) => {
+        core.silent.delete(aside);
+        return failed(error);
+      },
+    );
   } catch (error) {
     return failed(error);
   }
@@ -58,8 +72,10 @@ async function subscribe(core: Core, source: Source, exchange: Exchange, request
 }
 
 /** Turns the response into an event stream when something has to be said before the reply. */
-class StreamAside implements Aside {
+class StreamAside implements Aside, SilentCall {
   readonly #exchange: Exchange;
+  place = -1;
+  since = 0;
 
   constructor(exchange: Exchange) {
     this.#exchange = exchange;
@@ -68,6 +84,10 @@ class StreamAside implements Aside {
   tell(method: string, params: Bag): void {
     const channel = this.#exchange.stream();
     if (channel.ready) channel.send(notificationText(method, params));
+  }
+
+  breakSilence(): void {
+    if (acceptsEvents(this.#exchange.header("accept") ?? "")) this.#exchange.stream();
   }
 }
 

@@ -17,7 +17,7 @@ export interface Server {
   readonly node?: NodeAddress;
   /** Kinds with actors in the directory that these modules do not define. */
   readonly unserved: readonly KindCount[];
-  /** Settles when the client on standard input has gone. Never settles without one. */
+  /** Settles when standard input has ended. Never settles without a client on it. */
   readonly stdioEnded: Promise<void>;
   /** Serves other modules from now on, or, where it throws, those from before; who is connected stays so. */
   reload(loaded: Loaded): Promise<void>;
@@ -60,7 +60,7 @@ export const startServer = async (
     addresses: doors.addresses,
     ...defined({ data: ground.data, node: ground.node }),
     unserved,
-    stdioEnded: stdio?.closed ?? new Promise(() => undefined),
+    stdioEnded: stdio?.ended ?? new Promise(() => undefined),
     reload: (next) => served.reload(next),
     async close(graceMs) {
       const from = systemClock.now();

@@ -59,8 +59,11 @@ export async function theaterMcp({ theater, codec, http, tcp, stdio, insecure = 
   const signalled = stopSignal();
   held?.release();
   const stdioDoor = overStdio ? serveStdio({ ...common, graceMs: GRACE_MS, lineBytes: longest }) : undefined;
-  const why = await Promise.race([signalled, ...(stdioDoor === undefined ? [] : [stdioDoor.closed.then(() => "end of input")])]);
+  const why = await Promise.race([signalled, ...(stdioDoor === undefined ? [] : [stdioDoor.ended.then(() => "end of input")])]);
   log("info", "stopping", { why });
+  const from = systemClock.now();
   await gateway.drain(GRACE_MS);
-  await Promise.all([httpDoor?.close({ graceMs: GRACE_MS }), tcpDoor?.close({ graceMs: GRACE_MS }), stdioDoor?.close()]);
+  // One grace for all: what the calls left over.
+  const graceMs = Math.max(0, GRACE_MS - (systemClock.now() - from));
+  await Promise.all([httpDoor?.close({ graceMs }), tcpDoor?.close({ graceMs }), stdioDoor?.close()]);
 }

@@ -36,8 +36,11 @@ export interface Connection {
    * each frame comes with a token of its own; of the connection's principal. Default: the connection's.
    */
   receive(frame: Uint8Array | string, caller?: Caller): void;
-  /** The client's side has ended. Settles when what runs for it has ended too. */
-  close(): Promise<void>;
+  /**
+   * The client's side has ended. Settles when what runs for it has ended too. After `graceMs` (default: never) what still runs is
+   * answered: not known whether it was applied.
+   */
+  close(graceMs?: number): Promise<void>;
 }
 
 /** One HTTP request to an MCP endpoint, as the gateway needs it. */

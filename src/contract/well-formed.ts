@@ -16,7 +16,11 @@ function withoutLone(text: string, first: number): string {
   let repaired = "";
   let from = 0;
   for (let at = first; at !== -1; at = text.indexOf("\\ud", at)) {
-    if (isEscape(text, at) && isHalf(text, at, 0xd800)) {
+    if (!isEscape(text, at)) {
+      at += 1;
+      continue;
+    }
+    if (isHalf(text, at, 0xd800)) {
       const next = at + ESCAPE_LENGTH;
       // A pair that somebody else has written as escapes.
       if (isHalf(text, at, 0xd800, 0xdbff) && text.startsWith("\\u", next) && isHalf(text, next, 0xdc00)) {

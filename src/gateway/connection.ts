@@ -78,10 +78,13 @@ export class StreamConnection implements Connection {
     this.#run(() => reply.then((text) => this.#send(text)));
   }
 
-  async close(): Promise<void> {
+  async close(graceMs?: number): Promise<void> {
     this.#closed = true;
     this.#session?.requests.close();
     for (const { listen: listening } of this.#open.all()) listening?.cancel();
+    if (graceMs !== undefined && !(await this.#work.idle(this.#core.settings.clock, graceMs))) {
+      for (const request of [...this.#open.all(), ...(this.#session?.running.all() ?? [])]) this.#core.unfinished.refuse(request);
+    }
     await this.#work.quiet();
     this.#end();
   }

@@ -1,7 +1,9 @@
 import { Fault } from "./errors.ts";
+import type { Running } from "./running.ts";
 
 interface Place {
   at: number;
+  readonly of: Running | undefined;
   readonly refuse: (fault: Fault) => void;
 }
 
@@ -18,10 +20,10 @@ export class Unfinished {
     return this.#over;
   }
 
-  /** Settles as it does, or is refused where nothing is waited for any more. */
-  within<T>(outcome: Promise<T>): Promise<T> {
+  /** Settles as it does, or rejects with `GivenUp`. `of`: the request that waits for it. */
+  within<T>(outcome: Promise<T>, of?: Running): Promise<T> {
     return new Promise((resolve, reject) => {
-      const place: Place = { at: this.#places.length, refuse: reject };
+      const place: Place = { at: this.#places.length, of, refuse: reject };
       this.#places.push(place);
       outcome.then(
         (value) => {
@@ -33,14 +35,19 @@ export class Unfinished {
           reject(error);
         },
       );
-      if (this.#over) reject(closed());
+      if (this.#over) reject(new GivenUp());
     });
   }
 
   /** Whoever still waits is told that nobody knows what became of it. */
   refuseAll(): void {
     this.#over = true;
-    for (const { refuse } of this.#places) refuse(closed());
+    for (const { refuse } of this.#places) refuse(new GivenUp());
+  }
+
+  /** The same for one request. */
+  refuse(request: Running): void {
+    for (const { of, refuse } of this.#places) if (of === request) refuse(new GivenUp());
   }
 
   #leave(place: Place): void {
@@ -51,8 +58,12 @@ export class Unfinished {
   }
 }
 
-const closed = (): Fault =>
-  new Fault(
-    "UNAVAILABLE",
-    "The server closes before this was done, and whether it was applied is not known: look, and call again once the server is back.",
-  );
+/** The server waits for it no longer. */
+export class GivenUp extends Fault {
+  constructor() {
+    super(
+      "UNAVAILABLE",
+      "The server closes before this was done, and whether it was applied is not known: look, and call again once the server is back.",
+    );
+  }
+}

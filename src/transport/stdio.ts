@@ -16,6 +16,9 @@ import { SinkOutlet } from "./outlet.ts";
 import { guardStandardOutput, type StandardOutput } from "./standard-output.ts";
 import { within } from "./within.ts";
 
+// What is given up at the end of its grace is still answered.
+const LAST_REPLIES_MS = 1_000;
+
 export interface StdioOptions {
   readonly gateway: Gateway;
   /** Default: the standard input. */
@@ -28,13 +31,18 @@ export interface StdioOptions {
   readonly lineBytes?: number;
   /** Output a client has not read; more ends the connection. Default 64 MiB. */
   readonly queuedBytes?: number;
-  /** After the end of input, how long what runs may take to answer, and then the client to read it. Default 5 s. */
+  /**
+   * After the end of input, how long what runs may take to answer, and then the client to read it; what is not done by then is
+   * answered: not known whether it was applied. Default 5 s.
+   */
   readonly graceMs?: number;
   readonly clock?: Clock;
   readonly log?: Log;
 }
 
 export interface StdioDoor extends AsyncDisposable {
+  /** Settles at the end of input, while what runs still has its grace. Never rejects. */
+  readonly ended: Promise<void>;
   /** Settles when the client has gone and what ran for it has ended. Never rejects. */
   readonly closed: Promise<void>;
   /** `graceMs`: instead of the option of that name. */
@@ -63,6 +71,7 @@ export function serveStdio(options: StdioOptions): StdioDoor {
   const write = guard?.write ?? ((data: string | Uint8Array, flushed?: () => void) => void output.write(data, flushed));
 
   const { promise: closed, resolve } = Promise.withResolvers<void>();
+  const { promise: ended, resolve: atEnd } = Promise.withResolvers<void>();
   let ending = false;
 
   const channel = new LineChannel({
@@ -107,6 +116,7 @@ export function serveStdio(options: StdioOptions): StdioDoor {
   function end(ms = graceMs): void {
     if (ending) return;
     ending = true;
+    atEnd();
     stopReading();
     input.pause();
     void finish(ms).then(resolve);
@@ -115,8 +125,8 @@ export function serveStdio(options: StdioOptions): StdioDoor {
   async function finish(ms: number): Promise<void> {
     // The clock's timers let the process go; until the last answers are out, it stays.
     const stay = setInterval(() => {}, 60_000);
-    const ran = connection.close().catch(() => log?.("error", { event: "close-failed", door: "stdio" }));
-    await within(clock, ms, ran);
+    const ran = connection.close(ms).catch(() => log?.("error", { event: "close-failed", door: "stdio" }));
+    await within(clock, ms + LAST_REPLIES_MS, ran);
     // What was answered last is still on its way to the stream.
     await new Promise<void>((done) => {
       process.nextTick(done);
@@ -132,7 +142,7 @@ export function serveStdio(options: StdioOptions): StdioDoor {
     end(given.graceMs);
     return closed;
   };
-  return { closed, close, [Symbol.asyncDispose]: () => close() };
+  return { ended, closed, close, [Symbol.asyncDispose]: () => close() };
 }
 
 /** Settles when the stream has handed over what it holds, or cannot. */

@@ -18,6 +18,7 @@ export const bell = actor("bell", {
     crack: { describe: "Break.", input: { type: "object", properties: { word: { type: "string" } } }, run({ args }) { throw new RangeError("cannot take " + args.word); } },
     flood: { describe: "Ring and ring.", run() { console.log("the bell is flooding"); return "ding".repeat(250_000); } },
     toll: { describe: "Ring slowly.", async work({ state }) { console.log("the bell is tolling"); await new Promise((done) => setTimeout(done, 400)); state.rung += 1; return "tolled"; } },
+    hang: { describe: "Ring for ever.", async work() { console.log("the bell hangs"); await new Promise((done) => setTimeout(done, 600_000)); return "rung"; } },
   },
 });
 `;
@@ -59,6 +60,17 @@ test("over stdio nothing but the protocol reaches standard output, whatever a mo
   assert.match(served.err(), /noise of a module/);
   assert.match(served.err(), /noise of a turn/);
   assert.match(served.err(), /"ready":true.*"stdio":true/);
+});
+
+test("at the end of input a call that outlasts the grace is answered, and the server ends", async () => {
+  using place = folder();
+  await using served = running("serve", place.module, "--stdio", "--json", "--grace", "200", "--data", join(place.path, "data"));
+  served.child.stdin?.write(hello + request(1, "tools/call", { name: "hang", arguments: {} }));
+  await served.said(/the bell hangs/);
+  served.child.stdin?.end();
+  assert.equal(await served.ended, 0);
+  const answer = JSON.parse(served.out().trim().split("\n").at(-1) ?? "");
+  assert.deepEqual([answer.id, answer.error?.code], [1, -31503]);
 });
 
 test("on SIGTERM a call that runs is answered before the server ends, with 0", async () => {

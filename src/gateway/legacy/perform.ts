@@ -17,6 +17,7 @@ import { discoverMembers } from "../modern/discover.ts";
 import { requestFault } from "../request-fault.ts";
 import { Running } from "../running.ts";
 import { subscribable } from "../subscribable.ts";
+import { GivenUp } from "../unfinished.ts";
 import type { Lists } from "../../source/index.ts";
 import { NoAnswer } from "./client-requests.ts";
 import { initializeMembers } from "./initialize.ts";
@@ -74,7 +75,7 @@ function perform(core: Core, session: Session, request: Request, asking: Asking)
 }
 
 function answeredLater(core: Core, session: Session, request: Request, running: Running, late: Promise<Members>): Promise<Answered> {
-  return core.unfinished.within(late).then(
+  return core.unfinished.within(late, running).then(
     (members) => ended(core, session, request, running, members),
     (error: unknown) => failed(core, session, request, running, error),
   );
@@ -93,7 +94,7 @@ function ended(core: Core, session: Session, request: Request, running: Running,
 function failed(core: Core, session: Session, request: Request, running: Running, error: unknown): Answered {
   session.running.delete(running);
   if (running.aborted) return undefined;
-  if (core.unfinished.over) running.abort();
+  if (error instanceof GivenUp) running.abort();
   return { error: requestFault(core, request.method, error) };
 }
 

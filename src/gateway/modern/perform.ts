@@ -15,6 +15,7 @@ import { modernReply, type ReplyText } from "../reply.ts";
 import { requestFault } from "../request-fault.ts";
 import { isModernRevision } from "../revision.ts";
 import type { Running } from "../running.ts";
+import { GivenUp } from "../unfinished.ts";
 import { discoverMembers } from "./discover.ts";
 import { checkServed, claimedVersion, type Envelope, openEnvelope } from "./envelope.ts";
 import { checkParamHeaders, checkStandardHeaders, checkVersionHeader } from "./headers.ts";
@@ -68,7 +69,7 @@ function performObserved(
 function perform(core: Core, request: Request, asking: ModernAsking): ReplyText | undefined | Promise<ReplyText | undefined> {
   const failed = (error: unknown): undefined => {
     if (asking.signal.aborted) return undefined;
-    if (core.unfinished.over) asking.signal.abort();
+    if (error instanceof GivenUp) asking.signal.abort();
     throw requestFault(core, request.method, error);
   };
   try {
@@ -76,12 +77,12 @@ function perform(core: Core, request: Request, asking: ModernAsking): ReplyText 
     const envelope = openRequest(core, request, asking.header);
     if (request.method === "server/discover") {
       const found = discover(core, request, asking);
-      return found instanceof Promise ? core.unfinished.within(found).catch(failed) : found;
+      return found instanceof Promise ? core.unfinished.within(found, asking.signal).catch(failed) : found;
     }
     if (!core.knows(request.method) || (core.settings.profile.refusesTasks && "task" in request.params))
       throw new Fault("METHOD", `Method not found: ${request.method}`);
     const replied = reply(core, request, envelope, asking);
-    return replied instanceof Promise ? core.unfinished.within(replied).catch(failed) : replied;
+    return replied instanceof Promise ? core.unfinished.within(replied, asking.signal).catch(failed) : replied;
   } catch (error) {
     return failed(error);
   }

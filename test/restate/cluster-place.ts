@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { type Balancer, startBalancer } from "../../src/cli/cluster/balancer.ts";
+import { nodeAnswers } from "../../src/cli/cluster/health-checks.ts";
 import type { RestateCluster } from "./restate-cluster.ts";
 import { ServedNode } from "./served-node.ts";
 
@@ -41,7 +42,7 @@ export class ClusterPlace implements AsyncDisposable {
     const nodes = await Promise.all(
       Array.from({ length: count }, async () => stack.use(await ServedNode.start({ modules, engine, secret, more }))),
     );
-    const endpoint = stack.use(await startBalancer(here(0), portsOf(nodes.map(({ url }) => url))));
+    const endpoint = stack.use(await startBalancer(here(0), portsOf(nodes.map(({ url }) => url)), nodeAnswers));
     await servers.register(urlOf(endpoint));
     return new ClusterPlace(stack.move(), engine, secret, nodes);
   }

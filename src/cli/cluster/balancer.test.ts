@@ -121,3 +121,26 @@ test("a port that is taken is a sentence", async () => {
   await using a = await named("a");
   await assert.rejects(startBalancer(at(a.port), []), { code: "DOOR_ADDRESS", message: /127\.0\.0\.1:\d+.*Choose another port/ });
 });
+
+test("a target that hangs loses its connections and gets no others until it answers", async () => {
+  await using a = await named("a");
+  await using b = await named("b");
+  let hung = 0;
+  await using balancer = await startBalancer(at(0), [at(a.port), at(b.port)], async ({ port }) => port !== hung);
+  using first = talk(balancer.port);
+  using second = talk(balancer.port);
+  const [one, other] = (await nameHeard(first)) === "a" ? [first, second] : [second, first];
+  assert.deepEqual([await nameHeard(one), await nameHeard(other)], ["a", "b"]);
+  hung = b.port;
+  await other.ended;
+  for (let n = 0; n < 3; n += 1) {
+    using next = talk(balancer.port);
+    assert.equal(await nameHeard(next), "a");
+  }
+  assert.equal(one.socket.destroyed, false);
+  hung = 0;
+  await until("the other gets connections again", async () => {
+    using next = talk(balancer.port);
+    return (await nameHeard(next)) === "b";
+  });
+});

@@ -5,7 +5,7 @@ import type { HostPort } from "../address.ts";
 /** More connections than that wait in the system's own queue. */
 const MAX_CONNECTIONS = 4_096;
 
-/** One address in front of several, by TCP connection. For development: it knows nothing of TLS, health or HTTP. */
+/** One address in front of several, by TCP connection. For development: it knows nothing of TLS or HTTP. */
 export interface Balancer extends AsyncDisposable {
   readonly port: number;
   /** Takes no further connection; those there are go on. */
@@ -13,20 +13,31 @@ export interface Balancer extends AsyncDisposable {
 }
 
 interface Target extends HostPort {
-  open: number;
+  readonly sockets: Set<Socket>;
+  misses: number;
 }
+
+/** Whether a target answers; it may hang. */
+export type HealthCheck = (target: HostPort, signal: AbortSignal) => Promise<boolean>;
+
+const CHECK_EVERY_MS = 1_000;
+const ANSWER_WITHIN_MS = 2_000;
+const MISSES = 2;
 
 /**
  * Each connection goes to the target with the fewest; among equals they take turns. A target that refuses is passed over.
- * When a target's end of a connection goes, so does the client's. Throws `DOOR_ADDRESS` where it cannot listen.
+ * When a target's end of a connection goes, so does the client's. Two missed health checks end all connections to a target, which
+ * comes last until it answers one. Throws `DOOR_ADDRESS` where it cannot listen.
  */
-export const startBalancer = async (at: HostPort, to: readonly HostPort[]): Promise<Balancer> => {
-  const targets: readonly Target[] = to.map((target) => ({ ...target, open: 0 }));
+export const startBalancer = async (at: HostPort, to: readonly HostPort[], isHealthy?: HealthCheck): Promise<Balancer> => {
+  const targets: readonly Target[] = to.map((target) => ({ ...target, sockets: new Set(), misses: 0 }));
   const sockets = new Set<Socket>();
   let turn = 0;
   const inOrder = (): readonly Target[] => {
     const first = turn++ % targets.length;
-    return [...targets.slice(first), ...targets.slice(0, first)].toSorted((one, other) => one.open - other.open);
+    return [...targets.slice(first), ...targets.slice(0, first)].toSorted(
+      (one, other) => Number(isLost(one)) - Number(isLost(other)) || one.sockets.size - other.sockets.size,
+    );
   };
   const keep = (socket: Socket): void => {
     sockets.add(socket);
@@ -40,7 +51,7 @@ export const startBalancer = async (at: HostPort, to: readonly HostPort[]): Prom
     const upstream = connect(target.port, target.host);
     keep(upstream);
     // Counted before it is there: many that come at once must not all go the same way.
-    target.open += 1;
+    target.sockets.add(upstream);
     let connected = false;
     upstream.once("connect", () => {
       connected = true;
@@ -49,7 +60,7 @@ export const startBalancer = async (at: HostPort, to: readonly HostPort[]): Prom
       if (client.destroyed) upstream.destroy();
     });
     upstream.once("close", () => {
-      target.open -= 1;
+      target.sockets.delete(upstream);
       if (connected) client.destroySoon();
       else join(client, others);
     });
@@ -60,14 +71,24 @@ export const startBalancer = async (at: HostPort, to: readonly HostPort[]): Prom
   });
   server.maxConnections = MAX_CONNECTIONS;
   const port = await listening(server, at);
+  const checks = isHealthy === undefined ? [] : targets.map((target) => setInterval(() => void check(target, isHealthy), CHECK_EVERY_MS));
   return {
     port,
     stopAccepting: () => void server.close(),
     async [Symbol.asyncDispose]() {
       server.close();
+      for (const timer of checks) clearInterval(timer);
       for (const socket of sockets) socket.destroy();
     },
   };
+};
+
+const isLost = ({ misses }: Target): boolean => misses >= MISSES;
+
+const check = async (target: Target, isHealthy: HealthCheck): Promise<void> => {
+  target.misses = (await isHealthy(target, AbortSignal.timeout(ANSWER_WITHIN_MS))) ? 0 : target.misses + 1;
+  // A target that hangs keeps its connections open, and whoever waits on them would wait as long.
+  if (isLost(target)) for (const socket of target.sockets) socket.destroy();
 };
 
 const listening = (server: ReturnType<typeof createServer>, { host, port }: HostPort): Promise<number> =>

@@ -7,6 +7,7 @@ import type { DevReady } from "./dev-banner.ts";
 import { DevNodes, placesFor } from "./dev-nodes.ts";
 import type { DevClusterOptions, DevOptions } from "./dev-options.ts";
 import { engineText } from "./engine-address.ts";
+import { doorAnswers } from "./health-checks.ts";
 import { keptEndpoint } from "./kept-endpoint.ts";
 import type { NodePlace } from "./node-process.ts";
 import { RestateAdmin } from "./restate-admin.ts";
@@ -100,6 +101,7 @@ export class DevCluster implements AsyncDisposable {
       await startBalancer(
         http,
         places.map((place) => place.http),
+        doorAnswers,
       ),
     );
     const kept = await keptEndpoint(

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { isBag, TroupeError } from "../../contract/index.ts";
 import type { HostPort } from "../address.ts";
 import { type Balancer, startBalancer } from "./balancer.ts";
+import { nodeAnswers } from "./health-checks.ts";
 
 const FILE = "cluster.json";
 
@@ -26,10 +27,10 @@ export const keptEndpoint = async (directory: string, to: readonly HostPort[], o
 
 const startAt = async (port: number, to: readonly HostPort[]): Promise<Balancer> => {
   try {
-    return await startBalancer({ host: "127.0.0.1", port }, to);
+    return await startBalancer({ host: "127.0.0.1", port }, to, nodeAnswers);
   } catch (error) {
     if (port === 0 || !(error instanceof TroupeError)) throw error;
-    return startBalancer({ host: "127.0.0.1", port: 0 }, to);
+    return startBalancer({ host: "127.0.0.1", port: 0 }, to, nodeAnswers);
   }
 };
 

@@ -42,6 +42,10 @@ export const restateEnvironment = (settings: RestateSettings): Readonly<Record<s
     ...(ports.admin > 0 && { RESTATE_ADMIN__BIND_ADDRESS: at(ports.admin) }),
     ...(ports.fabric > 0 && { RESTATE_BIND_ADDRESS: at(ports.fabric), RESTATE_ADVERTISED_ADDRESS: `http://${at(ports.fabric)}` }),
     RESTATE_DEFAULT_NUM_PARTITIONS: String(settings.partitions),
+    // A node that hangs keeps its connections: without this, turns wait on them for a minute.
+    RESTATE_WORKER__INVOKER__HTTP2_KEEP_ALIVE_INTERVAL: "2s",
+    RESTATE_WORKER__INVOKER__HTTP2_KEEP_ALIVE_TIMEOUT: "2s",
+    RESTATE_WORKER__INVOKER__CONNECT_TIMEOUT: "3s",
     RESTATE_ROCKSDB_TOTAL_MEMORY_SIZE: `${settings.memoryMiB}MiB`,
     ...(settings.turnsPerConnection !== undefined && {
       RESTATE_WORKER__INVOKER__HTTP2_STREAMS_PER_CONNECTION_LIMIT: String(settings.turnsPerConnection),

@@ -15,6 +15,7 @@ import type { Unread } from "./unread.ts";
 
 const UNKNOWN_LINE_BYTES = 65_536;
 const KIND = { missing: "TOKEN", invalid: "TOKEN", scope: "SCOPE", unavailable: "UNAVAILABLE" } as const;
+const TWICE = "A message has one token in one place: send it once.";
 
 export interface TcpConnectionOptions {
   readonly socket: Socket;
@@ -110,6 +111,7 @@ export function tcpConnection(options: TcpConnectionOptions): TcpConnection {
     checking = true;
     const first = takeToken(line);
     if (first === undefined) return refuse("PARSE", "The first line is not a JSON-RPC request in UTF-8.");
+    if (first === "twice") return refuse("PARSE", TWICE);
     const verdict = await door.auth.check(first.authorization, options.resource);
     undoToken?.();
     if (over) return;
@@ -142,7 +144,9 @@ export function tcpConnection(options: TcpConnectionOptions): TcpConnection {
     // Parsed here, before the gateway has looked at it.
     const excess = tooManyValues(line, VALUE_LIMITS);
     if (excess !== undefined) return channel.send(refusalIn("TOO_LARGE", `${excess}; send less at once.`, null));
-    connection.receive(takeToken(line)?.frame ?? line);
+    const taken = takeToken(line);
+    if (taken === "twice") refuse("PARSE", TWICE);
+    else connection.receive(taken?.frame ?? line);
   };
 
   // One timer per period instead of one per message.

@@ -258,6 +258,43 @@ describe("TCP tokens", () => {
     assert.equal(server.gateway.connections[0]?.frames.length, 2);
   });
 
+  it("leave the rest of their message as it was written", async () => {
+    await using server = await serve({ auth: await auth() });
+    await using client = await rawSocket(server.port);
+    const tokenHere = `"troupe/authorization" : "Bearer ${KEY}"`;
+    const rests = [
+      '{"id":1,"params":{"a":1,"a":2,"_meta":{"n":1e999, "s":"\\ud800"}}}',
+      '{"id":2,"params":{"_meta":{"b":9007199254740993,"b":-0}},"x":"\\",\\"","params":3}',
+      '{"id":3, "params" : {"_meta":{ "c":[{"troupe/authorization":1}], "__proto__":{}}}}',
+      '{"id":4,"params":{"_meta":{}}}',
+      '{"id":5,"metadata":{"kept":1,"k":{"_meta":{}}}}',
+    ];
+    const withToken = [
+      rests[0]?.replace(', "s"', `,${tokenHere} , "s"`),
+      rests[1]?.replace('"b":9', `${tokenHere},"b":9`),
+      rests[2]?.replace(', "__proto__":{}}', `, "__proto__":{}, ${tokenHere}}`),
+      rests[3]?.replace('"_meta":{', `"_meta":{${tokenHere}`),
+      rests[4]?.replace('{"kept"', `{${tokenHere},"kept"`),
+    ];
+    client.write(`${withToken.join("\n")}\n`);
+    await eventually(() => server.gateway.connections[0]?.frames.length === rests.length);
+    assert.deepEqual(server.gateway.connections[0]?.frames, rests);
+  });
+
+  it("are refused where one place has two", async () => {
+    await using server = await serve({ auth: await auth() });
+    const one = `"troupe/authorization":"Bearer ${KEY}"`;
+    const twice = `{"id":1,"params":{"_meta":{${one},${one}}}}\n`;
+    for (const before of ["", hello(`Bearer ${KEY}`)]) {
+      await using client = await rawSocket(server.port);
+      client.write(before + twice);
+      assert.match(await client.closed(), /"code":-32700,"message":"A message has one token in one place/);
+    }
+    await using other = await rawSocket(server.port);
+    other.write(`{"id":1,"params":{"_meta":{${one}}},"params":{"_meta":{${one}}}}\n`);
+    assert.match(await other.closed(), /"code":-32700/);
+  });
+
   it("must come in time", async () => {
     await using server = await serve({ auth: await auth(), limits: { tokenMs: 40 } });
     await using client = await rawSocket(server.port);

@@ -67,13 +67,17 @@ const told = (error: unknown, { kept, read }: DumpProgress, dryRun: boolean, res
   return new CommandError(exit, code, `${message} ${before}${resting}`);
 };
 
+const BOM = [0xef, 0xbb, 0xbf];
+
 async function* chunksOf(file: string): AsyncGenerator<Uint8Array> {
   try {
     const input = file === STANDARD ? process.stdin : opened(file);
     const chunks = file.endsWith(".gz") ? pipeline(input, createGunzip(), () => undefined) : input;
+    let first = true;
     for await (const chunk of chunks) {
       if (!(chunk instanceof Uint8Array)) throw new TypeError("A stream of bytes gave something else.");
-      yield chunk;
+      yield first && BOM.every((byte, at) => chunk[at] === byte) ? chunk.subarray(BOM.length) : chunk;
+      first = false;
     }
   } catch (error) {
     throw readFault(file, error);

@@ -16,6 +16,11 @@ test("a key's end is told as a day, a time or milliseconds, and kept", () => {
   ]);
 });
 
+test("a key's hash is taken in upper case, as Windows tools write it", () => {
+  const upper = "AB".repeat(32);
+  assert.deepEqual(keysIn({ ann: upper }, "keys.json"), [{ name: "ann", sha256: upper, scopes: [] }]);
+});
+
 test("what would leave a key with more than was meant is refused, naming the key and what is wrong", () => {
   for (const [value, sentence] of [
     [{ sha256, expires: "2027-01-31" }, /"ci" has "expires", which nobody reads: it may have sha256, scopes, expiresAt/],

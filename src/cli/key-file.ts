@@ -15,7 +15,7 @@ export const keysIn = (listed: Json, file: string): readonly ApiKey[] => {
     if (odd !== undefined)
       throw usage(`--api-keys: the key "${name}" has "${odd}", which nobody reads: it may have ${[...MEMBERS].join(", ")}.`);
     const { sha256, scopes = [], expiresAt } = about;
-    if (typeof sha256 !== "string" || !/^[0-9a-f]{64}$/.test(sha256))
+    if (typeof sha256 !== "string" || !/^[0-9a-f]{64}$/i.test(sha256))
       throw usage(`--api-keys: the key "${name}" needs its SHA-256 as 64 hex digits: printf %s KEY | sha256sum.`);
     if (!isTexts(scopes)) throw usage(`--api-keys: the scopes of "${name}" must be a list of texts.`);
     return { name, sha256, scopes, ...(expiresAt === undefined ? {} : { expiresAt: timeOf(expiresAt, name) }) };

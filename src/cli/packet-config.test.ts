@@ -35,6 +35,13 @@ test("a configuration is read from JSON and YAML alike, and an empty file says n
   assert.deepEqual(readConfigFile(written("empty.yaml", "# nothing\nactors:\n")), readConfigFile(written("b.json", "{}")));
 });
 
+test("a configuration may begin with a byte order mark", () => {
+  const json = '{"actors": {"max_actors_per_user": 3}}';
+  const plain = readConfigFile(written("plain.json", json));
+  assert.deepEqual(readConfigFile(written("bom.json", `\uFEFF${json}`)), plain);
+  assert.deepEqual(readConfigFile(written("bom.yaml", "\uFEFFactors:\n  max_actors_per_user: 3\n")), plain);
+});
+
 test("a configuration file that cannot be read is named with the reason", () => {
   for (const [file, code, sentence] of [
     [written("odd.toml", ""), "USAGE", /\.json, \.yaml or \.yml, not .*odd\.toml/],

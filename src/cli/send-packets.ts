@@ -1,6 +1,6 @@
 import { createReadStream } from "node:fs";
 import { type Bag, isBag, type Json } from "../contract/index.ts";
-import { jsonIn } from "../contract/internal.ts";
+import { jsonIn, withoutBom } from "../contract/internal.ts";
 import { errorIn } from "../packet/client-reply.ts";
 import { CommandError, usage } from "./exit-code.ts";
 import { output, visible } from "./output.ts";
@@ -52,7 +52,7 @@ const textOf = async (file: string): Promise<string> => {
     throw usage(`${file} cannot be read: ${whyUnreadable(error)}.`);
   }
   if (bytes > MOST_BYTES) throw usage(`${nameOf(file)} has more than ${MOST_BYTES} bytes: send fewer packets at once.`);
-  return Buffer.concat(chunks).toString("utf8");
+  return withoutBom(Buffer.concat(chunks).toString("utf8"));
 };
 
 /** One packet over several lines, or one a line. */

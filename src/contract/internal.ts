@@ -1,4 +1,5 @@
 /** What passes between folders and is no public name: no subpath leads here. */
+export { withoutBom } from "./bom.ts";
 export { compareIds, isActorId, isAddress, keyIn, kindOf } from "./actor-id.ts";
 export { capabilityNeeded, EXTENSION, isExtensionMethod } from "./client-capability.ts";
 export { canonical } from "./canonical.ts";

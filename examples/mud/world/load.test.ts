@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { mkdtempDisposableSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { playthrough } from "../play/playthrough.ts";
@@ -32,6 +34,13 @@ test("the first world has twelve rooms or more, three keys, a guardian, three ki
   assert.ok(Object.keys(keep.monsters).length >= 3);
   assert.ok(Object.values(keep.rooms).filter((room) => room.chest !== undefined).length >= 2);
   assert.match(keep.ending.text, /THE END/);
+});
+
+test("a world's file may begin with a byte order mark", () => {
+  using folder = mkdtempDisposableSync(join(tmpdir(), "troupe-world-"));
+  const file = join(folder.path, "keep.yaml");
+  writeFileSync(file, `\uFEFF${text}`);
+  assert.deepEqual(loadWorld(file), keep);
 });
 
 test("the second world shares nothing with the first", () => {

@@ -16,7 +16,7 @@ export function loadWorld(file: string): World {
   } catch (cause) {
     throw new WorldError([`${file}:1:1: cannot be read (${cause instanceof Error ? cause.message : String(cause)}): name a YAML file.`]);
   }
-  return parseWorld(text, file);
+  return parseWorld(text.startsWith("\uFEFF") ? text.slice(1) : text, file);
 }
 
 /** The world in a YAML text, playable to its end; throws `WorldError`, whose lines begin with `file:line:col:`. */

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { withoutBom } from "../../contract/internal.ts";
 import { usage } from "../exit-code.ts";
 import { whyUnreadable } from "../text-file.ts";
 
@@ -21,7 +22,7 @@ export const clusterSecretIfAny = (env: Readonly<Record<string, string | undefin
 
 const read = (file: string): string => {
   try {
-    return readFileSync(file, "utf8");
+    return withoutBom(readFileSync(file, "utf8"));
   } catch (error) {
     throw usage(`--secret-file ${file} cannot be read: ${whyUnreadable(error)}.`);
   }

@@ -33,7 +33,13 @@ export const authOf = async (options: ServeOptions): Promise<Authenticator | und
   if (options.jwks === undefined && options.apiKeys === undefined) return undefined;
   const issuers: readonly TrustedIssuer[] =
     options.jwks !== undefined && options.issuer !== undefined
-      ? [{ issuer: options.issuer, keys: keysOf(options.jwks), ...defined({ audience: options.audience }) }]
+      ? [
+          {
+            issuer: options.issuer,
+            keys: keysOf(options.jwks),
+            ...defined({ audience: options.audience, typ: options.tokenType, scopesClaim: options.scopesClaim }),
+          },
+        ]
       : [];
   return await authenticator({
     issuers,

@@ -18,16 +18,14 @@ export const refuseIdle = (options: ServeOptions): void => {
   const asks = jwks !== undefined || apiKeys !== undefined || options.issuer !== undefined;
   const overHttp = options.http !== undefined || !hasOtherDoor(options);
   const tokens = "those who send tokens: give --api-keys or --jwks";
+  const issued = "tokens of an issuer: give --jwks and --issuer";
   const nodes = "nodes of a cluster: give --engine";
   const idle: readonly Idle[] = [
     { option: "--require-scope", given: options.requireScope !== undefined, of: tokens, there: asks },
     { option: "--resource", given: options.resource !== undefined, of: tokens, there: asks },
-    {
-      option: "--audience",
-      given: options.audience !== undefined,
-      of: "tokens of an issuer: give --jwks and --issuer",
-      there: jwks !== undefined,
-    },
+    { option: "--audience", given: options.audience !== undefined, of: issued, there: jwks !== undefined },
+    { option: "--token-type", given: options.tokenType !== undefined, of: issued, there: jwks !== undefined },
+    { option: "--scopes-claim", given: options.scopesClaim !== undefined, of: issued, there: jwks !== undefined },
     {
       option: "--no-auth",
       given: !options.auth,

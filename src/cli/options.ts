@@ -30,6 +30,8 @@ export interface ServeOptions {
   readonly jwks?: string;
   readonly issuer?: string;
   readonly audience?: string;
+  readonly tokenType?: string;
+  readonly scopesClaim?: string;
   readonly resource?: string;
   readonly apiKeys?: string;
   readonly requireScope?: readonly string[];
@@ -171,11 +173,13 @@ export const addServeOptions = (
     .option("--jwks <url-or-file>", "verify bearer tokens against these keys")
     .option("--issuer <iss>", "the tokens' issuer")
     .option("--audience <aud>", "the tokens' audience (default: the resource)")
+    .option("--token-type <typ>", "the typ that a token's header must have, as at+jwt (default: none, JWT or at+jwt)")
+    .option("--scopes-claim <name>", "the claim that holds a token's scopes (default: scope, or scp)")
     .option("--resource <url>", "the address clients know this server by, behind a proxy (default: where HTTP listens)")
     .option("--api-keys <file>", "JSON: name → SHA-256 (hex) of a key, or {sha256, scopes, expiresAt}")
     .option("--require-scope <scope>", "every request needs it; repeatable", collect)
     .option("--allow-host <name>", "a Host besides loopback; repeatable", collect)
-    .option("--allow-origin <origin>", "a browser origin besides loopback; repeatable", collect)
+    .option("--allow-origin <origin>", "a browser origin besides loopback, of any scheme; repeatable", collect)
     .option(
       "--packets [address]",
       "take packets: POST /packets and WebSocket beside MCP's HTTP, and with [host:]port one a line over TCP there",

@@ -103,7 +103,13 @@ function fetcher(
   server: LambdaServer,
   caller: LambdaOptions["caller"],
 ): (request: Request, arrived: Arrived) => Promise<Response> | Response {
-  if (caller === undefined) return typeof server === "function" ? server : (request) => server.fetch(request);
+  if (caller === undefined) {
+    if (typeof server === "function") return server;
+    // Taken now: a server that cannot be mounted says so when the function starts, not to its first caller.
+    if (typeof server.fetch !== "function")
+      throw new TroupeError("DOOR_OPTION", "A handler needs a server with fetch: give one of createServer, or a function of a request.");
+    return (request) => server.fetch(request);
+  }
   const fetchAs = typeof server === "function" ? undefined : server.fetchAs;
   if (fetchAs === undefined)
     throw new TroupeError("DOOR_OPTION", "The option caller needs a server that takes callers (fetchAs): give one of createServer.");

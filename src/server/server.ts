@@ -31,14 +31,9 @@ class Server implements AsyncDisposable {
   readonly source: Source;
   /** The protocol engine, for a transport of your own. */
   readonly gateway: Gateway;
-  /** For Hono, Next, Bun, Deno, workers. Needs no `this`; further arguments are ignored. */
-  readonly fetch: (request: Request) => Promise<Response>;
-  readonly fetchAs: WebDoor["fetchAs"];
-  /** For node:http, Express (after `express.json()` too), Fastify's `raw`. Needs no `this`. */
-  readonly node: WebDoor["node"];
-  readonly nodeAs: WebDoor["nodeAs"];
   readonly #options: ServerOptions;
-  readonly #web: WebDoor;
+  readonly #mount: () => WebDoor;
+  #mounted: WebDoor | undefined;
   readonly #relist: () => void;
   readonly #abandon: () => void;
   readonly #own: AsyncDisposableStack;
@@ -95,17 +90,41 @@ class Server implements AsyncDisposable {
         ...defined({ title, description, websiteUrl, icons }),
       },
     });
-    this.#web = webDoor({
-      gateway: this.gateway,
-      ...timed,
-      ...defined({ log, path, auth, allowedHosts, allowedOrigins, sse }),
-      entropy,
-      ...defined({ ready, limits: webLimits }),
-    });
-    this.fetch = (request) => this.#web.fetch(request);
-    this.fetchAs = this.#web.fetchAs;
-    this.node = this.#web.node;
-    this.nodeAs = this.#web.nodeAs;
+    this.#mount = () =>
+      webDoor({
+        gateway: this.gateway,
+        ...timed,
+        ...defined({ log, path, auth, allowedHosts, allowedOrigins, sse }),
+        entropy,
+        ...defined({ ready, limits: webLimits }),
+      });
+    // A server that only listens needs no `resource`: its tokens are for where it listens.
+    if (auth?.needsResource !== true) this.#mounted = this.#mount();
+  }
+
+  /** For Hono, Next, Bun, Deno, workers. Needs no `this`; further arguments are ignored. Throws `DOOR_OPTION` when taken, where `auth` has an issuer without a `resource` or `audience`. */
+  get fetch(): (request: Request) => Promise<Response> {
+    const { fetch } = this.#web;
+    return (request) => fetch(request);
+  }
+
+  /** As `fetch`. */
+  get fetchAs(): WebDoor["fetchAs"] {
+    return this.#web.fetchAs;
+  }
+
+  /** For node:http, Express (after `express.json()` too), Fastify's `raw`. Needs no `this`. Throws as `fetch` does. */
+  get node(): WebDoor["node"] {
+    return this.#web.node;
+  }
+
+  /** As `node`. */
+  get nodeAs(): WebDoor["nodeAs"] {
+    return this.#web.nodeAs;
+  }
+
+  get #web(): WebDoor {
+    return (this.#mounted ??= this.#mount());
   }
 
   /** What an `enabled` looks at changed: clients are told of lists that are others now. */
@@ -143,7 +162,7 @@ class Server implements AsyncDisposable {
     const drained = this.gateway.drain(graceMs).then(() => this.#abandon());
     // What is not done by then is answered by the gateway, which needs doors to answer through.
     const left = { graceMs: graceMs + LAST_REPLIES_MS };
-    await Promise.all([drained, this.#web.close(left), ...this.#doors.flatMap((doors) => closeAll(doors, left))]);
+    await Promise.all([drained, this.#mounted?.close(left), ...this.#doors.flatMap((doors) => closeAll(doors, left))]);
     await this.gateway[Symbol.asyncDispose]();
     await this.#own.disposeAsync();
   }

@@ -10,7 +10,7 @@ import { rawSocket, head } from "../../test/transport/raw-socket.ts";
 import { eventually } from "../../test/transport/settle.ts";
 import type { Channel, Json } from "../contract/index.ts";
 import { SimulatedClock } from "../testing/index.ts";
-import { type Authenticator, type AuthOptions, authenticator, hashApiKey, serveHttp, serveTcp, type Verdict } from "./index.ts";
+import { type Authenticator, type AuthOptions, authenticator, hashApiKey, serveHttp, serveTcp, type Verdict, webDoor } from "./index.ts";
 
 const ISSUER = "https://login.example";
 const RESOURCE = "https://troupe.example/mcp";
@@ -22,10 +22,14 @@ const keys = { keys: [jwk] };
 
 const token = (
   claims: Readonly<Record<string, unknown>> = {},
-  sign: { key?: typeof privateKey; kid?: string; alg?: string } = {},
+  sign: { key?: typeof privateKey; kid?: string | null; alg?: string; typ?: string } = {},
 ): Promise<string> =>
   new SignJWT({ iss: ISSUER, aud: RESOURCE, sub: "ada", exp: Math.floor(Date.now() / 1_000) + 600, scope: "play look", ...claims })
-    .setProtectedHeader({ alg: sign.alg ?? "ES256", kid: sign.kid ?? "one" })
+    .setProtectedHeader({
+      alg: sign.alg ?? "ES256",
+      ...(sign.kid === null ? {} : { kid: sign.kid ?? "one" }),
+      ...(sign.typ === undefined ? {} : { typ: sign.typ }),
+    })
     .sign(sign.key ?? privateKey);
 
 async function serve(options: Omit<AuthOptions, "resource"> & { readonly resource?: string | undefined }) {
@@ -41,6 +45,12 @@ async function serve(options: Omit<AuthOptions, "resource"> & { readonly resourc
       headers: { "content-type": "application/json", ...(authorization === undefined ? {} : { authorization }) },
     });
   return { gateway, door, logged, ask, [Symbol.asyncDispose]: () => door.close({ graceMs: 0 }) };
+}
+
+/** Why a token is refused; undefined: it is taken. */
+async function refusedBy(server: { ask(authorization: string): Promise<Response> }, bearer: string): Promise<string | undefined> {
+  const response = await server.ask(`Bearer ${bearer}`);
+  return response.status === 200 ? undefined : /error_description="([^"]*)"/.exec(response.headers.get("www-authenticate") ?? "")?.[1];
 }
 
 const fine = () => ({ status: 200, body: "{}" });
@@ -75,14 +85,14 @@ describe("bearer tokens", () => {
     const now = Math.floor(Date.now() / 1_000);
     const cases: readonly (readonly [string, string])[] = [
       [await token({ exp: now - 60 }), "The token has expired."],
-      [await token({ nbf: now + 60 }), 'The token\'s "nbf" does not fit this server.'],
-      [await token({ aud: "https://other.example/mcp" }), 'The token\'s "aud" does not fit this server.'],
-      [await token({ aud: undefined }), 'The token\'s "aud" does not fit this server.'],
-      [await token({ sub: undefined }), 'The token\'s "sub" does not fit this server.'],
-      [await token({ sub: ["ada"] }), 'The token\'s "sub" does not fit this server.'],
-      [await token({ sub: 7 }), 'The token\'s "sub" does not fit this server.'],
-      [await token({ sub: "" }), 'The token\'s "sub" does not fit this server.'],
-      [await token({ exp: undefined }), 'The token\'s "exp" does not fit this server.'],
+      [await token({ nbf: now + 60 }), "The token's nbf does not fit this server."],
+      [await token({ aud: "https://other.example/mcp" }), "The token's aud does not fit this server."],
+      [await token({ aud: undefined }), "The token's aud does not fit this server."],
+      [await token({ sub: undefined }), "The token's sub does not fit this server."],
+      [await token({ sub: ["ada"] }), "The token's sub does not fit this server."],
+      [await token({ sub: 7 }), "The token's sub does not fit this server."],
+      [await token({ sub: "" }), "The token's sub does not fit this server."],
+      [await token({ exp: undefined }), "The token's exp does not fit this server."],
       [await token({ iss: "https://evil.example" }), "The token's issuer is not one of this server."],
       [await token({}, { key: other.privateKey }), "The token was not signed by a key of its issuer."],
       [await token({}, { kid: "two" }), "The token was not signed by a key of its issuer."],
@@ -95,8 +105,7 @@ describe("bearer tokens", () => {
     for (const [bad, why] of cases) {
       const response = await server.ask(`Bearer ${bad}`);
       assert.equal(response.status, 401, why);
-      const quoted = why.replaceAll('"', '\\"');
-      assert.equal(response.headers.get("www-authenticate"), `Bearer error="invalid_token", error_description="${quoted}", ${META}`);
+      assert.equal(response.headers.get("www-authenticate"), `Bearer error="invalid_token", error_description="${why}", ${META}`);
       const text = await response.text();
       assert.ok(!text.includes(bad));
       assert.ok(!JSON.stringify(server.logged).includes(bad));
@@ -136,6 +145,92 @@ describe("bearer tokens", () => {
     });
     assert.equal(response.headers.get("www-authenticate"), `Bearer error="insufficient_scope", scope="keys", ${META}`);
     await door.close({ graceMs: 0 });
+  });
+
+  it("with a description that has a quote or a backslash are challenged without either", async () => {
+    const quick = await authenticator({ keys: [{ name: "ada", sha256: hashApiKey(KEY) }] });
+    const why = 'The "role" is C:\\none, sä.';
+    const auth: Authenticator = { ...quick, check: () => ({ refused: "invalid", why }) };
+    await using door = await serveHttp({ gateway: fakeGateway(), auth });
+    const response = await fetch(door.url, { method: "POST", headers: { authorization: "Bearer x" } });
+    assert.equal(response.headers.get("www-authenticate"), `Bearer error="invalid_token", error_description="The 'role' is C:'none, s?."`);
+    assert.deepEqual(await response.json(), { error: "invalid_token", error_description: "The 'role' is C:'none, s?." });
+  });
+
+  it("without a kid are tried with every suitable key, and refused after a bounded number", async () => {
+    const pair = await generateKeyPair("ES256", { extractable: true });
+    const rsa = { ...(await exportJWK((await generateKeyPair("RS256", { extractable: true })).publicKey)), use: "enc" };
+    const unnamed = { ...(await exportJWK(publicKey)), kid: undefined };
+    const next = { ...(await exportJWK(pair.publicKey)), alg: "ES256" };
+    const check = async (set: readonly Readonly<Record<string, unknown>>[], bearer: string): Promise<string | undefined> => {
+      const auth = await authenticator({ issuers: [{ issuer: ISSUER, keys: { keys: set } }], resource: RESOURCE });
+      const verdict = await auth.check(`Bearer ${bearer}`, RESOURCE);
+      return "refused" in verdict ? verdict.why : verdict.caller.principal;
+    };
+    const old = await token({}, { kid: null });
+    const fresh = await token({}, { kid: null, key: pair.privateKey });
+    const ada = `${ISSUER}|ada`;
+    for (const good of [old, fresh])
+      assert.deepEqual([await check([unnamed, rsa, next], good), await check([next, rsa, jwk], good)], [ada, ada]);
+    // Two keys of one name are alike.
+    assert.equal(await check([{ ...next, kid: "one" }, jwk], await token()), ada);
+    const forged = await token({}, { kid: null, key: other.privateKey });
+    assert.equal(await check([jwk, next], forged), "The token was not signed by a key of its issuer.");
+    assert.equal(await check([jwk, next], await token({ aud: "x" }, { kid: null })), "The token's aud does not fit this server.");
+    const many = Array.from({ length: 16 }, () => next);
+    assert.equal(await check([...many, jwk], old), "The token was not signed by a key of its issuer.");
+    assert.equal(await check([...many.slice(1), jwk], old), ada);
+  });
+
+  it("bound to a key of their holder are no bearer tokens", async () => {
+    await using server = await serve({ issuers });
+    for (const cnf of [{ jkt: "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I" }, { "x5t#S256": "x" }, {}, null])
+      assert.match((await refusedBy(server, await token({ cnf }))) ?? "", /bound to a key of its holder/);
+  });
+
+  it("that are for something else than access are refused", async () => {
+    await using server = await serve({ issuers });
+    const others = [
+      { nonce: "n" },
+      { at_hash: "x" },
+      { c_hash: "x" },
+      { token_use: "id" },
+      { typ: "ID" },
+      { typ: "Refresh" },
+      { events: {} },
+    ];
+    for (const claims of others) assert.match((await refusedBy(server, await token(claims))) ?? "", /not an access token/);
+    for (const typ of ["id_token+jwt", "logout+jwt", "dpop+jwt", "application/secevent+jwt"])
+      assert.match((await refusedBy(server, await token({}, { typ }))) ?? "", /not an access token/);
+    for (const typ of ["JWT", "at+jwt", "application/at+jwt", "AT+JWT"])
+      assert.equal(
+        await refusedBy(server, await token({ typ: "Bearer", token_use: "access", auth_time: 1, acr: "0" }, { typ })),
+        undefined,
+      );
+  });
+
+  it("must have the type that is asked for", async () => {
+    await using server = await serve({ issuers: [{ issuer: ISSUER, keys, typ: "at+jwt" }] });
+    for (const typ of ["at+jwt", "application/at+jwt"]) assert.equal(await refusedBy(server, await token({}, { typ })), undefined);
+    for (const sign of [{}, { typ: "JWT" }])
+      assert.equal(await refusedBy(server, await token({}, sign)), "The token's typ does not fit this server.");
+  });
+
+  it("have their scopes in the claim that is named, else in scope, or in scp where that is empty", async () => {
+    const scopesOf = async (scopesClaim: string | undefined, claims: Readonly<Record<string, unknown>>): Promise<readonly string[]> => {
+      const named = scopesClaim === undefined ? {} : { scopesClaim };
+      const auth = await authenticator({ issuers: [{ issuer: ISSUER, keys, ...named }], resource: RESOURCE });
+      const verdict = await auth.check(`Bearer ${await token(claims)}`, RESOURCE);
+      assert.ok(!("refused" in verdict));
+      return verdict.caller.scopes;
+    };
+    assert.deepEqual(await scopesOf(undefined, { scope: "", scp: ["a"] }), ["a"]);
+    assert.deepEqual(await scopesOf(undefined, { scope: " ", scp: "a b" }), ["a", "b"]);
+    assert.deepEqual(await scopesOf(undefined, { scope: 7, scp: "a" }), ["a"]);
+    assert.deepEqual(await scopesOf(undefined, { scope: "a", scp: "b" }), ["a"]);
+    assert.deepEqual(await scopesOf("roles", { scope: "a", roles: ["b", 1, "c"] }), ["b", "c"]);
+    assert.deepEqual(await scopesOf("https://app.example/permissions", { "https://app.example/permissions": "b c" }), ["b", "c"]);
+    for (const missing of ["roles", "constructor", "__proto__", "toString"]) assert.deepEqual(await scopesOf(missing, {}), []);
   });
 
   it("may carry another audience where the issuer is told so", async () => {
@@ -331,6 +426,35 @@ describe("protected-resource metadata", () => {
     await assert.rejects(serveTcp({ gateway, auth }), { code: "DOOR_OPTION", message: /need the resource or audience they are made for/ });
     await door.close({ graceMs: 0 });
   });
+
+  it("and the audience come from configuration, so a door without an address of its own asks for one", async () => {
+    const gateway = fakeGateway();
+    const auth = await authenticator({ issuers });
+    const refused = { code: "DOOR_OPTION", message: /need the resource or audience they are made for/ };
+    assert.throws(() => webDoor({ gateway, auth }), refused);
+    for (const host of ["0.0.0.0", "::"]) await assert.rejects(serveHttp({ gateway, auth, host }), refused);
+    const named = await authenticator({ issuers: [{ issuer: ISSUER, keys, audience: "api://troupe" }] });
+    const door = webDoor({ gateway, auth: named, allowedHosts: ["*"] });
+    const ask = async (host: string, aud: string): Promise<Response> =>
+      door.fetch(
+        new Request(`http://${host}/mcp`, {
+          method: "POST",
+          body: "{}",
+          headers: { host, "content-type": "application/json", authorization: `Bearer ${await token({ aud })}` },
+        }),
+      );
+    assert.equal((await ask("localhost:8123", "api://troupe")).status, 200);
+    for (const host of ["localhost:8123", "app.example"]) {
+      const response = await ask(host, `http://${host}/mcp`);
+      assert.equal(response.status, 401);
+      assert.equal(
+        response.headers.get("www-authenticate"),
+        `Bearer error="invalid_token", error_description="The token's aud does not fit this server."`,
+      );
+      const page = await door.fetch(new Request(`http://${host}/.well-known/oauth-protected-resource/mcp`, { headers: { host } }));
+      assert.equal(page.status, 404);
+    }
+  });
 });
 
 describe("key sets", () => {
@@ -343,6 +467,13 @@ describe("key sets", () => {
   it("are read from a file", async () => {
     const path = join(directory, "jwks.json");
     await writeFile(path, JSON.stringify(keys));
+    await using server = await serve({ issuers: [{ issuer: ISSUER, keys: path }] });
+    assert.equal((await server.ask(`Bearer ${await token()}`)).status, 200);
+  });
+
+  it("may begin with a byte order mark", async () => {
+    const path = join(directory, "bom.json");
+    await writeFile(path, `\uFEFF${JSON.stringify(keys)}`);
     await using server = await serve({ issuers: [{ issuer: ISSUER, keys: path }] });
     assert.equal((await server.ask(`Bearer ${await token()}`)).status, 200);
   });
@@ -367,6 +498,34 @@ describe("key sets", () => {
     for (let index = 0; index < 5; index += 1)
       assert.equal((await server.ask(`Bearer ${await token({}, { kid: `k${index}` })}`)).status, 401);
     assert.equal(fetched, 1);
+    origin.close();
+    origin.closeAllConnections();
+  });
+
+  it("are fetched again for a token without a kid that no key fits, at most every 30 s", async (context) => {
+    const pair = await generateKeyPair("ES256", { extractable: true });
+    let set: readonly object[] = [jwk];
+    let fetched = 0;
+    const origin = createServer((_request, response) => {
+      fetched += 1;
+      response.end(JSON.stringify({ keys: set }));
+    }).listen(0, "127.0.0.1");
+    await new Promise<void>((done) => void origin.once("listening", () => done()));
+    const address = origin.address();
+    assert.ok(typeof address === "object" && address !== null);
+    await using server = await serve({ issuers: [{ issuer: ISSUER, keys: `http://127.0.0.1:${address.port}/` }] });
+    const forged = await token({}, { kid: null, key: other.privateKey });
+    const rotated = await token({}, { kid: null, key: pair.privateKey });
+    assert.equal(await refusedBy(server, await token({}, { kid: null })), undefined);
+    set = [await exportJWK(pair.publicKey)];
+    for (let index = 0; index < 3; index += 1) assert.match((await refusedBy(server, forged)) ?? "", /not signed/);
+    assert.equal(fetched, 1);
+    // The library that keeps the set reads the system's clock.
+    context.mock.timers.enable({ apis: ["Date"], now: Date.now() + 31_000 });
+    assert.equal(await refusedBy(server, rotated), undefined);
+    assert.equal(fetched, 2);
+    for (let index = 0; index < 3; index += 1) assert.match((await refusedBy(server, forged)) ?? "", /not signed/);
+    assert.equal(fetched, 2);
     origin.close();
     origin.closeAllConnections();
   });
@@ -442,6 +601,7 @@ describe("key sets", () => {
       [{ issuers: [{ issuer: ISSUER, keys: "/nowhere/jwks.json" }] }, /cannot be read/],
       [{ issuers: [{ issuer: ISSUER, keys: { keys: [] } }] }, /not a JSON Web Key Set/],
       [{ issuers, resource: "troupe" }, /is not an address/],
+      [{ issuers, scopes: ['a"b'] }, /A scope is a text without/],
     ];
     for (const [options, message] of wrong) await assert.rejects(authenticator(options), { code: "DOOR_OPTION", message });
   });

@@ -58,13 +58,13 @@ export function endpoints<E extends Exchange>({
 const ROOT = "/.well-known/oauth-protected-resource";
 const HEADERS = { "cache-control": "public, max-age=300" };
 
-/** What tells clients whose tokens are taken, and where it is (RFC 9728). Undefined: no issuer's are. */
+/** What tells clients whose tokens are taken, and where it is (RFC 9728). Undefined: no issuer's are, or the address is not configured (`resource` is empty). */
 export function metadataPage(
   auth: Authenticator | undefined,
   path: string,
   resource: string,
 ): { readonly paths: ReadonlySet<string>; readonly answer: () => Answer } | undefined {
-  if (auth === undefined || auth.issuers.length === 0) return undefined;
+  if (auth === undefined || auth.issuers.length === 0 || resource === "") return undefined;
   return {
     paths: new Set([ROOT, `${ROOT}${path}`, `${ROOT}${path}/meta`, new URL(metadataUrlOf(resource)).pathname]),
     answer: () => ({ status: 200, headers: HEADERS, body: JSON.stringify(auth.metadata(resource)) }),

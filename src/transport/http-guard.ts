@@ -6,7 +6,7 @@ export interface GuardOptions {
   readonly host: string;
   /** Further names clients may use, `name` or `name:port`; `*` for any. */
   readonly allowedHosts: readonly string[];
-  /** Web origins whose pages may call, `https://app.example`; `*` for any. */
+  /** Origins whose pages may call, `https://app.example`, of any scheme; `*` for any. */
   readonly allowedOrigins: readonly string[];
   /** Where clients know the server by, when that is another name. */
   readonly resource: string | undefined;
@@ -30,7 +30,7 @@ export function httpGuard({ host, allowedHosts, allowedOrigins, resource }: Guar
   const bound = hostName(host.includes(":") ? `[${host}]` : host);
   const local = isLoopback(host);
   const hosts = new Set(allowedHosts.map((entry) => entry.toLowerCase()));
-  const origins = new Set(allowedOrigins.map((entry) => entry.toLowerCase().replace(/\/$/, "")));
+  const origins = new Set(allowedOrigins.map((entry) => entry.toLowerCase().replace(/(?<!\/)\/$/, "")));
   if (resource !== undefined && URL.canParse(resource)) hosts.add(new URL(resource).hostname);
 
   const knows = (value: string): boolean => {

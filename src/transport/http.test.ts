@@ -181,6 +181,28 @@ describe("HTTP", () => {
     }
   });
 
+  it("lets origins of any scheme in once they are listed", async () => {
+    const origins = [
+      "chrome-extension://abcdefghijklmnopabcdefghijklmnop",
+      "moz-extension://0b3f0a2e-1c2d-4e5f-8a9b-0c1d2e3f4a5b",
+      "tauri://localhost",
+      "vscode-webview://1a2b3c",
+      "app://obsidian.md",
+      "capacitor://localhost:8100",
+      "https://tauri.localhost",
+      "file://",
+    ];
+    await using server = await serve({}, { allowedOrigins: origins });
+    for (const origin of origins) {
+      const answer = await send(server.url, { headers: { ...JSON_HEADERS, origin } });
+      assert.deepEqual([answer.status, answer.headers.get("access-control-allow-origin")], [200, origin]);
+    }
+    for (const origin of ["chrome-extension://other", "tauri://localhost.evil", "tauri://localhost:1", "x://localhost", "null"])
+      assert.equal((await send(server.url, { headers: { ...JSON_HEADERS, origin } })).status, 403, origin);
+    for (const origin of ["null", "chrome-extension://*", "https://*.example", "https://", "tauri:", "a b://c", "1a://c", "tauri://a/b"])
+      await assert.rejects(serveHttp({ gateway: fakeGateway(), allowedOrigins: [origin] }), { code: "DOOR_OPTION" }, origin);
+  });
+
   it("asks for JSON in and for JSON and events out", async () => {
     await using server = await serve();
     const status = async (headers: Record<string, string>): Promise<number> => {

@@ -4,7 +4,7 @@ import { boundsOf, checkOptions, FUNCTION, type OptionTable, systemClock, system
 import { type FaultKind, refusal } from "../gateway/index.ts";
 import { authority, isLoopback } from "./address.ts";
 import { challengeContext } from "./auth/index.ts";
-import { AUTH, HOSTS, ORIGINS } from "./door-options.ts";
+import { AUTH, HOSTS, ORIGINS, refuseUnaddressed } from "./door-options.ts";
 import { endRefused } from "./end-refused.ts";
 import { lastAnswer } from "./http-answer.ts";
 import { BodyRequest } from "./http-body.ts";
@@ -70,6 +70,9 @@ export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
   const sse = options.sse === true ? new HttpSse(gateway, options.entropy ?? systemEntropy) : undefined;
   const limits = { ...HTTP_LIMITS, ...options.limits };
   refuseOpenDoor("HTTP", host, auth !== undefined, options.insecure ?? false);
+  const everywhere = host === "0.0.0.0" || host === "::";
+  // Loopback would be the audience of tokens for another server on the client's machine.
+  if (everywhere) refuseUnaddressed(`HTTP on ${host}`, auth);
   checkPath(path, "the endpoint's path");
 
   // Before the server listens: whoever asks from then on is heard. Few have such doors.

@@ -1,7 +1,7 @@
 import { createServer } from "node:net";
-import { boundsOf, type Caller, checkOptions, FUNCTION, type OptionTable, systemClock, TroupeError } from "../contract/index.ts";
+import { boundsOf, type Caller, checkOptions, FUNCTION, type OptionTable, systemClock } from "../contract/index.ts";
 import { authority, isLoopback } from "./address.ts";
-import { AUTH } from "./door-options.ts";
+import { AUTH, refuseUnaddressed } from "./door-options.ts";
 import { Inflow } from "./inflow.ts";
 import type { LineChannel } from "./line-channel.ts";
 import { listenAt, refuseOpenDoor } from "./listen.ts";
@@ -41,12 +41,7 @@ export async function serveTcp(options: TcpOptions): Promise<TcpDoor> {
   // Whoever may open the file is its owner: the mode has asked already.
   const auth = path === undefined ? options.auth : undefined;
   if (path === undefined) refuseOpenDoor("TCP", host, auth !== undefined, options.insecure ?? false);
-  if (auth?.needsResource === true) {
-    throw new TroupeError(
-      "DOOR_OPTION",
-      "Tokens of an issuer over TCP need the resource or audience they are made for: give the authenticator one (--resource or --audience).",
-    );
-  }
+  refuseUnaddressed("TCP", auth);
 
   const open = new Set<TcpConnection>();
   const inflow = new Inflow({

@@ -112,6 +112,8 @@ describe("troupe serve", () => {
       ["--resource", ["https://troupe.example/mcp"], /give --api-keys or --jwks/],
       ["--audience", ["troupe"], /give --jwks and --issuer/],
       ["--audience", ["troupe", "--api-keys", keys], /give --jwks and --issuer/],
+      ["--token-type", ["at+jwt"], /give --jwks and --issuer/],
+      ["--scopes-claim", ["roles"], /give --jwks and --issuer/],
       ["--no-auth", [], /give --packets or --theater/],
       ["--insecure-no-auth", [], /give --theater-tcp/],
       ["--as", ["ann"], /give --stdio or --tcp with a path/],

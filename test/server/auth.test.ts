@@ -9,6 +9,7 @@ import {
 } from "@modelcontextprotocol/client";
 import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as HttpV1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { bufferedHandler } from "troupe/lambda";
 import { createServer, type Server } from "troupe/server";
 import { authenticator, connectInMemory, hashApiKey } from "troupe/transport";
 import { CLIENTS, INFO, MODERN } from "../clients.ts";
@@ -181,6 +182,16 @@ for (const era of ["legacy", "modern"])
       );
     });
   });
+
+test("a server with an issuer and no address listens, and is not mounted until it has one", async () => {
+  await using authority = await authorizationServer();
+  await using server = await guarded(authority);
+  const refused = { code: "DOOR_OPTION", message: /a mounted server need the resource or audience/ };
+  for (const take of [() => server.fetch, () => server.fetchAs, () => server.node, () => server.nodeAs]) assert.throws(take, refused);
+  assert.throws(() => bufferedHandler(server), refused);
+  const { http } = await server.listen({ http: true });
+  assert.equal((await fetch(http.url, { method: "POST" })).status, 401);
+});
 
 test("where there is no HTTP, a scope that lacks is an error that names it", async () => {
   await using server = createServer("s", "1");

@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import { type Clock, type Json, systemClock, TroupeError } from "../../contract/index.ts";
+import { isScope } from "../../contract/internal.ts";
 import { type ApiKey, apiKeyRing } from "./api-key.ts";
 import type { IssuerRing, TrustedIssuer } from "./issuer.ts";
 import { invalid, missing, type Verdict } from "./verdict.ts";
@@ -9,7 +10,7 @@ export interface AuthOptions {
   readonly keys?: readonly ApiKey[];
   /** Authorization servers whose tokens are taken. */
   readonly issuers?: readonly TrustedIssuer[];
-  /** The address clients know this server by, and the `aud` of its tokens. Default: where the HTTP door listens. */
+  /** The address clients know this server by, and the `aud` of its tokens. Default: where `serveHttp` listens; everything else needs it, or each issuer's `audience`. */
   readonly resource?: string;
   /** Every token must carry all of them. */
   readonly scopes?: readonly string[];
@@ -27,7 +28,7 @@ export interface Authenticator {
   readonly issuers: readonly string[];
   /** Tokens of some issuer are made for this server's address, so a door that has none must be told one. */
   readonly needsResource: boolean;
-  /** `authorization` as in the header: `Bearer …`. Synchronous for keys and for tokens seen a moment ago. */
+  /** `authorization` as in the header: `Bearer …`; `resource` from configuration, empty where there is none. Synchronous for keys and for tokens seen a moment ago. */
   check(authorization: string | undefined, resource: string): Verdict | Promise<Verdict>;
   /** The protected-resource metadata document (RFC 9728). */
   metadata(resource: string): Json;
@@ -54,6 +55,8 @@ export async function authenticator(options: AuthOptions): Promise<Authenticator
   if (ring.size === 0 && issuers.issuers.length === 0) {
     throw new TroupeError("DOOR_OPTION", "Authentication needs at least one API key or one issuer: nobody could come in.");
   }
+  if (!scopes.every(isScope))
+    throw new TroupeError("DOOR_OPTION", "A scope is a text without blanks, quotes and backslashes, as tokens have it: mend scopes.");
   if (resource !== undefined && !URL.canParse(resource)) {
     throw new TroupeError("DOOR_OPTION", `"${resource}" is not an address: give the resource as clients reach it, https://host/mcp.`);
   }

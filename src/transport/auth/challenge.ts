@@ -3,7 +3,7 @@ import type { Authenticator } from "./authenticator.ts";
 import type { Refused } from "./verdict.ts";
 
 export interface ChallengeContext {
-  /** Address of the metadata document; absent where there is no authorization server to go to. */
+  /** Address of the metadata document; absent where there is no authorization server to go to, and where the resource's address is not configured. */
   readonly metadataUrl?: string;
   readonly scopes: readonly string[];
 }
@@ -11,7 +11,9 @@ export interface ChallengeContext {
 const STATUS = { missing: 401, invalid: 401, scope: 403, unavailable: 503 } as const;
 const ERROR = { missing: undefined, invalid: "invalid_token", scope: "insufficient_scope", unavailable: undefined } as const;
 
-const quoted = (text: string): string => `"${text.replace(/[^\x20-\x7e]/g, "?").replace(/["\\]/g, "\\$&")}"`;
+/** RFC 6750, section 3, and RFC 6749, section 5.2: descriptions, scopes and addresses hold neither quotes nor backslashes, escaped or not. */
+const plain = (text: string): string => text.replaceAll(/["\\]/g, "'").replaceAll(/[^\x20-\x7e]/g, "?");
+const quoted = (text: string): string => `"${plain(text)}"`;
 
 /** The `WWW-Authenticate` value (RFC 6750, 3; RFC 9728, 5.1). Without a token sent it names no error. */
 function challenge(refusal: Refused, { metadataUrl, scopes }: ChallengeContext): string {
@@ -25,7 +27,7 @@ function challenge(refusal: Refused, { metadataUrl, scopes }: ChallengeContext):
 
 export function challengeContext(auth: Authenticator | undefined, resource: string): ChallengeContext {
   const { scopes, issuers }: Pick<Authenticator, "scopes" | "issuers"> = auth ?? { scopes: [], issuers: [] };
-  return issuers.length === 0 ? { scopes } : { scopes, metadataUrl: metadataUrlOf(resource) };
+  return issuers.length === 0 || resource === "" ? { scopes } : { scopes, metadataUrl: metadataUrlOf(resource) };
 }
 
 /** A challenge of somebody's who does not know where one signs in. */
@@ -41,7 +43,11 @@ export function refuseToken(refusal: Refused, context: ChallengeContext): Answer
   const error = ERROR[refusal.refused] ?? (refusal.refused === "missing" ? "unauthorized" : "temporarily_unavailable");
   const headers: Record<string, string> =
     refusal.refused === "unavailable" ? { "retry-after": "5" } : { "www-authenticate": challenge(refusal, context) };
-  return { status, headers: { ...headers, "cache-control": "no-store" }, body: JSON.stringify({ error, error_description: refusal.why }) };
+  return {
+    status,
+    headers: { ...headers, "cache-control": "no-store" },
+    body: JSON.stringify({ error, error_description: plain(refusal.why) }),
+  };
 }
 
 /** Where the metadata of a resource is: the well-known name goes before its path (RFC 9728, 3.1). */

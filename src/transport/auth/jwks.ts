@@ -1,10 +1,18 @@
 import { readFile } from "node:fs/promises";
 import { createLocalJWKSet, createRemoteJWKSet, customFetch, type JSONWebKeySet, type JWK, type JWTVerifyGetKey } from "jose";
 import { type Clock, isBag, TroupeError } from "../../contract/index.ts";
+import { withoutBom } from "../../contract/internal.ts";
 import { isLoopback } from "../address.ts";
 
 /** Where an issuer's public keys are: an `https:` address, a file's path, or the set itself. */
 export type KeySource = string | { readonly keys: readonly Readonly<Record<string, unknown>>[] };
+
+/** The keys of one issuer. */
+export interface KeySet {
+  readonly find: JWTVerifyGetKey;
+  /** Fetches a remote set again, at most every 30 s. False: it was not fetched. */
+  refresh(): Promise<boolean>;
+}
 
 const FETCH_MS = 5_000;
 const ANSWER_BYTES = 262_144;
@@ -39,7 +47,7 @@ async function fetchBounded(url: string, init: RequestInit): Promise<Response> {
 
 function holdsKeys(bytes: Buffer): boolean {
   try {
-    const set: unknown = JSON.parse(bytes.toString());
+    const set: unknown = JSON.parse(withoutBom(bytes.toString()));
     return isBag(set) && Array.isArray(set["keys"]) && set["keys"].every((key) => isBag(key));
   } catch {
     return false;
@@ -61,29 +69,39 @@ function fetchPatiently(clock: Clock): typeof fetchBounded {
   };
 }
 
-/** The keys of one issuer. A remote set is fetched on the first token and again when an unknown key appears, at most every 30 s; where it cannot be had, every 5 s. */
-export async function keySet(source: KeySource, clock: Clock): Promise<JWTVerifyGetKey> {
-  if (typeof source !== "string") return createLocalJWKSet(checkedSet(source, "The key set given"));
+const localSet = (set: JSONWebKeySet): KeySet => ({ find: createLocalJWKSet(set), refresh: () => Promise.resolve(false) });
+
+/** A remote set is fetched on the first token and again when an unknown key appears, at most every 30 s; where it cannot be had, every 5 s. */
+export async function keySet(source: KeySource, clock: Clock): Promise<KeySet> {
+  if (typeof source !== "string") return localSet(checkedSet(source, "The key set given"));
   if (!/^https?:/i.test(source)) {
     const text = await readFile(source, "utf8").catch((cause: unknown) => {
       throw new TroupeError("DOOR_OPTION", `The key set ${source} cannot be read: give an https address or a file's path.`, { cause });
     });
     let parsed: unknown;
     try {
-      parsed = JSON.parse(text);
+      parsed = JSON.parse(withoutBom(text));
     } catch (cause) {
       throw new TroupeError("DOOR_OPTION", `The key set ${source} is not JSON.`, { cause });
     }
-    return createLocalJWKSet(checkedSet(parsed, `The key set ${source}`));
+    return localSet(checkedSet(parsed, `The key set ${source}`));
   }
   const url = new URL(source);
   if (url.protocol !== "https:" && !isLoopback(url.hostname)) {
     throw new TroupeError("DOOR_OPTION", `The key set ${source} must be fetched over https: whoever can change it can sign in as anyone.`);
   }
-  return createRemoteJWKSet(url, {
+  const find = createRemoteJWKSet(url, {
     timeoutDuration: FETCH_MS,
     cooldownDuration: COOLDOWN_MS,
     cacheMaxAge: REMEMBERED_MS,
     [customFetch]: fetchPatiently(clock),
   });
+  return {
+    find,
+    async refresh() {
+      if (find.coolingDown) return false;
+      await find.reload();
+      return true;
+    },
+  };
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { boundsOf, type Caller, checkOptions, FUNCTION, type OptionTable, systemClock, systemEntropy } from "../../contract/index.ts";
-import { AUTH, HOSTS, ORIGINS } from "../door-options.ts";
+import { AUTH, HOSTS, ORIGINS, refuseUnaddressed } from "../door-options.ts";
 import { httpGuard } from "../http-guard.ts";
 import { HTTP_LIMITS } from "../http-options.ts";
 import { HttpSse } from "../http-sse.ts";
@@ -40,6 +40,7 @@ const FLUSH_MS = 1_000;
 export function webDoor(options: WebOptions): WebDoor {
   const { gateway, path = "/mcp", auth, allowedHosts = [], allowedOrigins = [], ready = () => true, clock = systemClock } = options;
   checkOptions("webDoor", options, OPTIONS);
+  refuseUnaddressed("a mounted server", auth);
   const log = seldom(options.log, clock);
   checkPath(path, "the endpoint's path");
   const limits = { ...HTTP_LIMITS, ...options.limits };

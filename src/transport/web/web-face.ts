@@ -33,7 +33,7 @@ const PAGE_VERBS = ["GET", "HEAD"];
 const EVENTS = { "content-type": "text/event-stream", "cache-control": "no-cache, no-transform", "x-accel-buffering": "no" };
 
 export interface WebFaceOptions {
-  readonly route: (path: string, resource: string) => WebRoute | undefined;
+  readonly route: (path: string) => WebRoute | undefined;
   readonly path: string;
   readonly guard: HttpGuard;
   readonly streams: OpenStreams;
@@ -101,8 +101,8 @@ export class WebFace {
     const refuse = (answer: Answer): Response => responseOf(answer, also, method === "HEAD");
     const wrong = refuseHead({ guard, headers: limits.headers }, headers, arrival.url);
     if (wrong !== undefined) return refuse(wrong);
-    const resource = auth?.resource ?? `http://${headers.get("host") ?? ""}${this.#options.path}`;
-    const route = this.#options.route(pathOf(arrival.url), resource);
+    const resource = auth?.resource ?? "";
+    const route = this.#options.route(pathOf(arrival.url));
     if (route === undefined) return refuse(refusal("PATH", `There is nothing at this path: MCP is at ${this.#options.path}.`));
     const told = answerVerb(method, "page" in route ? PAGE_VERBS : route.verbs, guard, headers);
     if (told !== undefined) return refuse(told);

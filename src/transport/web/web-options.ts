@@ -13,7 +13,7 @@ export interface WebOptions {
   readonly gateway: Gateway;
   /** Of the MCP endpoint, as requests carry it; `/` is taken too, since routers take their prefix away. Default `/mcp`. */
   readonly path?: string;
-  /** Who may come in. Without it callers have no principal. */
+  /** Who may come in. Without it callers have no principal. Of an issuer it needs a `resource` or `audience`. */
   readonly auth?: Authenticator;
   /** Names clients may use (`name` or `name:port`, `*` for any), beside loopback names. */
   readonly allowedHosts?: readonly string[];

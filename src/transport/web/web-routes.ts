@@ -19,18 +19,15 @@ export interface WebRouteOptions {
   readonly closing: () => boolean;
 }
 
-/** The endpoint, its variant, and the pages beside it. `resource` is what tokens are made for. */
-export function webRoutes(options: WebRouteOptions): (at: string, resource: string) => WebRoute | undefined {
+/** The endpoint, its variant, and the pages beside it. */
+export function webRoutes(options: WebRouteOptions): (at: string) => WebRoute | undefined {
   const { path, auth, ready, closing } = options;
   const fixed = new Map<string, WebRoute>();
   for (const [at, endpoint] of endpoints({ ...options, routed: true, asked: ({ asked }: WebExchange) => asked }))
     if (!fixed.has(at)) fixed.set(at, endpoint);
   fixed.set("/healthz", { page: () => healthAnswer(closing()) });
   fixed.set("/readyz", { page: () => readyAnswer(closing(), ready) });
-  return (at, resource) => {
-    const known = fixed.get(at);
-    if (known !== undefined) return known;
-    const metadata = metadataPage(auth, path, resource);
-    return metadata?.paths.has(at) === true ? { page: metadata.answer } : undefined;
-  };
+  const metadata = metadataPage(auth, path, auth?.resource ?? "");
+  for (const at of metadata?.paths ?? []) if (metadata !== undefined && !fixed.has(at)) fixed.set(at, { page: metadata.answer });
+  return (at) => fixed.get(at);
 }

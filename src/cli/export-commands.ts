@@ -7,6 +7,8 @@ export interface ExportOptions extends Place {
 
 export interface ImportOptions extends Place {
   readonly dryRun?: boolean;
+  /** `--no-messages` */
+  readonly messages: boolean;
 }
 
 export const registerExportCommands = (program: Command): void => {
@@ -28,5 +30,6 @@ export const registerExportCommands = (program: Command): void => {
       .argument("[file]", "compressed if it ends in .gz; - is standard input", "-"),
   )
     .option("--dry-run", "only verify: nothing is written")
+    .option("--no-messages", "leave out messages that wait and dead letters, which run as whomever they name")
     .action(async (file: string, options: ImportOptions) => (await import("./import.ts")).importAll(file, options));
 };

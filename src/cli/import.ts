@@ -9,6 +9,7 @@ import { DataDirectory } from "./data-directory.ts";
 import { CommandError, describeFailure, usage } from "./exit-code.ts";
 import type { ImportOptions } from "./export-commands.ts";
 import { countsText, ProgressLine, showResult } from "./export-counts.ts";
+import { ImportMessages } from "./import-messages.ts";
 import { besideExport, besideText } from "./guest-contents.ts";
 import { transferOf } from "./transfer-options.ts";
 import { systemCode, whyUnreadable } from "./text-file.ts";
@@ -16,7 +17,8 @@ import { systemCode, whyUnreadable } from "./text-file.ts";
 const STANDARD = "-";
 
 export const importAll = async (file: string, options: ImportOptions): Promise<void> => {
-  const { json = false, dryRun = false } = options;
+  const { json = false, dryRun = false, messages: takesMessages } = options;
+  const found = new ImportMessages();
   const engine = transferOf(options);
   const directory = new DataDirectory(options.data);
   const progress = noProgress();
@@ -27,18 +29,27 @@ export const importAll = async (file: string, options: ImportOptions): Promise<v
     directory.create();
     return sqliteImporter({ directory: directory.path });
   };
+  // Messages that were left out are read, and so counted by whoever reads.
+  const taken = (kept: DumpProgress["kept"]): DumpProgress["kept"] => (takesMessages ? kept : { ...kept, messages: 0, letters: 0 });
   // Told before anything is read: whoever waits for a large file shall not wait in vain.
   if (!dryRun && engine === undefined && directory.holdsActors()) await (await open())[Symbol.asyncDispose]();
   try {
-    await readDump(chunksOf(file), open, progress, () => line.tell(progress.read));
+    await readDump(
+      chunksOf(file),
+      async () => found.into(await open(), !takesMessages),
+      progress,
+      () => line.tell(progress.read),
+    );
     // Only now: what acts while others are still to come would miss them.
     if (!dryRun && engine !== undefined) await resumeImported(engine);
   } catch (error) {
-    throw told(error, progress, dryRun, engine !== undefined);
+    throw told(error, { ...progress, kept: taken(progress.kept) }, dryRun, engine !== undefined);
   } finally {
     line.end();
+    found.report(!takesMessages, json);
   }
-  const { kept: imported, there, read } = progress;
+  const { there, read } = progress;
+  const imported = taken(progress.kept);
   if (dryRun) return showResult({ verified: read }, `Sound: ${countsText(read)}. Nothing was written.`, json, false);
   const beside = engine === undefined && directory.holdsActors() && !directory.holdsContents() ? await besideExport(directory) : [];
   const value = { imported, there, ...(beside.length === 0 ? {} : { beside }) };

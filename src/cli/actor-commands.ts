@@ -5,7 +5,7 @@ import { namedActor } from "./named-actor.ts";
 import { textOr } from "./text-or.ts";
 import { CommandError, EXIT, noActor, usage } from "./exit-code.ts";
 import { NAME_SECRET, type Place, placed, type Writing } from "./cluster-place.ts";
-import { moduleOption } from "./options.ts";
+import { moduleOption, unusedModuleOption } from "./options.ts";
 import { counted, output, table, visible } from "./output.ts";
 import { openToRead } from "./reading.ts";
 import { transferOf } from "./transfer-options.ts";
@@ -125,7 +125,7 @@ export const registerActorCommands = (program: Command): void => {
         .description(fate === "replay" ? "Deliver one again." : "Give one up.")
         .argument("<id>"),
     )
-      .addOption(moduleOption())
+      .addOption(fate === "replay" ? moduleOption() : unusedModuleOption())
       .action(async (id: string, options: Writing) => {
         await write(options, "letter", { id, fate });
         output(options).show({ ok: true }, () => "Done.");

@@ -8,7 +8,7 @@ import { namedActor } from "./named-actor.ts";
 import { textOr } from "./text-or.ts";
 import { usage } from "./exit-code.ts";
 import { type Place, placed, placedInDirectory, type Writing } from "./cluster-place.ts";
-import { moduleOption, wholeNumber } from "./options.ts";
+import { unusedModuleOption, wholeNumber } from "./options.ts";
 import { output } from "./output.ts";
 import { write } from "./write.ts";
 
@@ -82,7 +82,7 @@ export const registerChainCommands = (program: Command): void => {
       .argument("<to>", "kind/new-key"),
   )
     .option("--at <seq>", "as it was at this event", sequence)
-    .addOption(moduleOption())
+    .addOption(unusedModuleOption())
     .action(async (actor: string, to: string, options: Writing & { at?: number }) => {
       const forked = await write(options, "fork", {
         actor: await namedActor(actor),
@@ -100,7 +100,7 @@ export const registerChainCommands = (program: Command): void => {
   )
     .option("--key <file>", "PEM of an Ed25519 private key to sign with; a running server reads the file itself")
     .option("--erase", "erase the bodies before it; headers stay, and the chain still verifies")
-    .addOption(moduleOption())
+    .addOption(unusedModuleOption())
     .action(async (actors: string[], options: Writing & { key?: string; erase?: boolean }) =>
       eachActor(actors, options.json, async (actor) => {
         const done = await write(options, "checkpoint", {

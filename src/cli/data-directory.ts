@@ -1,10 +1,12 @@
 import { randomBytes } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { lstatSync, mkdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
-import { StoreError } from "../contract/index.ts";
+import { isBag, StoreError } from "../contract/index.ts";
 import { defined } from "../contract/internal.ts";
 import { CommandError, EXIT, notFound } from "./exit-code.ts";
+import { isSealed, othersMayWrite, sealNote } from "./note-seal.ts";
 import { counted } from "./output.ts";
+import { replaceFile } from "./secret-file.ts";
 import { systemCode, whyUnreadable, whyUnwritable } from "./text-file.ts";
 
 /** What a running server leaves for the commands beside it. */
@@ -13,6 +15,8 @@ export interface ServerNote {
   readonly modules: readonly string[];
   /** What these modules define: actors of other kinds are not served. */
   readonly kinds?: readonly string[];
+  /** Proves that this user wrote it. */
+  readonly seal?: string;
 }
 
 const texts = (value: unknown): readonly string[] | undefined =>
@@ -131,34 +135,50 @@ export class DataDirectory {
    */
   key(onReplaced: (bytes: number) => void): Buffer {
     const path = join(this.path, "key");
-    if (existsSync(path)) {
+    // A link is somebody else's doing, and so may be the key it leads to.
+    if (lstatSync(path, { throwIfNoEntry: false })?.isFile() === true) {
       const key = readFileSync(path);
       if (key.length === 32) return key;
       onReplaced(key.length);
     } else if (this.readNote() !== undefined) onReplaced(0);
     const key = randomBytes(32);
     // Whole or not at all: half a key would be replaced at the next start.
-    writeFileSync(`${path}.new`, key, { mode: 0o600, flush: true });
-    renameSync(`${path}.new`, path);
+    replaceFile(path, key);
     return key;
   }
 
-  writeNote(note: ServerNote): void {
-    writeFileSync(join(this.path, "server.json"), JSON.stringify(note), { mode: 0o600 });
+  /** Whether others than its owner may put files here: they could exchange actors, keys and notes. */
+  get isOpenToOthers(): boolean {
+    return othersMayWrite(this.path);
+  }
+
+  writeNote(note: Omit<ServerNote, "seal">): void {
+    replaceFile(this.#note, JSON.stringify({ ...note, ...defined({ seal: sealNote(this.path, note.modules) }) }));
+  }
+
+  get #note(): string {
+    return join(this.path, "server.json");
   }
 
   /** Stays after the server's end: it names the modules whose actors lie here. */
   readNote(): ServerNote | undefined {
     try {
-      const note: unknown = JSON.parse(readFileSync(join(this.path, "server.json"), "utf8"));
-      if (typeof note !== "object" || note === null) return undefined;
-      const pid = "pid" in note && typeof note.pid === "number" ? note.pid : 0;
-      const modules = "modules" in note ? (texts(note.modules) ?? []) : [];
-      const kinds = "kinds" in note ? texts(note.kinds) : undefined;
-      return { pid, modules, ...defined({ kinds }) };
+      const note: unknown = JSON.parse(readFileSync(this.#note, "utf8"));
+      if (!isBag(note)) return undefined;
+      const { pid, modules, kinds, seal } = note;
+      return {
+        pid: typeof pid === "number" ? pid : 0,
+        modules: texts(modules) ?? [],
+        ...defined({ kinds: texts(kinds), seal: typeof seal === "string" ? seal : undefined }),
+      };
     } catch {
       return undefined;
     }
+  }
+
+  /** Whether only this user can have written the note. Modules that another's names are shown, but not loaded. */
+  trusts({ modules, seal }: ServerNote): boolean {
+    return isSealed(this.#note, modules, seal);
   }
 
   removeSocket(): void {

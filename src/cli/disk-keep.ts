@@ -18,6 +18,11 @@ export interface DiskKeep {
 export const openDisk = ({ options, log }: Pick<GroundOptions, "options" | "log">): DiskKeep => {
   const directory = new DataDirectory(options.data);
   directory.create();
+  if (directory.isOpenToOthers)
+    log("warn", "data-directory-shared", {
+      path: directory.path,
+      what: "Others may write to the data directory, and so change actors, keys and what is run: make it yours alone (chmod 700).",
+    });
   directory.refuseLoss();
   const isNew = !existsSync(directory.actors);
   const store = sqliteStore({

@@ -38,7 +38,30 @@ export const operate =
     }
   };
 
-const perform = async ({ engine, store, erased }: Operating, operation: string, args: Bag): Promise<Json> => {
+/** What needs no code of an actor's kind. */
+interface OperatingOnStore extends Omit<Operating, "engine"> {
+  readonly engine: Pick<LocalEngine, "append" | "letter">;
+}
+
+const ON_STORE = new Set(["letter", "fork", "checkpoint"]);
+
+/** Whether an operation needs no code of its actor's kind. To replay a letter is to run what it asks for. */
+export const needsNoModule = (operation: string, { fate }: Bag): boolean =>
+  ON_STORE.has(operation) && !(operation === "letter" && fate === "replay");
+
+/** The operations that need no module. */
+export const operateOnStore =
+  (operating: OperatingOnStore): ControlHandler =>
+  async (operation, args) => {
+    try {
+      return await performOnStore(operating, operation, args);
+    } catch (error) {
+      throw inCommandWords(error, operation, textOr(args["actor"], ""));
+    }
+  };
+
+const perform = async (operating: Operating, operation: string, args: Bag): Promise<Json> => {
+  const { engine, store, erased } = operating;
   switch (operation) {
     case "call": {
       const id = actorId(text(args, "actor"));
@@ -62,6 +85,18 @@ const perform = async ({ engine, store, erased }: Operating, operation: string, 
       await engine.restart(id);
       return null;
     }
+    case "prune": {
+      const pruned = await engine.prune(pruningIn(args));
+      erased(pruned.ended.map(({ id }) => id));
+      return prunedJson(pruned);
+    }
+    default:
+      return await performOnStore(operating, operation, args);
+  }
+};
+
+const performOnStore = async ({ engine, store, erased }: OperatingOnStore, operation: string, args: Bag): Promise<Json> => {
+  switch (operation) {
     case "letter": {
       const fate = args["fate"] === "replay" ? "replay" : "drop";
       const id = text(args, "id");
@@ -84,11 +119,6 @@ const perform = async ({ engine, store, erased }: Operating, operation: string, 
       });
       if (erase) erased([id]);
       return done;
-    }
-    case "prune": {
-      const pruned = await engine.prune(pruningIn(args));
-      erased(pruned.ended.map(({ id }) => id));
-      return prunedJson(pruned);
     }
     default:
       throw usage(`The server does not know the operation ${operation}: it may be of another version than this command.`);

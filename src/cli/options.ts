@@ -115,6 +115,9 @@ export interface Common {
 export const moduleOption = (): Option =>
   new Option("--module <module...>", "where its kind is defined, if no server runs on the directory").conflicts("engine");
 
+/** Of commands that need no module, and took one before: it is not loaded. */
+export const unusedModuleOption = (): Option => moduleOption().hideHelp();
+
 export const common = (command: Command): Command => command.addOption(dataOption()).option("--json", "one JSON value per line");
 
 /** `otherwise`: help's word for HTTP that nobody named. */

@@ -2,6 +2,8 @@ import type { Bag, Json } from "../contract/index.ts";
 import { askControl } from "./ask-control.ts";
 import { DataDirectory } from "./data-directory.ts";
 import { usage } from "./exit-code.ts";
+import { needsNoModule } from "./operate.ts";
+import { visible } from "./output.ts";
 import type { Writing } from "./cluster-place.ts";
 import { transferOf } from "./transfer-options.ts";
 
@@ -20,14 +22,25 @@ export const write = async (options: Writing, op: string, args: Bag): Promise<Js
   // Only what may begin an actor may make the directory.
   if (!isThere && args["start"] === undefined) throw directory.noActors();
   if (isOfGuests(op, args)) return await (await import("./guests-here.ts")).guestsHere(directory, op, args);
-  const served = options.module ?? directory.readNote()?.modules ?? [];
-  if (served.length === 0) {
-    await refuseHeld(directory);
-    throw usage(`No server runs on ${directory.path}, and it does not say which modules its actors are of: name them with --module.`);
-  }
+  if (needsNoModule(op, args)) return await (await import("./store-here.ts")).storeHere(directory, op, args);
+  const served = options.module ?? (await trustedModules(directory));
   const { writeHere } = await import("./write-here.ts");
   return await writeHere(directory, served, options, op, args);
 };
+
+/** Those that the directory names, if this user's own server wrote that. Code that anybody else may have named is not run. */
+const trustedModules = async (directory: DataDirectory): Promise<readonly string[]> => {
+  const note = directory.readNote();
+  if (note !== undefined && note.modules.length > 0 && directory.trusts(note)) return note.modules;
+  await refuseHeld(directory);
+  if (note === undefined || note.modules.length === 0)
+    throw usage(`No server runs on ${directory.path}, and it does not say which modules its actors are of: name them with --module.`);
+  throw usage(
+    `No server runs on ${directory.path}, and the modules it names were not noted there by a server of this user, or others may write there. If you trust them, name them: --module ${visible(note.modules.map(shellWord).join(" "))}`,
+  );
+};
+
+const shellWord = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`);
 
 /** A program of one's own has no socket: that it runs is known by its lock alone. Throws `STORE_LOCKED`. */
 const refuseHeld = async (directory: DataDirectory): Promise<void> => {

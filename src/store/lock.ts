@@ -45,7 +45,11 @@ export function lockStore(path: string): Lock {
     );
   }
   const wasLeft = existsSync(holder);
-  orClosed(database, () => writeFileSync(holder, `${process.pid}\n`, { mode: 0o600 }));
+  orClosed(database, () => {
+    // Made anew, not written to: what has that name may be a link to something else.
+    rmSync(holder, { force: true });
+    writeFileSync(holder, `${process.pid}\n`, { mode: 0o600, flag: "wx" });
+  });
   return {
     wasLeft,
     leave: () => rmSync(holder, { force: true }),

@@ -59,8 +59,14 @@ export function orClosed<T>(database: DatabaseSync, make: (database: DatabaseSyn
  * open already, closing it once more would let go of the locks that it holds. Throws the system's errors.
  */
 export function makeFile(path: string): void {
-  if (existsSync(path)) accessSync(path, constants.W_OK);
-  else closeSync(openSync(path, "a", 0o600));
+  if (existsSync(path)) return accessSync(path, constants.W_OK);
+  try {
+    // A link that leads nowhere is not followed.
+    closeSync(openSync(path, "ax", 0o600));
+  } catch (error) {
+    // Another process was first.
+    if (!existsSync(path)) throw error;
+  }
 }
 
 /** SQLite does not wait here for another process that is just doing the same. */

@@ -1,7 +1,8 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { isBag, TroupeError } from "../../contract/index.ts";
 import type { HostPort } from "../address.ts";
+import { replaceFile } from "../secret-file.ts";
 import { type Balancer, startBalancer } from "./balancer.ts";
 import { nodeAnswers } from "./health-checks.ts";
 
@@ -21,7 +22,7 @@ export const keptEndpoint = async (directory: string, to: readonly HostPort[], o
   const before = portIn(directory);
   const balancer = await startAt(before, to);
   if (before !== 0 && balancer.port !== before) onMoved(before);
-  const keep = (): void => writeFileSync(join(directory, FILE), JSON.stringify({ endpoint: balancer.port }), { mode: 0o600 });
+  const keep = (): void => replaceFile(join(directory, FILE), JSON.stringify({ endpoint: balancer.port }));
   return { balancer, keep };
 };
 

@@ -1,6 +1,7 @@
-import { existsSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Entropy } from "../../contract/index.ts";
+import { replaceFile } from "../secret-file.ts";
 import { clusterSecret, clusterSecretIfAny } from "./secret.ts";
 
 const FILE = "secret";
@@ -14,8 +15,6 @@ export const keptSecret = (directory: string, env: Readonly<Record<string, strin
   const there = clusterSecretIfAny(env, undefined) ?? (existsSync(file) ? clusterSecret({}, file) : undefined);
   if (there !== undefined) return Buffer.from(there).toString("hex");
   const secret = entropy.hex(32);
-  // Whole or not at all.
-  writeFileSync(`${file}.new`, `${secret}\n`, { mode: 0o600, flush: true });
-  renameSync(`${file}.new`, file);
+  replaceFile(file, `${secret}\n`);
   return secret;
 };

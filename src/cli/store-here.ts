@@ -1,0 +1,25 @@
+import type { Bag, Json } from "../contract/index.ts";
+import { sqliteStore } from "../store/index.ts";
+import type { DataDirectory } from "./data-directory.ts";
+import { noActor } from "./exit-code.ts";
+import { operateOnStore } from "./operate.ts";
+
+/** One operation that needs no module, by the store alone: no code of an actor is loaded, and nothing that waits is delivered. */
+export const storeHere = async (directory: DataDirectory, op: string, args: Bag): Promise<Json> => {
+  await using store = sqliteStore({ directory: directory.path });
+  const perform = operateOnStore({
+    engine: {
+      async append(id, make) {
+        const stored = await store.load(id);
+        if (stored === undefined) throw noActor(id);
+        const entry = make(stored);
+        await store.commit(id, entry);
+        return entry;
+      },
+      letter: (id, fate) => store.letter(id, fate),
+    },
+    store,
+    erased: () => directory.dropSearch(),
+  });
+  return await perform(op, args);
+};

@@ -14,6 +14,8 @@ export interface Receipt {
 export interface CallOptions {
   /** Idempotency, scoped to principal and actor; only keyed replies are remembered (C4). */
   readonly key?: string | undefined;
+  /** Where the caller is, as its transport saw it: tells keys of callers without a principal apart. */
+  readonly peer?: string | undefined;
   readonly answers?: Bag | undefined;
   readonly can?: readonly string[] | undefined;
   readonly trace?: Bag | undefined;

@@ -100,6 +100,27 @@ test("C4 a key is one viewer's own, also of viewers without a principal who are 
   assert.deepEqual((await engine.read("room/0"))?.state, { left: 1, called: "" }, "each waved once");
 });
 
+test("C4 callers without a principal share no keys: their peers tell them apart", async () => {
+  const bell = actor("bell", {
+    describe: "Rings.",
+    per: "shared",
+    state: z.object({ rung: z.int().default(0) }),
+    tools: { ring: { describe: "Rings it.", run: ({ state }) => (state.rung += 1) } },
+  });
+  await using engine = await LocalEngine.start({ kinds: [bell], store: memoryStore() });
+  const source = cast({ engine, kinds: [bell] });
+  const ring = (viewer: Viewer, peer?: string) => source.act(viewer, "tools/ring", {}, { key: "1", peer });
+  const nobody: Viewer = { scopes: [] };
+  assert.deepEqual(await ring(nobody, "192.0.2.1"), { ok: 1 });
+  assert.deepEqual(await ring(nobody, "192.0.2.2"), { ok: 2 });
+  assert.deepEqual(await ring(nobody, "192.0.2.1"), { ok: 1 }, "a retry");
+  // Who cannot be told apart has no key.
+  assert.deepEqual([await ring(nobody), await ring(nobody)], [{ ok: 3 }, { ok: 4 }]);
+  // A principal has its keys wherever it calls from.
+  const ada: Viewer = { principal: "ada", scopes: [] };
+  assert.deepEqual([await ring(ada, "192.0.2.1"), await ring(ada, "192.0.2.2")], [{ ok: 5 }, { ok: 5 }]);
+});
+
 test("half a character on which a view fails is refused by its path, and is no fault", async () => {
   const echo = actor("echo", {
     describe: "Says it again.",

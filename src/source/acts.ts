@@ -62,8 +62,9 @@ export class Acts {
   }
 
   // The common call is to a root, whose own turn decides: nobody has to look first, so nothing is waited for.
-  act(standing: Standing, planned: Planned, args: Json, options: CallOptions): Reply | Promise<Reply> {
+  act(standing: Standing, planned: Planned, args: Json, given: CallOptions): Reply | Promise<Reply> {
     const [way] = planned.ways;
+    const options = given.key === undefined || standing.viewer.principal !== undefined ? given : ofNobody(given, way);
     const id = way !== undefined && planned.ways.length === 1 && !way.offer.readOnly ? standing.roots.get(way.place) : undefined;
     if (way === undefined || id === undefined) return this.#actLinked(standing, planned, args, options);
     return this.#call(standing, { way, id, self: id, unborn: false }, args, options);
@@ -265,6 +266,16 @@ class Asked implements CallOptions {
   get committed(): Receipt | undefined {
     return this.#committed;
   }
+}
+
+/**
+ * C4: callers without a principal share no keys, which one could guess of another. A handle tells its caller apart, else the
+ * peer does; who cannot be told apart has no key.
+ */
+function ofNobody(options: CallOptions, way: Way | undefined): CallOptions {
+  const { key, peer } = options;
+  if (way?.place.handled === true) return options;
+  return { ...options, key: peer === undefined ? undefined : `${peer} ${key}` };
 }
 
 function routeKey({ principal }: Viewer, self: ActorId, { place, inner }: Way, key: string): string {

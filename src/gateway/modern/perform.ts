@@ -133,6 +133,7 @@ function callOf(core: Core, request: Request, envelope: Envelope, asking: Modern
     posture: postureOf(core, asking.caller),
     options: {
       key: callKey(envelope.meta, header?.("idempotency-key")),
+      peer: asking.caller.peer,
       can: envelope.can,
       trace: asking.trace ?? traceOf(envelope.meta),
       signal: asking.signal,

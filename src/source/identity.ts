@@ -3,9 +3,16 @@ import type { ActorId, Behaviour, Viewer } from "../contract/index.ts";
 
 const MAX_KEY_BYTES = 256;
 
-/** The key of a principal's own actor: itself, or its SHA-256 where it is too long or no well-formed text. */
+/** Keys that are hashes: of a principal (64 digits), and of a handle (32). */
+const HASH = /^(?:[0-9a-f]{32}|[0-9a-f]{64})$/;
+
+/**
+ * The key of a principal's own actor: itself, or its SHA-256 where it is too long or no well-formed text. A principal that looks like
+ * the hash of a handle or of another principal is hashed, too, or it would meet the actor of that one. Hashes have no prefix: actors
+ * that are stored under them are still found.
+ */
 function keyOfPrincipal(principal: string): string {
-  const fits = principal.isWellFormed() && principal !== "" && utf8Length(principal) <= MAX_KEY_BYTES;
+  const fits = principal.isWellFormed() && principal !== "" && utf8Length(principal) <= MAX_KEY_BYTES && !HASH.test(principal);
   return encodeURIComponent(fits ? principal : sha256Hex(JSON.stringify(principal)));
 }
 

@@ -1,10 +1,12 @@
 import type { ActorId, Change, Engine, OfferRef, Shown, Surface } from "../contract/index.ts";
 import { isConstant } from "../contract/internal.ts";
 import type { Closure, Part } from "./closure.ts";
-import { changedContents, contentsOf, type Reader, readersIn } from "./closure-diff.ts";
+import { changedContents, contentsOf, type Reader, readersIn, shownBy } from "./closure-diff.ts";
+import type { ContentMarks } from "./content-marks.ts";
 import { type Ear, Ears } from "./ears.ts";
 import { MembersShown, type Stand } from "./members-shown.ts";
 import { changedLists, type Posture } from "./posture.ts";
+import { rootOf } from "./plan.ts";
 import type { OnFault } from "./sight.ts";
 import type { Standing } from "./standing.ts";
 
@@ -15,6 +17,8 @@ export interface WatchOptions {
   readonly walk: (onActor: (id: ActorId) => void) => Closure | Promise<Closure>;
   /** Whether a look would show this part as it did, as far as can be said on the spot. */
   readonly isAsSeen: (part: Part) => boolean;
+  /** What resources show, for all who listen to some. */
+  readonly marks: ContentMarks;
   /** Where it stands, if that can be said on the spot. Absent: it never can, and each look has a copy of its own. */
   readonly standNow: ((id: ActorId) => Stand | undefined) | undefined;
   /** Whose eyes it sees with. */
@@ -95,7 +99,44 @@ export class CastWatch {
 
   add(ear: Ear): void {
     this.ears.add(ear, this.#looks);
-    this.#lookAgain();
+    if (ear.content === undefined || this.#last === undefined) return this.#lookAgain();
+    if (ear.content.isKnown) return;
+    // What it is told from has to be known: where no look at it can be had on the spot, by the next one.
+    this.#note(ear, this.#last, (id) => this.#options.standNow?.(id));
+    if (ear.content.isKnown) return;
+    this.#wanted = true;
+    void this.#look();
+  }
+
+  /** What a subscriber could read there now. `standOf`: where an actor stands; undefined: that cannot be told, and nothing is noted. */
+  #note(ear: Ear, closure: Closure, standOf: (id: ActorId, seen: Stand) => Stand | undefined): boolean {
+    const { only, content, standing } = ear;
+    if (only === undefined || content === undefined) return false;
+    const shown = shownBy(closure, only);
+    if (shown === undefined) {
+      content.note("", { id: "off/off", seq: 0 }, true);
+      return true;
+    }
+    const { sight, way, reads } = shown;
+    const stand = standOf(sight.id, sight);
+    if (stand === undefined) return false;
+    const self = standing.roots.get(rootOf(way.place));
+    const viewer = self === undefined ? standing.viewer : standing.as(self);
+    const reading = { behaviour: way.place.behaviour, action: way.offer.action, reads };
+    const mark = this.#options.marks.of(reading, stand, viewer, content.args, content.argsText);
+    content.note(mark, stand, this.#options.standNow !== undefined);
+    return true;
+  }
+
+  // After each turn, where that can be said on the spot: a later look may see another state, and somebody may have read this one.
+  #noteTurn(topic: Topic, id: ActorId): void {
+    const [last, { standNow }] = [this.#last, this.#options];
+    const subscribers = last === undefined || standNow === undefined ? NOBODY : this.ears.subscribers();
+    if (last === undefined || standNow === undefined || subscribers.length === 0) return;
+    const refs = (topic.shownBy ??= showing(last, id));
+    let stand: Stand | undefined;
+    for (const ear of subscribers)
+      if (ear.only !== undefined && refs.includes(ear.only) && !this.#note(ear, last, () => (stand ??= standNow(id)))) ear.content?.doubt();
   }
 
   // A look that failed knows of no links, so nobody would be told of what stands behind them.
@@ -167,6 +208,7 @@ export class CastWatch {
     if (topic === undefined) return;
     const isLate = seq === topic.seq && topic.heard < seq;
     topic.heard = seq;
+    this.#noteTurn(topic, id);
     const last = this.#last;
     if (last === undefined) this.#changed.add(id);
     else if (isLate) this.#flagLate(last, id, topic.since);
@@ -181,6 +223,8 @@ export class CastWatch {
 
   // Where no list has changed by it, there is nothing to look at: its contents are other ones, and that is all.
   #isSteady(topic: Topic, { id, seq, status }: Change, last: Closure): boolean {
+    // Only a look tells then what a subscriber could read.
+    if (this.#options.standNow === undefined && this.ears.subscribers().length > 0) return false;
     if (topic.seq <= 0 || status !== "live" || seq <= Math.max(topic.seq, topic.ahead) || this.#looking) return false;
     if (topic.steady) return true;
     topic.parts ??= last.parts.filter(({ sight }) => sight.id === id);
@@ -265,6 +309,7 @@ export class CastWatch {
     const before = this.#last;
     this.#last = now;
     const same = this.#read(now);
+    for (const ear of this.ears.subscribers()) this.#note(ear, now, (_id, seen) => seen);
     for (const { sight } of now.parts) sight.rest();
     const refs =
       before === undefined
@@ -280,7 +325,9 @@ export class CastWatch {
       const isChanged = (id: ActorId): boolean => this.#changed.has(id);
       if (now.parts.some(({ sight }) => isChanged(sight.id))) {
         this.ears.flagLists(shown);
-        this.ears.flagContents(contentsOf(now, isChanged));
+        const changed = contentsOf(now, isChanged);
+        for (const ear of this.ears.subscribers()) if (ear.only !== undefined && changed.includes(ear.only)) ear.content?.doubt();
+        this.ears.flagContents(changed);
       } else if (this.#differs(given, now)) this.ears.flagLists(shown);
       this.#changed.clear();
       return;
@@ -322,6 +369,8 @@ export class CastWatch {
     }
   }
 }
+
+const NOBODY: readonly Ear[] = [];
 
 const hasSeen = (topic: Topic, seq: number): boolean => topic.seq === seq || topic.ahead >= seq;
 

@@ -28,6 +28,7 @@ import {
 import { checkNeeded, KINDS, own } from "../contract/internal.ts";
 import { Acts } from "./acts.ts";
 import { Closures, offNow, rootsOf, selfAsRoot } from "./closure.ts";
+import { Content } from "./content-marks.ts";
 import { Ear } from "./ears.ts";
 import { Handles } from "./handles.ts";
 import { dotted, type Names } from "./names.ts";
@@ -199,7 +200,8 @@ class Cast implements Source {
     const { plan, standings, watches } = this.#for(viewer);
     const place = only === undefined ? undefined : plan.offers.get(only.ref)?.ways[0]?.place;
     if (only !== undefined && place?.handled === true) return this.#watchHandle(viewer, dirty, only, rootOf(place));
-    return watches.listen(new Ear(standings.of(viewer), dirty, only?.ref, contents), viewer.principal);
+    const one = only === undefined ? undefined : { ref: only.ref, content: new Content(only.args) };
+    return watches.listen(new Ear(standings.of(viewer), dirty, one, contents), viewer.principal);
   }
 
   async complete(viewer: Viewer, ref: OfferRef, argument: string, value: string, others: Bag): Promise<readonly string[]> {
@@ -238,7 +240,8 @@ class Cast implements Source {
       const found = await this.#handles.find(root.behaviour, viewer, only.args);
       if (closed || "refused" in found) return;
       const standing = new Standing(viewer, new Map([[root, found.id]]));
-      undo = watches.listen(new Ear(standing, dirty, only.ref), viewer.principal ?? found.id);
+      const one = { ref: only.ref, content: new Content(found.args) };
+      undo = watches.listen(new Ear(standing, dirty, one), viewer.principal ?? found.id);
     };
     begin().catch((error: unknown) => this.#onFault(error, `${root.behaviour.kind}/unread`));
     return () => {

@@ -1,6 +1,7 @@
 import type { ActorId, Catalogue, OfferRef } from "../contract/index.ts";
 import { memoize } from "../contract/internal.ts";
 import { type Closure, offNow } from "./closure.ts";
+import type { Way } from "./plan.ts";
 import { sameState, type Sight } from "./sight.ts";
 
 /** The resources whose content, or whose actor, is another than before. `isTold`: that state has been told of already. */
@@ -44,11 +45,17 @@ const readersOf = memoize((catalogue: Catalogue): readonly OfferRef[] =>
   catalogue.resources.flatMap(({ name, reads }): readonly OfferRef[] => (reads === undefined ? [] : [`resources/${name}`])),
 );
 
+interface ShownResource {
+  readonly sight: Sight;
+  readonly way: Way;
+  readonly reads: readonly string[] | undefined;
+}
+
 /** What of which actor a resource shows; undefined where it is off. */
-function shownBy(closure: Closure, ref: OfferRef): { readonly sight: Sight; readonly reads: readonly string[] | undefined } | undefined {
-  for (const { place, inner, offer } of closure.offers.get(ref)?.ways ?? []) {
-    const sight = closure.at.get(place);
-    if (sight !== undefined) return offNow(sight.surface, inner) === undefined ? { sight, reads: offer.reads } : undefined;
+export function shownBy(closure: Closure, ref: OfferRef): ShownResource | undefined {
+  for (const way of closure.offers.get(ref)?.ways ?? []) {
+    const sight = closure.at.get(way.place);
+    if (sight !== undefined) return offNow(sight.surface, way.inner) === undefined ? { sight, way, reads: way.offer.reads } : undefined;
   }
   return undefined;
 }

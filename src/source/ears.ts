@@ -1,6 +1,7 @@
 import type { Dirty, OfferRef, Shown } from "../contract/index.ts";
 import { Listeners, tellOf, told } from "../contract/internal.ts";
 import type { CastWatch } from "./cast-watch.ts";
+import type { Content } from "./content-marks.ts";
 import type { Standing } from "./standing.ts";
 
 /** Whoever listens, as one viewer. What it listens to now is here, and in no table: each call looks for it, and there may be very many. */
@@ -9,16 +10,19 @@ export class Ear {
   readonly dirty: Dirty;
   /** Only this offer's content, never the lists. */
   readonly only: OfferRef | undefined;
+  /** What that offer's content was when its subscriber could read it last. */
+  readonly content: Content | undefined;
   /** It hears of contents: of all, or of that one. */
   readonly contents: boolean;
   watch: CastWatch | undefined;
   /** The look of that watch after which it began to listen. */
   since = 0;
 
-  constructor(standing: Standing, dirty: Dirty, only: OfferRef | undefined, contents = true) {
+  constructor(standing: Standing, dirty: Dirty, only?: { readonly ref: OfferRef; readonly content: Content }, contents = true) {
     this.standing = standing;
     this.dirty = dirty;
-    this.only = only;
+    this.only = only?.ref;
+    this.content = only?.content;
     this.contents = only !== undefined || contents;
   }
 }
@@ -54,6 +58,11 @@ export class Ears {
     return [...this.#listsAlone.list(), ...(this.#others?.list() ?? [])];
   }
 
+  /** Those who listen to one content. */
+  subscribers(): readonly Ear[] {
+    return this.#others?.list().filter(({ content }) => content !== undefined) ?? [];
+  }
+
   /** `shown`: what they are shown when they can be told. `since`: only those who began after that look, or with it. */
   flagLists(shown?: Shown, since = -1): void {
     // Both before any is told: who comes of that has seen what there is.
@@ -74,7 +83,12 @@ export class Ears {
 
   #flag(among: Listeners<Ear>, list: readonly Ear[], ref: OfferRef | undefined, since: number, shown: Shown | undefined): void {
     for (const ear of list)
-      if (among.has(ear, list) && ear.since >= since && (ear.only === undefined || ear.only === ref)) this.#tell(ear, ref, shown);
+      if (
+        among.has(ear, list) &&
+        ear.since >= since &&
+        (ear.only === undefined || (ear.only === ref && ear.content?.takeChanged() !== false))
+      )
+        this.#tell(ear, ref, shown);
   }
 
   #tell({ dirty }: Ear, ref: OfferRef | undefined, shown: Shown | undefined): void {

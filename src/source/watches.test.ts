@@ -551,3 +551,134 @@ it("C8 a viewer that a door changes afterwards is another: who listens to what a
   first();
   second();
 });
+
+const shelf = actor("shelf", {
+  describe: "A shelf.",
+  state: z.object({ books: z.array(z.string()).default([]), hands: z.number().default(0), owner: z.string().default("") }),
+  tools: { read: { describe: "Reads.", when: ({ hands }) => hands < 9, run: () => null } },
+  resources: {
+    books: { uri: "shelf://books", reads: ["books"], view: ({ books }) => books },
+    count: { uri: "shelf://count", view: ({ books }) => books.length },
+    mine: { uri: "shelf://mine", view: ({ owner }, { viewer }) => owner === viewer.principal },
+    letter: { uri: "shelf://{letter}", view: ({ books }, { args }) => books.filter((book) => book.startsWith(args.letter)) },
+    loose: { uri: "shelf://loose", when: ({ hands }) => hands > 0, view: ({ books }) => books.length },
+  },
+});
+
+for (const [how, Engine] of [
+  ["read on the spot", QuickEngine],
+  ["read later", FakeEngine],
+] as const)
+  describe(`C8 a subscriber to one resource of an actor ${how}`, () => {
+    const id: ActorId = "shelf/main";
+    const none = { books: [], hands: 0, owner: "" };
+
+    /** Puts these states one after the other, and says which subscribers were told after each. */
+    async function toldOf(states: readonly object[], begun = true): Promise<readonly string[]> {
+      const engine = new Engine([shelf]);
+      if (begun) engine.put(id, none);
+      const source = cast({ engine, kinds: [shelf] });
+      const heard: string[] = [];
+      const ana: Viewer = { principal: "ana", scopes: [] };
+      for (const [name, letter] of [["books"], ["count"], ["mine"], ["letter", "a"], ["letter", "b"], ["loose"]] as const) {
+        const args = letter === undefined ? {} : { letter };
+        source.watch(ana, () => heard.push(`${name}${letter ?? ""}`), { ref: `resources/${name ?? ""}`, args });
+      }
+      await quiet();
+      const told: string[] = [];
+      for (const state of states) {
+        engine.put(id, { ...none, ...state });
+        await quiet();
+        told.push(heard.splice(0).toSorted().join(" "));
+      }
+      return told;
+    }
+
+    it("C8 is told once where the content it reads changed, and not where it stayed", async () => {
+      const states = [
+        { books: ["a"] },
+        { books: ["a"] },
+        { books: ["b"] },
+        { books: ["b"], owner: "ana" },
+        { books: ["b"], owner: "ana", hands: 1 },
+        { books: ["b"], owner: "ana", hands: 2 },
+        { books: [], owner: "bob", hands: 2 },
+      ];
+      assert.deepEqual(await toldOf(states), [
+        "books count lettera",
+        "",
+        "books lettera letterb",
+        "mine",
+        "loose",
+        "",
+        "books count letterb loose mine",
+      ]);
+    });
+
+    it("C8 is told where the content is again what it was, since it may have been read in between", async () => {
+      assert.deepEqual(await toldOf([{ books: ["a"] }, {}, {}]), ["books count lettera", "books count lettera", ""]);
+    });
+
+    it("C8 is not told where an actor begins as it was shown before", async () => {
+      assert.deepEqual(await toldOf([{}, { books: ["b"] }], false), ["", "books count letterb"]);
+    });
+  });
+
+it("C8 what many subscribers read is computed once per turn for all who agree in what the view looks at", async () => {
+  let [all, own] = [0, 0];
+  const board = actor("board", {
+    describe: "A board.",
+    state: z.object({ n: z.number().default(0) }),
+    resources: {
+      all: { uri: "board://all", view: ({ n }) => ((all += 1), n) },
+      own: { uri: "board://own", view: ({ n }, { viewer }) => ((own += 1), `${n} ${viewer.principal ?? ""}`) },
+    },
+  });
+  const engine = new QuickEngine([board]);
+  engine.put("board/main", { n: 1 });
+  const source = cast({ engine, kinds: [board] });
+  const told = new Map<string, number>();
+  for (const viewer of viewers(50))
+    for (const name of ["all", "own"])
+      source.watch(viewer, () => told.set(name, (told.get(name) ?? 0) + 1), { ref: `resources/${name}`, args: {} });
+  await quiet();
+  [all, own] = [0, 0];
+  engine.put("board/main", { n: 2 });
+  await quiet();
+  assert.deepEqual([all, own], [1, 50]);
+  assert.deepEqual([...told.values()], [50, 50]);
+});
+
+it("C8 a subscriber is told where the view throws, once, and again when it does not any more", async () => {
+  const jar = actor("jar", {
+    describe: "A jar.",
+    state: z.object({ broken: z.boolean().default(false), n: z.number().default(0) }),
+    resources: {
+      sum: {
+        uri: "jar://sum",
+        view: ({ broken }) => {
+          if (broken) throw new Error("broken");
+          return 1;
+        },
+      },
+    },
+  });
+  const engine = new QuickEngine([jar]);
+  engine.put("jar/main", { broken: false, n: 0 });
+  const source = cast({ engine, kinds: [jar] });
+  let told = 0;
+  source.watch({ scopes: [] }, () => (told += 1), { ref: "resources/sum", args: {} });
+  await quiet();
+  const counts: number[] = [];
+  for (const state of [
+    { broken: true, n: 0 },
+    { broken: true, n: 1 },
+    { broken: false, n: 1 },
+    { broken: false, n: 2 },
+  ]) {
+    engine.put("jar/main", state);
+    await quiet();
+    counts.push(told);
+  }
+  assert.deepEqual(counts, [1, 1, 2, 2]);
+});

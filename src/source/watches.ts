@@ -1,6 +1,7 @@
 import type { ActorId, Engine, Receipt, Surface } from "../contract/index.ts";
 import { MultiMap } from "../contract/internal.ts";
 import { CastWatch } from "./cast-watch.ts";
+import { ContentMarks } from "./content-marks.ts";
 import type { Closures } from "./closure.ts";
 import type { Ear } from "./ears.ts";
 import type { Stand } from "./members-shown.ts";
@@ -21,6 +22,7 @@ export class Watches {
   readonly #options: WatchesOptions;
   /** It only grows: at most twice, those who shared part. */
   readonly #reads = new Reads();
+  readonly #marks = new ContentMarks();
   readonly #alike = new Map<string, CastWatch>();
   /** By principal, or by the actor behind a handle. */
   readonly #named = new MultiMap<string, Ear>();
@@ -104,6 +106,7 @@ export class Watches {
         engine,
         posture,
         standing,
+        marks: this.#marks,
         standNow: engine.readNow === undefined ? undefined : (id) => standNow(engine, id),
         walk: (onActor) => closures.of(standing, onActor),
         // Where more is looked at than was known, those who share this watch may part: that takes a look at all.
@@ -138,7 +141,7 @@ export class Watches {
 
 function standNow(engine: Pick<Engine, "readNow">, id: ActorId): Stand | undefined {
   const read = engine.readNow?.(id);
-  if (!(read instanceof Promise)) return read;
+  if (!(read instanceof Promise)) return read?.status === "live" ? read : undefined;
   // Whoever looks meets its fault.
   read.catch(() => undefined);
   return undefined;

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import type { Json } from "troupe/contract";
 import { loadWorld, parseWorld, type World, worlds } from "./index.ts";
 import { Table, viewer } from "./play/table.fixture.ts";
 
@@ -81,7 +82,7 @@ test("a wall, a locked door and a barred way are told with the specification's w
     "Error: Cannot move west - there is a wall blocking your path.",
   );
   assert.equal((await table.refusal(ann, "move", { direction: "up" })).code, "INVALID");
-  await table.tell(ann, "move", { direction: "NORTH" });
+  await table.tell(ann, "move", { direction: "north" });
   await table.tell(ann, "move", { direction: "east" });
   assert.match((await table.refusal(ann, "move", { direction: "east" })).message, /^Error: Cannot move east - the armory door is shut/);
   assert.match(await table.tell(ann, "look"), /East \(locked\)/);
@@ -201,6 +202,79 @@ test("a result opens with what others did since the player's last turn; looking 
   assert.equal(await table.tell(ann, "look"), ENTRANCE);
   assert.match(await table.tell(bob, "who"), /^About are: Ann, Bob\.$/);
   assert.equal((await table.refusal(bob, "tell", { to: "Zed", text: "hi" })).message, "Nobody is called “Zed”.");
+});
+
+test("what two players do at once is told to both in the order in which it happened", async () => {
+  await using table = await Table.lay(keep, { seed: 4 });
+  for (const [who, name] of [
+    [ann, "Ann"],
+    [bob, "Bob"],
+  ] as const) {
+    await table.tell(who, "choose_name", { name });
+    if (who === ann) await table.tell(who, "pick_up", { item: "torch" });
+    for (const direction of ["north", "east", "south"]) await table.tell(who, "move", { direction });
+  }
+  for (let round = 0; round < 3; round += 1) {
+    await table.quiet();
+    const [first, second] = await Promise.all([ann, bob].map((who) => table.tell(who, "battle")));
+    const blows = /Ann (?:hits|misses)|Bob (?:hits|misses)|You (?:hit|miss)/g;
+    const order = (told = "", name: string) => (told.match(blows) ?? []).map((blow) => blow.replace("You", name).slice(0, 3)).slice(-2);
+    assert.deepEqual(
+      [order(first, "Ann"), order(second, "Bob")],
+      [
+        ["Ann", "Bob"],
+        ["Ann", "Bob"],
+      ],
+      `${first}\n---\n${second}`,
+    );
+    assert.match(first ?? "", /\nYou have \d+ of 100 health\.|health\.\n\nMeanwhile:\n- Bob (?:hits|misses) the Cave Goblin[^\n]*$/);
+  }
+  assert.deepEqual(table.faults, []);
+});
+
+test("a defeated monster is back for whoever enters and has not beaten it, though somebody else stands there", async () => {
+  await using table = await Table.lay({ ...keep, hero: { ...keep.hero, attack: 200 } }, { seed: 4 });
+  await table.tell(ann, "pick_up", { item: "torch" });
+  for (const who of [ann, bob]) for (const direction of ["north", "east", "south"]) await table.tell(who, "move", { direction });
+  for (let blow = 0; (await table.tools(ann)).has("battle"); blow += 1) {
+    assert.ok(blow < 50);
+    await table.tell(ann, "battle");
+  }
+  await table.quiet();
+  assert.equal((await table.room("cellar"))?.stage.monsterHealth, 0);
+  for (const direction of ["north", "east", "south"]) await table.act(cyd, "tools/move", { direction });
+  await table.quiet();
+  assert.equal((await table.room("cellar"))?.stage.monsterHealth, 45);
+  assert.equal((await table.read(cyd, "player_state"))["monsterPresent"], true);
+});
+
+test("arguments that the listed schema forbids are refused, with what is expected", async () => {
+  await using table = await Table.lay(keep);
+  await table.tell(bob, "choose_name", { name: "Bob" });
+  const refusal = async (tool: string, args: Json) => {
+    const { code, message } = await table.refusal(ann, tool, args);
+    assert.equal(code, "INVALID", `${tool}: ${message}`);
+    return message;
+  };
+  const long = "x".repeat(501);
+  for (const [tool, args] of [
+    ["say", { text: long }],
+    ["emote", { text: long }],
+    ["tell", { to: "Bob", text: long }],
+  ] as const)
+    assert.match(await refusal(tool, args), /text: must NOT have more than 500 characters/);
+  assert.match(await refusal("move", { direction: "North" }), /direction: must be one of north, south, east, west/);
+  assert.match(await refusal("choose_name", { name: `Ann${" ".repeat(30)}` }), /name: must NOT have more than 24 characters/);
+  assert.match(await refusal("pick_up", { item: 1 }), /item: must be text/);
+  for (const name of ["at", "thing", "target"]) assert.match(await refusal("look", { [name]: 5 }), new RegExp(`^${name} must be text`));
+  assert.match(await table.tell(ann, "look", { at: null }), /You are at the dungeon entrance/);
+  assert.match(await table.tell(ann, "say", { text: "x".repeat(500) }), /You say: “x{500}”$/);
+  await table.quiet();
+  for (const tool of (await table.tools(ann)).values()) {
+    const properties = Object.entries(Object(Reflect.get(Object(tool["inputSchema"]), "properties")));
+    for (const [name] of properties)
+      await refusal(String(tool["name"]), { ...Object.fromEntries(properties.map(([one]) => [one, "torch"])), [name]: 5 });
+  }
 });
 
 test("what is said while a player walks reaches it where it arrives", async () => {

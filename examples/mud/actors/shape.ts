@@ -1,4 +1,5 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
+import { fromJsonSchema } from "troupe";
 import type { Bag } from "troupe/contract";
 
 /** Reads a value as `T`, or says where it is not one. Small on purpose: messages between the game's own actors need no more. */
@@ -50,7 +51,7 @@ export const flag: Shape<boolean> = shape((value, path) => {
 
 export function among<const T extends string>(words: readonly T[]): Shape<T> {
   return shape((value, path) => {
-    const found = words.find((one) => typeof value === "string" && one === value.toLowerCase());
+    const found = words.find((one) => one === value);
     if (found === undefined) throw new Misfit(path, `one of ${words.join(", ")}`);
     return found;
   });
@@ -101,12 +102,25 @@ export function brought<T>(inner: Shape<T>): Shape<Brought<T>> {
   });
 }
 
-/** Arguments a client sends: `schema` is what it reads, `tidy` turns what it wrote into what is meant before anything is checked. */
+/**
+ * Arguments a client sends: `schema` is what it reads, and what does not fit it is refused. `inner` takes what it names, and `tidy`
+ * turns that into what is meant.
+ */
 export function argument<T>(
   schema: Bag,
   inner: Shape<T>,
   tidy: (value: T) => T = (value) => value,
 ): StandardSchemaV1<T, T> & StandardJSONSchemaV1<T, T> {
-  const checked = shape((value, path) => tidy(inner.read(value, path)))["~standard"];
-  return { "~standard": { ...checked, jsonSchema: { input: () => ({ ...schema }), output: () => ({ ...schema }) } } };
+  // Compiled once it is needed: a compiler takes longer to load than the game.
+  let compiled: StandardSchemaV1<T, T> | undefined;
+  const { validate: read } = shape((value, path) => tidy(inner.read(value, path)))["~standard"];
+  const validate = (value: unknown): ReturnType<typeof read> => {
+    const taken = read(value);
+    if (taken instanceof Promise || taken.issues !== undefined) return taken;
+    const fitting = (compiled ??= fromJsonSchema<T>(schema))["~standard"].validate(value);
+    return fitting instanceof Promise || fitting.issues !== undefined ? fitting : taken;
+  };
+  return {
+    "~standard": { version: 1, vendor: "mud", validate, jsonSchema: { input: () => ({ ...schema }), output: () => ({ ...schema }) } },
+  };
 }

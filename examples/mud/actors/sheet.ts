@@ -43,6 +43,8 @@ export interface Ticket {
   to: string | null;
   /** What was told so far. */
   text: string;
+  /** Number of the last thing that happened in the room before the act; null: the act happens when it is answered. */
+  after: number | null;
 }
 
-export const ticket: Shape<Ticket> = fields({ call: text, me: text, item: text, to: maybe(text), text });
+export const ticket: Shape<Ticket> = fields({ call: text, me: text, item: text, to: maybe(text), text, after: maybe(number) });

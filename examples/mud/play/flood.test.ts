@@ -10,7 +10,7 @@ test("whoever floods a room or a player with words fills nothing: logs and notes
   const loud = viewer("loud");
   const victims = Array.from({ length: 15 }, (_, index) => viewer(`victim-${index}`));
   for (const [index, who] of victims.entries()) await table.tell(who, "choose_name", { name: `Victim ${index}` });
-  const words = "漢".repeat(2_000);
+  const words = "漢".repeat(500);
   for (let round = 0; round < 20; round += 1) {
     await Promise.all([
       table.tell(loud, "say", { text: words }),

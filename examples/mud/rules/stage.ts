@@ -94,7 +94,7 @@ export function restoreMonster(world: World, roomId: string, stage: Stage): void
   if (monster !== undefined) stage.monsterHealth = monsterOf(world, monster).health;
 }
 
-/** Whether the defeated monster is back for whoever enters alone: each hero meets it once, and again where it has got back what it carries. */
+/** Whether the defeated monster is back for whoever enters: each hero meets it once, and again where it has got back what it carries. */
 export function returnsFor(world: World, roomId: string, stage: Stage, deeds: readonly string[]): boolean {
   const { monster } = roomOf(world, roomId);
   return monster !== undefined && stage.monsterHealth === 0 && (stage.monsterItems.length > 0 || !deeds.includes(monster));

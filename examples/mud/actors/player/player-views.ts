@@ -92,7 +92,7 @@ export const TOPICS = ["combat", "navigation", "inventory", "quests", "players"]
 const HELP: Readonly<Record<string, readonly [string, string]>> = {
   combat: [
     "battle fights one round: your blow, then the monster's. While you fight you cannot walk away: finish it or flee. Who falls wakes up where everybody begins, with empty hands; what was carried goes back to where it belongs.",
-    "A blow is half to one and a half times the attack, less the other's armor. The best weapon and the best armor you carry count by themselves. A monster nobody fights any more is whole again at once; a defeated one comes back after a while, and sooner for whoever enters alone and has not beaten it. Everybody who fought it has defeated it. battle_prompt tells how the fight stands.",
+    "A blow is half to one and a half times the attack, less the other's armor. The best weapon and the best armor you carry count by themselves. A monster nobody fights any more is whole again at once; a defeated one comes back after a while, and at once for whoever enters and has not beaten it. Everybody who fought it has defeated it. battle_prompt tells how the fight stands.",
   ],
   navigation: [
     "move goes north, south, east or west. look tells the exits; look with { at } tells of one thing, character or player in sight. A locked door opens by itself where somebody carries its key; some ways open only to whoever has defeated what guards them.",

@@ -37,12 +37,20 @@ function lit(turn: RoomTurn, world: World): boolean {
   return isLit(world, turn.key, turn.state.stage, everybody);
 }
 
-const ticketOf = (actor: Actor, item: string, to: string | null, text = ""): Ticket => ({
+const ticketOf = (actor: Actor, item: string, to: string | null): Ticket => ({
   call: actor.call,
   me: actor.self,
   item,
   to,
+  text: "",
+  after: null,
+});
+
+/** Of an act that has happened now, and is answered later. */
+const doneNow = (turn: RoomTurn, actor: Actor, item: string, text = ""): Ticket => ({
+  ...ticketOf(actor, item, null),
   text,
+  after: turn.state.next - 1,
 });
 
 /** What a player does in a room. */
@@ -67,7 +75,7 @@ export function perform(turn: RoomTurn, world: World, act: ActName, actor: Actor
       // The player's own turn decides; lists show it at once, so that one act changes each list once.
       one.items.push(item);
       tellAll(turn, self, `${one.name} picks up the ${nameOf(item)}.`);
-      ask(turn, self, "gained", ticketOf(actor, item, null));
+      ask(turn, self, "gained", doneNow(turn, actor, item));
       return "later";
     }
     case "drop": {
@@ -115,7 +123,7 @@ export function perform(turn: RoomTurn, world: World, act: ActName, actor: Actor
 
 function move(turn: RoomTurn, world: World, actor: Actor, wanted: string): Outcome {
   const { self, one, call } = actor;
-  const direction = DIRECTIONS.find((known) => known === wanted.toLowerCase());
+  const direction = DIRECTIONS.find((known) => known === wanted);
   if (direction === undefined) return refused(`Error: Cannot move there - directions are ${DIRECTIONS.join(", ")}.`);
   // Whoever is here and has the key holds the door open.
   const theirs = othersOf(turn.state, self).flatMap(([, other]) => other.items);
@@ -163,10 +171,10 @@ function battle(turn: RoomTurn, world: World, actor: Actor): Outcome {
   const struck =
     dealt === 0 ? `You miss the ${monster.name}.` : `You hit the ${monster.name} for ${dealt}: ${left} of ${monster.health} left.`;
   tellAll(turn, self, dealt === 0 ? `${one.name} misses the ${monster.name}.` : `${one.name} hits the ${monster.name} for ${dealt}.`);
-  if (left === 0) victory(turn, world, ticketOf(actor, "", null, struck));
+  if (left === 0) victory(turn, world, doneNow(turn, actor, "", struck));
   else {
     turn.state.stage.monsterHealth = left;
-    strikeBack(turn, one, ticketOf(actor, "", null, struck), id, strikeHero(monster, armsOf(world, one.items, id), turn.random));
+    strikeBack(turn, one, doneNow(turn, actor, "", struck), id, strikeHero(monster, armsOf(world, one.items, id), turn.random));
   }
   return "later";
 }
@@ -185,7 +193,7 @@ function flee(turn: RoomTurn, world: World, actor: Actor): Outcome {
     return "later";
   }
   const damage = strikeHero(monster, armsOf(world, one.items, id), turn.random);
-  strikeBack(turn, one, ticketOf(actor, "", null, "You try to get away, and fail."), id, damage);
+  strikeBack(turn, one, doneNow(turn, actor, "", "You try to get away, and fail."), id, damage);
   return "later";
 }
 

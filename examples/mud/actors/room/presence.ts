@@ -6,7 +6,7 @@ import { roomOf, type World } from "../../world/world.ts";
 import { roomId } from "../room-id.ts";
 import type { Sheet } from "../sheet.ts";
 import { ask } from "./asking.ts";
-import { beholder, newsFor, type Occupant, othersOf, type RoomState, type RoomTurn, tellAll, toldWithNews } from "./room-state.ts";
+import { beholder, newsFor, type Occupant, type RoomState, type RoomTurn, tellAll, toldWithNews } from "./room-state.ts";
 
 /** Who has done nothing for this long is asleep, and not seen. */
 const ASLEEP_MS = 30 * 60_000;
@@ -104,16 +104,16 @@ export function handOn(
   self: ActorId,
   to: string,
   call: string,
-  step: { readonly text: string; readonly how: string; readonly died: boolean; readonly sheet?: Sheet },
+  step: { readonly text: string; readonly after?: number | null; readonly how: string; readonly died: boolean; readonly sheet?: Sheet },
 ): void {
   const one = turn.state.occupants[self];
   if (one === undefined) return;
-  const lead = toldWithNews(turn, self, step.text);
+  const lead = toldWithNews(turn, self, step.text, step.after);
   one.leaving = true;
   one.going = { to, call };
   one.busy = turn.now;
   const sheet = step.sheet ?? sheetOf(one);
-  const mine = { call, me: self, item: "", to: null, text: "" };
+  const mine = { call, me: self, item: "", to: null, text: "", after: null };
   const arrival = { player: self, sheet: { ...sheet, visit: sheet.visit + 1 }, from: turn.key, call, lead, how: step.how, died: step.died };
   ask(turn, roomId(to), "entered", mine, arrival);
 }
@@ -136,8 +136,8 @@ export function arrive(
   const known = state.occupants[args.player];
   const room = roomOf(world, turn.key);
   const sheet = room.rest ? { ...args.sheet, health: world.hero.health } : args.sheet;
-  const alone = othersOf(state, args.player).length === 0;
-  if (alone && returnsFor(world, turn.key, state.stage, sheet.deeds)) {
+  // Whoever else stands here may have lost its connection, and must not keep the monster from this one.
+  if (returnsFor(world, turn.key, state.stage, sheet.deeds)) {
     restoreMonster(world, turn.key, state.stage);
     turn.cancel("respawn");
     tellMonster(turn, true, [args.player]);

@@ -31,8 +31,8 @@ export const suffering: Shape<Suffering> = fields({ ticket, sheet, died: flag, d
 
 const nameOf = (world: World, item: string): string => itemOf(world, item).name;
 
-function finish(turn: RoomTurn, { call, me }: Ticket, told: string): void {
-  turn.answer(call, { ok: toldWithNews(turn, me, told) });
+function finish(turn: RoomTurn, { call, me, after }: Ticket, told: string): void {
+  turn.answer(call, { ok: toldWithNews(turn, me, told, after) });
 }
 
 /** A blow is over. What was handed over meanwhile ends no blow, and no step. */
@@ -135,6 +135,7 @@ export function suffered(turn: RoomTurn, world: World, back: Suffering): void {
     return turn.answer(call, { refused: { code: "NOT_NOW", message: "You fell, but not here: look around." } });
   handOn(turn, self, world.start, call, {
     text: fate,
+    after: back.ticket.after,
     how: `${one.name} wakes up here, pale and empty-handed.`,
     died: true,
     sheet: back.sheet,

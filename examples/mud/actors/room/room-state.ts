@@ -184,8 +184,8 @@ export function newsFor(state: Seen, self: string | undefined): readonly Frozen<
   return heard.filter((entry) => entry.n > mine.cursor).toSorted((a, b) => a.n - b.n);
 }
 
-/** `text`, opened with what happened since the occupant's last turn. */
-export function withNews(state: Seen, self: string | undefined, text: string): string {
+/** `text` among what happened since the occupant's last turn, in order. `after`: number of the last thing before it; null: all were. */
+export function withNews(state: Seen, self: string | undefined, text: string, after: number | null = null): string {
   const news = newsFor(state, self);
   if (news.length === 0) return text;
   const events = news.filter((entry) => entry.speech !== true).slice(-EVENT_LINES);
@@ -194,12 +194,20 @@ export function withNews(state: Seen, self: string | undefined, text: string): s
   // How many there were nobody knows: the log had no room for them.
   const lost = state.dropped > (state.occupants[self ?? ""]?.cursor ?? 0);
   const more = lost || news.length > shown.length ? ["- (and more than is told here)"] : [];
-  return ["Since your last turn:", ...more, ...shown.map((entry) => `- ${entry.text}`), "", text].join("\n");
+  const isEarlier = ({ n }: { readonly n: number }): boolean => after === null || n <= after;
+  const line = (entry: { readonly text: string }): string => `- ${entry.text}`;
+  const earlier = [...more, ...shown.filter(isEarlier).map(line)];
+  const later = shown.filter((entry) => !isEarlier(entry)).map(line);
+  return [
+    ...(earlier.length === 0 ? [] : ["Since your last turn:", ...earlier, ""]),
+    text,
+    ...(later.length === 0 ? [] : ["", "Meanwhile:", ...later]),
+  ].join("\n");
 }
 
-/** The end of an occupant's turn: the text with its news, which are told now. */
-export function toldWithNews(turn: Pick<RoomTurn, "state" | "now">, self: string, text: string): string {
-  const told = withNews(turn.state, self, text);
+/** The end of an occupant's turn: the text with its news, which count as told from now on. */
+export function toldWithNews(turn: Pick<RoomTurn, "state" | "now">, self: string, text: string, after: number | null = null): string {
+  const told = withNews(turn.state, self, text, after);
   const mine = turn.state.occupants[self];
   if (mine !== undefined) {
     mine.cursor = turn.state.next - 1;

@@ -26,14 +26,17 @@ function thaw(state: Seen) {
 
 /** `look`: around, or at one thing. */
 export function look(world: World, state: Seen, args: Bag, viewer: Viewer): string {
-  const wanted = [args["at"], args["thing"], args["target"]].find((one) => typeof one === "string");
+  const [name, given] =
+    ["at", "thing", "target"].map((one) => [one, args[one] ?? undefined] as const).find(([, one]) => one !== undefined) ?? [];
+  if (given !== undefined && typeof given !== "string")
+    return refuse(`${name ?? "at"} must be text: the name of a thing, a character or a player in sight.`, { code: "INVALID" });
+  const wanted = given ?? "";
   const who = beholder(state, viewer.self);
-  if (typeof wanted !== "string" || wanted.trim() === "")
-    return withNews(state, viewer.self, describeRoom(world, state.id, thaw(state), who));
-  const name = clean(wanted, 80);
+  if (wanted.trim() === "") return withNews(state, viewer.self, describeRoom(world, state.id, thaw(state), who));
+  const called = clean(wanted, 80);
   const mine = me(state, viewer)?.name ?? "me";
-  if (["me", "myself", mine].some((one) => one.toLowerCase() === name.toLowerCase())) return inventory(world, state, viewer);
-  const thing = describeThing(world, state.id, thaw(state), who, name) ?? other(world, state, viewer, name);
+  if (["me", "myself", mine].some((one) => one.toLowerCase() === called.toLowerCase())) return inventory(world, state, viewer);
+  const thing = describeThing(world, state.id, thaw(state), who, called) ?? other(world, state, viewer, called);
   return thing === undefined ? refuse(`You see nothing of that name here.`) : withNews(state, viewer.self, thing);
 }
 

@@ -78,7 +78,7 @@ export function roomKind(world: World) {
     if (!isPlayer(self)) return refuse("Only players act in a room.", { code: "NO_PLAYER" });
     const one = ctx.state.occupants[self];
     if (one === undefined) {
-      const mine = { call: ctx.message.id, me: self, item: "", to: null, text: "" };
+      const mine = { call: ctx.message.id, me: self, item: "", to: null, text: "", after: null };
       ask(ctx, self, "admitted", mine, { room: ctx.key, act: name, arguments: JSON.stringify(args) });
       return ctx.later();
     }

@@ -69,7 +69,7 @@ export function victory(turn: RoomTurn, world: World, ticket: Ticket): void {
     one.engaged = false;
     if (!isPlayer(id)) continue;
     if (!one.deeds.includes(monster)) one.deeds.push(monster);
-    if (id === ticket.me) ask(turn, id, "praised", { ...ticket, text }, { monster });
+    if (id === ticket.me) ask(turn, id, "praised", { ...ticket, text, after: state.next - 1 }, { monster });
     else turn.send(id, "deed", { monster, ticket: null });
   }
   tellMonster(

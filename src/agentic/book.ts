@@ -74,8 +74,13 @@ export class Book {
       const isSame = [...this.#entries].every(([ref, { offer }]) => before.get(ref)?.offer === offer);
       if (isSame) return before.surface;
     }
-    const of = (list: ListName): readonly Offer[] =>
-      [...this.#entries].flatMap(([ref, { offer }]) => (ref.startsWith(`${list}/`) ? [offer] : []));
+    const of = (list: ListName): readonly Offer[] => {
+      const now = [...this.#entries].flatMap(([ref, { offer }]) => (ref.startsWith(`${list}/`) ? [offer] : []));
+      // Each list for itself: of one whose order alone is another nothing is told, though another list changed.
+      const was = before?.surface.catalogue[list] ?? [];
+      const same = new Set(was);
+      return was.length === now.length && now.every((offer) => same.has(offer)) ? was : now;
+    };
     // With links whose catalogue nobody knows: what a service can ever offer is not known ahead, so no list of it is constant.
     return { catalogue: { tools: of("tools"), resources: of("resources"), prompts: [] }, off: {}, links: {} };
   }

@@ -307,6 +307,9 @@ export class ServiceSource implements Source, Disposable {
 
   async #getState({ keys }: Bag): Promise<Reply> {
     const wanted = keysIn(keys);
+    const known = [...this.#states.cells.keys()].filter(this.#isState);
+    const missing = [...(wanted ?? [])].filter((ref) => !known.includes(ref)).map(nameOf);
+    if (missing.length > 0) return unknownStates(missing, known.map(nameOf));
     const looks = [...this.#states.cells].flatMap(([ref, cell]): readonly (readonly [string, Look])[] =>
       this.#isState(ref) && (wanted === undefined || wanted.has(ref)) ? [[nameOf(ref), cell.look()]] : [],
     );
@@ -344,6 +347,15 @@ export class ServiceSource implements Source, Disposable {
       this.#fault(error);
     }
   }
+}
+
+const MOST_NAMED = 50;
+
+function unknownStates(missing: readonly string[], known: readonly string[]): Reply {
+  const listed = (names: readonly string[]): string =>
+    names.slice(0, MOST_NAMED).join(", ") + (names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : "");
+  const there = known.length === 0 ? "There are no states now" : `The states are ${listed(known)}`;
+  return { refused: { code: "INVALID", message: `There is no state ${listed(missing)}. ${there}.` } };
 }
 
 const isSame = (a: Viewer, b: Viewer): boolean => a.principal === b.principal && a.self === b.self;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { BLOB, CONTENT, type Json } from "../contract/index.ts";
-import { listed } from "../source/index.ts";
+import { changedLists, listed } from "../source/index.ts";
 import { SimulatedClock } from "../testing/index.ts";
 import { fromAgenticService } from "./index.ts";
 import { act, action, Count, flagsOf, okOf, Puppet, resourceUris, tick, toolNames, viewer } from "./service.fixture.ts";
@@ -38,8 +38,23 @@ describe("states of a service", () => {
     assert.deepEqual(await resourceUris(source), []);
     assert.deepEqual(await toolNames(source), ["get_state", "go"]);
     assert.deepEqual(okOf(await act(source, "tools/get_state")), { health: 5, name: "Ana" });
-    assert.deepEqual(okOf(await act(source, "tools/get_state", { keys: ["name", "none"] })), { name: "Ana" });
+    assert.deepEqual(okOf(await act(source, "tools/get_state", { keys: ["name"] })), { name: "Ana" });
+    assert.deepEqual(await act(source, "tools/get_state", { keys: ["name", "none"] }), {
+      refused: { code: "INVALID", message: "There is no state none. The states are health, name." },
+    });
+    assert.deepEqual(okOf(await act(source, "tools/get_state", { keys: [] })), {});
     assert.ok("refused" in (await act(source, "resources/health")));
+  });
+
+  it("leave the list of tools as it is where these only come in another order in the same tick", async () => {
+    const { go } = two.actions;
+    const service = new Puppet({ actions: { go, stay: go }, states: two.states });
+    using source = fromAgenticService(service);
+    const before = await source.surface(viewer);
+    service.told.actions.set({ stay: go, go });
+    service.told.states.set({ health: two.states.health });
+    const after = await source.surface(viewer);
+    assert.deepEqual(changedLists(before, after, "dynamic"), ["resources"]);
   });
 
   it("are omitted where that is chosen, and not even listened to", async () => {

@@ -34,7 +34,7 @@ void test("a configuration has the specification's defaults where it says nothin
 
 void test("a configuration keeps all that it says", () => {
   const input: Required<ConfigInput> = {
-    actors: { default_timeout: 1_000, max_actors_per_user: 3, persistence_strategy: "disk", cleanup_interval: 60_000 },
+    actors: { default_timeout: 1_000, max_actors_per_user: 3, persistence_strategy: "disk", cleanup_interval: 300_000 },
     mcp: {
       server_name: "Research",
       server_version: "2.1",
@@ -50,6 +50,12 @@ void test("a configuration keeps all that it says", () => {
   };
   assert.deepEqual(readConfig(input), input);
   assert.deepEqual(readConfig(JSON.parse(JSON.stringify(input))), input);
+});
+
+void test("a cleanup interval other than the specification's default is refused, since there is no cleanup cycle", () => {
+  for (const cleanup_interval of [1, 60_000, 300_001, 0, -1, "300000", 1.5])
+    assert.match(issuesOf({ actors: { cleanup_interval } })["actors.cleanup_interval"] ?? "", /there is no cleanup cycle/);
+  assert.deepEqual(readConfig({ actors: { cleanup_interval: 300_000 } }), DEFAULTS);
 });
 
 void test("every wrong and unknown key of a configuration is named with its path, and the key that was probably meant", () => {

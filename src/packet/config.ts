@@ -13,8 +13,8 @@ export interface ActorsConfig {
   /** Of capabilities that do not say where their actors are kept. Default `memory`. */
   readonly persistence_strategy: Persistence;
   /**
-   * Milliseconds; default 300,000. How late an actor may end at most after its time has come. Here it ends when that comes,
-   * whatever this says: each has a due time of its own, and nothing goes through all of them from time to time.
+   * Always 300,000 milliseconds, the specification's default, which may be written; any other value is refused. Each actor ends when
+   * its own time comes, and nothing goes through all of them from time to time, so there is no interval to set.
    */
   readonly cleanup_interval: number;
 }
@@ -70,8 +70,19 @@ function readActors(section: ConfigSection): ActorsConfig {
     default_timeout: section.count("default_timeout", 30 * 60_000, STATE_TIMEOUT_MS, MILLISECONDS),
     max_actors_per_user: section.count("max_actors_per_user", 10, 1_000_000_000),
     persistence_strategy: section.choice("persistence_strategy", "memory", PERSISTENCES),
-    cleanup_interval: section.count("cleanup_interval", 5 * 60_000, STATE_TIMEOUT_MS, MILLISECONDS),
+    cleanup_interval: readCleanupInterval(section),
   };
+}
+
+const CLEANUP_INTERVAL = 5 * 60_000;
+
+function readCleanupInterval(section: ConfigSection): number {
+  if (section.has("cleanup_interval") && !section.is("cleanup_interval", CLEANUP_INTERVAL))
+    section.wrong(
+      "cleanup_interval",
+      `Leave it out (or ${CLEANUP_INTERVAL}): there is no cleanup cycle, each actor ends when its own time comes.`,
+    );
+  return CLEANUP_INTERVAL;
 }
 
 function readMcp(section: ConfigSection): McpConfig {

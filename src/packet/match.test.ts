@@ -42,6 +42,19 @@ void test("a schema gives its handler what it made; what it refuses goes on to t
   assert.equal(await said({ kind: "n", by: "many" }), "not numbers");
 });
 
+void test("a schema within a part of the payload is refused by its path, with where to put it", () => {
+  for (const [pattern, path] of [
+    [{ ask: z.any() }, "ask"],
+    [{ ask: z.string(), kind: "a" }, "ask"],
+    [{ kind: "a", deep: { by: z.number() } }, "deep.by"],
+    [{ list: [1, z.literal(2)] }, "list.1"],
+  ] as const)
+    assert.throws(() => matcher(pattern, "The message"), {
+      code: "BAD_DEFINITION",
+      message: new RegExp(`^The message: \`match\` has a schema at ${path}, .*one schema around the whole`),
+    });
+});
+
 void test("what no pattern takes is no_handler, and begins no actor", async () => {
   await using on = await world([bot]);
   for (const payload of [{}, { kind: "z" }, { KIND: "a" }, { kind: ["a"] }, { constructor: "a" }])

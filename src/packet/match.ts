@@ -17,12 +17,29 @@ export function matcher(pattern: object | undefined, where: string): Matcher {
   if (pattern === undefined) return (payload) => ({ payload });
   if (isStandard(pattern)) return bySchema(pattern, where);
   const parts = Object.entries(pattern);
+  const schema = schemaIn(pattern);
+  if (schema !== undefined)
+    throw new TroupeError(
+      "BAD_DEFINITION",
+      `${where}: \`match\` has a schema at ${schema}, within a part of the payload, where no payload can equal it: put one schema around the whole, as in match: z.looseObject({ … }).`,
+    );
   if (!isJson(pattern))
     throw new TroupeError("BAD_DEFINITION", `${where}: \`match\` holds what no payload can: use JSON, or a schema for all else.`);
   if (parts.length === 0)
     throw new TroupeError("BAD_DEFINITION", `${where}: \`match\` names nothing. Leave it away for a handler that takes every payload.`);
   return (payload) =>
     parts.every(([name, part]) => Object.hasOwn(payload, name) && isLike(payload[name], part)) ? { payload } : undefined;
+}
+
+/** Where within a part of a payload a library's schema stands. */
+function schemaIn(part: unknown): string | undefined {
+  if (typeof part !== "object" || part === null) return undefined;
+  for (const [name, inner] of Object.entries(part)) {
+    if (isStandard(inner)) return name;
+    const within = schemaIn(inner);
+    if (within !== undefined) return `${name}.${within}`;
+  }
+  return undefined;
 }
 
 /** Objects by the parts named, all else as it is. */

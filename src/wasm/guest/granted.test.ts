@@ -77,6 +77,26 @@ test("who is granted a directory or variables takes another component from the o
   assert.equal(await asked(on, "guest/plain", "environment.get-var SECRET"), "ok none");
 });
 
+test("another component is looked for from the manifests directory, and then beside the guest's own manifest", async () => {
+  using at = place();
+  await using contents = memoryContents();
+  await using on = await sandboxed({ contents, manifests: new ManifestFinder({ contents, directory: at.directory }) });
+  mkdirSync(join(at.directory, "sub"));
+  writeFileSync(join(at.directory, "sub", "plain.toml"), `component = "../counter.wasm"\n${granting("plain")}`);
+  writeFileSync(join(at.directory, "sub", "beside.wasm"), componentOf("outsider"));
+  await on.engine.call(await on.guests.prepare({ to: "guest/sub", manifest: "sub/plain.toml" }));
+  const state: unknown = (await on.engine.read("guest/sub"))?.state;
+  assertGuest(state);
+  const [outsider, counter] = await Promise.all(["outsider", "examples/wasm/counter"].map((name) => contents.put(componentOf(name))));
+  for (const path of ["outsider.wasm", "sub/beside.wasm", "beside.wasm", "../outsider.wasm"])
+    assert.equal(await on.guests.component(path, state), outsider, path);
+  assert.equal(await on.guests.component("counter.wasm", state), counter);
+  await assert.rejects(on.guests.component("none.wasm", state), {
+    code: "NOT_FOUND",
+    message: /none\.wasm" is no file below the manifests/,
+  });
+});
+
 function assertGuest(state: unknown): asserts state is GuestState {
   assert.ok(typeof state === "object" && state !== null && "manifest" in state);
 }

@@ -54,6 +54,18 @@ function named(
   return manifests.content(manifest.component, origin, reader);
 }
 
+// A path is one from the manifests directory, as everywhere else that an operator gives one; as a manifest would name it, it is found too.
+async function found(manifests: GuestOptions["manifests"], reference: string, origin: string | undefined): Promise<Uint8Array> {
+  try {
+    return await manifests.content(reference, undefined);
+  } catch (error) {
+    if (origin === undefined || !(error instanceof ManifestError) || error.code !== "NOT_FOUND") throw error;
+    return manifests.content(reference, origin).catch((): never => {
+      throw error;
+    });
+  }
+}
+
 /** Another component for a guest that runs: what `update` is told. Throws what is wrong with it. */
 export async function replacement({ manifests }: GuestOptions, library: Library, reference: string, guest: GuestState): Promise<Digest> {
   const { manifest } = await library.program(guest.manifest, guest.component, guest.origin);
@@ -63,5 +75,5 @@ export async function replacement({ manifests }: GuestOptions, library: Library,
       "NOT_ALLOWED",
       `${JSON.stringify(manifest.name)} is granted a directory or variables, and takes only what the operator put there: name the component by a path below the manifests directory, or by store:<label>.`,
     );
-  return library.putComponent(await manifests.content(reference, guest.origin), manifest.grants);
+  return library.putComponent(await found(manifests, reference, guest.origin), manifest.grants);
 }

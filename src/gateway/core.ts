@@ -85,7 +85,7 @@ export function createCore(settings: Settings): Core {
   };
   return {
     settings,
-    serverMeta: { [SERVER_META]: shapeInfo(settings.info, LATEST_MODERN) },
+    serverMeta: settings.serverInfoInResults ? { [SERVER_META]: shapeInfo(settings.info, LATEST_MODERN) } : {},
     work,
     unfinished,
     tasks,

@@ -19,6 +19,7 @@ export type Reason =
   | "listen-accept"
   | "sessionless"
   | "client-response"
+  | "batch-sessionless"
   | "batch-empty"
   | "batch-element"
   | "batch-revision"

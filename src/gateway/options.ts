@@ -92,6 +92,8 @@ export interface GatewayOptions {
    * follow the state 1 minute by one caller, all else not at all.
    */
   readonly cacheHints?: Readonly<Partial<Record<Kept, CacheHint>>>;
+  /** Whether each result of 2026-07-28 names this server in its `_meta`. Default true; false keeps its name and version to itself. */
+  readonly serverInfoInResults?: boolean;
   readonly clock?: Clock;
   readonly entropy?: Entropy;
   /**

@@ -27,6 +27,7 @@ export const APPTHEORY_FAULTS: Sayings = {
 /** As the third version has it: what is wrong with the exchange as such is an error in plain JSON. */
 export const APPTHEORY_V3_FAULTS: Sayings = {
   ...COMMON,
+  "batch-sessionless": { as: "PARSE", status: 200, anonymous: true, say: "Parse error: invalid JSON object" },
   "response-shape": { bare: true, say: "invalid JSON-RPC response" },
   "message-shape": { bare: true, say: "invalid JSON-RPC message" },
   "batch-revision": { bare: true, say: "batch requests are only supported for MCP-Protocol-Version 2025-03-26" },

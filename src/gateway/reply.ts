@@ -19,8 +19,14 @@ export function legacyReply(id: RequestId, { members, meta }: Members): ReplyTex
   return {
     head: `{"jsonrpc":"2.0","id":${idText(id)},"result":{`,
     members,
-    tail: meta === undefined ? "}}" : `${comma}"_meta":${JSON.stringify(meta)}}}`,
+    tail: `${metaText(comma, meta)}}}`,
   };
+}
+
+/** None where nothing is said in it. */
+function metaText(comma: string, meta: Bag | undefined): string {
+  const text = meta === undefined ? "{}" : JSON.stringify(meta);
+  return text === "{}" ? "" : `${comma}"_meta":${text}`;
 }
 
 const tailsOf = memoize((_serverMeta: Bag) => new Map<string, string>());
@@ -29,7 +35,7 @@ const tailsOf = memoize((_serverMeta: Bag) => new Map<string, string>());
 function tailOf(serverMeta: Bag, extra: string): string {
   const known = tailsOf(serverMeta);
   let tail = known.get(extra);
-  if (tail === undefined) known.set(extra, (tail = `${extra},"_meta":${JSON.stringify(serverMeta)}}}`));
+  if (tail === undefined) known.set(extra, (tail = `${extra}${metaText(",", serverMeta)}}}`));
   return tail;
 }
 
@@ -45,7 +51,7 @@ export function modernReply(
   return {
     head: `{"jsonrpc":"2.0","id":${idText(id)},"result":{"resultType":"${type}"${comma}`,
     members,
-    tail: meta === undefined ? tailOf(serverMeta, extra) : `${extra},"_meta":${JSON.stringify({ ...serverMeta, ...meta })}}}`,
+    tail: meta === undefined ? tailOf(serverMeta, extra) : `${extra}${metaText(",", { ...serverMeta, ...meta })}}}`,
   };
 }
 

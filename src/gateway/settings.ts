@@ -49,6 +49,7 @@ export interface Settings {
   readonly unknownSession: UnknownSession;
   readonly extensions: Bag;
   readonly cacheHints: Readonly<Partial<Record<Kept, CacheHint>>>;
+  readonly serverInfoInResults: boolean;
   readonly clock: Clock;
   readonly entropy: Entropy;
   readonly legacyPosture: Posture;
@@ -110,6 +111,7 @@ const OPTIONS: OptionTable<GatewayOptions> = {
   unknownSession: oneOf("reject", "reissue", "adopt"),
   extensions: true,
   cacheHints: true,
+  serverInfoInResults: FLAG,
   clock: true,
   entropy: true,
   posture: [
@@ -160,6 +162,7 @@ export function settle(options: GatewayOptions): Settings {
     unknownSession: options.unknownSession ?? profile.unknownSession,
     extensions: Object.fromEntries(Object.entries(options.extensions ?? {}).filter(([, settings]) => settings !== null)),
     cacheHints: options.cacheHints ?? {},
+    serverInfoInResults: options.serverInfoInResults ?? true,
     clock,
     entropy,
     legacyPosture: options.posture?.legacy ?? "dynamic",

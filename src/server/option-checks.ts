@@ -39,6 +39,7 @@ const OPTIONS: OptionTable<ServerOptions> = {
   unknownSession: true,
   extensions: true,
   cacheHints: true,
+  serverInfoInResults: true,
   posture: true,
   pageSize: true,
   rateLimit: true,

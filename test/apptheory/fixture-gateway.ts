@@ -93,6 +93,7 @@ export async function fixtureGateway(setup: Setup, profile: NonNullable<GatewayO
     info: { name: server.name, version: server.version },
     extensions: server.extension_capabilities,
     cacheHints: cacheHintsOf(server),
+    serverInfoInResults: server.include_server_info_metadata ?? true,
     sessions: await seeded(setup),
     streams: countedStreams(),
     sessionTtlMs: SESSION_TTL_MS,

@@ -70,6 +70,7 @@ const settings = z.object({
     version: z.string(),
     cacheable_results: z.preprocess((value) => value ?? {}, z.record(z.string(), hint)),
     extension_capabilities: z.preprocess((value) => value ?? {}, bag),
+    include_server_info_metadata: maybe(z.boolean()),
   }),
   id_sequence: list(z.string()),
   tools: list(tool),

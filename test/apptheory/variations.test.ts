@@ -240,6 +240,17 @@ test("batches are of 2025-03-26: in order, without replies to notifications, and
   ]);
 });
 
+test("a batch without a session is no message, whether its headers, its metadata or nothing names a version", async () => {
+  const invalid = error(null, -32700, "Parse error: invalid JSON object");
+  const meta = { "io.modelcontextprotocol/protocolVersion": "2026-07-28" };
+  await played({ tools }, [
+    { body: [ask("a", "initialize", { _meta: meta })], answer: invalid },
+    { headers: { "mcp-protocol-version": "2026-07-28" }, body: [ask("b", "tools/list")], answer: invalid },
+    { body: [ask(1, "ping"), ask(2, "ping")], answer: invalid },
+    { headers: { "mcp-protocol-version": "2025-03-26" }, body: [ask(1, "ping")], status: 400, answer: { error: "missing Mcp-Session-Id" } },
+  ]);
+});
+
 test("a tool that tells its steps is answered by events, also where no progress was asked for; unknown events are refused", async () => {
   const frames = [
     { id: "1", data: "" },
@@ -278,6 +289,19 @@ const stateless = (body: Bag & { readonly method: string }, name: string | undef
   body,
   answer,
   status,
+});
+
+test("a server that is configured so names itself in no result of 2026-07-28", async () => {
+  const server = { name: "Varied", version: "v", include_server_info_metadata: false };
+  const call = ask("m", "tools/call", { name: "shout", arguments: { message: "private" }, _meta: modern });
+  await played({ tools, server }, [
+    stateless(call, "shout", result("m", { content: [{ type: "text", text: "private" }], resultType: "complete" })),
+    stateless(
+      ask("l", "prompts/list", { _meta: modern }),
+      undefined,
+      result("l", { prompts: [], resultType: "complete", ttlMs: 0, cacheScope: "private" }),
+    ),
+  ]);
 });
 
 test("2026-07-28 has no session: what it lacks is not there, what headers leave out is said", async () => {

@@ -42,6 +42,9 @@ export class LegacyHttp {
     if (profile.discoversInSessions && incoming.kind === "request" && incoming.method === "server/discover") {
       if (exchange.header(SESSION) === undefined) return this.#discover(exchange, incoming);
     }
+    // One that claims the revision with batches lacks a session; else there is no message where one has to be.
+    if (incoming.kind === "batch" && unknownSession === "reject" && exchange.header(SESSION) === undefined && version !== "2025-03-26")
+      throw sessionRequired("batch-sessionless");
     const session = unknownSession === "reject" ? this.#session(exchange, version) : this.#arrived(unknownSession, exchange, version);
     if (session instanceof Promise) return session.then((found) => this.#named(found, exchange, incoming));
     return this.#named(session, exchange, incoming);

@@ -1,7 +1,7 @@
 import { sha256Hex } from "../../platform/index.ts";
 import type { Exchange, SessionRow } from "../../contract/index.ts";
 import type { Core } from "../core.ts";
-import { Fault } from "../errors.ts";
+import { Fault, type Reason } from "../errors.ts";
 import { uninitialized } from "./initialize.ts";
 import type { Session } from "./session.ts";
 import type { Sessions } from "./sessions.ts";
@@ -10,7 +10,8 @@ export const SESSION = "mcp-session-id";
 const ADOPTED = "adopted|";
 const ADOPTABLE = /^[\x21-\x7e]{1,128}$/;
 
-export const sessionRequired = (): Fault => new Fault("SESSION_REQUIRED", "The Mcp-Session-Id header is missing; send initialize first.");
+export const sessionRequired = (reason?: Reason): Fault =>
+  new Fault("SESSION_REQUIRED", "The Mcp-Session-Id header is missing; send initialize first.", reason && { reason });
 export const sessionUnknown = (): Fault => new Fault("SESSION_UNKNOWN", "Session not found; send initialize again, without a session id.");
 
 /** What its client calls a session: an adopted one has another name inside. */

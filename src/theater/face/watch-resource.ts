@@ -1,4 +1,6 @@
 import type { Bag, Viewer } from "../../contract/index.ts";
+import { sha256Hex } from "../../platform/index.ts";
+import type { Stage } from "../stage.ts";
 import { ENTRY } from "./listing.ts";
 import type { Probes } from "./probes.ts";
 import { follow } from "./subject.ts";
@@ -24,12 +26,77 @@ export function watchResource(
   if (name === "actors") return watchActors(backstage, told);
   // What was before an event does not change.
   if (name === "earlier") return NOTHING;
+  if (actor !== undefined && name === "state") return watchState(backstage, actor, told);
   if (actor !== undefined) return follow(stage, hints, actor, told);
   const event = textIn(args, "event_id");
   // An event stays as it is; what follows from it may be in any chain.
   if (event !== undefined) return probes.add(async () => ((await stage.event(event))?.children ?? []).join(" "), told);
   const channel = textIn(args, "channel_id");
   return (channel === undefined ? undefined : channels.find(viewer, channel))?.listen(told) ?? NOTHING;
+}
+
+function watchState({ stage, hints }: Backstage, actor: string, told: () => void): () => void {
+  const state = new StateWatch(stage, actor, told);
+  const undo = follow(stage, hints, actor, () => state.hint());
+  state.begin();
+  return () => {
+    state.close();
+    undo();
+  };
+}
+
+/** Most messages leave a state as it was. C8: one look at a time, and a digest of what was seen. */
+class StateWatch {
+  readonly #stage: Pick<Stage, "state">;
+  readonly #actor: string;
+  readonly #told: () => void;
+  #seen: string | undefined;
+  #looking = false;
+  /** A hint came while it was looked at: what was between two looks may have been read. */
+  #missed = false;
+  #closed = false;
+
+  constructor(stage: Pick<Stage, "state">, actor: string, told: () => void) {
+    this.#stage = stage;
+    this.#actor = actor;
+    this.#told = told;
+  }
+
+  begin(): void {
+    void this.#look();
+  }
+
+  hint(): void {
+    if (this.#looking) this.#missed = true;
+    else void this.#look();
+  }
+
+  close(): void {
+    this.#closed = true;
+  }
+
+  async #look(): Promise<void> {
+    this.#looking = true;
+    const before = this.#seen;
+    let wasMissed = false;
+    do {
+      wasMissed ||= this.#missed;
+      this.#missed = false;
+      this.#seen = await this.#mark();
+    } while (this.#missed && !this.#closed);
+    this.#looking = false;
+    const isOther = before !== undefined && before !== this.#seen;
+    if (!this.#closed && (isOther || wasMissed)) this.#told();
+  }
+
+  async #mark(): Promise<string> {
+    try {
+      const bytes = await this.#stage.state(this.#actor);
+      return bytes === undefined ? "none" : sha256Hex(Buffer.from(bytes).toString("latin1"));
+    } catch {
+      return "unreadable";
+    }
+  }
 }
 
 function watchActors({ stage, hints, limits, probes }: Backstage & { readonly probes: Probes }, told: () => void): () => void {

@@ -64,6 +64,45 @@ describe("subscribed to an actor", () => {
     assert.equal(made.stage.watched, 0);
   });
 
+  test("C8 a state is told of only where it is another: after no request, restart or message that left it as it was", async () => {
+    await using made = faced();
+    const one = made.stage.add("one");
+    const ears = [one, "one"].map((actor_id) => listen(made, "resources/state", { actor_id }));
+    await settle();
+    const heard = async (): Promise<readonly number[]> => {
+      await settle();
+      return ears.map((ear) => ear.heard());
+    };
+    const data = (text: string): string => Buffer.from(text).toString("base64");
+    await made.call("send_message", { actor_id: one, data: data("a") });
+    assert.deepEqual(await heard(), [1, 1]);
+    await made.call("send_message", { actor_id: one, data: data("a") });
+    await made.call("request_message", { actor_id: one, data: data("b") });
+    await made.call("restart_actor", { actor_id: one });
+    assert.deepEqual(await heard(), [0, 0]);
+    await made.call("send_message", { actor_id: one, data: data("b") });
+    assert.deepEqual(await heard(), [1, 1]);
+    await made.call("stop_actor", { actor_id: one });
+    assert.deepEqual(await heard(), [1, 1]);
+  });
+
+  test("C8 of two changes at once a state is told of, though the second took the first back", async () => {
+    await using made = faced();
+    const one = made.stage.add("one");
+    const ear = listen(made, "resources/state", { actor_id: one });
+    await settle();
+    await made.stage.send(one, bytesOf("a"));
+    await settle();
+    ear.heard();
+    void made.stage.send(one, bytesOf("b"));
+    void made.stage.send(one, bytesOf("a"));
+    await settle();
+    assert.ok(ear.heard() >= 1);
+    made.stage.happen(one, "Nothing", null);
+    await settle();
+    assert.equal(ear.heard(), 0);
+  });
+
   test("a name is whoever bears it: after one ended, the next", async () => {
     await using made = faced();
     const first = made.stage.add("counter");

@@ -96,6 +96,9 @@ describe("examples/wasm", { concurrency: 2 }, () => {
       assert.deepEqual(said(await heard), ["ann: hello"]);
       await done(bob, "send_on_channel", { channel_id: his, message: base64("hello yourself") });
       assert.deepEqual(said(await next(ann, hers)), ["bob: hello yourself"]);
+      // A line that is too long is refused to whoever sent it, and the room goes on.
+      await done(ann, "send_on_channel", { channel_id: hers, message: base64("x".repeat(12_000)) });
+      assert.match(String(said(await next(ann, hers))), /^That line is too long, and was told to nobody/);
       // Neither hears itself, nor on the other's channel.
       assert.deepEqual(said(await done(bob, "receive_on_channel", { channel_id: his })), []);
       assert.match((await bob.call("receive_on_channel", { channel_id: hers })).text, /^ChannelNotFound: /);
@@ -110,6 +113,6 @@ describe("examples/wasm", { concurrency: 2 }, () => {
       await done(ann, "stop_actor", { actor_id });
       assert.equal(at(await next(ann, hers), "closed"), "the actor has stopped");
     }
-    await reproduced(place.data, "guest/room", 8);
+    await reproduced(place.data, "guest/room", 9);
   });
 });

@@ -9,6 +9,16 @@ export { cabi_realloc, post } from "../lib/abi";
 const MOST_MEMBERS = 100;
 const MOST_LINES = 100;
 const MOST_NAME = 40;
+const MOST_LINE = 1000;
+const TOO_LONG = "That line is too long, and was told to nobody: 1,000 characters are the most.";
+
+/** Null where it is longer than a line may be: a guest that runs out of memory is paused for everybody. */
+function lineOf(data: usize, length: usize): string | null {
+  // A character has at most four bytes.
+  if (length > 4 * MOST_LINE) return null;
+  const line = text(data, length);
+  return line.length > MOST_LINE ? null : line;
+}
 
 class Room {
   readonly members: string[];
@@ -52,7 +62,7 @@ export function init(has: i32, at: usize, length: usize, _id: usize, _idLength: 
 export function handleChannelOpen(has: i32, at: usize, length: usize, id: usize, idLength: usize, data: usize, dataLength: usize): usize {
   const before = optional(has, at, length);
   const room = new Room(before);
-  const name = text(data, dataLength).trim();
+  const name = (lineOf(data, dataLength) || "").trim();
   if (name.length == 0 || name.length > MOST_NAME)
     return channel(before, false, utf8("Open the channel with your name, of at most 40 characters."));
   if (room.find(name, 1) >= 0) return channel(before, false, utf8("That name is taken."));
@@ -76,7 +86,11 @@ export function handleChannelMessage(
   const room = new Room(optional(has, at, length));
   const member = text(id, idLength);
   const place = room.find(member, 0);
-  if (place >= 0) room.tell(room.members[place + 1] + ": " + text(data, dataLength), member);
+  const line = lineOf(data, dataLength);
+  if (place >= 0 && line === null) {
+    const sent = sendOnChannel(member, utf8(TOO_LONG));
+    if (!sent.ok) log("not told: " + member + ": " + sent.error);
+  } else if (place >= 0 && line !== null) room.tell(room.members[place + 1] + ": " + line, member);
   return state(room.kept());
 }
 
@@ -95,7 +109,9 @@ export function handleChannelClose(has: i32, at: usize, length: usize, id: usize
 /** Says it to everybody. */
 export function handleSend(has: i32, at: usize, length: usize, data: usize, dataLength: usize): usize {
   const room = new Room(optional(has, at, length));
-  room.tell(text(data, dataLength), "");
+  const line = lineOf(data, dataLength);
+  if (line === null) log(TOO_LONG);
+  else room.tell(line, "");
   return state(room.kept());
 }
 

@@ -80,6 +80,8 @@ export interface Engine extends AsyncDisposable {
   read(id: ActorId): Promise<Snapshot | undefined>;
   /** `read`, answered on the spot where nothing is waited for: what is known of the actor is in memory. Absent: an engine that is never that quick. */
   readNow?(id: ActorId): Snapshot | undefined | Promise<Snapshot | undefined>;
+  /** How many messages wait in the actor's mailbox. Absent: an engine whose mailboxes are not in this process. */
+  queued?(id: ActorId): number;
   list(query: ListQuery): Promise<readonly Change[]>;
   /** Never scans states. */
   count(query: Omit<ListQuery, "after" | "limit">): Promise<number>;

@@ -263,6 +263,10 @@ export class LocalEngine implements Engine {
     return this.#queries.readNow(id);
   }
 
+  queued(id: ActorId): number {
+    return this.#queries.queued(id);
+  }
+
   list(query: ListQuery): Promise<readonly Change[]> {
     return this.#queries.list(query);
   }

@@ -40,6 +40,10 @@ export class Queries {
     return cell && loaded(cell);
   }
 
+  queued(id: ActorId): number {
+    return this.#registry.get(id)?.waiting ?? 0;
+  }
+
   async #readRaw(id: ActorId): Promise<Snapshot | undefined> {
     const stored = await asked(this.#store?.load(id));
     if (stored === undefined) return undefined;

@@ -14,7 +14,7 @@ import { Company } from "./guest/company.ts";
 import { Library } from "./guest/library.ts";
 import { liveIn } from "./guest/live.ts";
 import { prepare, replacement } from "./guest/prepare.ts";
-import { Ran } from "./guest/ran.ts";
+import { type GuestMeasures, Ran } from "./guest/ran.ts";
 import { reexecuteGuest, type GuestReexecution } from "./guest/reexecute.ts";
 import type { Room } from "./guest/room.ts";
 import { staleIn, toClose } from "./guest/stale-ends.ts";
@@ -36,6 +36,8 @@ export interface Guests extends AsyncDisposable {
   readonly host: string;
   /** Once the engine has started; what is delivered to guests before waits. Returns its undo. */
   attach(engine: Engine): () => void;
+  /** What this process measured of its calls; undefined: none has ended here. */
+  measured(id: ActorId): GuestMeasures | undefined;
   /** The message a guest begins with. Throws what is wrong with its manifest or its component. */
   prepare(start: GuestStart): Promise<Outgoing>;
   /** For `update`: the digest of another component, found as a manifest's is. Throws what is wrong with it. */
@@ -100,7 +102,7 @@ export function createGuests({ contents, manifests, sandbox: given, ...more }: G
       const unwatch = started.watch(`${GUEST}/*`, ({ id, seq, status }) => {
         library.young.kept(id, seq);
         if (status !== "stopped") return;
-        room.ran.forget(id);
+        room.ran.ended(id);
         void room.company.ended(id);
       });
       return () => {
@@ -110,6 +112,7 @@ export function createGuests({ contents, manifests, sandbox: given, ...more }: G
         attaching = Promise.withResolvers();
       };
     },
+    measured: (id) => room.ran.measured(id),
     prepare: (start) => prepare(options, library, start),
     component: (reference, guest) => replacement(options, library, reference, guest),
     stale: (id, { channels }) => staleIn(channels, { process: room.process, gone: NOBODY }).map((channel) => toClose(id, channel)),

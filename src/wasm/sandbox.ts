@@ -82,5 +82,7 @@ export interface Sandbox extends AsyncDisposable {
   /** Whatever is held of that guest goes. */
   forget(guest: string): void;
   /** Instances and workers there are, calls that their worker was ended with, workers started in all. */
+  /** Bytes of memory of that guest's instance, after its last call; undefined: there is no instance. */
+  memoryOf(guest: string): number | undefined;
   readonly measures: { readonly instances: number; readonly workers: number; readonly killed: number; readonly started: number };
 }

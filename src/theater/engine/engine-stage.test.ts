@@ -82,6 +82,32 @@ describe("our engine as a stage", () => {
     assert.equal(text(await stage.request(id, bytes("."), never)), "still here");
   });
 
+  it("a guest's metrics count its calls and failures, and measure time, memory and what waits", async () => {
+    await using on = await openStage();
+    const { stage } = on;
+    const { id } = await stage.start({ manifest: BOTH, component: on.wasm("hostile"), name: "villain" });
+    await stage.request(id, bytes("."), never);
+    const { metrics: well } = await stage.actor(id);
+    assert.ok(well !== null && well.totalMs !== null && well.maxMs !== null && well.minMs !== null);
+    assert.deepEqual([well.operations, well.failedOperations, well.queued], [2, 0, 0]);
+    assert.ok(well.minMs >= 0 && well.minMs <= well.maxMs && well.maxMs <= well.totalMs);
+    assert.ok(well.memoryBytes !== null && well.memoryBytes >= 65_536 && well.memoryBytes % 65_536 === 0);
+    await assert.rejects(stage.request(id, bytes("u"), never), { code: "ActorError" });
+    const { metrics: trapped } = await stage.actor(id);
+    assert.deepEqual([trapped?.operations, trapped?.failedOperations, trapped?.memoryBytes], [3, 1, null]);
+    await stage.restart(id);
+    const computing = stage.request(id, bytes("l"), never);
+    const waiting = [stage.request(id, bytes("."), never), stage.request(id, bytes("."), never)];
+    await until("both wait for the one that computes", () => on.engine.queued("guest/villain") === 2);
+    await Promise.allSettled([computing, ...waiting]);
+    const { metrics: later } = await stage.actor(id);
+    assert.equal(later?.failedOperations, 2);
+    assert.ok((later?.maxMs ?? 0) >= (well.maxMs ?? 0));
+    const door = await stage.start({ manifest: "kind:door" });
+    assert.deepEqual((await stage.actor(door.id)).metrics?.failedOperations, null);
+    assert.equal((await stage.actor(door.id)).metrics?.queued, 0);
+  });
+
   it("a guest whose init fails does not run, and another of its name may", async () => {
     await using on = await openStage();
     const failing = on.stage.start({ manifest: BOTH, component: on.wasm("hostile"), name: "one", initialState: bytes("u") });

@@ -78,7 +78,7 @@ export class EngineStage implements TheaterStage {
   }
 
   actor(id: string): Promise<StageDetails> {
-    return this.#staged(async () => detailsOf(this.#engine, await this.#known(id), this.#options.contents));
+    return this.#staged(async () => detailsOf(this.#engine, await this.#known(id), this.#options.contents, this.#options.guests));
   }
 
   state(id: string): Promise<Uint8Array | undefined> {

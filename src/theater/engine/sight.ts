@@ -1,6 +1,6 @@
 import { type ActorId, type ContentStore, type Engine, type Snapshot } from "../../contract/index.ts";
 import { kindOf, defined } from "../../contract/internal.ts";
-import type { GuestState } from "../../wasm/index.ts";
+import type { Guests, GuestState } from "../../wasm/index.ts";
 import { guestIn } from "./guest-in.ts";
 import { UUID } from "./addresses.ts";
 import type { StageActor, StageDetails, StageStatus } from "../stage.ts";
@@ -46,14 +46,16 @@ export async function haltOf(engine: Pick<Engine, "history">, snapshot: Snapshot
 }
 
 export async function detailsOf(
-  engine: Pick<Engine, "history">,
+  engine: Pick<Engine, "history" | "queued">,
   snapshot: Snapshot,
   contents: Pick<ContentStore, "get">,
+  guests: Pick<Guests, "measured"> | undefined,
 ): Promise<StageDetails> {
   const { id, createdAt, lastMessageAt, messageCount } = snapshot;
   const guest = guestIn(snapshot);
   const text = guest === undefined || guest.manifest === "" ? undefined : await contents.get(guest.manifest);
   const halted = await haltOf(engine, snapshot);
+  const measured = guest === undefined ? undefined : guests?.measured(id);
   return {
     ...actorOf(snapshot),
     manifest: guest === undefined ? `kind:${kindOf(id)}` : (guest.origin ?? `store:${guest.manifest}`),
@@ -61,12 +63,12 @@ export async function detailsOf(
     createdAt,
     metrics: {
       operations: messageCount,
-      failedOperations: null,
-      totalMs: null,
-      maxMs: null,
-      minMs: null,
-      memoryBytes: null,
-      queued: null,
+      failedOperations: measured?.failed ?? null,
+      totalMs: measured?.totalMs ?? null,
+      maxMs: measured?.maxMs ?? null,
+      minMs: measured?.minMs ?? null,
+      memoryBytes: measured?.memoryBytes ?? null,
+      queued: engine.queued?.(id) ?? null,
       startedAt: createdAt,
       lastAt: lastMessageAt,
     },

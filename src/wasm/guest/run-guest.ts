@@ -44,7 +44,9 @@ async function called(room: Room, at: Entered, visit: Visit, { program, state }:
   ran.before(at.self, at.life, at.seq);
   try {
     const gone = await room.company.gone(at, visit.state.channels);
+    const from = options.clock.now();
     const outcome = await options.sandbox.run(callOf(circumstances, visit, program, state, () => newHost(circumstances, hosts)));
+    ran.took(at.self, at.life, Math.max(0, options.clock.now() - from), outcome.end !== "ok");
     const { gathered } = hosts.get(outcome.host) ?? newHost(circumstances, hosts);
     const record = await recordOf(visit, outcome, put);
     const after = await stateAfter(library, visit, outcome, put);

@@ -61,6 +61,10 @@ export class ScriptedSandbox implements Sandbox {
     this.#scripts = scripts;
   }
 
+  memoryOf(): number {
+    return 65_536;
+  }
+
   async run(call: GuestCall): Promise<GuestOutcome> {
     this.ran.push(`${call.guest} ${call.export}`);
     const name = Buffer.from(call.component.module).toString();

@@ -54,6 +54,11 @@ export class GuestPool implements Sandbox, Pool {
     return { instances, workers: this.#workers.size, killed: this.#killed, started: this.#started };
   }
 
+  memoryOf(guest: string): number | undefined {
+    for (const { residents } of this.#workers) if (residents.has(guest)) return residents.bytesOf(guest);
+    return undefined;
+  }
+
   async run(call: GuestCall): Promise<GuestOutcome> {
     if (this.#closed) throw closed();
     const { guest, signal } = call;

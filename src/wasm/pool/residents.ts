@@ -20,6 +20,10 @@ export class Residents {
     return this.#idle.has(guest) || this.#busy.has(guest);
   }
 
+  bytesOf(guest: string): number | undefined {
+    return this.#idle.get(guest) ?? this.#busy.get(guest);
+  }
+
   /** A call of it begins. Gives who has to go for it: nobody who is busy. */
   enter(guest: string): readonly string[] {
     this.#busy.set(guest, this.#idle.get(guest) ?? 0);

@@ -351,9 +351,10 @@ export class ServiceSource implements Source, Disposable {
 
 const MOST_NAMED = 50;
 
+const listed = (names: readonly string[]): string =>
+  names.slice(0, MOST_NAMED).join(", ") + (names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : "");
+
 function unknownStates(missing: readonly string[], known: readonly string[]): Reply {
-  const listed = (names: readonly string[]): string =>
-    names.slice(0, MOST_NAMED).join(", ") + (names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : "");
   const there = known.length === 0 ? "There are no states now" : `The states are ${listed(known)}`;
   return { refused: { code: "INVALID", message: `There is no state ${listed(missing)}. ${there}.` } };
 }

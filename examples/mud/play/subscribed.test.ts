@@ -47,8 +47,7 @@ test("C8 a player's client is told of a resource after each step that changed it
   await rounds(4);
   let before = await Promise.all(players.map((who) => contentsFor(table, who)));
   for (let n = 0; n < 150; n += 1) {
-    const at = n % players.length;
-    const who = players[at];
+    const who = players[n % players.length];
     assert.ok(who !== undefined);
     await step(table, who, random);
     await table.quiet();

@@ -184,6 +184,8 @@ export function newsFor(state: Seen, self: string | undefined): readonly Frozen<
   return heard.filter((entry) => entry.n > mine.cursor).toSorted((a, b) => a.n - b.n);
 }
 
+const line = (entry: { readonly text: string }): string => `- ${entry.text}`;
+
 /** `text` among what happened since the occupant's last turn, in order. `after`: number of the last thing before it; null: all were. */
 export function withNews(state: Seen, self: string | undefined, text: string, after: number | null = null): string {
   const news = newsFor(state, self);
@@ -195,7 +197,6 @@ export function withNews(state: Seen, self: string | undefined, text: string, af
   const lost = state.dropped > (state.occupants[self ?? ""]?.cursor ?? 0);
   const more = lost || news.length > shown.length ? ["- (and more than is told here)"] : [];
   const isEarlier = ({ n }: { readonly n: number }): boolean => after === null || n <= after;
-  const line = (entry: { readonly text: string }): string => `- ${entry.text}`;
   const earlier = [...more, ...shown.filter(isEarlier).map(line)];
   const later = shown.filter((entry) => !isEarlier(entry)).map(line);
   return [

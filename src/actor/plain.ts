@@ -1,5 +1,5 @@
 import { type Bag, type Json, TroupeError } from "../contract/index.ts";
-import { DEEPEST, put } from "../contract/internal.ts";
+import { classOf, DEEPEST, put } from "../contract/internal.ts";
 import { whereMade } from "./bad-turn.ts";
 
 type Mistake = "BAD_TURN" | "BAD_DEFINITION";
@@ -84,7 +84,7 @@ function isWalkedBag(object: object): object is Bag {
 
 function isPlain(object: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(object);
-  return prototype === Object.prototype || prototype === null;
+  return prototype === Object.prototype || (prototype === null && object !== Object.prototype);
 }
 
 function whyNot(value: unknown, path: string, depth: number): string {
@@ -101,7 +101,7 @@ function whyNot(value: unknown, path: string, depth: number): string {
     }
     return `${at} is not`;
   }
-  if (!isPlain(value)) return `${at} is a ${value.constructor.name} (use its data, or a number or text that stands for it)`;
+  if (!isPlain(value)) return `${at} is a ${classOf(value)} (use its data, or a number or text that stands for it)`;
   for (const [key, item] of Object.entries(value)) {
     if (!key.isWellFormed()) return `${at} has a name that holds half a character`;
     if (item !== undefined && copied(item, depth + 1) === NOT_JSON) return whyNot(item, `${path}/${key}`, depth + 1);

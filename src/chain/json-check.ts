@@ -1,4 +1,5 @@
 import { EngineError, isList, type Json } from "../contract/index.ts";
+import { classOf } from "../contract/internal.ts";
 
 /** Arrays and objects inside one another, the outermost included. */
 export const MAX_DEPTH = 128;
@@ -15,7 +16,8 @@ export const isObject = (value: unknown): value is Readonly<Record<string, unkno
 export function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
   if (Array.isArray(value)) return prototype === Array.prototype;
-  return (prototype === Object.prototype || prototype === null) && Object.getOwnPropertySymbols(value).length === 0;
+  if (prototype !== Object.prototype && (prototype !== null || value === Object.prototype)) return false;
+  return Object.getOwnPropertySymbols(value).length === 0;
 }
 
 /** A value that is made when it is read may be another each time; one that is not enumerable no text carries. */
@@ -92,7 +94,7 @@ function whatIsWrong(
   if (above.length >= MAX_DEPTH) return { path, why: `is nested deeper than ${MAX_DEPTH}` };
   if (!isPlain(value)) {
     const symbols = Object.getOwnPropertySymbols(value).length > 0;
-    const name = typeof value.constructor === "function" ? value.constructor.name : "object without a plain prototype";
+    const name = value === Object.prototype ? "prototype" : classOf(value);
     return { path, why: symbols ? "has a symbol as key" : `is a ${name}: keep plain objects, arrays, text and numbers instead` };
   }
   const inside = [...above, value];

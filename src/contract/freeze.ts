@@ -39,7 +39,8 @@ type Inside = Readonly<Record<string, unknown>>;
 
 function isFreezable(value: unknown): value is Inside {
   if (typeof value !== "object" || value === null) return false;
-  if (Array.isArray(value)) return true;
+  // Not the prototypes themselves, which are the whole process's.
+  if (Array.isArray(value)) return value !== Array.prototype;
   const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === null;
+  return prototype === Object.prototype || (prototype === null && value !== Object.prototype);
 }

@@ -20,7 +20,7 @@ export { missingActorRefusal } from "./missing-actor.ts";
 export { MultiMap } from "./multi-map.ts";
 export { nearest } from "./nearest.ts";
 export { checkNeeded, KINDS } from "./option-checks.ts";
-export { nameOf, outOfOrder, shapeOf } from "./out-of-order.ts";
+export { classOf, nameOf, outOfOrder, shapeOf } from "./out-of-order.ts";
 export { peerOf } from "./peer.ts";
 export { own } from "./own.ts";
 export { put } from "./put.ts";

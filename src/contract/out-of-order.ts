@@ -20,3 +20,10 @@ export function shapeOf(given: unknown): string {
   if (typeof given === "object") return "then" in given ? "a promise" : "an object";
   return `a ${typeof given}`;
 }
+
+/** The class that made an object, whatever its own members are called. */
+export function classOf(value: object): string {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  const made: unknown = typeof prototype === "object" && prototype !== null ? Reflect.get(prototype, "constructor") : undefined;
+  return typeof made === "function" && made.name !== "" ? made.name : "object without a plain prototype";
+}

@@ -19,9 +19,10 @@ export class Draft {
   /** The last of those. */
   #listed: Part | undefined;
   #met: Map<object, Row> | undefined;
+  #owned: Map<object, Part> | undefined;
 
   constructor(base: object) {
-    this.#root = new Part(rowOf(base), this, false);
+    this.#root = new Part(rowOf(base), this, "state");
   }
 
   get state(): object {
@@ -63,6 +64,17 @@ export class Draft {
     for (let part = this.last; part !== undefined && part !== this.#listed; part = part.earlier) byProxy.set(part.proxy, part);
     this.#listed = this.last;
     return byProxy.get(value);
+  }
+
+  /** The draft of an object that the author put somewhere; the object itself where it is a draft, or nothing a state can hold. */
+  owned(value: object): object {
+    const owned = (this.#owned ??= new Map<object, Part>());
+    const known = owned.get(value);
+    if (known !== undefined) return known.proxy;
+    if (!isPlain(value) || this.part(value) !== undefined) return value;
+    const part = new Part(rowOf(value), this, "own");
+    owned.set(value, part);
+    return part.proxy;
   }
 
   #given(value: Row, depth: number): Row {

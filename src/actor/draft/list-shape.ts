@@ -1,10 +1,12 @@
 import { badTurn } from "../bad-turn.ts";
+import { LIST_METHODS } from "./list-methods.ts";
 import { rowOf } from "./row.ts";
 import type { Shape } from "./shape.ts";
 import { shown } from "./shown.ts";
 
 export const LIST: Shape = {
   target: shown([]),
+  methods: LIST_METHODS,
 
   copy(before) {
     // Not `slice`: of a frozen list it takes twenty times as long.

@@ -4,9 +4,9 @@ import type { Draft } from "./draft.ts";
 import { LIST } from "./list-shape.ts";
 import { OBJECT } from "./object-shape.ts";
 import { isObject, isPlain, opened, type Row, rowOf } from "./row.ts";
-import { searchOf } from "./search.ts";
+import { PART, readFrom, toPrimitive } from "./list-methods.ts";
 import type { Shape } from "./shape.ts";
-import { type Splice, spliceOf } from "./splice.ts";
+import type { Splice } from "./splice.ts";
 
 /** Of so many keys that were written, or whose parts changed, a part tells the names; where there are more all is looked at. */
 const MOST_KEYS = 8;
@@ -15,6 +15,9 @@ const NONE: readonly string[] = [];
 /** No object inherits one: where there is such a value, it is the object's own. */
 const isScalar = (value: unknown): boolean =>
   typeof value === "number" || typeof value === "string" || typeof value === "boolean" || value === null;
+
+/** Of the state before; frozen by the author, or in what is: it need not be JSON, nor frozen inside; or the author's own, written in place. */
+export type Origin = "state" | "given" | "own";
 
 /**
  * One object or list of a state while it may be written: the handler of the proxy the author holds. It copies before
@@ -28,8 +31,7 @@ export class Part implements ProxyHandler<object>, Written {
   readonly earlier: Part | undefined;
   readonly #draft: Draft;
   readonly #shape: Shape;
-  /** The author's own frozen value, or in one: what such a value holds need not be frozen, nor JSON. */
-  readonly #isGiven: boolean;
+  readonly #origin: Origin;
   #now: Row;
   #phase: "open" | "settling" | "settled" = "open";
   /** What was written here, and not in a part; undefined where that may be anything. */
@@ -41,14 +43,14 @@ export class Part implements ProxyHandler<object>, Written {
   #first: Part | undefined;
   #others: Map<string, Part> | undefined;
 
-  constructor(before: Row, draft: Draft, isGiven: boolean) {
+  constructor(before: Row, draft: Draft, origin: Origin) {
     const shape = Array.isArray(before) ? LIST : OBJECT;
     this.before = before;
     this.#now = before;
     this.#draft = draft;
     this.#shape = shape;
-    this.#isGiven = isGiven;
-    this.#keys = isGiven ? undefined : NONE;
+    this.#origin = origin;
+    this.#keys = origin === "state" ? NONE : undefined;
     this.proxy = new Proxy(shape.target, this);
     this.earlier = draft.last;
     draft.last = this;
@@ -59,8 +61,9 @@ export class Part implements ProxyHandler<object>, Written {
   get(_target: object, key: PropertyKey): unknown {
     this.#draft.alive();
     const value = this.#now[key];
-    if (typeof value === "function") return this.#method(value);
-    if (typeof value !== "object" || value === null || typeof key !== "string") return value;
+    if (typeof value === "function") return this.#method(key, value);
+    if (typeof value !== "object" || value === null || typeof key !== "string")
+      return value === undefined && typeof key === "symbol" ? this.#absent(key) : value;
     if (key === this.#firstKey && this.#first?.before === value) return this.#first.proxy;
     return this.#drafted(key, value);
   }
@@ -88,12 +91,13 @@ export class Part implements ProxyHandler<object>, Written {
     if (!Object.hasOwn(this.#now, key)) return true;
     this.#keys = undefined;
     if (Reflect.deleteProperty(this.#open(), key)) return true;
-    throw badTurn(`A list always has its ${JSON.stringify(String(key))}: set it to 0 to empty the list.`);
+    if (key !== "length") return false;
+    throw badTurn(`A list always has its "length": set it to 0 to empty the list.`);
   }
 
   has(_target: object, key: PropertyKey): boolean {
     this.#draft.alive();
-    return key in this.#now;
+    return Object.hasOwn(this.#now, key) || (typeof key === "symbol" ? key in this.#now : this.#shape.methods?.has(key) === true);
   }
 
   ownKeys(): (string | symbol)[] {
@@ -130,18 +134,29 @@ export class Part implements ProxyHandler<object>, Written {
   #drafted(key: string, value: object): unknown {
     const known = this.#others?.get(key);
     if (known?.before === value) return known.proxy;
-    // What the author put there stays what it is, unless it is frozen, which he cannot write to otherwise.
+    // The only object that a plain object or a list inherits under a text.
+    if (key === "__proto__" && !Object.hasOwn(this.#now, key)) return undefined;
     const isKept = this.#now === this.before || value === this.before[key];
-    const isOwn = isKept ? key !== "__proto__" || Object.hasOwn(this.#now, key) : this.#draft.isFrozenValue(value);
-    const isGiven = this.#isGiven || !isKept;
+    // The author's own object may be reached by its own name too, so it is drafted without a copy.
+    if (this.#origin === "own") return this.#ownDrafted(key, value);
+    if (!isKept && !this.#draft.isFrozenValue(value)) return this.#draft.owned(value);
+    const isGiven = this.#origin === "given" || !isKept;
     // What the state holds is JSON; a frozen value may be anything, and may hold drafts.
-    if (!isOwn || (isGiven && (!isPlain(value) || this.#draft.part(value) !== undefined))) return value;
-    const part = new Part(rowOf(value), this.#draft, isGiven);
+    if (isGiven && (!isPlain(value) || this.#draft.part(value) !== undefined)) return value;
+    const part = new Part(rowOf(value), this.#draft, isGiven ? "given" : "state");
     if (this.#first === undefined || this.#firstKey === key) {
       this.#firstKey = key;
       this.#first = part;
     } else (this.#others ??= new Map()).set(key, part);
     return part.proxy;
+  }
+
+  /** Of the author's own object: what is frozen there is written in a copy, which takes its place. */
+  #ownDrafted(key: string, value: object): object {
+    if (!Object.isFrozen(value) || Object.isFrozen(this.#now) || !isPlain(value)) return this.#draft.owned(value);
+    const { proxy } = new Part(rowOf(value), this.#draft, "given");
+    put(this.#now, key, proxy);
+    return proxy;
   }
 
   /** A frozen value that is put is what it is, and not what was made of it where it was before. */
@@ -151,34 +166,31 @@ export class Part implements ProxyHandler<object>, Written {
     if (this.#others?.get(key)?.before === value) this.#others.delete(key);
   }
 
-  /** A list's own, but for those that move what is behind a place: on their way item by item each would be drafted, and written. */
-  #method(method: object): unknown {
-    if (this.#shape !== LIST) return method;
-    const { proxy } = this;
-    const search = searchOf(method);
-    if (search !== undefined) {
-      const all = (): Row => this.#all();
-      return function found(this: unknown, ...given: readonly unknown[]): unknown {
-        // Text and numbers are the same above and below; by a proxy each place would be read on its own.
-        return Reflect.apply(search, this === proxy && !isObject(given[0]) ? all() : this, given);
-      };
-    }
-    const splice = this.#isGiven ? undefined : spliceOf(method);
-    if (splice === undefined) return method;
-    const move = (splicing: Splice): readonly unknown[] => this.#splice(splicing);
-    const lengthNow = (): number => Number(this.#now["length"]);
-    return function moved(this: unknown, ...given: readonly unknown[]): unknown {
-      if (this !== proxy) return Reflect.apply(splice.method, this, given);
-      return splice.told(move(splice.of(given, lengthNow())), lengthNow());
-    };
+  /** A function or a symbol's value: what is inherited under a text is none of the state, except the methods of a list. */
+  #method(key: PropertyKey, value: unknown): unknown {
+    if (typeof key === "symbol" || Object.hasOwn(this.#now, key)) return value;
+    readFrom(this);
+    return this.#shape.methods?.get(key);
   }
 
-  #all(): Row {
+  #absent(key: symbol): unknown {
+    return key === PART ? this : key === Symbol.toPrimitive ? toPrimitive : undefined;
+  }
+
+  isDraft(value: object): boolean {
+    return this.#draft.part(value) !== undefined;
+  }
+
+  get canSplice(): boolean {
+    return this.#origin === "state";
+  }
+
+  items(): Row {
     this.#draft.alive();
     return this.#now;
   }
 
-  #splice({ from, count, items }: Splice): readonly unknown[] {
+  splice({ from, count, items }: Splice): readonly unknown[] {
     this.#draft.alive();
     if (count === 0 && items.length === 0) return [];
     const gone = Array.from({ length: count }, (_, at) => this.get(this.proxy, String(from + at)));
@@ -200,7 +212,8 @@ export class Part implements ProxyHandler<object>, Written {
   }
 
   #open(): Row {
-    if (this.#now === this.before) this.#now = this.#isGiven ? opened(this.before) : this.#shape.copy(this.before);
+    if (this.#now !== this.before || this.#origin === "own") return this.#now;
+    this.#now = this.#origin === "given" ? opened(this.before) : this.#shape.copy(this.before);
     return this.#now;
   }
 
@@ -218,8 +231,8 @@ export class Part implements ProxyHandler<object>, Written {
     // It holds itself: what it becomes is not what it was, and the commit refuses it.
     if (this.#phase === "settling") return this.#open();
     this.#phase = "settling";
-    if (this.#differs()) Object.freeze(this.#now);
-    else this.#now = this.#isGiven ? this.#draft.settled(this.before) : this.before;
+    if (this.#origin !== "own" && this.#differs()) Object.freeze(this.#now);
+    else this.#now = this.#origin === "state" ? this.before : this.#draft.settled(this.before);
     this.#phase = "settled";
     return this.#now;
   }
@@ -327,6 +340,6 @@ export class Part implements ProxyHandler<object>, Written {
   #outcome(key: string, value: object): object {
     const part = this.#partAt(key);
     if (part?.before === value) return part.settle();
-    return value === this.before[key] && !this.#isGiven ? value : this.#draft.settled(value);
+    return value === this.before[key] && this.#origin === "state" ? value : this.#draft.settled(value);
   }
 }

@@ -15,10 +15,11 @@ export function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null;
 }
 
-/** Made by a literal, JSON.parse or a spread. */
+/** Made by a literal, JSON.parse or a spread; the prototypes themselves were not. */
 export function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === Array.prototype || prototype === null;
+  if (prototype === Array.prototype) return true;
+  return prototype === Object.prototype ? value !== Array.prototype : prototype === null && value !== Object.prototype;
 }
 
 /** The same, open, with what no text carries: the commit is to find it. */

@@ -4,6 +4,8 @@ import type { Row } from "./row.ts";
 export interface Shape {
   /** Answers for what a draft is to `Array.isArray`, never for what it holds: all drafts of a shape share it. */
   readonly target: object;
+  /** What a draft has beside its keys, by name. */
+  readonly methods?: ReadonlyMap<PropertyKey, unknown>;
   /** The same, open. */
   copy(before: Row): Row;
   /** Throws where such a value has no such key. */

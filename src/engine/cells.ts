@@ -2,6 +2,7 @@ import { faults, keyOf, type Kind, kindFrom } from "../chain/internal.ts";
 import { TroupeError, type ActorId, type Behaviour, type Json, type Message, type Store } from "../contract/index.ts";
 import { kindOf } from "../contract/internal.ts";
 import type { Cell } from "./cell.ts";
+import type { Eviction } from "./eviction.ts";
 import type { FaultContext } from "./host.ts";
 import type { Idle } from "./idle.ts";
 import type { Registry } from "./registry.ts";
@@ -10,6 +11,7 @@ export interface CellsHost {
   readonly store: Store | undefined;
   readonly registry: Registry;
   readonly idle: Idle;
+  readonly eviction: Eviction;
   make(kind: Kind, id: ActorId, memory: boolean): Cell;
   fault(error: unknown, context: FaultContext): void;
 }
@@ -84,6 +86,7 @@ export class Cells {
     if (kind === undefined || !this.#sleeps(kind)) return undefined;
     const cell = this.#create(kind, id, false);
     void this.#load(cell, briefly);
+    this.#host.eviction.made();
     return cell;
   }
 

@@ -24,6 +24,16 @@ export class IdTable<T extends { readonly id: string }> {
     return this.#all.length - this.#vacant.length + this.#crowded.size;
   }
 
+  /** Places in which there may be a thing. */
+  get places(): number {
+    return this.#all.length;
+  }
+
+  /** What is in a place, from 0. Of what has the same hash as many others, nothing is found so. */
+  at(place: number): T | undefined {
+    return this.#all[place];
+  }
+
   get(id: string): T | undefined {
     const slots = this.#slots;
     const hash = this.#hash(id);

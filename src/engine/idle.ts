@@ -29,6 +29,8 @@ export class Idle {
       group = { cells: [], undo };
       this.#groups.set(place, group);
     }
+    cell.idlePlace = place;
+    cell.idleIndex = group.cells.length;
     group.cells.push(cell);
   }
 
@@ -42,6 +44,16 @@ export class Idle {
     if (this.#unborn.has(cell)) return;
     this.#unborn.add(cell);
     this.add(cell);
+  }
+
+  /** A cell that is no longer in use must not be held until its time has come. */
+  remove(cell: Cell): void {
+    const cells = this.#groups.get(cell.idlePlace)?.cells;
+    if (cells?.[cell.idleIndex] !== cell) return;
+    const last = cells.pop();
+    if (last === undefined || last === cell) return;
+    cells[cell.idleIndex] = last;
+    last.idleIndex = cell.idleIndex;
   }
 
   close(): void {

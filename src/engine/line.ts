@@ -18,6 +18,8 @@ export abstract class Line {
   protected readonly host: Host;
   protected hold: Hold | undefined;
   protected running = false;
+  /** Since the clock hand came by (`eviction.ts`). */
+  used = true;
   #waiting: Mailbox<Task> | undefined;
 
   constructor(host: Host, id: ActorId) {
@@ -41,6 +43,7 @@ export abstract class Line {
   }
 
   push(task: Task, urgent = false): void {
+    this.used = true;
     if (this.free && this.waiting === 0) {
       this.enter(task);
       this.pump();

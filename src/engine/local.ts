@@ -1,4 +1,5 @@
 import {
+  ABOVE_ZERO,
   checkOptions,
   FUNCTION,
   systemClock,
@@ -38,8 +39,10 @@ import { faults, innerKey, OK_NULL, ownId, stamp, stampFrom } from "../chain/int
 import { Cell } from "./cell.ts";
 import { Cells } from "./cells.ts";
 import { damageTo } from "./damage.ts";
+import { Eviction } from "./eviction.ts";
 import { Family, isFarewell, NOBODY } from "./family.ts";
 import { Guard, type GuardHost } from "./guard.ts";
+import { usedHeapShare } from "./heap-share.ts";
 import type { FaultContext, Host } from "./host.ts";
 import { Idle } from "./idle.ts";
 import { Job } from "./job.ts";
@@ -61,6 +64,8 @@ export interface LocalOptions {
   readonly keyMs?: number;
   /** The wait after a delivery's first failure, four times as long after the second. Default 100 ms. */
   readonly retryMs?: number;
+  /** In memory at a time, of those on disk. Fewer are kept where they would fill the heap. Default 1,000,000. */
+  readonly maxActors?: number;
   /** Told what no caller can be told in full: what a crash was, a listener that threw, a store that failed. Default: nothing. */
   readonly onFault?: (error: unknown, context: FaultContext) => void;
   /** Is shown how many actors there are, and what they are doing. */
@@ -74,6 +79,7 @@ const OPTIONS: OptionTable<LocalOptions> = {
   entropy: true,
   keyMs: true,
   retryMs: true,
+  maxActors: ABOVE_ZERO,
   onFault: FUNCTION,
   observer: true,
 };
@@ -107,7 +113,7 @@ export class LocalEngine implements Engine {
   readonly #hide: (() => void) | undefined;
 
   private constructor(options: LocalOptions) {
-    const { store, clock = systemClock, entropy = systemEntropy, onFault, retryMs = 100 } = options;
+    const { store, clock = systemClock, entropy = systemEntropy, onFault, retryMs = 100, maxActors = 1_000_000 } = options;
     this.#store = store;
     this.#clock = clock;
     this.#entropy = entropy;
@@ -120,11 +126,18 @@ export class LocalEngine implements Engine {
       );
     };
     this.#watchers = new Watchers((error, actor) => this.#fault(error, { where: "watcher", actor }));
-    this.#idle = new Idle(clock, (cell) => this.#registry.forget(cell));
+    this.#idle = new Idle(clock, (cell) => this.#forget(cell));
+    const eviction = new Eviction({
+      registry: this.#registry,
+      most: maxActors,
+      usedShare: usedHeapShare,
+      drop: (cell) => this.#forget(cell),
+    });
     this.#cells = new Cells(options.kinds, {
       store,
       registry: this.#registry,
       idle: this.#idle,
+      eviction,
       make: (kind, id, memory) => new Cell(this.#host, kind, id, memory),
       fault: this.#fault,
     });
@@ -185,7 +198,7 @@ export class LocalEngine implements Engine {
       began: (cell) => this.#began(cell),
       ended: (cell) => this.#registry.ended(cell),
       rest: (cell) => this.#rest(cell),
-      forget: (cell) => this.#registry.forget(cell),
+      forget: (cell) => this.#forget(cell),
       remember: (id, replies) => this.#keyed.remember(id, replies),
       fault,
       receiptFault: (error, { actor }) => fault(error, { where: "receipt", actor }),
@@ -460,13 +473,18 @@ export class LocalEngine implements Engine {
   }
 
   #rest(cell: Cell): void {
-    if (cell.memory && cell.status === "stopped") {
-      this.#keyed.forget(cell.id);
-      this.#registry.forget(cell);
-    } else if (cell.status === "unborn") this.#registry.forget(cell);
+    if (cell.status === "stopped") {
+      if (cell.memory) this.#keyed.forget(cell.id);
+      this.#forget(cell);
+    } else if (cell.status === "unborn") this.#forget(cell);
     // Whoever makes up keys and beginnings that throw must not fill the memory.
     else if (cell.memory && cell.seq === 0) this.#idle.addUnborn(cell);
     if (this.#whenQuiet !== undefined && this.#allQuiet()) this.#whenQuiet();
+  }
+
+  #forget(cell: Cell): void {
+    this.#registry.forget(cell);
+    this.#idle.remove(cell);
   }
 
   // ── on the engine's own account ───────────────────────────────────────────

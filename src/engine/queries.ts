@@ -33,7 +33,10 @@ export class Queries {
 
   readNow(id: ActorId): Snapshot | undefined | Promise<Snapshot | undefined> {
     const known = this.#registry.get(id);
-    if (known !== undefined && known.loading === undefined) return known.snapshot();
+    if (known !== undefined && known.loading === undefined) {
+      known.used = true;
+      return known.snapshot();
+    }
     keyOf(id);
     if (!this.#cells.serves(kindOf(id))) return this.#readRaw(id);
     const cell = known ?? this.#cells.at(id);

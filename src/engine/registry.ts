@@ -13,6 +13,18 @@ export class Registry {
   #uids: Map<string, ActorId> | undefined;
   readonly #counts = new Map<string, number>();
 
+  get size(): number {
+    return this.#cells.size;
+  }
+
+  get slots(): number {
+    return this.#cells.places;
+  }
+
+  slot(n: number): Cell | undefined {
+    return this.#cells.at(n);
+  }
+
   get(id: ActorId): Cell | undefined {
     return this.#cells.get(id);
   }

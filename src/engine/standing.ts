@@ -38,6 +38,9 @@ export abstract class Standing extends Line implements Base {
   version = 0;
   /** A memory actor's only event. */
   last: LastEvent | undefined;
+  /** Where it waits to be looked at (`idle.ts`). */
+  idlePlace = 0;
+  idleIndex = 0;
   /** Out of the registry: another cell may stand for the actor. An error: the store could not say what it is. */
   gone: EngineError | true | undefined;
   protected tail: Tail | undefined;

@@ -8,10 +8,13 @@ import {
   isBag,
   type Json,
   type Policy,
+  type Rate,
   type Reply,
+  TokenBuckets,
   type Viewer,
 } from "../contract/index.ts";
 import { handleActor, isHandle, mintedAt, mintHandle, sayDuration } from "./handle.ts";
+import { isPassing } from "./identity.ts";
 import { Lru } from "./lru.ts";
 import { type Refused, refused } from "./refused.ts";
 
@@ -29,20 +32,31 @@ export interface Found {
   readonly args: Json;
 }
 
+/** What one principal starts: a thousand at once, then five a second. */
+const STARTS: Rate = { perSecond: 5, burst: 1_000 };
+/** All without a token together: each could open any number of sessions. */
+const ANONYMOUS: Rate = { perSecond: 50, burst: 10_000 };
+
 /** Mints, finds and ends what handles stand for. */
 export class Handles {
   readonly #options: HandlesOptions;
   readonly #secret: Uint8Array;
+  readonly #starts: TokenBuckets;
   // Of what never began, or lived in memory only, no engine remembers that it ended.
   readonly #ended = new Lru<string, true>(10_000);
 
   constructor(options: HandlesOptions) {
     this.#options = options;
+    this.#starts = new TokenBuckets(options.clock);
     this.#secret = options.secret ?? secretBytes(32);
   }
 
+  /** Each handle begins one actor at most, so this bounds how many. Code `START_LIMIT`. */
   start({ kind, policy }: Behaviour, viewer: Viewer): Reply {
     const { clock, entropy, expireMs } = this.#options;
+    const anonymous = viewer.principal === undefined || isPassing(viewer);
+    const waitS = anonymous ? this.#starts.take("", ANONYMOUS) : this.#starts.take(`of ${viewer.principal}`, STARTS);
+    if (waitS > 0) return refused("START_LIMIT", `Too many were started: use those you have, or start a ${kind} in ${waitS} s.`);
     const handle = mintHandle(this.#secret, kind, viewer.principal, clock.now(), entropy.hex(16));
     return { ok: { handle, kept: `until ${sayDuration(policy.expireMs ?? expireMs)} have passed without a call` } };
   }

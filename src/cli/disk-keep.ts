@@ -2,8 +2,10 @@ import { existsSync } from "node:fs";
 import type { SessionStore, Store, StreamStore, TaskStore } from "../contract/index.ts";
 // Each by its own file: the folder's index would load exports, imports and contents, too.
 import { mendedSessionStores } from "../store/mended-sessions.ts";
+import { lossText } from "../store/log-loss.ts";
 import { sqliteStore } from "../store/sqlite.ts";
 import { DataDirectory } from "./data-directory.ts";
+import { defined } from "../contract/internal.ts";
 import type { GroundOptions } from "./ground.ts";
 
 /** A data directory that is this process's. */
@@ -33,11 +35,14 @@ export const openDisk = ({ options, log }: Pick<GroundOptions, "options" | "log"
         why: message,
         what: "Replies to keyed calls that expired stay; what meets the damaged part is refused, all else goes on.",
       }),
-    onLostLog: (path) =>
-      log("error", "log-missing", {
-        path,
-        what: "The server before was killed, and its log was taken away: turns it acknowledged last may be missing, and a receipt of theirs says so. Put the log back with the store of that time, or go on without them.",
-      }),
+    onLostLog: (loss) => {
+      const { event, log: path, frames, commits, alarm } = loss;
+      log("error", event, { path, ...defined({ frames, commits }), alarm, what: lossText(loss) });
+    },
+    onCheckpoint: (fault) =>
+      fault === undefined
+        ? log("info", "checkpoint-succeeded", { what: "The store's log is copied into its file again." })
+        : log("error", "checkpoint-failed", { code: fault.code, why: fault.message }),
   });
   if (!isNew && !directory.holdsSessions)
     log("warn", "sessions-missing", { path: directory.sessions, what: "Clients begin new sessions; actors are all there." });

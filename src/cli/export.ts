@@ -9,11 +9,14 @@ import { type Exporter, StoreError } from "../contract/index.ts";
 import { defined } from "../contract/internal.ts";
 import { restateExporter } from "../restate/index.ts";
 import { sqliteExporter } from "../store/index.ts";
+import { lossText } from "../store/log-loss.ts";
 import { DataDirectory } from "./data-directory.ts";
 import { CommandError, EXIT, usage } from "./exit-code.ts";
 import type { ExportOptions } from "./export-commands.ts";
 import { countsText, ProgressLine, showResult } from "./export-counts.ts";
 import { besideExport, besideText } from "./guest-contents.ts";
+import { noteLoss } from "./noted-loss.ts";
+import { LOSS } from "./reading.ts";
 import { transferOf } from "./transfer-options.ts";
 import { systemCode, whyUnwritable } from "./text-file.ts";
 
@@ -47,7 +50,11 @@ const exporterOf = (options: ExportOptions): (() => Exporter) => {
   const directory = new DataDirectory(options.data);
   directory.refuseLoss();
   if (!directory.holdsActors()) throw directory.noActors();
-  return () => sqliteExporter({ directory: directory.path });
+  return () =>
+    sqliteExporter({
+      directory: directory.path,
+      onLostLog: (loss) => noteLoss({ code: LOSS[loss.event], message: lossText(loss) }),
+    });
 };
 
 async function* piecesOf(

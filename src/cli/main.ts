@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
 import { groupsFor } from "./command-groups.ts";
 import { describeFailure, EXIT, type ExitCode } from "./exit-code.ts";
+import { takeLoss } from "./noted-loss.ts";
 import { bearGoneReaders, failureLine, print, printed, whenUnwritable } from "./output.ts";
 import { whyUnreadable } from "./text-file.ts";
 
@@ -18,6 +19,14 @@ export const main = async (argv: readonly string[]): Promise<ExitCode> => {
 };
 
 const run = async (argv: readonly string[]): Promise<ExitCode> => {
+  const code = await runCommand(argv);
+  const loss = takeLoss();
+  if (loss === undefined) return code;
+  process.stderr.write(`${failureLine(argv.includes("--json"), loss.code, loss.message)}\n`);
+  return EXIT.unverified;
+};
+
+const runCommand = async (argv: readonly string[]): Promise<ExitCode> => {
   bearGoneReaders(process.stderr);
   // Machines asked for JSON: the failure is JSON too, on the error stream.
   const json = argv.includes("--json");

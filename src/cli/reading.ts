@@ -3,9 +3,12 @@ import { defined } from "../contract/internal.ts";
 import type { Place } from "./cluster-place.ts";
 import { DataDirectory } from "./data-directory.ts";
 import { noActor, notFound } from "./exit-code.ts";
+import { noteLoss } from "./noted-loss.ts";
 import { transferOf } from "./transfer-options.ts";
 
 const PAGE = 1_000;
+
+export const LOSS = { "log-missing": "LOG_MISSING", "log-cut": "LOG_CUT" } as const;
 
 type ActorState = Omit<Snapshot, "id" | "emit" | "owner" | "persistence">;
 
@@ -24,7 +27,12 @@ export const openToRead = async (place: Place): Promise<{ readonly store: Reader
   directory.refuseLoss();
   if (!directory.holdsActors()) throw directory.noActors();
   const { sqliteStore } = await import("../store/index.ts");
-  const store = sqliteStore({ directory: directory.path, readOnly: true });
+  const { lossText } = await import("../store/log-loss.ts");
+  const store = sqliteStore({
+    directory: directory.path,
+    readOnly: true,
+    onLostLog: (loss) => noteLoss({ code: LOSS[loss.event], message: lossText(loss) }),
+  });
   return { store: Object.assign(store, { state: stateIn(store) }), directory };
 };
 

@@ -13,6 +13,7 @@ import { GroupCommit } from "./group-commit.ts";
 import { migrate } from "./migrate.ts";
 import { lockedFile } from "./open-store.ts";
 import { storeFault } from "./sqlite-error.ts";
+import type { WalSync } from "./wal-sync.ts";
 
 /**
  * Opens the file at `path`, made with its directory where absent, and takes its lock. Throws `StoreError`:
@@ -20,25 +21,27 @@ import { storeFault } from "./sqlite-error.ts";
  */
 export function sqliteContents(path: string, options: Partial<ContentBounds> = {}): ContentStore {
   const bounds = { pieceBytes: PIECE_BYTES, totalBytes: Number.POSITIVE_INFINITY, ...options };
-  return lockedFile(path, dirname(path), ({ database, close }) => {
+  return lockedFile(path, dirname(path), ({ database, wal, close }) => {
     migrate(database, APPLICATION, SCHEMA);
-    return new SqliteContents(database, close, bounds);
+    return new SqliteContents(database, wal, close, bounds);
   });
 }
 
 class SqliteContents implements ContentStore {
-  readonly #close: () => void;
+  readonly #close: () => Promise<void>;
+  readonly #wal: WalSync;
   readonly #bounds: ContentBounds;
   readonly #rows: ContentRows;
   readonly #commits: GroupCommit;
   readonly #collector: ContentCollector;
   #open = true;
 
-  constructor(database: DatabaseSync, close: () => void, bounds: ContentBounds) {
+  constructor(database: DatabaseSync, wal: WalSync, close: () => Promise<void>, bounds: ContentBounds) {
     this.#close = close;
+    this.#wal = wal;
     this.#bounds = bounds;
     this.#rows = new ContentRows(database, bounds);
-    this.#commits = new GroupCommit(database, () => this.#rows.rolledBack());
+    this.#commits = new GroupCommit(database, () => this.#rows.rolledBack(), { wal });
     this.#collector = new ContentCollector(database, this.#rows, (work) => this.#write(work));
   }
 
@@ -90,7 +93,7 @@ class SqliteContents implements ContentStore {
     if (!this.#open) return;
     this.#open = false;
     await this.#commits.drained();
-    this.#close();
+    await this.#close();
   }
 
   async #write<T>(work: () => T): Promise<T> {
@@ -101,7 +104,10 @@ class SqliteContents implements ContentStore {
   async #read<T>(work: () => T): Promise<T> {
     if (!this.#open) throw closed();
     try {
-      return work();
+      const answer = work();
+      // What was read may be on its way to the disk.
+      await this.#wal.landing();
+      return answer;
     } catch (error) {
       throw storeFault(error);
     }

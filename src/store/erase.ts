@@ -2,7 +2,7 @@ import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
 import type { Tip } from "./tips.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { History } from "./history.ts";
-import { emptyLog, overwriting } from "./overwrite.ts";
+import { overwriting } from "./overwrite.ts";
 
 const CHUNK = 256;
 
@@ -36,7 +36,7 @@ export class Eraser {
       count += done.count;
       pos = done.next;
     }
-    if (count > 0) emptyLog(this.#database);
+    if (count > 0) this.#commits.emptyLog();
     return count;
   }
 

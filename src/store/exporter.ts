@@ -31,7 +31,7 @@ const PLACES = 1_024;
  * Beside a running server too. What that one writes meanwhile stays in its log until this is disposed of.
  * Throws `StoreError`: `STORE_IO` where there is no store, `STORE_NEWER`, `STORE_CORRUPT`, `STORE_READ_ONLY` (of an older schema).
  */
-export function sqliteExporter(options: Pick<SqliteOptions, "directory" | "path" | "clock">): Exporter {
+export function sqliteExporter(options: Pick<SqliteOptions, "directory" | "path" | "clock" | "onLostLog">): Exporter {
   return readableStore(options, (database) => {
     // The moment is that of the first row read, not of BEGIN.
     database.exec("BEGIN; SELECT value FROM meta");

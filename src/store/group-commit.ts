@@ -17,6 +17,9 @@ const CROWD = 4;
 /** With so many, what a wait for the disk costs each is next to nothing. */
 const ENOUGH = 256;
 
+/** Writes what is there. */
+const TOUCH = "UPDATE meta SET value = value WHERE name = 'indexed'";
+
 /** A write that waits for its group. */
 export interface Waiting {
   /** Throws what is more than this write's refusal. */
@@ -95,6 +98,18 @@ export class GroupCommit {
     if (this.#waiting.length === 1) setImmediate(this.#look);
   }
 
+  /** Why the store takes no writes, be it for now. */
+  get fault(): StoreError | undefined {
+    return this.#wal?.unready(() => {
+      if (this.#unsettled === 0) void this.add(() => this.#database.exec(TOUCH)).catch(() => undefined);
+    });
+  }
+
+  /** What was overwritten in the database leaves its log, too. Throws `StoreError`. */
+  emptyLog(): void {
+    this.#wal?.emptyLog();
+  }
+
   /** Settles when nothing waits any more. */
   drained(): Promise<void> {
     if (this.#unsettled === 0) return Promise.resolve();
@@ -132,6 +147,7 @@ export class GroupCommit {
       for (const one of group) one.run();
       this.#beforeCommit?.();
       this.#database.exec("COMMIT");
+      this.#wal?.wrote();
     } catch (error) {
       const fault = this.#undo(error);
       if (group.length > 1 && isOfOneWrite(error)) for (const one of group) this.#together([one]);
@@ -152,12 +168,13 @@ export class GroupCommit {
   }
 
   #undo(error: unknown): StoreError {
-    const fault = storeFault(error);
+    const plain = storeFault(error);
+    const fault = this.#wal?.failed(plain) ?? plain;
     try {
       if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
-      // A COMMIT whose fsync failed has left its frames in the WAL, where any later commit writes over them.
-      // Without one, a restart could bring back what callers were told is not there.
-      if (fault.code === "STORE_IO") this.#database.exec("BEGIN IMMEDIATE; UPDATE meta SET value = value WHERE name = 'indexed'; COMMIT");
+      // A COMMIT that failed has left its frames in the WAL, where any later commit writes over them. Without one, a restart
+      // could bring back what callers were told is not there.
+      if (plain.code === "STORE_IO") this.#database.exec(`BEGIN IMMEDIATE; ${TOUCH}; COMMIT`);
     } catch {
       if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
     }

@@ -11,6 +11,7 @@ import { Outbox } from "./outbox.ts";
 import { Replies } from "./replies.ts";
 import { storeFault } from "./sqlite-error.ts";
 import type { SqliteOptions } from "./sqlite.ts";
+import type { WalSync } from "./wal-sync.ts";
 
 /**
  * Made where absent, with its directory. Holds the store's lock: `STORE_LOCKED` while a server has it.
@@ -18,23 +19,25 @@ import type { SqliteOptions } from "./sqlite.ts";
  */
 export function sqliteImporter(options: Pick<SqliteOptions, "directory" | "path" | "clock">): Importer {
   const { clock = systemClock } = options;
-  return lockedStore(options, ({ database, close }) => new SqliteImporter(database, () => clock.now(), close));
+  return lockedStore(options, ({ database, wal, close }) => new SqliteImporter(database, wal, () => clock.now(), close));
 }
 
 class SqliteImporter implements Importer {
   readonly #database: DatabaseSync;
+  readonly #wal: WalSync;
   readonly #directory: Directory;
   readonly #outbox: Outbox;
   readonly #replies: Replies;
   readonly #insert: ActorInsert;
-  readonly #close: () => void;
+  readonly #close: () => Promise<void>;
   #events: EventWriter;
   /** Something was written since the last flush. */
   #writing = false;
   #open = true;
 
-  constructor(database: DatabaseSync, now: () => number, close: () => void) {
+  constructor(database: DatabaseSync, wal: WalSync, now: () => number, close: () => Promise<void>) {
     this.#database = database;
+    this.#wal = wal;
     this.#directory = new Directory(database);
     this.#outbox = new Outbox(database);
     this.#replies = new Replies(database, now);
@@ -72,18 +75,23 @@ class SqliteImporter implements Importer {
     if (!this.#writing) return;
     this.#writing = false;
     try {
+      const refusal = this.#wal.refusal();
+      if (refusal !== undefined) throw refusal;
       // Where SQLite gave the transaction up by itself, there is nothing to commit, and it must not look as if there had been.
       this.#database.exec("COMMIT");
     } catch (error) {
       if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
-      throw storeFault(error);
+      throw this.#wal.failed(storeFault(error));
     }
+    await new Promise<void>((resolve, reject) =>
+      this.#wal.after((fault) => (fault === undefined ? resolve() : reject(this.#wal.refusal() ?? fault))),
+    );
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     if (!this.#open) return;
     this.#open = false;
-    this.#close();
+    await this.#close();
   }
 
   #arrival(actor: Travelling, pk: number): Arrival {

@@ -5,6 +5,7 @@ export { sqliteExporter } from "./exporter.ts";
 export { sqliteImporter } from "./importer.ts";
 export { checkFile } from "./integrity.ts";
 export { memoryStore } from "./memory.ts";
+export type { LogLoss } from "./log-loss.ts";
 export { mendedSessionStores, type MendedSessionOptions } from "./mended-sessions.ts";
 export { type MemoryBounds, memorySessionStore } from "./memory-sessions.ts";
 export { memoryStreamStore, type MemoryStreamBounds } from "./memory-streams.ts";

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { text } from "./column.ts";
-import { openDatabase, type StorePlace } from "./open-database.ts";
+import type { StorePlace } from "./open-database.ts";
+import { openToRead } from "./open-store.ts";
 import { Outbox } from "./outbox.ts";
 import { storeFault } from "./sqlite-error.ts";
 
@@ -16,7 +17,7 @@ const MOST = 100;
 export function checkFile(place: StorePlace): readonly string[] {
   const path = place.path ?? join(place.directory ?? ".", "troupe.db");
   try {
-    const database = openDatabase(path, { readOnly: true });
+    const database = openToRead(path);
     try {
       const found = database.prepare("PRAGMA integrity_check").all();
       const lines = found.map((row) => text(row["integrity_check"])).filter((line) => line !== "ok");

@@ -1,13 +1,16 @@
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { StoreError } from "../contract/index.ts";
 import { makeFile, orClosed } from "./open-database.ts";
 import { sqliteCode } from "./sqlite-error.ts";
+import { SyncRecord } from "./sync-record.ts";
 
 /** One that is held. */
 export interface Lock {
   /** Who held it before was killed, or its machine lost power. */
   readonly wasLeft: boolean;
+  /** What of the log is synced, for who comes next. */
+  readonly record: SyncRecord;
   /** Its holder is about to end in good order. */
   leave(): void;
   /** Once the store is closed. */
@@ -21,7 +24,7 @@ export interface Lock {
  */
 export function lockStore(path: string): Lock {
   const lock = `${path}.lock`;
-  const holder = `${path}.pid`;
+  const holder = recordOf(path);
   // Whoever may read a file may lock it.
   makeFile(lock);
   const database: DatabaseSync = new (process.getBuiltinModule("node:sqlite").DatabaseSync)(lock, { timeout: 0 });
@@ -45,16 +48,34 @@ export function lockStore(path: string): Lock {
     );
   }
   const wasLeft = existsSync(holder);
-  orClosed(database, () => {
-    // Made anew, not written to: what has that name may be a link to something else.
-    rmSync(holder, { force: true });
-    writeFileSync(holder, `${process.pid}\n`, { mode: 0o600, flag: "wx" });
-  });
+  const record = orClosed(database, () => SyncRecord.take(holder));
   return {
     wasLeft,
+    record,
     leave: () => rmSync(holder, { force: true }),
-    release: () => database.close(),
+    release: () => {
+      record.close();
+      database.close();
+    },
   };
+}
+
+/** Beside the lock. */
+export const recordOf = (path: string): string => `${path}.pid`;
+
+/** Whether a process holds the store at `path` now, and so writes to its files. */
+export function isHeld(path: string): boolean {
+  const lock = `${path}.lock`;
+  if (!existsSync(lock)) return false;
+  const database: DatabaseSync = new (process.getBuiltinModule("node:sqlite").DatabaseSync)(lock, { readOnly: true, timeout: 0 });
+  try {
+    database.prepare("SELECT 1 FROM sqlite_master").get();
+    return false;
+  } catch (error) {
+    return sqliteCode(error) === 5;
+  } finally {
+    database.close();
+  }
 }
 
 function holderOf(path: string): string {

@@ -25,20 +25,22 @@ export function pathOf({ directory, path }: StorePlace): string {
 export interface OpenOptions {
   /** Beside a running server, or on a copy: nothing is created or written. */
   readonly readOnly?: boolean;
+  /** With `readOnly`: nobody writes to it, and it has no log. None is made then. */
+  readonly isConstant?: boolean;
   /** How long a statement waits for another process, milliseconds. Default 0. */
   readonly busyMs?: number;
 }
 
-/** WAL, `synchronous=FULL`: what was committed survives a loss of power. Made readable by its owner only. Throws SQLite's errors and `StoreError`. */
+/** WAL, `synchronous=FULL`: what was committed survives a loss of power. Whoever writes copies its log (`WalLog`). Made readable by its owner only. Throws SQLite's errors and `StoreError`. */
 export function openDatabase(path: string, options: OpenOptions = {}): DatabaseSync {
   const busyMs = options.busyMs ?? 0;
-  if (options.readOnly) return openForReading(path, options.busyMs ?? 1_000);
+  if (options.readOnly) return openForReading(path, options.busyMs ?? 1_000, options.isConstant ?? false);
   // Its WAL and index take the mode of the file.
   makeFile(path);
   return orClosed(connect(path, { timeout: busyMs }), (database) => {
     enterWal(database, busyMs);
     database.exec(
-      "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 1000; PRAGMA journal_size_limit = 67108864; PRAGMA secure_delete = FAST",
+      "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = 67108864; PRAGMA secure_delete = FAST",
     );
     return database;
   });
@@ -82,9 +84,10 @@ function enterWal(database: DatabaseSync, busyMs: number): void {
   }
 }
 
-function openForReading(path: string, timeout: number): DatabaseSync {
+function openForReading(path: string, timeout: number, isConstant: boolean): DatabaseSync {
   if (!existsSync(path))
     throw new StoreError("STORE_IO", `There is no store at ${path}. Name the directory a server was given with --data.`);
+  if (isConstant) return connect(constant(path), { readOnly: true, timeout });
   const database = connect(path, { readOnly: true, timeout });
   try {
     database.prepare("PRAGMA user_version").get();
@@ -94,10 +97,14 @@ function openForReading(path: string, timeout: number): DatabaseSync {
     // In a directory that cannot be written there is no place for the WAL's index. Without a WAL nobody is writing: the file can be taken as constant.
     const wal = `${path}-wal`;
     if (!isDatabase(path) || (existsSync(wal) && statSync(wal).size > 0)) throw error;
-    const constant = pathToFileURL(path);
-    constant.searchParams.set("immutable", "1");
-    return connect(constant, { readOnly: true, timeout });
+    return connect(constant(path), { readOnly: true, timeout });
   }
+}
+
+function constant(path: string): URL {
+  const url = pathToFileURL(path);
+  url.searchParams.set("immutable", "1");
+  return url;
 }
 
 function isDatabase(path: string): boolean {

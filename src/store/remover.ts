@@ -4,7 +4,7 @@ import { kindOf } from "../contract/internal.ts";
 import { maybeInt } from "./column.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import { Numbers } from "./numbers.ts";
-import { emptyLog, overwriting } from "./overwrite.ts";
+import { overwriting } from "./overwrite.ts";
 import type { SeekIndex } from "./seek-index.ts";
 import { isDamage, storeFault } from "./sqlite-error.ts";
 import type { Tips } from "./tips.ts";
@@ -104,7 +104,7 @@ export class Remover {
         await commits.add(() => void this.#giveUp.run());
       }
     if (this.#closed) return;
-    emptyLog(this.#database);
+    commits.emptyLog();
   }
 
   #chunk(): void {

@@ -24,10 +24,14 @@ import { damaged, int, parsed, text } from "./column.ts";
 import { closed } from "./memory-sessions.ts";
 import { migrate } from "./migrate.ts";
 import { openDatabase, orClosed } from "./open-database.ts";
-import { storeFault } from "./sqlite-error.ts";
+import { isFailedSync, storeFault } from "./sqlite-error.ts";
+import { FRAMES, logCounts } from "./wal-log.ts";
 
 /** "TrpS" */
 const APPLICATION = 0x54_72_70_53;
+
+/** After so many writes it is looked whether the log is to be copied into the file. */
+const LOOK_WRITES = 8;
 
 /** Deleted in one go. */
 const EXPIRED = 1_000;
@@ -84,8 +88,23 @@ type Run = <T>(work: () => T) => Promise<T>;
 
 function stores(database: DatabaseSync, bounds: StreamBounds): SqliteSessionStores {
   let open = true;
+  let broken: StoreError | undefined;
+  let writes = 0;
+  const counts = logCounts(database);
+  // SQLite would do this by itself, but hide that a sync failed: the log may have gaps then, and the next checkpoint would copy them.
+  const checkpoint = (): void => {
+    writes = 0;
+    try {
+      if (Number(counts?.get()?.["log"] ?? FRAMES) >= FRAMES) database.exec("PRAGMA wal_checkpoint(PASSIVE)");
+    } catch (error) {
+      // Else it is made later: nothing is lost until then.
+      if (isFailedSync(error))
+        broken = new StoreError("STORE_CORRUPT", "The disk failed to keep what was written to the sessions.", { cause: error });
+    }
+  };
   const read: Run = async (work) => {
     if (!open) throw closed();
+    if (broken !== undefined) throw broken;
     try {
       return work();
     } catch (error) {
@@ -98,6 +117,7 @@ function stores(database: DatabaseSync, bounds: StreamBounds): SqliteSessionStor
       try {
         const result = work();
         database.exec("COMMIT");
+        if (++writes >= LOOK_WRITES) checkpoint();
         return result;
       } finally {
         if (database.isTransaction) database.exec("ROLLBACK");

@@ -31,6 +31,20 @@ export function sqliteCode(error: unknown): number | undefined {
   return error.errcode & 0xff;
 }
 
+/** The system's code of an error that is the system's, such as EIO. */
+export function systemCode(error: unknown): string | undefined {
+  return error instanceof Error && "code" in error && typeof error.code === "string" && /^E[A-Z0-9]+$/u.test(error.code)
+    ? error.code
+    : undefined;
+}
+
+/** SQLite's fsync failed: what it wrote may be dropped, and the next fsync reports success without it. */
+export function isFailedSync(error: unknown): boolean {
+  if (!(error instanceof Error) || !("errcode" in error)) return false;
+  // SQLITE_IOERR_FSYNC, SQLITE_IOERR_DIR_FSYNC
+  return error.errcode === 1034 || error.errcode === 1290;
+}
+
 /** Any fault of the file as a `StoreError` that says what to do. */
 export function storeFault(error: unknown): StoreError {
   if (error instanceof StoreError) return error;

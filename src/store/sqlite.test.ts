@@ -158,7 +158,9 @@ test("where a server was killed and its log was taken away, whoever opens the st
   const log = join(directory.path, "troupe.db-wal");
   const told: string[] = [];
   const opened = async (): Promise<void> => {
-    await sqliteStore({ directory: directory.path, onLostLog: (path) => void told.push(path) })[Symbol.asyncDispose]();
+    await sqliteStore({ directory: directory.path, onLostLog: ({ event, log: path }) => void told.push(`${event} ${path}`) })[
+      Symbol.asyncDispose
+    ]();
   };
   const killed = async (): Promise<void> => {
     await using holder = child(directory.path, "hold");
@@ -175,9 +177,14 @@ test("where a server was killed and its log was taken away, whoever opens the st
   await killed();
   rmSync(log);
   await opened();
-  assert.deepEqual(told, [log]);
+  const missing = `log-missing ${log}`;
+  assert.deepEqual(told, [missing]);
+  // It is reported until somebody has acknowledged it.
   await opened();
-  assert.deepEqual(told, [log]);
+  assert.deepEqual(told, [missing, missing]);
+  rmSync(join(directory.path, "troupe.db.log-lost"));
+  await opened();
+  assert.deepEqual(told, [missing, missing]);
 });
 
 test("who opens a store waits for a reader that puts right what a killed server left", async () => {

@@ -18,7 +18,8 @@ import { Replies } from "./replies.ts";
 import { SeekIndex } from "./seek-index.ts";
 import { isDamage, storeFault } from "./sqlite-error.ts";
 import { TurnWriter, WaitingTurn } from "./turn-writer.ts";
-import { type Disk, walFile, WalSync } from "./wal-sync.ts";
+import type { LogLoss } from "./log-loss.ts";
+import type { Disk, WalSync } from "./wal-sync.ts";
 
 export interface SqliteOptions {
   /** Created where absent; the store is `troupe.db` in it. */
@@ -31,10 +32,12 @@ export interface SqliteOptions {
   /** Told, once, of damage that was met where nobody asked for anything, so that no caller is told of it. */
   readonly onDamage?: (fault: StoreError) => void;
   /**
-   * Told at once where a server was killed and its log, which lay at that path, is there no more: turns that were acknowledged
-   * last may be missing, and nothing else would say so.
+   * Called at the start where a server was killed and its log is damaged, cut or missing: turns that were acknowledged last are
+   * missing, and nothing else would say so. Called at each start until the file `alarm` is removed.
    */
-  readonly onLostLog?: (log: string) => void;
+  readonly onLostLog?: (loss: LogLoss) => void;
+  /** Called with why the log cannot be copied into the store's file, and so grows; without, once it can be copied again. */
+  readonly onCheckpoint?: (fault: StoreError | undefined) => void;
   /** Faults for tests: runs inside each transaction, before its COMMIT. */
   readonly beforeCommit?: (database: DatabaseSync) => void;
   /** Faults for tests: what makes its WAL durable. */
@@ -46,14 +49,9 @@ export interface SqliteOptions {
  * (another server has it), `STORE_NEWER`, `STORE_CORRUPT`, `STORE_READ_ONLY`, `STORE_FULL`, `STORE_IO`.
  */
 export function sqliteStore(options: SqliteOptions): Store {
-  const { clock = systemClock, readOnly, disk } = options;
+  const { clock = systemClock, readOnly } = options;
   if (readOnly) return readableStore(options, (database) => readOnlyStore(database, clock));
-  return lockedStore(options, ({ database, path, lostLog, close }) => {
-    database.exec("PRAGMA synchronous = NORMAL");
-    const wal = new WalSync(disk ?? walFile(path));
-    if (lostLog) options.onLostLog?.(`${path}-wal`);
-    return writable(database, clock, close, wal, options);
-  });
+  return lockedStore(options, ({ database, wal, close }) => writable(database, clock, close, wal, options));
 }
 
 type Read = <T>(run: () => T | Promise<T>) => Promise<T>;
@@ -107,7 +105,7 @@ const closed = (): StoreError => new StoreError("STORE_CLOSED", "The store is cl
 function writable(
   database: DatabaseSync,
   clock: Clock,
-  close: () => void,
+  close: () => Promise<void>,
   wal: WalSync,
   { beforeCommit, onDamage }: Pick<SqliteOptions, "beforeCommit" | "onDamage">,
 ): Store {
@@ -147,7 +145,7 @@ function writable(
   return {
     ...reads({ tips, history, outbox, directory, replies, seek }, read),
     get fault() {
-      return wal.refusal();
+      return commits.fault;
     },
     commit: promising((id, entry, ends) => {
       if (open) commits.push(new WaitingTurn(turns, id, entry, ends));
@@ -187,11 +185,7 @@ function writable(
       open = false;
       await remover.closed();
       await commits.drained();
-      try {
-        await wal.close();
-      } finally {
-        close();
-      }
+      await close();
     },
   };
 }

@@ -1,5 +1,8 @@
 import { closeSync, fdatasync, fdatasyncSync, fstatSync, openSync, statSync } from "node:fs";
 import { StoreError } from "../contract/index.ts";
+import { systemCode } from "./sqlite-error.ts";
+import type { Synced } from "./sync-record.ts";
+import type { WalLog } from "./wal-log.ts";
 
 /** A disk this quick costs less than what smaller groups would, and the way to another thread and back. Milliseconds. */
 const QUICK_MS = 0.5;
@@ -8,9 +11,13 @@ const LOOK_MS = 1_000;
 
 type Done = (fault?: Error) => void;
 
+/** All writes must have failed for so long before the store says that it is not ready. */
+const FAILING_MS = 5_000;
+
 /** The file's two ways to the disk; tests give slow and broken ones. */
 export interface Disk {
-  syncNow(): void;
+  /** Absent: `sync` is quick enough. */
+  syncNow?(): void;
   sync(done: (error: Error | null) => void): void;
   /** False: what is written is found by nobody who comes later. */
   isInPlace?(): boolean;
@@ -32,11 +39,18 @@ export class WalSync {
   #tookMs = Infinity;
   #lookedAt: number;
   #fault: StoreError | undefined;
+  #hasFailed = false;
+  readonly #log: WalLog | undefined;
+  /** What the last write failed of, since when there was none that did not, and when it was last tried whether one does. */
+  #failure: StoreError | undefined;
+  #failingSince = 0;
+  #triedAt = 0;
 
   /** `now`: milliseconds, to tell how quick the disk is. */
-  constructor(disk: Disk, now: () => number = () => performance.now()) {
+  constructor(disk: Disk, now: () => number = () => performance.now(), log?: WalLog) {
     this.#disk = disk;
     this.#now = now;
+    this.#log = log;
     this.#lookedAt = now();
   }
 
@@ -63,13 +77,58 @@ export class WalSync {
     return this.#fault;
   }
 
+  /** A sync failed: what the log has nobody knows, and it must not be copied into the database. */
+  get hasFailed(): boolean {
+    return this.#hasFailed;
+  }
+
+  /**
+   * Why nothing can be written, be it for now: `refusal`, or for some seconds each write has failed, or checkpoints do. `tryWrite` is called
+   * now and then meanwhile: where nobody writes because the store is not ready, nothing else would find that it is.
+   */
+  unready(tryWrite: () => void): StoreError | undefined {
+    const refusal = this.refusal();
+    if (refusal !== undefined) return refusal;
+    const failure = this.#failure !== undefined && this.#now() - this.#failingSince >= FAILING_MS ? this.#failure : this.#log?.fault;
+    if ((this.#failure ?? failure) !== undefined && this.#now() - this.#triedAt >= LOOK_MS) {
+      this.#triedAt = this.#now();
+      if (this.#failure === undefined) this.#checked(() => this.#log?.checkpoint());
+      tryWrite();
+    }
+    return failure;
+  }
+
+  /**
+   * Nothing of a write was kept. Returns why, as far as the system says. A sync that failed inside a COMMIT is no reason to stop: SQLite makes one
+   * only when it begins the log anew, so nothing else depends on it, and the next COMMIT writes all of it again.
+   */
+  failed(fault: StoreError): StoreError {
+    if (fault.code !== "STORE_IO" && fault.code !== "STORE_READ_ONLY") return fault;
+    const why = unwritten(this.#log?.whyNotWritten(), fault);
+    if (this.#failure === undefined) this.#failingSince = this.#now();
+    this.#failure = why;
+    return why;
+  }
+
+  /** A write was. */
+  wrote(): void {
+    this.#failure = undefined;
+  }
+
+  /** Leaves nothing in the log. Throws `StoreError`. */
+  emptyLog(): void {
+    if (this.#fault) throw this.#fault;
+    this.#checked(() => this.#log?.empty());
+    if (this.#fault) throw this.#fault;
+  }
+
   /**
    * Calls back once all that is written is on the disk, with `StoreError` where it was not even tried and with another error
    * where nobody can know.
    */
   after(done: Done): void {
     if (this.#fault) return done(this.#fault);
-    if (!this.#busy && this.#tookMs < QUICK_MS) return this.#here(done);
+    if (!this.#busy && this.#tookMs < QUICK_MS && this.#disk.syncNow !== undefined) return this.#here(done);
     this.#next.push(done);
     if (!this.#busy) this.#aside();
   }
@@ -81,52 +140,97 @@ export class WalSync {
     return new Promise((resolve, reject) => this.after((fault) => (fault ? reject(fault) : resolve())));
   }
 
-  async close(): Promise<void> {
+  /** Returns whether the database has all of the log, so that what is known of the log can go. */
+  async close(): Promise<boolean> {
     while (this.#busy) await new Promise<void>((resolve) => this.#next.push(() => resolve()));
+    let isCopied = false;
+    if (!this.#hasFailed) this.#checked(() => (isCopied = this.#log?.checkpoint() ?? true));
     this.#disk.close();
+    this.#log?.close();
+    return isCopied && !this.#hasFailed;
   }
 
   #here(done: Done): void {
+    const mark = this.#log?.mark();
     const from = this.#now();
     try {
-      this.#disk.syncNow();
+      this.#disk.syncNow?.();
     } catch (error) {
       return done(this.#broken(error));
     }
     this.#tookMs = this.#now() - from;
     done();
+    this.#synced(mark);
   }
 
   #aside(): void {
     const all = this.#next;
     this.#next = [];
     this.#busy = true;
+    const mark = this.#log?.mark();
     const from = this.#now();
     this.#disk.sync((error) => {
       this.#tookMs = this.#now() - from;
       this.#busy = false;
-      if (error !== null) {
-        // Another sync would succeed without the pages this one lost, and those lie before what waits: recovery stops there.
-        const waiting = this.#next;
-        this.#next = [];
-        const fault = this.#broken(error);
+      if (error !== null || this.#hasFailed) {
+        const fault = this.#broken(error ?? this.#fault?.cause);
         for (const done of all) done(fault);
-        for (const done of waiting) done(fault);
-        return;
+      } else {
+        for (const done of all) done();
+        this.#synced(mark);
       }
-      for (const done of all) done();
-      if (this.#next.length > 0 && !this.#busy) this.#aside();
+      if (this.#busy) return;
+      if (this.#hasFailed) this.#failNext();
+      else if (this.#next.length > 0) this.#aside();
     });
   }
 
+  #synced(mark: Synced | undefined): void {
+    this.#checked(() => this.#log?.synced(mark));
+  }
+
+  /** What SQLite syncs itself fails for good, too. */
+  #checked(run: () => void): void {
+    try {
+      run();
+    } catch (error) {
+      this.#broken(error);
+    }
+  }
+
+  /** Another sync would succeed without the pages that the failed one lost, and those lie before what waits: recovery stops there. */
+  #failNext(): void {
+    const waiting = this.#next;
+    this.#next = [];
+    const fault = unknown(this.#fault?.cause);
+    for (const done of waiting) done(fault);
+  }
+
   #broken(cause: unknown): Error {
+    this.#hasFailed = true;
+    const errno = systemCode(cause);
     this.#fault = new StoreError(
-      "STORE_IO",
-      "The disk failed to keep what was written to the store. Check it, then restart the server: what the store has then is what counts.",
+      errno === "EROFS" ? "STORE_READ_ONLY" : "STORE_IO",
+      `The disk failed to keep what was written to the store${errno === undefined ? "" : ` (${errno})`}. Check it, then restart the server: what the store has then is what counts.`,
       { cause },
     );
-    return new Error("The disk did not say whether it has this.", { cause });
+    return unknown(cause);
   }
+}
+
+const unknown = (cause: unknown): Error => new Error("The disk did not say whether it has this.", { cause });
+
+/** The fault of a write as the system names it, which SQLite does not. */
+function unwritten(errno: string | undefined, fault: StoreError): StoreError {
+  const { cause } = fault;
+  if (errno === "EROFS")
+    return new StoreError(
+      "STORE_READ_ONLY",
+      "The store's file system is mounted read-only (EROFS), perhaps because the system met an error of the disk. Nothing of this was kept; check the disk, mount it for writing, then restart the server.",
+      { cause },
+    );
+  const detail = errno ?? (cause instanceof Error && "errcode" in cause ? `SQLite ${String(cause.errcode)}` : undefined);
+  return detail === undefined ? fault : new StoreError(fault.code, `${fault.message} (${detail})`, { cause });
 }
 
 /**

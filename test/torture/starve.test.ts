@@ -282,6 +282,42 @@ test("a log that was taken away after a kill is told of: what was acknowledged l
   assert.equal(logged(server, "log-missing")?.["level"], "error");
 });
 
+test("commands that read report a cut log with exit code 5 and leave it for the server to report", async () => {
+  using place = folder();
+  const server = new MortalServer([COUNTER, "--receipts"], { data: join(place.path, "data") });
+  await using _ = server;
+  await server.start();
+  const client = lightClient("modern", undefined);
+  await callTool(client, await server.url, "add", { by: 7 }, { id: "seven", trace: "" });
+  assert.equal(await server.stop(), 0);
+  await server.start();
+  await callTool(client, await server.url, "add", { by: 7 }, { id: "again", trace: "" });
+  await server.kill();
+  const log = join(server.data, "troupe.db-wal");
+  const whole = readFileSync(log);
+  const readers = [["verify"], ["actors"], ["chain", "counter/main"], ["state", "counter/main"], ["export", join(place.path, "all.jsonl")]];
+  for (const harm of [() => truncateSync(log, whole.length - 5_000), () => rmSync(log)]) {
+    harm();
+    const left = existsSync(log) ? readFileSync(log) : undefined;
+    for (const command of readers) {
+      const { code, stderr } = await troupe(...command, "--data", server.data);
+      assert.equal(code, 5, command.join(" "));
+      assert.match(stderr, /turns it acknowledged last are missing; \d+ changed pages/u, command.join(" "));
+    }
+    assert.deepEqual(existsSync(log) ? readFileSync(log) : undefined, left);
+  }
+  server.log.length = 0;
+  await server.start();
+  await server.url;
+  const said = logged(server, "log-missing");
+  assert.equal(said?.["level"], "error");
+  assert.ok(Number(said["frames"]) > 0);
+  // Beside the server, too, and until somebody has acknowledged it.
+  assert.equal((await troupe("verify", "--data", server.data)).code, 5);
+  rmSync(String(said["alarm"]));
+  assert.equal((await troupe("verify", "--data", server.data)).code, 0);
+});
+
 test("a key that has gone is replaced, and the log says so", async () => {
   using place = folder();
   const server = new MortalServer([COUNTER], { data: join(place.path, "data") });

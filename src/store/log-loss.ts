@@ -1,0 +1,124 @@
+import { constants, copyFileSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { basename } from "node:path";
+import type { DatabaseSync } from "node:sqlite";
+import { isBag, StoreError } from "../contract/index.ts";
+import { int } from "./column.ts";
+import { recordOf } from "./lock.ts";
+import { type LogExtent, readLog } from "./wal-file.ts";
+import { SyncRecord } from "./sync-record.ts";
+
+/** What a killed process had put on the disk, and the log it left has no more. */
+export interface LogLoss {
+  /** `log-missing`: the file is not there; `log-cut`: it is damaged or shorter than it was. */
+  readonly event: "log-missing" | "log-cut";
+  readonly log: string;
+  /** How many frames are lost, each a page that was changed. Undefined: nobody knows. */
+  readonly frames?: number;
+  /** At least so many commits are lost, which lie behind the damage. Undefined: nobody knows. */
+  readonly commits?: number;
+  /** Keeps this until an operator removes it. */
+  readonly alarm: string;
+}
+
+const alarmOf = (path: string): string => `${path}.log-lost`;
+
+export interface Inspected {
+  /** Found now, or earlier and not acknowledged. */
+  readonly loss: LogLoss | undefined;
+  /** Found now. */
+  readonly isNew: boolean;
+  readonly extent: LogExtent;
+}
+
+/**
+ * Looks at the log of a store that no process holds, before SQLite does: it keeps what is whole of a log, and makes a new one where there is
+ * none. `rewrite`: see `readLog`. Throws the system's errors.
+ */
+export function inspectLog(path: string, wasLeft: boolean, rewrite: boolean): Inspected {
+  const log = `${path}-wal`;
+  const extent = readLog(log, rewrite);
+  const isStore = (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0;
+  const found = isStore ? lossOf(path, log, extent, wasLeft) : undefined;
+  return { loss: found ?? known(path), isNew: found !== undefined, extent };
+}
+
+/**
+ * Throws `STORE_CORRUPT` where the file of a database that was just opened is shorter than that says: SQLite does not look where there is a
+ * log. A checkpoint that was interrupted leaves such a file, too, but then the log has the rest.
+ */
+export function refuseShort(path: string, database: DatabaseSync, { pages: inLog }: LogExtent): void {
+  const pragma = (name: string): number => int(database.prepare(`PRAGMA ${name}`).get()?.[name]);
+  const pages = pragma("page_count");
+  const pageBytes = pragma("page_size");
+  const present = Math.floor(statSync(path).size / pageBytes);
+  // SQLite never writes the page of its locks.
+  const lockPage = 2 ** 30 / pageBytes + 1;
+  let missing = 0;
+  for (let page = present + 1; page <= pages; page += 1) if (!inLog.has(page) && page !== lockPage) missing += 1;
+  if (missing === 0) return;
+  throw new StoreError(
+    "STORE_CORRUPT",
+    `The store's file ${path} was cut: ${missing} of its ${pages} pages are not there. Restore it from a copy, without another log beside it.`,
+  );
+}
+
+/** Keeps a loss in the directory, with the damaged log, which the next write would change. Throws the system's errors. */
+export function keepAlarm(loss: LogLoss): void {
+  const copy = `${loss.alarm}-wal`;
+  // Made anew: what has that name may be a link to something else.
+  for (const file of [loss.alarm, copy]) rmSync(file, { force: true });
+  if (existsSync(loss.log)) copyFileSync(loss.log, copy, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL);
+  writeFileSync(loss.alarm, `${JSON.stringify(loss)}\n`, { mode: 0o600, flush: true, flag: "wx" });
+}
+
+/** A loss that was found here and that nobody has acknowledged. */
+export function known(path: string): LogLoss | undefined {
+  const alarm = alarmOf(path);
+  if (!existsSync(alarm)) return undefined;
+  const log = `${path}-wal`;
+  try {
+    const kept: unknown = JSON.parse(readFileSync(alarm, "utf8"));
+    const number = (name: string): number | undefined => (isBag(kept) && typeof kept[name] === "number" ? kept[name] : undefined);
+    const event = isBag(kept) && kept["event"] === "log-missing" ? "log-missing" : "log-cut";
+    return lossWith(event, log, alarm, number("frames"), number("commits"));
+  } catch {
+    return { event: "log-cut", log, alarm };
+  }
+}
+
+/** The sentence for people. */
+export const lossText = ({ event, log, frames, commits, alarm }: LogLoss): string => {
+  const how = event === "log-missing" ? "its log was taken away" : "its log is damaged or was cut";
+  const count = [
+    ...(frames === undefined ? [] : [`${frames} changed pages that were on the disk are lost`]),
+    ...(commits === undefined ? [] : [`at least ${commits} commits lie behind the damage`]),
+  ];
+  return `The server before was killed, and ${how} (${log}): turns it acknowledged last ${count.length === 0 ? "may be missing" : `are missing; ${count.join(", ")}`}. Restore the log with the store of that time, or go on without them; then remove ${basename(alarm)} beside it, which keeps this until then.`;
+};
+
+function lossOf(path: string, log: string, extent: LogExtent, wasLeft: boolean): LogLoss | undefined {
+  const alarm = alarmOf(path);
+  const record = SyncRecord.read(recordOf(path));
+  const behind = extent.commitsBehind > 0 ? extent.commitsBehind : undefined;
+  if (typeof record !== "string") {
+    const { salts, frames, copied } = record;
+    const isSame = salts[0] === extent.salts[0] && salts[1] === extent.salts[1];
+    // Restarts count the first salt up, and a log restarts only where the database has all of it.
+    const restarts = (extent.salts[0] - salts[0]) >>> 0;
+    const hasHeader = extent.salts[0] !== 0 || extent.salts[1] !== 0;
+    const isLater = hasHeader && restarts > 0 && restarts < 0x8000_0000;
+    const lost = isLater ? 0 : frames - Math.max(copied, isSame ? extent.frames : 0);
+    if (lost > 0) return lossWith(existsSync(log) ? "log-cut" : "log-missing", log, alarm, lost, behind);
+  }
+  // As long as a store is open its log is there, and who closes it in good order says so before the log goes.
+  if (wasLeft && !existsSync(log)) return lossWith("log-missing", log, alarm);
+  return record === "none" && behind !== undefined ? lossWith("log-cut", log, alarm, undefined, behind) : undefined;
+}
+
+const lossWith = (event: LogLoss["event"], log: string, alarm: string, frames?: number, commits?: number): LogLoss => ({
+  event,
+  log,
+  alarm,
+  ...(frames === undefined ? {} : { frames }),
+  ...(commits === undefined ? {} : { commits }),
+});

@@ -1,7 +1,6 @@
 import { existsSync, readFileSync, rmSync } from "node:fs";
-import type { DatabaseSync } from "node:sqlite";
 import { StoreError } from "../contract/index.ts";
-import { makeFile, orClosed } from "./open-database.ts";
+import { connect, makeFile, orClosed } from "./open-database.ts";
 import { sqliteCode } from "./sqlite-error.ts";
 import { SyncRecord } from "./sync-record.ts";
 
@@ -27,7 +26,7 @@ export function lockStore(path: string): Lock {
   const holder = recordOf(path);
   // Whoever may read a file may lock it.
   makeFile(lock);
-  const database: DatabaseSync = new (process.getBuiltinModule("node:sqlite").DatabaseSync)(lock, { timeout: 0 });
+  const database = connect(lock, { timeout: 0 });
   try {
     database.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
   } catch (error) {
@@ -67,7 +66,7 @@ export const recordOf = (path: string): string => `${path}.pid`;
 export function isHeld(path: string): boolean {
   const lock = `${path}.lock`;
   if (!existsSync(lock)) return false;
-  const database: DatabaseSync = new (process.getBuiltinModule("node:sqlite").DatabaseSync)(lock, { readOnly: true, timeout: 0 });
+  const database = connect(lock, { readOnly: true, timeout: 0 });
   try {
     database.prepare("SELECT 1 FROM sqlite_master").get();
     return false;

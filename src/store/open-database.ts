@@ -5,9 +5,18 @@ import { pathToFileURL } from "node:url";
 import { StoreError } from "../contract/index.ts";
 import { sqliteCode } from "./sqlite-error.ts";
 
-/** `import` of it costs ten times as much at start. */
-const connect = (path: string | URL, options: DatabaseSyncOptions): DatabaseSync =>
-  new (process.getBuiltinModule("node:sqlite").DatabaseSync)(path, options);
+/**
+ * A file may come from elsewhere, so what its schema says is not trusted: it calls no function that has effects, and no statement
+ * changes the file's format or the tables of others. Every database is opened here.
+ */
+export function connect(path: string | URL, options: DatabaseSyncOptions): DatabaseSync {
+  // `import` of it costs ten times as much at start.
+  const database: DatabaseSync = new (process.getBuiltinModule("node:sqlite").DatabaseSync)(path, { ...options, defensive: true });
+  return orClosed(database, () => {
+    database.exec("PRAGMA trusted_schema = OFF");
+    return database;
+  });
+}
 
 /** `troupe.db` in a directory, or the file itself. */
 export interface StorePlace {

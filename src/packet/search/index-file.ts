@@ -52,7 +52,9 @@ function fileFault(error: unknown, file: string): StoreError {
   return fault("STORE_IO", `cannot be used (${error instanceof Error ? error.message : String(error)}): name another file.`);
 }
 
-const connect = (file: string): DatabaseSync => new (process.getBuiltinModule("node:sqlite").DatabaseSync)(file, { timeout: 0 });
+/** As a store's file is opened: what the schema of a file says is not trusted. */
+const connect = (file: string): DatabaseSync =>
+  new (process.getBuiltinModule("node:sqlite").DatabaseSync)(file, { timeout: 0, defensive: true });
 
 /**
  * Opens the index; makes it anew where that is wanted, and where it is missing, damaged, or made for another `purpose`. One
@@ -101,7 +103,7 @@ function prepared(database: DatabaseSync): DatabaseSync {
   try {
     // What goes is overwritten: it may have been erased.
     database.exec(
-      "PRAGMA secure_delete = ON; PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16000; PRAGMA journal_size_limit = 16777216; BEGIN EXCLUSIVE; COMMIT",
+      "PRAGMA trusted_schema = OFF; PRAGMA secure_delete = ON; PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16000; PRAGMA journal_size_limit = 16777216; BEGIN EXCLUSIVE; COMMIT",
     );
     return database;
   } catch (error) {

@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, openSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
+import { openSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
 import { createWriteStream } from "node:fs";
 import { dirname } from "node:path";
 import { Readable, type Transform } from "node:stream";
@@ -19,6 +19,7 @@ import { noteLoss } from "./noted-loss.ts";
 import { LOSS } from "./reading.ts";
 import { transferOf } from "./transfer-options.ts";
 import { systemCode, whyUnwritable } from "./text-file.ts";
+import { syncFolder } from "./secret-file.ts";
 
 const STANDARD = "-";
 /** Lines leave in pieces of about this many characters: a write for each would take most of the time. */
@@ -121,13 +122,4 @@ const writeTo = async (descriptor: number, file: string, pieces: AsyncIterable<B
   // The last words of a file that is renamed must not come after its name.
   const sink = createWriteStream("", { fd: descriptor, autoClose: true, flush: sync });
   await pipeline([Readable.from(pieces, { objectMode: false }), ...packed, sink]);
-};
-
-const syncFolder = (path: string): void => {
-  const folder = openSync(path, "r");
-  try {
-    fsyncSync(folder);
-  } finally {
-    closeSync(folder);
-  }
 };

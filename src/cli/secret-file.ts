@@ -1,4 +1,5 @@
 import { closeSync, constants, fsyncSync, linkSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
+import { dirname } from "node:path";
 import { systemCode } from "./text-file.ts";
 
 // A link that somebody put there is never followed, and a file that is there is never written to.
@@ -20,6 +21,17 @@ const create = (path: string, content: string | Uint8Array): void => {
 export const replaceFile = (path: string, content: string | Uint8Array): void => {
   create(`${path}.new`, content);
   renameSync(`${path}.new`, path);
+  syncFolder(dirname(path));
+};
+
+/** What was renamed in it stays so. Throws the system's errors. */
+export const syncFolder = (path: string): void => {
+  const folder = openSync(path, "r");
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
 };
 
 /** The same where nothing has that name yet. False: something has, and stays. */

@@ -1,8 +1,9 @@
-import { type Command, InvalidArgumentError } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import { type Ended, systemClock } from "../contract/index.ts";
 import { defined } from "../contract/internal.ts";
 import { ageMs } from "./age.ts";
 import { DataDirectory, moreUnread } from "./data-directory.ts";
+import { usage } from "./exit-code.ts";
 import { type Common, common } from "./options.ts";
 import { counted, output, table } from "./output.ts";
 import { utcTime } from "./utc-time.ts";
@@ -11,6 +12,7 @@ interface Options extends Common {
   readonly endedBefore: number;
   readonly kind?: string;
   readonly dryRun?: boolean;
+  readonly engine?: string;
 }
 
 /** A retry of its last calls gets their first replies. */
@@ -29,10 +31,15 @@ export const registerPruneCommand = (program: Command): void => {
     .requiredOption("--ended-before <when>", "an age (30d, 12h, 90m), or a day or time in UTC", whenEnded)
     .option("--kind <kind>", "of this kind only")
     .option("--dry-run", "list those that would go; none does")
+    .addOption(new Option("--engine <address>").hideHelp())
     .action(prune);
 };
 
-const prune = async ({ endedBefore, kind, dryRun = false, data, json = false }: Options): Promise<void> => {
+const prune = async ({ endedBefore, kind, dryRun = false, data, json = false, engine }: Options): Promise<void> => {
+  if (engine !== undefined)
+    throw usage(
+      '"prune" is not available on a cluster: actors that ended there stay, with their history. Leave out --engine to prune a data directory.',
+    );
   const directory = new DataDirectory(data);
   if (!directory.holdsActors()) throw directory.noActors();
   const { prunePages } = await import("./prune-pages.ts");

@@ -115,3 +115,9 @@ describe("troupe prune", () => {
     assert.match((await on("verify")).stdout, /^3 actors, 9 events, 0 broken\.\n$/);
   });
 });
+
+test("prune says that it is not available on a cluster", async () => {
+  const { code, stderr } = await troupe("prune", "--ended-before", "30d", "--engine", "restate://127.0.0.1");
+  assert.equal(code, 2);
+  assert.match(stderr, /not available on a cluster/u);
+});

@@ -52,29 +52,41 @@ interface Before {
  * of all that follow. Throws only where the chain itself cannot be read.
  */
 export function reexecute(behaviour: Behaviour, events: Iterable<ChainEvent>): Reexecution {
-  const kind = kindFrom(behaviour);
-  const taken = { work: 0, version: 0, redacted: 0, erased: 0, engine: 0 };
+  const running = new Reexecuting(behaviour);
   const mismatches: Mismatch[] = [];
-  let run = 0;
-  let before: Before | undefined;
-  for (const event of events) {
+  for (const event of events) mismatches.push(...running.next(event));
+  const { run, taken } = running;
+  return { run, taken, mismatches };
+}
+
+/** The same event by event, for a chain that is too long to be held. */
+export class Reexecuting {
+  run = 0;
+  readonly taken = { work: 0, version: 0, redacted: 0, erased: 0, engine: 0 };
+  readonly #kind: Kind;
+  #before: Before | undefined;
+
+  constructor(behaviour: Behaviour) {
+    this.#kind = kindFrom(behaviour);
+  }
+
+  /** The event after the one before. Returns how its turn differs. */
+  next(event: ChainEvent): readonly Mismatch[] {
     const header = readHeader(event);
     const body = readBody(event);
     if (body === undefined) {
-      taken.erased += 1;
-      before = undefined;
-      continue;
+      this.taken.erased += 1;
+      this.#before = undefined;
+      return [];
     }
-    const why = reasonToTake(behaviour, header, body, before);
-    const outcome = why ?? again(kind, header, body, event, before);
-    if (typeof outcome === "string") taken[outcome] += 1;
-    else {
-      run += 1;
-      mismatches.push(...outcome.mismatches);
-    }
-    before = after(kind, header, body, before, typeof outcome === "string" ? undefined : outcome.plan);
+    const why = reasonToTake(this.#kind.behaviour, header, body, this.#before);
+    const outcome = why ?? again(this.#kind, header, body, event, this.#before);
+    const isTaken = typeof outcome === "string";
+    if (isTaken) this.taken[outcome] += 1;
+    else this.run += 1;
+    this.#before = after(this.#kind, header, body, this.#before, isTaken ? undefined : outcome.plan);
+    return isTaken ? [] : outcome.mismatches;
   }
-  return { run, taken, mismatches };
 }
 
 type Reason = keyof Reexecution["taken"];

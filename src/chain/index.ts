@@ -11,6 +11,6 @@ export { exportLine, importLine } from "./export.ts";
 export { forkEntry, type ForkOptions } from "./fork.ts";
 export { diffStates, stateAt, type Difference } from "./history.ts";
 export { isRedacted, secretsIn, withoutSecrets } from "./redact.ts";
-export { reexecute, type Mismatch, type Reexecution } from "./reexecute.ts";
+export { reexecute, Reexecuting, type Mismatch, type Reexecution } from "./reexecute.ts";
 export { stateFrom, type Told } from "./state.ts";
 export { type Flaw, type FlawCode, Verifier, verify, verifyStream, type Verdict, type VerifyOptions } from "./verify.ts";

@@ -12,7 +12,6 @@ export { misunderstood } from "./misunderstood.ts";
 export { ownId } from "./own-id.ts";
 export { keptFor } from "./pending.ts";
 export { NOTHING_SINCE, sinceAfter, type SinceFull, wantsFull } from "./since-full.ts";
-export { Reexecuting } from "./reexecute.ts";
 export { atMostBytes, exactBytes } from "./size.ts";
 export { stamp, stampFrom } from "./stamp.ts";
 export { stateFrom } from "./state.ts";

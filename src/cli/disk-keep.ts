@@ -2,7 +2,6 @@ import { existsSync } from "node:fs";
 import type { SessionStore, Store, StreamStore, TaskStore } from "../contract/index.ts";
 // Each by its own file: the folder's index would load exports, imports and contents, too.
 import { mendedSessionStores } from "../store/mended-sessions.ts";
-import { lossText } from "../store/log-loss.ts";
 import { sqliteStore } from "../store/sqlite.ts";
 import { DataDirectory } from "./data-directory.ts";
 import { defined } from "../contract/internal.ts";
@@ -36,8 +35,8 @@ export const openDisk = ({ options, log }: Pick<GroundOptions, "options" | "log"
         what: "Replies to keyed calls that expired stay; what meets the damaged part is refused, all else goes on.",
       }),
     onLostLog: (loss) => {
-      const { event, log: path, frames, commits, alarm } = loss;
-      log("error", event, { path, ...defined({ frames, commits }), alarm, what: lossText(loss) });
+      const { event, log: path, frames, commits, alarm, message } = loss;
+      log("error", event, { path, ...defined({ frames, commits }), alarm, what: message });
     },
     onCheckpoint: (fault) =>
       fault === undefined

@@ -9,7 +9,6 @@ import { type Exporter, StoreError } from "../contract/index.ts";
 import { defined } from "../contract/internal.ts";
 import { restateExporter } from "../restate/index.ts";
 import { sqliteExporter } from "../store/index.ts";
-import { lossText } from "../store/log-loss.ts";
 import { DataDirectory } from "./data-directory.ts";
 import { CommandError, EXIT, usage } from "./exit-code.ts";
 import type { ExportOptions } from "./export-commands.ts";
@@ -54,7 +53,7 @@ const exporterOf = (options: ExportOptions): (() => Exporter) => {
   return () =>
     sqliteExporter({
       directory: directory.path,
-      onLostLog: (loss) => noteLoss({ code: LOSS[loss.event], message: lossText(loss) }),
+      onLostLog: (loss) => noteLoss({ code: LOSS[loss.event], message: loss.message }),
     });
 };
 

@@ -27,11 +27,10 @@ export const openToRead = async (place: Place): Promise<{ readonly store: Reader
   directory.refuseLoss();
   if (!directory.holdsActors()) throw directory.noActors();
   const { sqliteStore } = await import("../store/index.ts");
-  const { lossText } = await import("../store/log-loss.ts");
   const store = sqliteStore({
     directory: directory.path,
     readOnly: true,
-    onLostLog: (loss) => noteLoss({ code: LOSS[loss.event], message: lossText(loss) }),
+    onLostLog: (loss) => noteLoss({ code: LOSS[loss.event], message: loss.message }),
   });
   return { store: Object.assign(store, { state: stateIn(store) }), directory };
 };

@@ -1,5 +1,4 @@
-import { diffStates, type Mismatch, stateAt } from "../chain/index.ts";
-import { Reexecuting } from "../chain/internal.ts";
+import { diffStates, type Mismatch, Reexecuting, stateAt } from "../chain/index.ts";
 import type { ActorId, Behaviour, Json } from "../contract/index.ts";
 import { kindOf } from "../contract/internal.ts";
 import { namedActor } from "./named-actor.ts";

@@ -131,7 +131,7 @@ describe("the log of a killed server", () => {
       await sqliteExporter({ directory: trial, onLostLog })[Symbol.asyncDispose]();
     },
     async check(onLostLog) {
-      onLostLog({ event: "log-cut", log, alarm: "" });
+      onLostLog({ event: "log-cut", log, alarm: "", message: "" });
       checkFile({ directory: trial });
     },
   };

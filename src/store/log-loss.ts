@@ -18,6 +18,8 @@ export interface LogLoss {
   readonly commits?: number;
   /** Keeps this until an operator removes it. */
   readonly alarm: string;
+  /** The sentence for people. */
+  readonly message: string;
 }
 
 const alarmOf = (path: string): string => `${path}.log-lost`;
@@ -82,12 +84,11 @@ export function known(path: string): LogLoss | undefined {
     const event = isBag(kept) && kept["event"] === "log-missing" ? "log-missing" : "log-cut";
     return lossWith(event, log, alarm, number("frames"), number("commits"));
   } catch {
-    return { event: "log-cut", log, alarm };
+    return lossWith("log-cut", log, alarm);
   }
 }
 
-/** The sentence for people. */
-export const lossText = ({ event, log, frames, commits, alarm }: LogLoss): string => {
+const textOf = ({ event, log, frames, commits, alarm }: Omit<LogLoss, "message">): string => {
   const how = event === "log-missing" ? "its log was taken away" : "its log is damaged or was cut";
   const count = [
     ...(frames === undefined ? [] : [`${frames} changed pages that were on the disk are lost`]),
@@ -115,10 +116,13 @@ function lossOf(path: string, log: string, extent: LogExtent, wasLeft: boolean):
   return record === "none" && behind !== undefined ? lossWith("log-cut", log, alarm, undefined, behind) : undefined;
 }
 
-const lossWith = (event: LogLoss["event"], log: string, alarm: string, frames?: number, commits?: number): LogLoss => ({
-  event,
-  log,
-  alarm,
-  ...(frames === undefined ? {} : { frames }),
-  ...(commits === undefined ? {} : { commits }),
-});
+const lossWith = (event: LogLoss["event"], log: string, alarm: string, frames?: number, commits?: number): LogLoss => {
+  const loss = {
+    event,
+    log,
+    alarm,
+    ...(frames === undefined ? {} : { frames }),
+    ...(commits === undefined ? {} : { commits }),
+  };
+  return { ...loss, message: textOf(loss) };
+};

@@ -55,6 +55,12 @@ export function endpoints<E extends Exchange>({
   return [...all, [`${path}/sse`, deprecated], ["/sse", deprecated]];
 }
 
+/** The path without what clients and proxies add to it: a slash at its end, or a second one. */
+export function plainPath(path: string): string {
+  const single = path.replaceAll(/\/{2,}/g, "/");
+  return single.length > 1 && single.endsWith("/") ? single.slice(0, -1) : single;
+}
+
 const ROOT = "/.well-known/oauth-protected-resource";
 const HEADERS = { "cache-control": "public, max-age=300" };
 

@@ -1,6 +1,6 @@
 import { TroupeError, type Answer, type Gateway, type HttpMount } from "../contract/index.ts";
 import type { Authenticator } from "./auth/index.ts";
-import { type Endpoint, endpoints, metadataPage } from "./http-endpoints.ts";
+import { type Endpoint, endpoints, metadataPage, plainPath } from "./http-endpoints.ts";
 import { healthAnswer, type Readiness, readyAnswer } from "./http-health.ts";
 import type { HttpExchange } from "./http-exchange.ts";
 import type { HttpSse } from "./http-sse.ts";
@@ -80,6 +80,6 @@ export function routes({ gateway, path, doors, auth, resource, closing, ready, s
   });
 
   return {
-    find: (at) => exact.get(at) ?? mounted.find(({ below }) => at.startsWith(below))?.route,
+    find: (at) => exact.get(at) ?? mounted.find(({ below }) => at.startsWith(below))?.route ?? exact.get(plainPath(at)),
   };
 }

@@ -1,6 +1,6 @@
 import type { Answer, Gateway } from "../../contract/index.ts";
 import type { Authenticator } from "../auth/index.ts";
-import { type Endpoint, endpoints, metadataPage } from "../http-endpoints.ts";
+import { type Endpoint, endpoints, metadataPage, plainPath } from "../http-endpoints.ts";
 import { healthAnswer, type Readiness, readyAnswer } from "../http-health.ts";
 import type { HttpSse } from "../http-sse.ts";
 import type { WebExchange } from "./web-exchange.ts";
@@ -29,5 +29,5 @@ export function webRoutes(options: WebRouteOptions): (at: string) => WebRoute | 
   fixed.set("/readyz", { page: () => readyAnswer(closing(), ready) });
   const metadata = metadataPage(auth, path, auth?.resource ?? "");
   for (const at of metadata?.paths ?? []) if (metadata !== undefined && !fixed.has(at)) fixed.set(at, { page: metadata.answer });
-  return (at) => fixed.get(at);
+  return (at) => fixed.get(at) ?? fixed.get(plainPath(at));
 }

@@ -40,6 +40,7 @@ export interface ServeOptions {
   readonly insecure?: boolean;
   readonly rate?: number;
   readonly sessionTtl?: number;
+  readonly pageSize?: number;
   readonly connectionsPerPeer?: number;
   readonly receipts?: boolean;
   /** Spans and metrics, for the OpenTelemetry SDK that this process was started with. */
@@ -204,6 +205,7 @@ export const addServeOptions = (
       "from one address beyond loopback, such as a proxy's; of IPv6 from one /64 (default: HTTP 256, TCP 64)",
       wholeNumber(1),
     )
+    .option("--page-size <n>", "entries on one page of tools/list and the other lists (default: all)", wholeNumber(1))
     .option("--receipts", 'results carry _meta["troupe/receipt"]')
     .option("--telemetry", "spans and metrics for the OpenTelemetry SDK that Node was started with (docs/guide/telemetry.md)")
     .option("--grace <ms>", "how long running calls may take after SIGTERM", positive, 5_000)

@@ -115,7 +115,7 @@ export const serveModules = async (loaded: Loaded, { options, version, log, inFu
       ...(options.rate === undefined
         ? {}
         : { rateLimit: options.rate === 0 ? false : { perSecond: options.rate, burst: options.rate * 2 } }),
-      ...defined({ requestStateKey: key, sessionTtlMs: options.sessionTtl }),
+      ...defined({ requestStateKey: key, sessionTtlMs: options.sessionTtl, pageSize: options.pageSize }),
       receipts: options.receipts ?? false,
       log: forLog(log),
       ...defined({ observer }),

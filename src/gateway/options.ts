@@ -101,7 +101,7 @@ export interface GatewayOptions {
    * principal: lists may vary by authorization and by nothing else.
    */
   readonly posture?: { readonly legacy?: Posture; readonly modern?: Posture };
-  /** Entries on one page of a list. Default 200, with the profile `apptheory` all. */
+  /** Entries on one page of a list. Default: all. A page ends before it has more than 4 Mi characters, too. */
   readonly pageSize?: number;
   /**
    * For each principal, else each session, else each peer. Default: 20,000 a second for local peers, 200 for others,

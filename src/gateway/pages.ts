@@ -28,6 +28,9 @@ export class Page {
   }
 }
 
+// Clients that ask for the first page only have all of a list up to here; beyond it, one answer would be too much for many.
+const MOST_CHARACTERS = 4_194_304;
+
 /** Of an entry, by which its list goes on after it. */
 const markOf = ({ uri }: Entry): string => sha256Base64url(JSON.stringify(uri) ?? "").slice(0, 12);
 
@@ -60,10 +63,11 @@ export class Pages {
   #after(list: keyof Lists, entries: readonly Entry[], revision: Revision, cursor: string): Page | undefined {
     const at = placesOf(entries).get(cursor.slice(cursor.lastIndexOf(".") + 1));
     if (at === undefined) return undefined;
-    const here = entries.slice(at + 1, at + 1 + this.#size);
-    const last = here.at(-1);
+    const texts = textsOf(list, entries.slice(at + 1, at + 1 + this.#size), revision);
+    const here = texts.slice(0, this.#count(texts, 0));
+    const last = here.length === 0 ? undefined : entries[at + here.length];
     const next = last === undefined || at + 1 + here.length === entries.length ? undefined : `after.${markOf(last)}`;
-    return new Page(cursor, written(list, textsOf(list, here, revision), next));
+    return new Page(cursor, written(list, here, next));
   }
 
   #pages(list: keyof Lists, entries: readonly Entry[], revision: Revision, follows: boolean): readonly Page[] {
@@ -77,20 +81,30 @@ export class Pages {
     return pages;
   }
 
+  /** How many of the entries from there on make one page. */
+  #count(texts: readonly string[], from: number): number {
+    let characters = 0;
+    let count = 0;
+    for (let at = from; at < texts.length && count < this.#size; at += 1) {
+      characters += texts[at]?.length ?? 0;
+      if (count > 0 && characters > MOST_CHARACTERS) break;
+      count += 1;
+    }
+    return count;
+  }
+
   #cut(list: keyof Lists, entries: readonly Entry[], revision: Revision, follows: boolean): readonly Page[] {
     const texts = textsOf(list, entries, revision);
-    const count = Math.max(1, Math.ceil(texts.length / this.#size));
+    const starts = [0];
+    for (let at = this.#count(texts, 0); at < texts.length; at += this.#count(texts, at)) starts.push(at);
     // The same list has the same cursors in every process, and a changed one has others.
     const digest = sha256Base64url(list + texts.join("\n")).slice(0, 16);
     const cursorOf = (at: number): string | undefined => {
-      const last = entries[at * this.#size - 1];
-      if (last === undefined || at === count) return undefined;
+      const last = entries[(starts[at] ?? 0) - 1];
+      if (last === undefined) return undefined;
       return follows ? `${digest}.${at}.${markOf(last)}` : `${digest}.${at}`;
     };
-    return Array.from(
-      { length: count },
-      (_, at) => new Page(cursorOf(at), written(list, texts.slice(at * this.#size, (at + 1) * this.#size), cursorOf(at + 1))),
-    );
+    return starts.map((start, at) => new Page(cursorOf(at), written(list, texts.slice(start, starts[at + 1]), cursorOf(at + 1))));
   }
 }
 

@@ -59,8 +59,6 @@ export interface Profile {
   readonly discoversInSessions: boolean;
   /** A call that asks to run as a task is a method that is not there. */
   readonly refusesTasks: boolean;
-  /** Entries on one page of a list, where the options do not say. */
-  readonly pageSize: number;
   /** A response nobody waits for is refused under its own id. */
   readonly echoesResponses: boolean;
   readonly faults: Sayings;
@@ -92,7 +90,6 @@ const STRICT: Profile = {
   keepsNothing: false,
   discoversInSessions: false,
   refusesTasks: false,
-  pageSize: 200,
   echoesResponses: false,
   faults: {},
 };
@@ -113,8 +110,6 @@ export const PROFILES: Readonly<Record<ProfileName, Profile>> = {
     streamsCalls: true,
     progressEvents: true,
     handlerErrors: true,
-    // Its document has no cursors, and its clients ask for none.
-    pageSize: Number.MAX_SAFE_INTEGER,
     faults: APPTHEORY_FAULTS,
   },
   "apptheory-v3": {

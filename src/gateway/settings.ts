@@ -167,7 +167,7 @@ export function settle(options: GatewayOptions): Settings {
     entropy,
     legacyPosture: options.posture?.legacy ?? "dynamic",
     modernPosture: options.posture?.modern ?? "gated",
-    pageSize: Math.max(1, Math.floor(options.pageSize ?? profile.pageSize)),
+    pageSize: Math.max(1, Math.floor(options.pageSize ?? Number.MAX_SAFE_INTEGER)),
     rateLimit: options.rateLimit,
     requestStateKey: key,
     sessionTtlMs: options.sessionTtlMs ?? 24 * 3_600_000,

@@ -48,7 +48,7 @@ Connect a client:
 or write into its configuration:
   {"mcpServers":{"the-keep":{"type":"http","url":"http://127.0.0.1:3000/mcp"}}}
 or look at it:
-  npx @modelcontextprotocol/inspector --cli http://127.0.0.1:3000/mcp --method tools/list
+  npx @modelcontextprotocol/inspector@2 --cli http://127.0.0.1:3000/mcp --method tools/list
 
 Ctrl-C stops it.`,
   );

@@ -95,7 +95,7 @@ describe("the pages, followed", () => {
   test("the server runs, the Inspector's commands list and call, official clients too", async () => {
     await using running = await project.start("serve.ts", { PORT: "0" });
     const inspect = async (part: string): Promise<string> => {
-      const [, words = ""] = lineWith("first-server.md", part).split("npx @modelcontextprotocol/inspector ");
+      const [, words = ""] = lineWith("first-server.md", part).split("npx @modelcontextprotocol/inspector@2 ");
       const args = words.replace("http://127.0.0.1:3000/mcp", running.url).split(" ");
       return (await run(process.execPath, [join(installJudges(), LAUNCHER), ...args], { env: { ...process.env, HOME: project.folder } }))
         .stdout;

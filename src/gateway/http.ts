@@ -96,7 +96,7 @@ export class GatewayHttp {
 
   #modern(request: Exchange, incoming: Incoming | Batch): Answer | Promise<Answer> {
     if (incoming.kind === "request") return modernExchange(this.#core, this.#sourceFor(request.posture), request, incoming);
-    if (incoming.kind === "notification") return modernNotification(this.#core, request);
+    if (incoming.kind === "notification") return modernNotification(this.#core, request, incoming);
     const reason = incoming.kind === "batch" ? "batch-sessionless" : "client-response";
     return this.#fault(
       new Fault("INVALID_REQUEST", "A POST carries one request or notification; clients send no batches and no responses.", { reason }),

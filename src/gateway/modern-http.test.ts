@@ -125,6 +125,14 @@ describe("the envelope of 2026-07-28", () => {
       params: { requestId: 1, _meta: ENVELOPE },
     });
     assert.equal((await gateway.exchange(notification.exchange)).status, 202);
+    const contradicted = exchangeOf(
+      "POST",
+      { ...BASE, "mcp-method": "tools/call" },
+      { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 1, _meta: ENVELOPE } },
+    );
+    const refused = await gateway.exchange(contradicted.exchange);
+    assert.equal(refused.status, 400);
+    assert.match(String(refused.body), /"id":null,"error":\{"code":-32020,/);
     const response = exchangeOf("POST", BASE, { jsonrpc: "2.0", id: 1, result: {} });
     assert.equal((await gateway.exchange(response.exchange)).status, 400);
     for (const verb of ["GET", "DELETE"] as const)
@@ -261,7 +269,6 @@ describe("asking within a call", () => {
     const made = world();
     await using gateway = gatewayOf(made.source);
     for (const inputResponses of [
-      null,
       [],
       { sure: 12_345 },
       { sure: { action: "maybe" } },

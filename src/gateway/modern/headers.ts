@@ -21,9 +21,7 @@ const wrong = (given: string, message: string, reason: Reason, about: string): F
  * Throws `HEADERS`.
  */
 export function checkStandardHeaders(header: Header, request: Request, mustName: boolean, tasks: boolean): void {
-  const method = header("mcp-method")?.trim();
-  if (method === undefined) throw mismatch("the Mcp-Method header is missing.", "header-missing", "Mcp-Method");
-  if (method !== request.method) throw wrong(method, "Mcp-Method does not match the body's method.", "header-method", "Mcp-Method");
+  checkMethodHeader(header, request.method, true);
   const named = NAMED.get(request.method) ?? (tasks ? OF_TASKS.get(request.method) : undefined);
   if (named === undefined) return;
   const inBody = request.params[named];
@@ -41,6 +39,14 @@ export function checkStandardHeaders(header: Header, request: Request, mustName:
   if (typeof inBody !== "string" || inBody === "") throw mismatch(message, "routed-name", named);
   const malformed = name === undefined || (name === inHeader && inHeader.startsWith(ENCODED));
   throw wrong(inHeader, message, malformed ? "header-malformed" : "header-name", "Mcp-Name");
+}
+
+/** `Mcp-Method` repeats the body's method. Throws `HEADERS`. */
+export function checkMethodHeader(header: Header, method: string, isRequired: boolean): void {
+  const given = header("mcp-method")?.trim();
+  if (given === undefined) {
+    if (isRequired) throw mismatch("the Mcp-Method header is missing.", "header-missing", "Mcp-Method");
+  } else if (given !== method) throw wrong(given, "Mcp-Method does not match the body's method.", "header-method", "Mcp-Method");
 }
 
 const NAMED: ReadonlyMap<string, "name" | "uri"> = new Map([

@@ -3,12 +3,12 @@ import { acceptsEvents } from "../accepts.ts";
 import type { Aside } from "../aside.ts";
 import type { Core } from "../core.ts";
 import { faultAnswer } from "../fault-answer.ts";
-import { notificationText, type Request, type RequestId } from "../json-rpc.ts";
+import { type Notification, notificationText, type Request, type RequestId } from "../json-rpc.ts";
 import { pieces, type ReplyText } from "../reply.ts";
 import { requestFault } from "../request-fault.ts";
 import { Running } from "../running.ts";
 import type { SilentCall } from "../silent-calls.ts";
-import { joined } from "./headers.ts";
+import { checkMethodHeader, joined } from "./headers.ts";
 import { listen } from "./listen.ts";
 import { openRequest, performModern } from "./perform.ts";
 
@@ -56,8 +56,13 @@ const GONE: Answer = Object.freeze({ status: 499 });
 const answer = (reply: ReplyText | undefined): Answer => (reply === undefined ? GONE : { status: 200, body: pieces(reply) });
 
 /** The core protocol has no notification over HTTP; what a client sends all the same is taken and ignored. */
-export function modernNotification(core: Core, { caller }: Exchange): Answer {
-  core.limit(caller);
+export function modernNotification(core: Core, exchange: Exchange, notification: Notification): Answer {
+  core.limit(exchange.caller);
+  try {
+    checkMethodHeader(headersOf(core, exchange), notification.method, core.settings.profile.namesFirst);
+  } catch (error) {
+    return faultAnswer(requestFault(core, notification.method, error), "modern", null, core.settings.profile.faults);
+  }
   return { status: 202 };
 }
 

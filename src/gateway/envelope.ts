@@ -8,7 +8,7 @@ const MAX_EXTENSIONS = 64;
 
 /** The `_meta` of a request; throws `PARAMS` where it is no object. */
 export function metaOf(params: Bag): Bag | undefined {
-  const meta = params["_meta"];
+  const meta = params["_meta"] ?? undefined;
   if (meta === undefined || isBag(meta)) return meta;
   throw new Fault("PARAMS", "_meta is an object.");
 }

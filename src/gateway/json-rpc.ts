@@ -2,6 +2,7 @@ import { textOf } from "../platform/index.ts";
 import { type Bag, isBag, type Json, isList } from "../contract/index.ts";
 import { tooManyValues } from "../contract/internal.ts";
 import { Fault, type Reason, type Sayings, wireError } from "./errors.ts";
+import { noteInexact } from "./inexact-integers.ts";
 import { deeperThan, EMPTY, shortText } from "./json.ts";
 import type { Limits } from "./options.ts";
 import type { Era } from "./revision.ts";
@@ -47,7 +48,10 @@ export type Incoming = Request | Notification | Response | Malformed;
 export const isWaitedFor = ({ kind }: Incoming | Batch): boolean => kind === "request" || kind === "batch";
 
 /** Of a message that is sound. */
-export const isResponse = (message: Json): boolean => isBag(message) && message["method"] === undefined && message["id"] !== undefined;
+export const isResponse = (message: Json): boolean =>
+  isBag(message) && (message["method"] ?? undefined) === undefined && message["id"] !== undefined;
+
+const BYTE_ORDER_MARK = 0xfeff;
 
 const malformed = (
   kind: "PARSE" | "INVALID_REQUEST" | "PARAMS" | "TOO_LARGE",
@@ -70,6 +74,8 @@ export function decode(frame: Uint8Array | string, limits: Limits): Incoming | B
   try {
     text = typeof frame === "string" ? frame : textOf(frame);
     if (text === undefined) return malformed("PARSE", "The message is not UTF-8.");
+    // Tools of Windows begin what they write with a byte order mark, which readers of JSON may ignore (RFC 8259 section 8.1).
+    if (text.charCodeAt(0) === BYTE_ORDER_MARK) text = text.slice(1);
     value = JSON.parse(text);
   } catch {
     return malformed("PARSE", "The message is not JSON.");
@@ -77,6 +83,7 @@ export function decode(frame: Uint8Array | string, limits: Limits): Incoming | B
   // Each level takes two characters: what is short need not be walked.
   if (text.length > 2 * limits.depth && deeperThan(value, limits.depth))
     return malformed("INVALID_REQUEST", `A message may nest ${limits.depth} levels deep.`);
+  noteInexact(value, text);
   return isList(value) ? { kind: "batch", items: value } : classify(value);
 }
 
@@ -84,7 +91,7 @@ export function decode(frame: Uint8Array | string, limits: Limits): Incoming | B
 export function classify(value: Json): Incoming {
   if (!isBag(value)) return malformed("INVALID_REQUEST", "A message is a JSON object.");
   const id = readId(value["id"]);
-  const { method } = value;
+  const method = value["method"] ?? undefined;
   if (value["jsonrpc"] !== "2.0") return malformed("INVALID_REQUEST", 'A message says "jsonrpc": "2.0".', id ?? null, versionless(value));
   if (method === undefined) return response(value, id);
   if (typeof method !== "string" || method === "" || method.length > 256)
@@ -109,7 +116,9 @@ export function classify(value: Json): Incoming {
 }
 
 function response(value: Bag, id: RequestId | undefined): Incoming {
-  const { result, error } = value;
+  // Null counts as absent, but a result alone may be null.
+  const error = value["error"] ?? undefined;
+  const result = error !== undefined ? (value["result"] ?? undefined) : value["result"];
   if (id === undefined || (result === undefined) === (error === undefined))
     return malformed("INVALID_REQUEST", "A message has a method, or an id and either a result or an error.", id ?? null, shapeless(value));
   return result === undefined
@@ -122,7 +131,7 @@ const shapeless = (value: Bag): { readonly reason: Reason } => ({
 });
 
 function versionless(value: Bag): { readonly reason: Reason; readonly about?: string } {
-  if (value["method"] === undefined) return shapeless(value);
+  if ((value["method"] ?? undefined) === undefined) return shapeless(value);
   return value["jsonrpc"] === undefined
     ? { reason: "jsonrpc-missing" }
     : { reason: "jsonrpc-other", about: shortText(value["jsonrpc"], 64) ?? "" };

@@ -20,6 +20,7 @@ export function takeToken(line: Line): FirstRequest | "twice" | undefined {
   let text: string;
   try {
     text = typeof line === "string" ? line : new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(line);
+    if (text.startsWith("\ufeff")) text = text.slice(1);
     message = JSON.parse(text);
   } catch {
     return undefined;

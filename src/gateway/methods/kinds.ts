@@ -3,6 +3,7 @@ import { type Complaint, complaintAbout } from "../arguments.ts";
 import { type Call, type Members, type Refusal, REFUSED_META } from "../call.ts";
 import { promptMembers, resourceMembers, toolError, toolMembers } from "../content.ts";
 import { failureData, Fault, faultOf, type Reason } from "../errors.ts";
+import { inexactIn } from "../inexact-integers.ts";
 import { EMPTY, shortText } from "../json.ts";
 import { MAX_URI } from "../../contract/internal.ts";
 import type { OfferIndex, Target } from "../offers.ts";
@@ -82,7 +83,8 @@ export const tool: Kind = {
   complain(call, { offer }) {
     const args = argumentsIn(call);
     call.checkArguments?.(offer, args);
-    if (offer.checksArguments === true) return undefined;
+    const inexact = inexactIn(args);
+    if (inexact !== undefined || offer.checksArguments === true) return inexact;
     return complaintAbout(offer, args);
   },
   args: (call) => argumentsIn(call),

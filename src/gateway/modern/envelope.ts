@@ -23,7 +23,7 @@ export interface Envelope {
 /** Whether params are of a modern request. */
 export function isModernParams(params: Bag): boolean {
   const meta = params["_meta"];
-  return isBag(meta) && VERSION_META in meta;
+  return isBag(meta) && (meta[VERSION_META] ?? undefined) !== undefined;
 }
 
 /** The version a request claims, before it is judged. */
@@ -47,9 +47,9 @@ export function openEnvelope(params: Bag, supported: readonly Revision[]): Envel
     throw new Fault("ENVELOPE", `A request carries _meta["${CAPABILITIES_META}"]: an object, empty if there are none.`, {
       about: CAPABILITIES_META,
     });
-  const client = meta[CLIENT_META];
+  const client = meta[CLIENT_META] ?? undefined;
   if (client !== undefined && !isBag(client)) throw new Fault("ENVELOPE", `_meta["${CLIENT_META}"] is an object.`, { about: CLIENT_META });
-  const logLevel = meta[LOG_LEVEL_META];
+  const logLevel = meta[LOG_LEVEL_META] ?? undefined;
   if (logLevel !== undefined && !isLogLevel(logLevel))
     throw new Fault("ENVELOPE", `_meta["${LOG_LEVEL_META}"] is a log level.`, { about: LOG_LEVEL_META });
   const can = canOf(capabilities, { elicitation: true, modes: true, samplingTools: true, extensions: true });

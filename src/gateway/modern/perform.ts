@@ -151,7 +151,7 @@ export function postureOf(core: Core, caller: Caller): "dynamic" | "gated" {
 }
 
 function rememberedIn(core: Core, call: Call): Remembered | "foreign" | undefined {
-  const state = call.params["requestState"];
+  const state = call.params["requestState"] ?? undefined;
   if (state === undefined) return undefined;
   if (typeof state !== "string") throw new Fault("STATE", "requestState is text this server gave.");
   try {
@@ -164,7 +164,7 @@ function rememberedIn(core: Core, call: Call): Remembered | "foreign" | undefine
 
 // What was not asked is ignored; what was asked and is missing is asked again, by the turn itself.
 function answersOf(core: Core, request: Request, remembered: Remembered | undefined): Bag | undefined {
-  const given = request.params["inputResponses"];
+  const given = request.params["inputResponses"] ?? undefined;
   // A task's are its own.
   if (given === undefined || request.method === "tasks/update") return remembered?.answers;
   const responses = bagIn(request.params, "inputResponses");

@@ -15,6 +15,7 @@ import { StdioClientTransport as StdioV1 } from "@modelcontextprotocol/sdk/clien
 import { StreamableHTTPClientTransport as HttpV1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { Transport as TransportV1 } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { ElicitRequestSchema, type JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
+import { judgedFetch } from "./judge.ts";
 import { root } from "./serve-child.ts";
 
 export interface Told {
@@ -219,7 +220,7 @@ const wayName = (way: Way): string =>
 
 const requestInit = ({ headers, fetch }: Manner) => ({
   ...(headers === undefined ? {} : { requestInit: { headers: { ...headers } } }),
-  ...(fetch === undefined ? {} : { fetch }),
+  fetch: judgedFetch(fetch),
 });
 
 const transportV1 = (way: Way, manner: Manner) => {

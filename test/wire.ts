@@ -2,6 +2,7 @@
 import { connect, type Socket } from "node:net";
 import { createInterface } from "node:readline";
 import { MODERN } from "./clients.ts";
+import { askedIn, judge } from "./judge.ts";
 
 export type Bag = Readonly<Record<string, unknown>>;
 
@@ -30,9 +31,9 @@ export interface HttpAnswer {
   readonly reply: unknown;
 }
 
-const messagesOf = (type: string, text: string): readonly unknown[] => {
+const messagesOf = (type: string, text: string, asked: ReturnType<typeof askedIn>): readonly unknown[] => {
   if (text === "") return [];
-  if (!type.startsWith("text/event-stream")) return type.startsWith("application/json") ? [JSON.parse(text)] : [text];
+  if (!type.startsWith("text/event-stream")) return type.startsWith("application/json") ? [judge(text, asked)] : [text];
   return text
     .split(/\n\n/)
     .flatMap((event) =>
@@ -42,7 +43,7 @@ const messagesOf = (type: string, text: string): readonly unknown[] => {
         .map((line) => line.slice(5).trim()),
     )
     .filter((data) => data !== "")
-    .map((data): unknown => JSON.parse(data));
+    .map((data) => judge(data, asked));
 };
 
 /** One HTTP request with that body (a text as it is); waits for its whole answer. */
@@ -63,7 +64,8 @@ export const send = async (
       ? {}
       : { body: typeof body === "string" || body instanceof Uint8Array ? Buffer.from(body) : JSON.stringify(body) }),
   });
-  const messages = messagesOf(response.headers.get("content-type") ?? "", await response.text());
+  const asked = askedIn(body, headers["mcp-protocol-version"]);
+  const messages = messagesOf(response.headers.get("content-type") ?? "", await response.text(), asked);
   return { status: response.status, headers: response.headers, messages, reply: messages.at(-1) };
 };
 
@@ -145,7 +147,7 @@ export const lineClient = async (url: string): Promise<LineClient> => {
   let over = false;
   socket.on("error", () => undefined);
   createInterface({ input: socket }).on("line", (line) => {
-    frames.push(JSON.parse(line));
+    frames.push(judge(line));
     for (const run of Array.from(waiting)) run();
   });
   socket.on("close", () => {
@@ -209,7 +211,7 @@ export const events = async (url: string, headers: Readonly<Record<string, strin
   const take = (event: string): void => {
     for (const line of event.split("\n")) {
       if (line.startsWith("id:")) ids.push(line.slice(3).trim());
-      if (line.startsWith("data:") && line.slice(5).trim() !== "") messages.push(JSON.parse(line.slice(5)));
+      if (line.startsWith("data:") && line.slice(5).trim() !== "") messages.push(judge(line.slice(5)));
     }
     for (const run of Array.from(waiting)) run();
   };

@@ -1,5 +1,5 @@
 import { type Bag, isBag, type Log } from "../contract/index.ts";
-import { defined } from "../contract/internal.ts";
+import { defined, RepeatedLines } from "../contract/internal.ts";
 import { textOr } from "./text-or.ts";
 import { oneLine, paintError } from "./output.ts";
 
@@ -21,9 +21,13 @@ export const serverLog = (
   stderr: Pick<NodeJS.WriteStream, "writableLength"> & { write(text: string): boolean } = process.stderr,
 ): ServerLog => {
   const from = LOG_LEVELS.indexOf(least);
+  const lines = new RepeatedLines({ now });
   let unsaid = 0;
-  const log: ServerLog = (level, event, fields) => {
+  const log: ServerLog = (level, event, given) => {
     if (LOG_LEVELS.indexOf(level) < from) return;
+    // What is told has words of its own, an author's too: those of the log go before them.
+    const fields = lines.take({ ...given, event });
+    if (fields === undefined) return;
     if (stderr.writableLength > MOST_UNREAD) {
       unsaid += 1;
       return;
@@ -36,11 +40,11 @@ export const serverLog = (
     const at = new Date(now()).toISOString();
     if (json) {
       const head = { at, ...defined({ node }), level, event };
-      // What is told has words of its own, an author's too: those of the log go before them.
       stderr.write(`${JSON.stringify({ ...head, ...fields, ...head })}\n`);
       return;
     }
-    const rest = Object.entries(fields ?? {})
+    const rest = Object.entries(fields)
+      .filter(([name]) => name !== "event")
       .map(([name, value]) => `${name}=${oneLine(typeof value === "string" ? value : JSON.stringify(value))}`)
       .join(" ");
     const mark = level === "error" ? paintError("red", level) : level === "warn" ? paintError("yellow", level) : level;

@@ -48,7 +48,11 @@ test("a session whose store is out of reach is answered 503 with the request's i
       [id, { code: -31503, message: "The server's sessions are out of reach; try again in a moment.", data: { code: "STORE_IO" } }],
     );
   }
-  assert.equal(logged.filter(({ event, error }) => event === "exchange-failed" && error === "STORE_IO").length, 4);
+  assert.equal(
+    logged.filter(({ event, error }) => event === "exchange-failed" && error === "STORE_IO").length,
+    1,
+    "it is in the log once in a while",
+  );
   state.away = false;
   assert.equal((await ask("POST", ping)).status, 200, "what could not be ended goes on");
   assert.equal((await ask("DELETE")).status, 204);

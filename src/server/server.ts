@@ -1,5 +1,5 @@
-import { type Gateway, type Source, systemEntropy, TroupeError } from "../contract/index.ts";
-import { defined } from "../contract/internal.ts";
+import { type Gateway, type Source, systemClock, systemEntropy, TroupeError } from "../contract/index.ts";
+import { defined, withoutRepeats } from "../contract/internal.ts";
 import { createGateway } from "../gateway/index.ts";
 import { merge, registry } from "../source/index.ts";
 import { memorySessionStore, memoryStreamStore } from "../store/index.ts";
@@ -56,7 +56,8 @@ class Server implements AsyncDisposable {
       env: _env,
       ...rest
     } = options;
-    const { clock, log, entropy = systemEntropy } = options;
+    const { clock, entropy = systemEntropy } = options;
+    const log = withoutRepeats(options.log, clock ?? systemClock);
     const { path, auth, allowedHosts, allowedOrigins, sse, ready, ...engine } = rest;
     const timed = clock === undefined ? {} : { clock };
     const own = registry({

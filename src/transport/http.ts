@@ -18,7 +18,7 @@ import { listenAt, refuseOpenDoor } from "./listen.ts";
 import { createServer } from "./node-http.ts";
 import { OpenStreams } from "./open-streams.ts";
 import { PeerCounts } from "./peer-counts.ts";
-import { seldom } from "../contract/internal.ts";
+import { withoutRepeats } from "../contract/internal.ts";
 import type { WebSocketDoor } from "./websocket.ts";
 import { within } from "./within.ts";
 
@@ -66,7 +66,7 @@ function unreadable(code: string | undefined): string {
 export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
   const { gateway, host = "127.0.0.1", port = 0, path = "/mcp", auth, doors = [], upgrades = [], clock = systemClock } = options;
   checkOptions("serveHttp", options, OPTIONS);
-  const log = seldom(options.log, clock);
+  const log = withoutRepeats(options.log, clock);
   const sse = options.sse === true ? new HttpSse(gateway, options.entropy ?? systemEntropy) : undefined;
   const limits = { ...HTTP_LIMITS, ...options.limits };
   refuseOpenDoor("HTTP", host, auth !== undefined, options.insecure ?? false);

@@ -9,6 +9,7 @@ import {
   type OptionTable,
   systemClock,
 } from "../contract/index.ts";
+import { withoutRepeats } from "../contract/internal.ts";
 import { refusalText } from "../gateway/index.ts";
 import { LineChannel } from "./line-channel.ts";
 import { readLines } from "./line-reader.ts";
@@ -64,7 +65,8 @@ const OPTIONS: OptionTable<StdioOptions> = {
 /** MCP over newline-delimited JSON on two streams, one client. Ends promptly at the end of input. Throws `DOOR_OPTION`. */
 export function serveStdio(options: StdioOptions): StdioDoor {
   checkOptions("serveStdio", options, OPTIONS);
-  const { gateway, as = "local", lineBytes = 4_194_304, queuedBytes = 67_108_864, graceMs = 5_000, clock = systemClock, log } = options;
+  const { gateway, as = "local", lineBytes = 4_194_304, queuedBytes = 67_108_864, graceMs = 5_000, clock = systemClock } = options;
+  const log = withoutRepeats(options.log, clock);
   const input = options.input ?? process.stdin;
   const guard = options.output === undefined ? guardStandardOutput() : undefined;
   const output = options.output ?? process.stdout;

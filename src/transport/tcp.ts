@@ -10,7 +10,7 @@ import { type TcpConnection, tcpConnection } from "./tcp-connection.ts";
 import { TCP_LIMITS, type TcpDoor, type TcpOptions } from "./tcp-options.ts";
 import { listenAtPath } from "./unix-socket.ts";
 import { Unread } from "./unread.ts";
-import { seldom } from "../contract/internal.ts";
+import { withoutRepeats } from "../contract/internal.ts";
 import { RoundBatch } from "./round-batch.ts";
 
 const OPTIONS: OptionTable<TcpOptions> = {
@@ -36,7 +36,7 @@ const OPTIONS: OptionTable<TcpOptions> = {
 export async function serveTcp(options: TcpOptions): Promise<TcpDoor> {
   const { gateway, refusal, tokenPlace, host = "127.0.0.1", port = 0, path, as = "local", clock = systemClock } = options;
   checkOptions("serveTcp", options, OPTIONS);
-  const log = seldom(options.log, clock);
+  const log = withoutRepeats(options.log, clock);
   const limits = { ...TCP_LIMITS, ...options.limits };
   // Whoever may open the file is its owner: the mode has asked already.
   const auth = path === undefined ? options.auth : undefined;

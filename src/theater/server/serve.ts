@@ -1,5 +1,6 @@
 import { createServer, type Server } from "node:net";
 import { systemClock, systemEntropy } from "../../contract/index.ts";
+import { withoutRepeats } from "../../contract/internal.ts";
 import { authority, isLoopback } from "../../transport/address.ts";
 import { listenAt } from "../../transport/listen.ts";
 import { listenAtPath } from "../../transport/unix-socket.ts";
@@ -20,7 +21,8 @@ import { Subscriptions } from "./subscriptions.ts";
  * state, `UnsubscribeFromActor` ends the subscription, and what an actor says on accepting a channel is that channel's first message.
  */
 export async function serveTheater(options: TheaterOptions): Promise<TheaterDoor> {
-  const { stage, host = "127.0.0.1", port = 0, path, insecure = false, clock = systemClock, entropy = systemEntropy, log } = options;
+  const { stage, host = "127.0.0.1", port = 0, path, insecure = false, clock = systemClock, entropy = systemEntropy } = options;
+  const log = withoutRepeats(options.log, clock);
   const limits = { ...THEATER_LIMITS, ...options.limits };
   if (path === undefined) refuseOpenDoor(host, insecure);
   const house: House = {

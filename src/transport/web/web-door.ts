@@ -7,7 +7,7 @@ import { HttpSse } from "../http-sse.ts";
 import { checkPath } from "../http-routes.ts";
 import { Inflow } from "../inflow.ts";
 import { OpenStreams } from "../open-streams.ts";
-import { seldom } from "../../contract/internal.ts";
+import { withoutRepeats } from "../../contract/internal.ts";
 import { within } from "../within.ts";
 import { arrivalOf } from "./arrival.ts";
 import { nodeArrival } from "./node-arrival.ts";
@@ -41,7 +41,7 @@ export function webDoor(options: WebOptions): WebDoor {
   const { gateway, path = "/mcp", auth, allowedHosts = [], allowedOrigins = [], ready = () => true, clock = systemClock } = options;
   checkOptions("webDoor", options, OPTIONS);
   refuseUnaddressed("a mounted server", auth);
-  const log = seldom(options.log, clock);
+  const log = withoutRepeats(options.log, clock);
   checkPath(path, "the endpoint's path");
   const limits = { ...HTTP_LIMITS, ...options.limits };
   const streams = new OpenStreams(limits, clock);

@@ -40,6 +40,12 @@ export class TokenBuckets {
     return 0;
   }
 
+  /** Undoes a `take` of what turned out to be free. */
+  giveBack(key: string): void {
+    const bucket = this.#buckets.get(key);
+    if (bucket !== undefined) bucket.tokens += 1;
+  }
+
   #draw(bucket: Bucket, { perSecond, burst }: Rate): number {
     const now = this.#clock.now();
     // A clock that was set back says nothing of how long it was.

@@ -1,4 +1,5 @@
 import { type Bag, isBag, type Json, type Log, type LogLevel, type Progress } from "../contract/index.ts";
+import { Fault } from "./errors.ts";
 import { has, type Revision } from "./revision.ts";
 import type { Running } from "./running.ts";
 
@@ -35,10 +36,13 @@ function stepOf(done: number, total: number | undefined, text: string | undefine
   };
 }
 
-/** `notifications/progress` where the request asked for it; a step that does not go forward is not told. */
+/** `notifications/progress` where the request asked for it; a step that does not go forward is not told. Throws `PARAMS`. */
 export function progressTo(aside: Aside, params: Bag, revision: Revision, request: Running): Progress | undefined {
   const meta = params["_meta"];
   const token = isBag(meta) ? meta["progressToken"] : undefined;
+  // It goes back with each step, and into the store of streams.
+  if (typeof token === "string" && token.length > 256)
+    throw new Fault("PARAMS", "A progressToken is text of at most 256 characters or a number.");
   const asked = typeof token === "string" || typeof token === "number";
   return asked || aside.event !== undefined ? stepsTo(aside, asked ? token : undefined, revision, request) : undefined;
 }

@@ -52,6 +52,23 @@ const asides = ({ messages }: ReadChannel): readonly unknown[] =>
 const code = (message: Bag): unknown => Object(message["error"])["code"];
 
 describe("one stream, two eras", () => {
+  test("a progress token has at most 256 characters", async () => {
+    await using gateway = gatewayOf(world().source);
+    const old = wire(gateway);
+    const young = wire(gateway);
+    old.send(initialize("2025-11-25", "i"), initialized);
+    const params = (length: number): Bag => ({ name: "look", arguments: {}, _meta: { ...ENVELOPE, progressToken: "x".repeat(length) } });
+    for (const [length, expected] of [
+      [256, undefined],
+      [257, -32602],
+    ] as const) {
+      old.send(request(length, "tools/call", params(length)));
+      young.send(request(length, "tools/call", params(length)));
+      assert.equal(code(await old.reply(length)), expected);
+      assert.equal(code(await young.reply(length)), expected);
+    }
+  });
+
   test("initialize makes it one legacy session; before that only ping is answered", async () => {
     await using gateway = gatewayOf(world().source);
     const { send, reply } = wire(gateway);

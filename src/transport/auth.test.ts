@@ -113,6 +113,42 @@ describe("bearer tokens", () => {
     assert.equal(server.gateway.exchanges.length, 0);
   });
 
+  it("are not verified any more for a peer that sent too many bad ones, until it waits", async () => {
+    const clock = new SimulatedClock(Date.now());
+    const auth = await authenticator({ issuers, resource: RESOURCE, clock, keys: [{ name: "key", sha256: hashApiKey(KEY) }] });
+    const refusedAs = async (authorization: string, peer: string): Promise<string | undefined> => {
+      const verdict = await auth.check(authorization, RESOURCE, peer);
+      return "refused" in verdict ? verdict.refused : undefined;
+    };
+    const good = `Bearer ${await token()}`;
+    const forged = `Bearer ${await token({}, { key: other.privateKey })}`;
+    const peer = "192.0.2.1";
+    for (let n = 0; n < 100; n += 1) assert.equal(await refusedAs(forged, peer), "invalid");
+    assert.equal(await refusedAs(forged, peer), "limited");
+    assert.equal(await refusedAs(good, peer), "limited");
+    // A key costs a hash, and other peers have done nothing.
+    assert.equal(await refusedAs(`Bearer ${KEY}`, peer), undefined);
+    assert.equal(await refusedAs(`Bearer ${await token({ sub: "bob" })}`, "192.0.2.2"), undefined);
+    await clock.advance(1_000);
+    assert.equal(await refusedAs(good, peer), undefined);
+    for (let n = 0; n < 200; n += 1) assert.equal(await refusedAs(`Bearer ${await token({ sub: `user-${n}` })}`, "192.0.2.2"), undefined);
+  });
+
+  it("are answered 429 where too many were bad", async () => {
+    const gateway = fakeGateway();
+    const auth: Authenticator = {
+      ...(await authenticator({ issuers, resource: RESOURCE })),
+      check: () => ({ refused: "limited", why: "Too many." }),
+    };
+    await using door = await serveHttp({ gateway, auth });
+    const response = await fetch(`http://127.0.0.1:${door.port}/mcp`, {
+      method: "POST",
+      body: "{}",
+      headers: { authorization: "Bearer x" },
+    });
+    assert.deepEqual([response.status, response.headers.get("retry-after")], [429, "5"]);
+  });
+
   it("signed with a shared secret are refused, also with the public key as that secret", async () => {
     await using server = await serve({ issuers });
     const secret = new TextEncoder().encode(JSON.stringify(jwk));

@@ -208,7 +208,7 @@ export class HttpFace {
     if (auth === undefined || !route.guarded) return this.#admitted(arrival, ANYBODY);
     // While the token is looked at, the body may come already.
     request.hold(this.#options.limits.bodyBytes, this.#options.inflow);
-    const verdict = verdictOn(auth, headers.get("authorization"), this.#options.resource);
+    const verdict = verdictOn(auth, headers.get("authorization"), this.#options.resource, request.socket.remoteAddress);
     if (!(verdict instanceof Promise)) return this.#admitted(arrival, verdict);
     const due = this.#owed.of(request.socket);
     this.#owed.lasts(due);

@@ -14,7 +14,7 @@ import type { RoundBatch } from "./round-batch.ts";
 import type { Unread } from "./unread.ts";
 
 const UNKNOWN_LINE_BYTES = 65_536;
-const KIND = { missing: "TOKEN", invalid: "TOKEN", scope: "SCOPE", unavailable: "UNAVAILABLE" } as const;
+const KIND = { missing: "TOKEN", invalid: "TOKEN", scope: "SCOPE", unavailable: "UNAVAILABLE", limited: "RATE" } as const;
 const TWICE = "A message has one token in one place: send it once.";
 
 export interface TcpConnectionOptions {
@@ -112,7 +112,7 @@ export function tcpConnection(options: TcpConnectionOptions): TcpConnection {
     const first = takeToken(line);
     if (first === undefined) return refuse("PARSE", "The first line is not a JSON-RPC request in UTF-8.");
     if (first === "twice") return refuse("PARSE", TWICE);
-    const verdict = await door.auth.check(first.authorization, options.resource);
+    const verdict = await door.auth.check(first.authorization, options.resource, options.caller.peer);
     undoToken?.();
     if (over) return;
     if ("refused" in verdict) {

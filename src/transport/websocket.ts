@@ -96,7 +96,7 @@ export class WebSocketDoor {
       return this.#refuse(socket, { ...answer, status: 426 });
     }
     if (auth === undefined) return this.#admitted(arrival, { caller: { scopes: [] } });
-    void Promise.resolve(verdictOn(auth, headers.get("authorization"), resource)).then((verdict) => {
+    void Promise.resolve(verdictOn(auth, headers.get("authorization"), resource, socket.remoteAddress)).then((verdict) => {
       if (!("refused" in verdict)) return this.#admitted(arrival, verdict);
       this.#options.log?.("notice", { event: "request-refused", door: "websocket", why: verdict.refused });
       return this.#refuse(socket, refuseToken(verdict, this.#options.challenge));

@@ -1,9 +1,9 @@
 import { hash } from "node:crypto";
-import { type Clock, type Json, systemClock, TroupeError } from "../../contract/index.ts";
-import { isScope } from "../../contract/internal.ts";
+import { type Clock, type Json, type Rate, systemClock, TokenBuckets, TroupeError } from "../../contract/index.ts";
+import { isLocal, isScope, peerOf } from "../../contract/internal.ts";
 import { type ApiKey, apiKeyRing } from "./api-key.ts";
 import type { IssuerRing, TrustedIssuer } from "./issuer.ts";
-import { invalid, missing, type Verdict } from "./verdict.ts";
+import { invalid, limited, missing, type Verdict } from "./verdict.ts";
 
 export interface AuthOptions {
   /** Static tokens. */
@@ -28,8 +28,11 @@ export interface Authenticator {
   readonly issuers: readonly string[];
   /** Tokens of some issuer are made for this server's address, so a door that has none must be told one. */
   readonly needsResource: boolean;
-  /** `authorization` as in the header: `Bearer …`; `resource` from configuration, empty where there is none. Synchronous for keys and for tokens seen a moment ago. */
-  check(authorization: string | undefined, resource: string): Verdict | Promise<Verdict>;
+  /**
+   * `authorization` as in the header: `Bearer …`; `resource` from configuration, empty where there is none. Synchronous for keys and
+   * for tokens seen a moment ago. `peer`: the caller's address, whose failures are rate-limited.
+   */
+  check(authorization: string | undefined, resource: string, peer?: string): Verdict | Promise<Verdict>;
   /** The protected-resource metadata document (RFC 9728). */
   metadata(resource: string): Json;
 }
@@ -40,6 +43,11 @@ const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 // Verifying a signature costs more than the call it guards: a verdict is remembered, by the token's hash, for a minute at most.
 const REMEMBERED_MS = 60_000;
 const REMEMBERED_MAX = 4_096;
+
+/** Tokens of one peer whose signatures turned out not to be good: to verify one costs more than most calls. */
+const FAILURES: Rate = { perSecond: 10, burst: 100 };
+/** Several on this machine may be all the clients of a proxy. */
+const LOCAL_FAILURES: Rate = { perSecond: 200, burst: 1_000 };
 
 const NO_ISSUERS: IssuerRing = { issuers: [], verify: () => Promise.resolve(invalid("The token is not known here.")) };
 
@@ -75,8 +83,14 @@ export async function authenticator(options: AuthOptions): Promise<Authenticator
     return scoped(key.expiresAt === undefined ? { caller } : { caller, expiresAt: key.expiresAt });
   };
 
-  const byIssuer = async (token: string, expected: string, name: string): Promise<Verdict> => {
+  const failures = new TokenBuckets(clock);
+
+  const byIssuer = async (token: string, expected: string, name: string, peer: string): Promise<Verdict> => {
+    // Taken before, so that not very many at once are verified either.
+    const waitS = failures.take(peer, isLocal(peer) ? LOCAL_FAILURES : FAILURES);
+    if (waitS > 0) return limited(waitS);
     const verdict = scoped(await issuers.verify(token, expected, clock.now()));
+    if (!("refused" in verdict) || verdict.refused !== "invalid") failures.giveBack(peer);
     if (!("refused" in verdict)) {
       const oldest = remembered.size >= REMEMBERED_MAX ? remembered.keys().next().value : undefined;
       if (oldest !== undefined) remembered.delete(oldest);
@@ -91,7 +105,7 @@ export async function authenticator(options: AuthOptions): Promise<Authenticator
     scopes,
     issuers: issuers.issuers,
     needsResource: resource === undefined && (options.issuers ?? []).some((issuer) => issuer.audience === undefined),
-    check(authorization, at) {
+    check(authorization, at, peer) {
       if (authorization === undefined) return missing;
       const token = BEARER.exec(authorization)?.[1];
       if (token === undefined) return /^Bearer\b/i.test(authorization) ? invalid("The token is not well formed.") : missing;
@@ -103,7 +117,7 @@ export async function authenticator(options: AuthOptions): Promise<Authenticator
       const before = remembered.get(name);
       if (before !== undefined && before.until > clock.now()) return before.verdict;
       remembered.delete(name);
-      return byIssuer(token, expected, name);
+      return byIssuer(token, expected, name, peerOf(peer ?? "local"));
     },
     metadata: (at) => ({
       resource: resource ?? at,

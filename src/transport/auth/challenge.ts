@@ -8,8 +8,22 @@ export interface ChallengeContext {
   readonly scopes: readonly string[];
 }
 
-const STATUS = { missing: 401, invalid: 401, scope: 403, unavailable: 503 } as const;
-const ERROR = { missing: undefined, invalid: "invalid_token", scope: "insufficient_scope", unavailable: undefined } as const;
+const STATUS = { missing: 401, invalid: 401, scope: 403, unavailable: 503, limited: 429 } as const;
+const ERROR = {
+  missing: undefined,
+  invalid: "invalid_token",
+  scope: "insufficient_scope",
+  unavailable: undefined,
+  limited: undefined,
+} as const;
+
+const WITHOUT_CHALLENGE = {
+  missing: "unauthorized",
+  invalid: "unauthorized",
+  scope: "unauthorized",
+  unavailable: "temporarily_unavailable",
+  limited: "slow_down",
+} as const;
 
 /** RFC 6750, section 3, and RFC 6749, section 5.2: descriptions, scopes and addresses hold neither quotes nor backslashes, escaped or not. */
 const plain = (text: string): string => text.replaceAll(/["\\]/g, "'").replaceAll(/[^\x20-\x7e]/g, "?");
@@ -40,9 +54,9 @@ export function withMetadata(answer: Answer, { metadataUrl }: ChallengeContext):
 /** A refused request's whole answer. */
 export function refuseToken(refusal: Refused, context: ChallengeContext): Answer {
   const status = STATUS[refusal.refused];
-  const error = ERROR[refusal.refused] ?? (refusal.refused === "missing" ? "unauthorized" : "temporarily_unavailable");
+  const error = ERROR[refusal.refused] ?? WITHOUT_CHALLENGE[refusal.refused];
   const headers: Record<string, string> =
-    refusal.refused === "unavailable" ? { "retry-after": "5" } : { "www-authenticate": challenge(refusal, context) };
+    status === 401 || status === 403 ? { "www-authenticate": challenge(refusal, context) } : { "retry-after": "5" };
   return {
     status,
     headers: { ...headers, "cache-control": "no-store" },

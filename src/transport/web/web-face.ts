@@ -122,10 +122,10 @@ export class WebFace {
     return this.#dispatch({ arrival, route, challenge, also }, verdict, body);
   }
 
-  #verdict({ headers }: Arrival, resource: string, known: Caller | undefined): Verdict | Promise<Verdict> {
+  #verdict({ headers, peer }: Arrival, resource: string, known: Caller | undefined): Verdict | Promise<Verdict> {
     if (known !== undefined) return { caller: known };
     const { auth } = this.#options;
-    return auth === undefined ? { caller: { scopes: [] } } : verdictOn(auth, headers.get("authorization"), resource);
+    return auth === undefined ? { caller: { scopes: [] } } : verdictOn(auth, headers.get("authorization"), resource, peer);
   }
 
   async #read(arrival: Arrival): Promise<Uint8Array | Answer> {

@@ -68,6 +68,7 @@ export class LocalGround implements Ground {
       kinds: parts.flatMap((part) => part.kinds.map(prepare)),
       ...defined({ store, observer }),
       onFault: (error, context) => log("error", "fault", { ...faultFields(error, inFull), ...context }),
+      onSlowTurn: ({ actor, action, ms }) => log("warn", "turn-slow", { actor, action, ms }),
     });
     return this.#engine;
   }

@@ -26,6 +26,8 @@ import type { Hold } from "./line.ts";
 import { WorkRun } from "./work.ts";
 
 const NEVER: readonly number[] = [];
+/** A turn that takes longer holds up everybody, since all share one event loop. */
+const SLOW_MS = 100;
 
 export class Cell extends Commits {
   #work: WorkRun | undefined;
@@ -80,7 +82,13 @@ export class Cell extends Commits {
 
   #receive(job: Job, base: Base, born: boolean): void {
     // Not the message's own time: one that waited long in the outbox comes now all the same.
-    this.lastAt = job.fresh ? job.message.at : this.host.clock.now();
+    const from = (this.lastAt = job.fresh ? job.message.at : this.host.clock.now());
+    this.#take(job, base, born);
+    const ms = this.host.clock.now() - from;
+    if (ms >= SLOW_MS) this.host.slow({ actor: this.id, action: job.message.action, ms });
+  }
+
+  #take(job: Job, base: Base, born: boolean): void {
     let effect: Turn<unknown> | Work<unknown>;
     try {
       effect = received(this.kind.behaviour, base.state, base, job.message, this.seq + 1);

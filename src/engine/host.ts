@@ -15,6 +15,13 @@ export interface FaultContext {
   readonly letter?: string;
 }
 
+/** A turn that blocked the event loop for more than 100 ms. */
+export interface SlowTurn {
+  readonly actor: ActorId;
+  readonly action: string;
+  readonly ms: number;
+}
+
 /** What a cell needs of the engine around it. */
 export interface Host {
   readonly clock: Clock;
@@ -49,6 +56,7 @@ export interface Host {
   /** Of a memory actor (C4). */
   remember(id: ActorId, replies: readonly Remembered[]): void;
   fault(error: unknown, context: FaultContext): void;
+  slow(turn: SlowTurn): void;
   /** Of whoever is told of a commit: a function for all, since every call has one. */
   readonly receiptFault: (error: unknown, receipt: { readonly actor: ActorId }) => void;
 }

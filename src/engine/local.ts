@@ -43,7 +43,7 @@ import { Eviction } from "./eviction.ts";
 import { Family, isFarewell, NOBODY } from "./family.ts";
 import { Guard, type GuardHost } from "./guard.ts";
 import { usedHeapShare } from "./heap-share.ts";
-import type { FaultContext, Host } from "./host.ts";
+import type { FaultContext, Host, SlowTurn } from "./host.ts";
 import { Idle } from "./idle.ts";
 import { Job } from "./job.ts";
 import { Keyed } from "./keyed.ts";
@@ -68,6 +68,8 @@ export interface LocalOptions {
   readonly maxActors?: number;
   /** Told what no caller can be told in full: what a crash was, a listener that threw, a store that failed. Default: nothing. */
   readonly onFault?: (error: unknown, context: FaultContext) => void;
+  /** Called after a turn that blocked the event loop, and so everybody, for more than 100 ms. */
+  readonly onSlowTurn?: (turn: SlowTurn) => void;
   /** Is shown how many actors there are, and what they are doing. */
   readonly observer?: Pick<Observer, "shows">;
 }
@@ -81,6 +83,7 @@ const OPTIONS: OptionTable<LocalOptions> = {
   retryMs: true,
   maxActors: ABOVE_ZERO,
   onFault: FUNCTION,
+  onSlowTurn: FUNCTION,
   observer: true,
 };
 
@@ -110,6 +113,7 @@ export class LocalEngine implements Engine {
   #phase: "open" | "draining" | "closed" = "open";
   #whenQuiet: (() => void) | undefined;
   #faults = 0;
+  #slowTurns = 0;
   readonly #hide: (() => void) | undefined;
 
   private constructor(options: LocalOptions) {
@@ -201,9 +205,21 @@ export class LocalEngine implements Engine {
       forget: (cell) => this.#forget(cell),
       remember: (id, replies) => this.#keyed.remember(id, replies),
       fault,
+      slow: (turn) => {
+        this.#slowTurns += 1;
+        told(
+          () => options.onSlowTurn?.(turn),
+          () => undefined,
+        );
+      },
       receiptFault: (error, { actor }) => fault(error, { where: "receipt", actor }),
     };
-    this.#hide = options.observer?.shows?.(() => ({ ...this.#registry.figures(), outbox: this.#outbox.size, faults: this.#faults }));
+    this.#hide = options.observer?.shows?.(() => ({
+      ...this.#registry.figures(),
+      outbox: this.#outbox.size,
+      faults: this.#faults,
+      slowTurns: this.#slowTurns,
+    }));
   }
 
   /** Wakes and sends that were due while no engine ran leave now. Throws `ENGINE_MISSING` where a kind needs what is not there. */

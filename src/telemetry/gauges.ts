@@ -30,12 +30,15 @@ const GAUGES: readonly Told[] = [
   },
   { figure: "outbox", name: "troupe.outbox", description: "Messages on their way between actors on disk.", unit: "{message}" },
 ];
-const FAULTS: Told = {
-  figure: "faults",
-  name: "troupe.faults",
-  description: "Crashes and other faults, as the log has them.",
-  unit: "{fault}",
-};
+const COUNTERS: readonly Told[] = [
+  { figure: "faults", name: "troupe.faults", description: "Crashes and other faults, as the log has them.", unit: "{fault}" },
+  {
+    figure: "slowTurns",
+    name: "troupe.turns.slow",
+    description: "Turns that blocked the event loop for more than 100 ms.",
+    unit: "{turn}",
+  },
+];
 
 /** What there is just now, summed over all who show it, for whenever somebody collects. */
 export class Gauges {
@@ -43,7 +46,7 @@ export class Gauges {
 
   constructor(meter: Meter) {
     const instruments = new Map<Figure, Observable>(GAUGES.map((one) => [one.figure, meter.createObservableGauge(one.name, one)]));
-    instruments.set(FAULTS.figure, meter.createObservableCounter(FAULTS.name, FAULTS));
+    for (const one of COUNTERS) instruments.set(one.figure, meter.createObservableCounter(one.name, one));
     meter.addBatchObservableCallback(
       (result) => {
         const shown = Array.from(this.#shown, (figures) => figures());

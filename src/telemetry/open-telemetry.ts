@@ -1,6 +1,7 @@
 import type { Histogram, OpenTelemetryApi, OtelContext, Span, Tracer } from "./api.ts";
 import type { Bag, Observation, ObservedFailure, ObservedRequest, Observer } from "../contract/index.ts";
 import { failureAttributes, metricAttributes, spanAttributes } from "./attributes.ts";
+import { observeEventLoop } from "./event-loop.ts";
 import { Gauges } from "./gauges.ts";
 
 const NAME = "troupe";
@@ -17,6 +18,7 @@ const BOUNDARIES = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.02, 0
 export function openTelemetry(api: OpenTelemetryApi): Observer {
   const meter = api.metrics.getMeter(NAME);
   const gauges = new Gauges(meter);
+  observeEventLoop(meter);
   const tracer = api.trace.getTracer(NAME);
   const duration = meter.createHistogram("mcp.server.operation.duration", {
     description: "From when a request of MCP was read until it was answered.",

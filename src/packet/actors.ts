@@ -34,6 +34,8 @@ import { checkPayload } from "./payload-check.ts";
 
 /** Of a list, at a time. */
 const PAGE = 256;
+/** Of one list: each takes its time, whether or not it is in the list in the end. */
+const MOST_EXAMINED = 2_000;
 
 export interface ActorsOptions {
   readonly engine: Engine;
@@ -141,20 +143,22 @@ export class Actors {
     return stateOf(capabilityId, actor_id, does, snapshot);
   }
 
-  /** Those of one viewer, or of everybody where they are shared; the first `limit`. */
+  /** Those of one viewer, or of everybody where they are shared; the first `limit`. Looks at no more than the first 2,000 there are or were. */
   async listActors(viewer: Viewer, limit = 1_000): Promise<readonly ActorRef[]> {
     const found: ActorRef[] = [];
+    let examined = 0;
     for (const { id: capability_id, does } of this.#options.capabilities.list()) {
       if (does.how !== "actor" || (!does.shared && viewer.principal === undefined)) continue;
       const { kind } = does.behaviour;
       const owner = does.shared || viewer.principal === undefined ? {} : { owner: viewer.principal };
-      for (let after: ActorId | undefined; found.length < limit;) {
+      for (let after: ActorId | undefined; found.length < limit && examined < MOST_EXAMINED;) {
         const page = await this.#options.engine.list({ kind, ...owner, limit: PAGE, ...defined({ after }) });
         for (const { id, status } of page) {
           const actor_id = keyOf(id);
           if (found.length < limit && status !== "stopped" && standsFor(does, viewer, actor_id))
             found.push({ capability_id, actor_id, id });
         }
+        examined += page.length;
         if (page.length < PAGE) break;
         after = page.at(-1)?.id;
       }

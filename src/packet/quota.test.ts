@@ -103,3 +103,33 @@ void test("an existing kind's actors count where each has an owner", async () =>
   assert.equal(typeOf(await on.say("theirs", "a", { tool: "any" })), undefined);
   assert.equal(typeOf(await on.say("theirs", "b", { tool: "any" })), "actor_limit_exceeded");
 });
+
+void test("a list looks at so many actors and no more, however many have ended", async () => {
+  await using on = await world([everybodys], LIMIT);
+  let examined = 0;
+  on.engine.list = async ({ limit }) =>
+    Array.from({ length: limit }, () => {
+      examined += 1;
+      return { id: `everybodys/${String(examined).padStart(9, "0")}`, seq: 2, head: "", status: "stopped" };
+    });
+  assert.deepEqual(await on.actors.listActors(as("ada")), []);
+  assert.ok(examined >= 2_000 && examined <= 2_256, `${examined} were looked at`);
+});
+
+void test("the quota counts actors of capabilities, not all of one owner", async () => {
+  await using on = await world([own, other], LIMIT);
+  const list = on.engine.list.bind(on.engine);
+  const asked: unknown[] = [];
+  on.engine.list = (query) => {
+    asked.push([query.kind, query.limit]);
+    return list(query);
+  };
+  await on.say("own", "a", {});
+  await on.say("other", "a", {});
+  assert.deepEqual(asked, [
+    ["own", 3],
+    ["other", 3],
+    ["own", 3],
+    ["other", 2],
+  ]);
+});

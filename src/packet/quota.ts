@@ -1,8 +1,5 @@
-import type { ActorId, Engine } from "../contract/index.ts";
-import { kindOf, defined } from "../contract/internal.ts";
+import type { Engine } from "../contract/index.ts";
 import { PacketError } from "./packet-error.ts";
-
-const PAGE = 100;
 
 /** How many actors of capabilities one user has at a time. Stopped ones do not count. */
 export class Quota {
@@ -42,13 +39,12 @@ export class Quota {
 
   /** Counted up to the limit. */
   async #used(owner: string): Promise<number> {
-    const kinds = this.#kinds();
     let used = 0;
-    for (let after: ActorId | undefined; used < this.#limit;) {
-      const page = await this.#engine.list({ owner, live: true, limit: PAGE, ...defined({ after }) });
-      used += page.filter(({ id }) => kinds.has(kindOf(id))).length;
-      if (page.length < PAGE) break;
-      after = page.at(-1)?.id;
+    // Kind by kind: an owner may have any number of actors of other kinds.
+    for (const kind of this.#kinds()) {
+      if (used >= this.#limit) break;
+      const found = await this.#engine.list({ owner, kind, live: true, limit: this.#limit - used });
+      used += found.length;
     }
     return used;
   }

@@ -15,6 +15,8 @@ export function observeEventLoop(meter: Meter): void {
   delay.enable();
   meter.addBatchObservableCallback(
     (result) => {
+      // Collected again before anything was measured.
+      if (delay.count === 0) return;
       result.observe(p99, delay.percentile(99) / NANOSECONDS);
       result.observe(max, delay.max / NANOSECONDS);
       delay.reset();

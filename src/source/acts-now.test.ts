@@ -13,6 +13,7 @@ const counter = actor("counter", {
   tools: {
     add: {
       describe: "Adds one.",
+      input: z.object({ by: z.number().optional() }),
       run({ state }) {
         state.count += 1;
         return state.count;

@@ -7,6 +7,7 @@ import type {
   Engine,
   Json,
   Log,
+  Offer,
   Outgoing,
   Progress,
   Receipt,
@@ -14,7 +15,7 @@ import type {
   Viewer,
 } from "../contract/index.ts";
 import { EngineError, isBag } from "../contract/index.ts";
-import { blamed, isActorId, kindOf, own } from "../contract/internal.ts";
+import { blamed, isActorId, kindOf, memoize, own } from "../contract/internal.ts";
 import { offNow } from "./closure.ts";
 import type { Handles } from "./handles.ts";
 import { isPassing, rootActor } from "./identity.ts";
@@ -144,7 +145,7 @@ export class Acts {
     const mayBegin = isRoot || place.behaviour.begins === true || rootActor(place.behaviour, viewer) === id;
     const route = isRoot || options.key === undefined ? undefined : routeKey(viewer, self, way, options.key);
     if (route !== undefined) this.#routes.set(route, { id, at: clock.now() });
-    const message = messageTo(id, way.offer.action, orNone(args), standing.as(self), mayBegin);
+    const message = messageTo(id, way.offer.action, namedArguments(way.offer, args), standing.as(self), mayBegin);
     const policy = isRoot ? this.#policy(viewer, place) : undefined;
     const { trace } = options;
     const whole =
@@ -217,11 +218,45 @@ export class Acts {
 
 const NONE: Bag = Object.freeze({});
 
-// A turn's arguments are frozen, which takes longer than to see that there are none: those are one object, and frozen already.
-function orNone(args: Json): Json {
+/** Keywords of JSON Schema by which an object may have members that its `properties` do not name. */
+const OPEN_KEYWORDS = [
+  "additionalProperties",
+  "patternProperties",
+  "unevaluatedProperties",
+  "propertyNames",
+  "dependentSchemas",
+  "dependencies",
+  "allOf",
+  "anyOf",
+  "oneOf",
+  "not",
+  "if",
+  "$ref",
+  "$dynamicRef",
+  "$recursiveRef",
+];
+
+/** The arguments an offer names; null: it does not say, or takes others too. */
+const namesIn = memoize(({ definition }: Offer): ReadonlySet<string> | null => {
+  const schema = definition["inputSchema"];
+  const properties = isBag(schema) ? schema["properties"] : undefined;
+  if (!isBag(schema) || !isBag(properties) || OPEN_KEYWORDS.some((keyword) => Object.hasOwn(schema, keyword))) return null;
+  return new Set(Object.keys(properties));
+});
+
+/**
+ * The arguments without those that the offer does not name: its actor would ignore them, and its chain would keep them for ever. A
+ * turn's arguments are frozen, which takes longer than to see that there are none: those are one object, and frozen already.
+ */
+function namedArguments(offer: Offer, args: Json): Json {
   if (!isBag(args)) return args;
-  for (const _name in args) return args;
-  return NONE;
+  const names = namesIn(offer);
+  let any = false;
+  for (const name in args) {
+    if (names?.has(name) === false) return Object.fromEntries(Object.entries(args).filter(([one]) => names.has(one)));
+    any = true;
+  }
+  return any ? args : NONE;
 }
 
 function messageTo(to: ActorId, action: string, args: Json, viewer: Viewer, mayBegin: boolean): Outgoing {

@@ -1,0 +1,13 @@
+// Loaded into the server that cost-search.ts starts: answers what the process has used since it was asked last.
+import { monitorEventLoopDelay } from "node:perf_hooks";
+
+const delay = monitorEventLoopDelay({ resolution: 5 });
+delay.enable();
+let before = process.cpuUsage();
+
+process.on("message", () => {
+  const { user, system } = process.cpuUsage(before);
+  process.send?.({ cpuMs: (user + system) / 1_000, delayMs: delay.max / 1e6 });
+  before = process.cpuUsage();
+  delay.reset();
+});

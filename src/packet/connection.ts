@@ -109,11 +109,7 @@ const frees = (read: Frame): boolean => "type" in read && (read.type === "cancel
 function calledOff(held: HeldFrames, read: Frame): readonly string[] {
   if (!("payload" in read) || read.type !== "cancel" || held.count === 0) return [];
   const { id } = read.payload;
-  const meant = held.take((frame) => {
-    const one = readPacket(frame);
-    return "payload" in one && one.type !== "cancel" && one.id === id;
-  });
-  return meant.map((frame) => refuseFrame(frame, new PacketError("cancelled", "It was cancelled before it began.")));
+  return held.takeRequests(id).map((frame) => refuseFrame(frame, new PacketError("cancelled", "It was cancelled before it began.")));
 }
 
 function busy(read: Frame, limit: number, used: number): string {

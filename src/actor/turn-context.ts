@@ -240,11 +240,16 @@ export class TurnContext implements RunContext<object, unknown> {
       }
     }
     const [first] = unable;
-    if (first !== undefined)
-      refuse(`This must ask you something, and your client cannot be asked (${unable.join(", ")}).`, {
-        code: "CANNOT_ASK",
-        data: { capability: first, capabilities: unable },
-      });
+    if (first !== undefined) {
+      const { from, to } = this.message;
+      const list = unable.join(", ");
+      refuse(
+        from === undefined
+          ? `This must ask you something, and your client cannot be asked (${list}).`
+          : `${to} must ask the client something (${list}), and a message from ${from} cannot carry the question: call ${to} directly.`,
+        { code: "CANNOT_ASK", data: { capability: first, capabilities: unable } },
+      );
+    }
     // oxlint-disable-next-line typescript/only-throw-error -- an outcome, not an error: no stack is wanted
     if (Object.keys(missing).length > 0) throw new Needs(missing);
     return answers;

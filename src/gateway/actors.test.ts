@@ -1,7 +1,7 @@
 // The gateway over real actors: who is told of what, and when.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { actor, roots, sample } from "../actor/index.ts";
+import { actor, elicit, refuse, roots, sample } from "../actor/index.ts";
 import type { Bag, Gateway } from "../contract/index.ts";
 import { LocalEngine } from "../engine/index.ts";
 import { cast } from "../source/index.ts";
@@ -187,4 +187,38 @@ test("who cannot be asked is told all that it takes, alike where the turn says s
   assert.match(old["content"][0]["text"], /sampling, roots/);
   const error = Object((await answer("2026-07-28"))["error"]);
   assert.deepEqual([error["code"], error["data"]], [-32021, { requiredCapabilities: { sampling: {}, roots: {} } }]);
+});
+
+test("a question that another actor raises is not blamed on a client that can be asked", async () => {
+  const asker = actor("asker", {
+    describe: "Asks.",
+    per: "shared",
+    persistence: "memory",
+    initial: () => ({}),
+    messages: { think: { run: ({ ask }) => Object.keys(ask({ sure: elicit("Sure?") })).join() } },
+  });
+  const clerk = actor("clerk", {
+    describe: "Lets another actor ask.",
+    per: "shared",
+    persistence: "memory",
+    initial: () => ({}),
+    tools: {
+      think: {
+        describe: "Calls it.",
+        async work({ call }) {
+          const reply = await call(asker.at("main").think({}), { start: null });
+          return "refused" in reply ? refuse(reply.refused.message, { code: reply.refused.code }) : "thought";
+        },
+      },
+    },
+  });
+  await using engine = await LocalEngine.start({ kinds: [asker, clerk] });
+  await using gateway = gatewayOf(cast({ engine, kinds: [asker, clerk] }));
+  const can = { ...ENVELOPE, "io.modelcontextprotocol/clientCapabilities": { elicitation: {} } };
+  const result = Object((await join(gateway, "ann", can).call("think"))["result"]);
+  assert.deepEqual([result["isError"], result["_meta"]["troupe/refused"]["code"]], [true, "CANNOT_ASK"]);
+  assert.match(
+    result["content"][0]["text"],
+    /^asker\/main must ask the client something \(elicitation\), and a message from clerk\/main cannot/,
+  );
 });

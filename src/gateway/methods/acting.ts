@@ -165,8 +165,11 @@ class Acting {
       return meta === undefined ? { members } : { members, meta };
     }
     if ("needs" in reply) return reply;
-    if (reply.refused.code === CANNOT_ASK && (!this.#handlerErrors || eraOf(call.revision) === "modern"))
-      return cannotAsk(call, capabilitiesIn(reply.refused));
+    if (reply.refused.code === CANNOT_ASK && (!this.#handlerErrors || eraOf(call.revision) === "modern")) {
+      const missing = capabilitiesIn(reply.refused).filter((one) => !call.options.can.includes(one));
+      // Nothing is missing here: another actor was asked on the way, which cannot reach the client.
+      return missing.length === 0 ? kind.refuse(reply.refused) : cannotAsk(call, missing);
+    }
     // Of what is listed by its URI, and has gone since, that was all its reader wrote.
     if (reply.refused.code === "UNKNOWN" || (reply.refused.code === "INVALID" && target.offer.listed === true))
       throw kind.unknown(call, target);

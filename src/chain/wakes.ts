@@ -13,7 +13,7 @@ export function wakesAfter({ extra: { wakes: before } }: Base, job: Incoming, tu
   if (job.wake !== undefined) takeOff(wakes, job.wake, job.message.at);
   for (const [name, wake] of Object.entries(turn.wake ?? {})) {
     if (wake === null) delete wakes[name];
-    else wakes[name] = checked(name, wake);
+    else wakes[name] = { ...checked(name, wake), rang: job.message.at };
   }
   if (Object.keys(wakes).length > MOST_WAKES) throw new RangeError(`More than ${MOST_WAKES} named wakes: cancel some, or name fewer.`);
   return wakes;

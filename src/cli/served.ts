@@ -1,5 +1,5 @@
-import type { Bag, Behaviour, Gateway, Log, Source } from "../contract/index.ts";
-import { defined } from "../contract/internal.ts";
+import { type Bag, type Behaviour, type Gateway, type Log, type Source, systemClock } from "../contract/index.ts";
+import { defined, watchClock } from "../contract/internal.ts";
 import { createGateway } from "../gateway/index.ts";
 import { assemble } from "./assemble.ts";
 import type { EngineAddress } from "./cluster/engine-address.ts";
@@ -43,6 +43,13 @@ export const logUnserved = (log: ServerLog, unserved: readonly KindCount[]): voi
     kinds: Object.fromEntries(unserved.map(({ kind, actors }) => [kind, actors])),
     what: SERVE_THEM_TOO,
   });
+
+const CLOCK_LOOK_MS = 10_000;
+
+const clockJumped = (ms: number): string =>
+  ms > 0
+    ? "The clock was set forward, or the machine slept: actors, sessions and keys that would end now are kept until the new time has lasted as long."
+    : "The clock was set back: timers that run already go on as if it had not been.";
 
 /** Loaded only where there is something for it: capabilities, or a door for packets. */
 const packetsOf = async (loaded: Loaded, options: ServeOptions, known: boolean, log: Log): Promise<Packets | undefined> => {
@@ -97,6 +104,7 @@ export const serveModules = async (loaded: Loaded, { options, version, log, inFu
     return assemble(of, { engine, toolNames: options.toolNames, log, inFull, key, capabilities });
   };
   const switched = switchSource(await made(first));
+  opened.defer(watchClock(systemClock, CLOCK_LOOK_MS, (ms) => log("warn", "clock-jumped", { ms, what: clockJumped(ms) })));
   let current = loaded;
   opened.defer(() => release(current));
   const gateway = opened.use(

@@ -4,6 +4,8 @@ export interface Clock {
   now(): number;
   /** Runs once after `ms`; returns its undo. Does not keep the process alive. */
   after(ms: number, run: () => void): () => void;
+  /** Milliseconds by a clock that nobody sets and that stands still while the machine sleeps. Absent: jumps of `now()` are not noticed. */
+  elapsed?(): number;
 }
 
 /** Randomness and ids, injected. */
@@ -18,6 +20,7 @@ const LONGEST_MS = 2_147_483_647;
 
 export const systemClock: Clock = {
   now: () => Date.now(),
+  elapsed: () => performance.now(),
   after(ms, run) {
     if (ms > LONGEST_MS) {
       let undo = systemClock.after(LONGEST_MS, () => {

@@ -2,6 +2,7 @@
 export { withoutBom } from "./bom.ts";
 export { compareIds, isActorId, isAddress, keyIn, kindOf } from "./actor-id.ts";
 export { capabilityNeeded, EXTENSION, isExtensionMethod } from "./client-capability.ts";
+export { settledNow, watchClock } from "./clock-jumps.ts";
 export { canonical } from "./canonical.ts";
 export { constantly, isConstant } from "./constant-surface.ts";
 export { defined } from "./defined.ts";

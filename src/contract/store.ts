@@ -8,7 +8,7 @@ import type { Bag } from "./json.ts";
 export interface SetWake extends Wake {
   /** Id of the event that set it. Absent: of an actor in memory. */
   readonly cause?: string;
-  /** Of a repeating one: when it came last. A clock that says less has been set back since. */
+  /** When it last fired, or was set. A clock that says less has been set back since. Absent: set by an earlier version. */
   readonly rang?: number;
 }
 

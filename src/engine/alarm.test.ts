@@ -54,6 +54,36 @@ for (const persistence of ["memory", "disk"] as const) {
     assert.deepEqual(engine.health(A)?.crashes, []);
   });
 
+  test(`an actor does not expire while the clock is ahead for a moment, and does once it has stayed ahead (${persistence})`, async () => {
+    const clock = new SimulatedClock();
+    const { engine, wake } = await open(tallyKind("tally", { persistence, expireMs: 24 * HOUR }), clock);
+    await using _ = engine;
+    await wake("w", 1);
+    await clock.advance(MINUTE);
+    clock.setForward(25 * HOUR);
+    await clock.advance(10 * MINUTE);
+    clock.setBack(25 * HOUR);
+    await clock.advance(10 * MINUTE);
+    assert.equal((await engine.read(A))?.status, "live");
+    clock.setForward(25 * HOUR);
+    await clock.advance(23 * HOUR);
+    assert.equal((await engine.read(A))?.status, "live");
+    await clock.advance(3 * HOUR);
+    assert.notEqual((await engine.read(A))?.status, "live");
+  });
+
+  test(`a keyed call is not applied again while the clock is ahead for a moment (${persistence})`, async () => {
+    const clock = new SimulatedClock();
+    const { engine } = await open(tallyKind("tally", { persistence }), clock);
+    await using _ = engine;
+    const call = () => engine.call({ to: A, action: "add", args: null, start: null }, { key: "k" });
+    const first = await call();
+    clock.setForward(25 * HOUR);
+    assert.deepEqual(await call(), first);
+    await clock.advance(26 * HOUR);
+    assert.notDeepEqual(await call(), first, "keys are forgotten a day after the call");
+  });
+
   test(`a wake whose time has passed while the machine slept comes within a minute of its waking (${persistence})`, async () => {
     const clock = new SimulatedClock();
     const { engine, wake, came } = await open(tallyKind("tally", { persistence }), clock);

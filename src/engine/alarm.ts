@@ -5,6 +5,7 @@
 import type { ActorId, Clock, Damaged, Due, DuePlace, Entropy, Message, SetWake, Store } from "../contract/index.ts";
 import type { Cell } from "./cell.ts";
 import { faults, misunderstood, wakeId } from "../chain/internal.ts";
+import { settledNow } from "../contract/internal.ts";
 import { damageTo } from "./damage.ts";
 import type { Host } from "./host.ts";
 
@@ -59,6 +60,8 @@ export class Alarm {
   constructor(host: AlarmHost) {
     this.#host = host;
     this.#damaged = damageTo(host.fault, "wake");
+    // A jump is only noticed against an earlier look.
+    settledNow(host.clock);
   }
 
   /** Looks for what was missed, and for what comes next. */
@@ -110,9 +113,8 @@ export class Alarm {
   }
 
   #soonest(cell: Cell): number {
-    const { extra, lastAt } = cell;
-    const { expireMs } = extra.policy;
-    let soonest = expireMs === undefined || this.#isBusy(cell, "") ? FAR : lastAt + expireMs;
+    const { extra } = cell;
+    let soonest = this.#isBusy(cell, "") ? FAR : this.#expiresAt(cell);
     // Its wakes wait until it works again.
     if (cell.broken) return soonest;
     for (const name of Object.keys(extra.wakes)) {
@@ -120,6 +122,15 @@ export class Alarm {
       if (wake !== undefined && !this.#isBusy(cell, name)) soonest = Math.min(soonest, this.#comesAt(wake));
     }
     return soonest;
+  }
+
+  /** After a jump of the clock an expiry is looked at again later: it cannot be undone, so the new time has to last first. */
+  #expiresAt({ extra, lastAt }: Cell): number {
+    const { expireMs } = extra.policy;
+    if (expireMs === undefined) return FAR;
+    const { clock } = this.#host;
+    const [at, now] = [lastAt + expireMs, clock.now()];
+    return at <= now && at > settledNow(clock) ? now + PUT_OFF_MS : at;
   }
 
   #isBusy(cell: Cell, wake: string): boolean {
@@ -173,8 +184,7 @@ export class Alarm {
     for (const [name, wake] of Object.entries(cell.extra.wakes))
       if (!cell.broken && !this.#isBusy(cell, name) && this.#comesAt(wake) <= now) this.#beginMemory(cell, name);
     if (!mayEnd(cell)) return;
-    const { expireMs } = cell.extra.policy;
-    if (expireMs !== undefined && cell.lastAt + expireMs <= now)
+    if (this.#expiresAt(cell) <= now)
       this.#host.expire(cell, (again) => again && this.#later(cell.id, now + this.#host.retryMs, () => this.#ringMemory(cell)));
     else this.timed(cell);
   }
@@ -189,10 +199,11 @@ export class Alarm {
     });
   }
 
+  /** `at`: by the clock as it is, so a wake's time goes through `#comesAt` first. */
   #arm(at: number): void {
     if (this.#closed || at >= this.#at) return;
     this.#at = at;
-    this.#later("", at - this.#behindBy(), () => {
+    this.#later("", at, () => {
       this.#at = FAR;
       void this.#round();
     });
@@ -208,10 +219,7 @@ export class Alarm {
       // The store may be closed by now, and the next engine finds what is due.
       if (this.#closed) return;
       const [next] = await store.due(FAR, 1, this.#damaged, kinds, place);
-      if (next) {
-        this.#comesAt(next);
-        this.#arm(next.at);
-      }
+      if (next) this.#arm(this.#comesAt(next));
     } catch (error) {
       if (this.#closed) return;
       this.#host.fault(error, { where: "wake" });
@@ -308,8 +316,7 @@ export class Alarm {
       if (cell.lost || (cell.status === "failed" && (isWake || !cell.broken))) return this.#putOff(id, wake);
       if (isWake) return this.#ring(cell, wake, 0, ended);
       // Not a wake: an expiry, unless the actor has been busy since its last commit.
-      const { expireMs } = cell.extra.policy;
-      const expiresAt = expireMs === undefined ? FAR : cell.lastAt + expireMs;
+      const expiresAt = this.#expiresAt(cell);
       if (!mayEnd(cell) || expiresAt >= FAR) return this.#later(key, now() + this.#host.retryMs, ended);
       if (expiresAt > now()) return this.#later(key, Math.max(expiresAt, at), ended);
       this.#host.expire(cell, (again) => (again ? this.#later(key, now() + this.#host.retryMs, ended) : ended()));

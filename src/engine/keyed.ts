@@ -3,7 +3,7 @@ import { EngineError } from "../contract/index.ts";
 import type { ActorId, CallOptions, Clock, Json, Message, Remembered, Reply, Store } from "../contract/index.ts";
 import { asked } from "./asked.ts";
 import type { Cell } from "./cell.ts";
-import { told } from "../contract/internal.ts";
+import { settledNow, told } from "../contract/internal.ts";
 import { callHash, type CallKey, faults, keptFor, scopedKey } from "../chain/internal.ts";
 import { Job } from "./job.ts";
 import type { Laters } from "./laters.ts";
@@ -100,7 +100,7 @@ export class Keyed {
   remember(id: ActorId, replies: readonly Remembered[]): void {
     const known = this.#memory.get(id) ?? new Map<string, Remembered>();
     this.#memory.set(id, known);
-    const now = this.#host.clock.now();
+    const now = settledNow(this.#host.clock);
     for (const remembered of replies) known.set(remembered.key, remembered);
     for (const [key, { until }] of known) {
       if (until > now && known.size <= MOST_REMEMBERED) break;
@@ -186,7 +186,7 @@ export class Keyed {
 
   #remembered(id: ActorId, scoped: string): Kept | undefined {
     const known = this.#memory.get(id)?.get(scoped);
-    return known !== undefined && known.until > this.#host.clock.now() ? known : undefined;
+    return known !== undefined && known.until > settledNow(this.#host.clock) ? known : undefined;
   }
 }
 

@@ -32,7 +32,7 @@ import {
   type Viewer,
   Watchers,
 } from "../contract/index.ts";
-import { checkNeeded, handOverTo, KINDS, told, unsendable } from "../contract/internal.ts";
+import { checkNeeded, handOverTo, KINDS, settledNow, told, unsendable } from "../contract/internal.ts";
 import { Alarm } from "./alarm.ts";
 import { asked } from "./asked.ts";
 import { faults, innerKey, OK_NULL, ownId, stamp, stampFrom } from "../chain/internal.ts";
@@ -370,7 +370,7 @@ export class LocalEngine implements Engine {
       if (isGone && this.#registry.get(ended.id) !== undefined) await this.restart(ended.id);
       return isGone;
     };
-    return asked(prune({ store, now: this.#clock.now(), keyMs, remove }, pruning));
+    return asked(prune({ store, now: settledNow(this.#clock), keyMs, remove }, pruning));
   }
 
   knows(kind: string): boolean {

@@ -155,9 +155,9 @@ export function wireError(fault: Fault, era: Era, sayings: Sayings): WireError {
 }
 
 /** The fault behind an error that went out in 2026-07-28's numbers. */
-export function faultFromWire(code: Json | undefined, message: string, data: Json | undefined): Fault {
+export function faultFromWire({ code, message, data }: Bag): Fault {
   const kind = FAULT_KINDS.find((one) => TABLE[one].modern[0] === code) ?? "INTERNAL";
-  return new Fault(kind, message, data === undefined ? undefined : { data });
+  return new Fault(kind, typeof message === "string" ? message : "It failed.", data === undefined ? undefined : { data });
 }
 
 const FAULT_KINDS = Object.keys(TABLE).filter((key): key is FaultKind => key in TABLE);

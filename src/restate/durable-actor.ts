@@ -167,7 +167,7 @@ export class DurableActor {
     if (wake === undefined || wake.at !== at) return {};
     const stamped = await insist(() => context.run("stamp", async () => ({ now: this.#host.now(), seed: this.#host.seed() })));
     const { now, seed } = stampOf(stamped);
-    // A repeating one that came last at a time that is not yet: the clock was set back, and its timer alone knows.
+    // It was set, or last fired, at a time that is still to come: the clock was set back, and only its timer is right.
     const setBack = wake.rang !== undefined && wake.rang > now;
     if (wake.at > now && !setBack) return { againAfterMs: wake.at - now };
     const message: Message = {

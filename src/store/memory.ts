@@ -21,7 +21,7 @@ import {
   type Store,
   type Undelivered,
 } from "../contract/index.ts";
-import { compareIds, kindOf, MultiMap, replayed } from "../contract/internal.ts";
+import { compareIds, kindOf, MultiMap, replayed, settledNow } from "../contract/internal.ts";
 
 interface Held extends Omit<Remembered, "reply"> {
   readonly reply: Reply | undefined;
@@ -153,7 +153,7 @@ class MemoryStore implements Store {
   }
 
   #remember(id: ActorId, kept: Kept, { key, call, reply, until }: Held): void {
-    const now = this.#clock.now();
+    const now = settledNow(this.#clock);
     for (const [old, other] of kept.replies) {
       if (other.until > now) break;
       kept.replies.delete(old);
@@ -183,12 +183,12 @@ class MemoryStore implements Store {
   async remembered(id: ActorId, key: string): ReturnType<Store["remembered"]> {
     this.#open();
     const { call = "", reply, until = 0 } = this.#actors.get(id)?.replies.get(key) ?? {};
-    return reply !== undefined && until > this.#clock.now() ? { call, reply } : undefined;
+    return reply !== undefined && until > settledNow(this.#clock) ? { call, reply } : undefined;
   }
 
   async claimants(key: string): Promise<readonly ActorId[]> {
     this.#open();
-    const now = this.#clock.now();
+    const now = settledNow(this.#clock);
     const known = [...(this.#claims.get(key) ?? [])].filter((id) => (this.#actors.get(id)?.replies.get(key)?.until ?? 0) > now);
     return known.toReversed().slice(0, 100);
   }

@@ -5,7 +5,7 @@
  */
 import type { DatabaseSync } from "node:sqlite";
 import { StoreError, systemClock, type Clock, type Store } from "../contract/index.ts";
-import { promising } from "../contract/internal.ts";
+import { promising, settledNow } from "../contract/internal.ts";
 import { Tips } from "./tips.ts";
 import { Directory } from "./directory.ts";
 import { Eraser } from "./erase.ts";
@@ -121,7 +121,7 @@ function writable(
   };
   const replies = new Replies(
     database,
-    () => clock.now(),
+    () => settledNow(clock),
     (forget) => void commits.add(forget).catch(tellOnce),
   );
   const turns = new TurnWriter(database, tips, history, outbox, replies);

@@ -9,6 +9,8 @@ interface Timer {
 /** Time that stands still until a test moves it. Timers run in the order of their times; what they set off settles before the next. */
 export class SimulatedClock implements Clock {
   #now: number;
+  /** How far it has been set forward, in all. */
+  #set = 0;
   #order = 0;
   readonly #timers = new Set<Timer>();
   readonly #settle: () => Promise<void>;
@@ -21,6 +23,10 @@ export class SimulatedClock implements Clock {
 
   now(): number {
     return this.#now;
+  }
+
+  elapsed(): number {
+    return this.#now - this.#set;
   }
 
   after(ms: number, run: () => void): () => void {
@@ -51,6 +57,7 @@ export class SimulatedClock implements Clock {
   /** Somebody sets the clock back: it says less, and what waits goes on waiting as long as it would have. */
   setBack(ms: number): void {
     this.#now -= ms;
+    this.#set -= ms;
     for (const timer of this.#timers) timer.at -= ms;
   }
 

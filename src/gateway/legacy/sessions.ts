@@ -1,4 +1,5 @@
 import type { Caller, SessionRow, Source } from "../../contract/index.ts";
+import { settledNow } from "../../contract/internal.ts";
 import { inLog } from "../errors.ts";
 import type { Core } from "../core.ts";
 import { CallerSessions } from "./caller-sessions.ts";
@@ -159,14 +160,14 @@ export class Sessions {
   // Of a client that goes to other nodes too, only the row knows.
   #over({ busy, seenAt, row }: Session): boolean {
     const { clock, sessionTtlMs } = this.#core.settings;
-    if (busy || seenAt >= clock.now() - sessionTtlMs) return false;
+    if (busy || seenAt >= settledNow(clock) - sessionTtlMs) return false;
     return this.#nodes === undefined || row.seenAt < this.#storedBefore();
   }
 
   // What is stored may be a tenth older than what is true: a session ends that much later rather than too early.
   #storedBefore(): number {
     const { clock, sessionTtlMs } = this.#core.settings;
-    return clock.now() - sessionTtlMs - sessionTtlMs / 10;
+    return settledNow(clock) - sessionTtlMs - sessionTtlMs / 10;
   }
 
   #sweepLater(): void {

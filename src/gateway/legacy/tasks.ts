@@ -44,7 +44,7 @@ export async function performTaskRequest(asked: TaskRequest): Promise<Members> {
   }
   if (request.method === "tasks/cancel") {
     const { status } = await told();
-    if (task === undefined || task.over) throw new Fault("PARAMS", `This task has ended (${String(status)}): it cannot be cancelled.`);
+    if (task === undefined || task.over) throw new Fault("PARAMS", `This task cannot be cancelled: it is ${JSON.stringify(status)}.`);
     task.cancel();
   }
   return { members: JSON.stringify(legacyTask(await told())).slice(1, -1) };
@@ -64,8 +64,8 @@ function list(tasks: Tasks, { core, request, principal }: TaskRequest): Members 
 
 function resultIn(told: Bag): Members {
   const { taskId = null, status, result, error } = told;
-  if (isBag(error)) throw faultFromWire(error["code"], String(error["message"]), error["data"]);
-  if (!isBag(result)) throw new Fault("PARAMS", `This task was ${String(status)}: it has no result.`);
+  if (isBag(error)) throw faultFromWire(error);
+  if (!isBag(result)) throw new Fault("PARAMS", `This task has no result: it is ${JSON.stringify(status)}.`);
   const { resultType: _type, _meta: meta, ...members } = result;
   return {
     members: JSON.stringify(members).slice(1, -1),

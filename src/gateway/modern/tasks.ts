@@ -1,5 +1,5 @@
 import { type Bag, type Catalogue, isBag, type Json } from "../../contract/index.ts";
-import { EXTENSION, memoize, own } from "../../contract/internal.ts";
+import { EXTENSION, memoize, own, settledNow } from "../../contract/internal.ts";
 import type { Call, Members, Method, Outcome } from "../call.ts";
 import type { Core } from "../core.ts";
 import { Fault, inLog } from "../errors.ts";
@@ -135,7 +135,7 @@ export class Tasks {
     const told = `{${this.#membersOf(task)}}`;
     try {
       await taskStore.put({ id, ...(owner === undefined ? undefined : { principal: owner }), told, over, until });
-      if (over) await taskStore.expire(clock.now());
+      if (over) await taskStore.expire(settledNow(clock));
     } catch (error) {
       log("error", { event: "task-not-kept", ...inLog(error) });
     }

@@ -13,16 +13,19 @@ export function nearest(name: string, known: readonly string[]): string | undefi
 
 const plain = (name: string): string => name.toLowerCase().replaceAll(/[_-]/g, "");
 
-/** Characters to add, drop or exchange until one is the other. */
+/** How many characters to add, drop, exchange, or swap with their neighbour until one is the other. */
 function distance(one: string, other: string): number {
-  let above = Array.from({ length: other.length + 1 }, (_, column) => column);
+  let [beforeLast, last]: number[][] = [[], Array.from({ length: other.length + 1 }, (_, column) => column)];
   for (let row = 1; row <= one.length; row += 1) {
     const here = [row];
     for (let column = 1; column <= other.length; column += 1) {
-      const exchanged = (above[column - 1] ?? 0) + (one[row - 1] === other[column - 1] ? 0 : 1);
-      here.push(Math.min(exchanged, (above[column] ?? 0) + 1, (here[column - 1] ?? 0) + 1));
+      const exchanged = (last?.[column - 1] ?? 0) + (one[row - 1] === other[column - 1] ? 0 : 1);
+      let steps = Math.min(exchanged, (last?.[column] ?? 0) + 1, (here[column - 1] ?? 0) + 1);
+      const areSwapped = row > 1 && column > 1 && one[row - 1] === other[column - 2] && one[row - 2] === other[column - 1];
+      if (areSwapped) steps = Math.min(steps, (beforeLast?.[column - 2] ?? 0) + 1);
+      here.push(steps);
     }
-    above = here;
+    [beforeLast, last] = [last, here];
   }
-  return above.at(-1) ?? 0;
+  return last?.at(-1) ?? 0;
 }

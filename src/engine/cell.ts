@@ -192,8 +192,9 @@ export class Cell extends Commits {
 
   #unplanned(job: Job, error: EngineError): void {
     const refusal = blamed(error, job.message);
-    if (refusal === undefined) job.fail(error);
-    else job.done(refusal);
+    if (refusal !== undefined) return job.done(refusal);
+    if (faults.isAuthors(error)) this.host.fault(error, { where: "turn", actor: this.id, action: job.message.action });
+    job.fail(error);
   }
 
   #crash(job: Job, error: unknown, where: "turn" | "work"): void {

@@ -49,3 +49,21 @@ test("what is no JSON beside a message's arguments is named, from `call`, from `
     rmSync(directory, { recursive: true });
   }
 });
+
+test("a state that is no JSON is logged, since its author has to correct the code", async () => {
+  const logged: string[] = [];
+  const broken: Behaviour<unknown> = {
+    kind: "broken",
+    version: 1,
+    policy: { ...DEFAULT_POLICY, persistence: "memory" },
+    initial: () => ({}),
+    receive: () => ({ state: { at: 1n } }),
+  };
+  await using engine = await LocalEngine.start({
+    kinds: [broken],
+    onFault: (error, { where, actor, action }) => logged.push(`${where} ${actor} ${action}: ${String(error)}`),
+  });
+  await assert.rejects(engine.call({ to: "broken/x", action: "go", args: null, start: null }), { code: "STATE_NOT_JSON" });
+  assert.equal(logged.length, 1);
+  assert.match(logged[0] ?? "", /^turn broken\/x go: .*state\.at is a BigInt/);
+});

@@ -1,6 +1,7 @@
 // The gateway over real actors: who is told of what, and when.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import * as z from "zod";
 import { actor, elicit, refuse, roots, sample } from "../actor/index.ts";
 import type { Bag, Gateway } from "../contract/index.ts";
 import { LocalEngine } from "../engine/index.ts";
@@ -221,4 +222,20 @@ test("a question that another actor raises is not blamed on a client that can be
     result["content"][0]["text"],
     /^asker\/main must ask the client something \(elicitation\), and a message from clerk\/main cannot/,
   );
+});
+
+test("a misspelt argument is named in the refusal, also where a library judges the arguments", async () => {
+  const desk = actor("desk", {
+    describe: "A desk.",
+    per: "shared",
+    persistence: "memory",
+    initial: () => ({}),
+    tools: { report: { describe: "Reports.", input: z.object({ title: z.string() }), run: ({ args }) => args.title } },
+  });
+  await using engine = await LocalEngine.start({ kinds: [desk] });
+  await using gateway = gatewayOf(cast({ engine, kinds: [desk] }));
+  const answer = await join(gateway, "ann", ENVELOPE).ask("tools/call", { name: "report", arguments: { titel: "x" } });
+  const result = Object(answer["result"]);
+  assert.equal(result["isError"], true);
+  assert.match(result["content"][0]["text"], /title.* This tool has no argument "titel" \(did you mean "title"\?\)\.$/);
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Bag, Offer } from "../contract/index.ts";
-import { complaintAbout } from "./arguments.ts";
+import { complaintAbout, unknownNames } from "./arguments.ts";
 
 const taking = (inputSchema: Bag): Offer => ({
   name: "it",
@@ -84,4 +84,16 @@ describe("a tool's arguments", () => {
       complaintAbout(taking({ type: "object", properties: { it: { enum: values.slice(0, 50) } } }), { it: "none" })?.message ?? "";
     assert.match(few, /"value 49"\.$/);
   });
+});
+
+test("unknown argument names are listed with the known one that was probably meant", () => {
+  const schema = { type: "object", properties: { title: { type: "string" }, severity: { type: "integer" } }, required: ["title"] };
+  assert.equal(unknownNames(taking(schema), { titel: "x" }), ' This tool has no argument "titel" (did you mean "title"?).');
+  assert.equal(unknownNames(taking(schema), { zzz: 1, title: "x" }), ' This tool has no argument "zzz".');
+  const many = Object.fromEntries(Array.from({ length: 9 }, (_, n) => [`${"x".repeat(200)}${n}`, 1]));
+  assert.match(unknownNames(taking(schema), many), /^ This tool has no argument "x{100}", "x{100}", "x{100}" and 6 more\.$/);
+  assert.equal(unknownNames(taking(schema), { title: "x" }), "");
+  for (const open of [{ additionalProperties: true }, { additionalProperties: { type: "string" } }, { patternProperties: { "^x": {} } }])
+    assert.equal(unknownNames(taking({ ...schema, ...open }), { titel: "x" }), "");
+  assert.equal(unknownNames(taking({ type: "object" }), { titel: "x" }), "");
 });

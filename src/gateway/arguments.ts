@@ -1,6 +1,6 @@
 import type { ErrorObject, Options, ValidateFunction } from "ajv/dist/2020.js";
 import { type Bag, isBag, type Json, type Offer } from "../contract/index.ts";
-import { memoize } from "../contract/internal.ts";
+import { memoize, nearest } from "../contract/internal.ts";
 import { compilerFor, judgesMisfits } from "../schema/index.ts";
 
 /** What is wrong with a tool's arguments: a sentence, and of those that do not fit the schema each path (`a.0.b`). */
@@ -42,6 +42,30 @@ export function complaintAbout(offer: Offer, args: Bag): Complaint | undefined {
     message: `Invalid arguments: ${told.map(({ where, words }) => `${where === "" ? "the arguments" : where} ${words}`).join("; ")}.`,
     data: { issues: told.map(({ path, words }) => ({ path, message: words })) },
   };
+}
+
+const MOST_UNKNOWN = 3;
+/** To compare a name with more costs more than the hint is worth. */
+const MOST_KNOWN = 200;
+
+/**
+ * What to add to a refusal of arguments: names that the tool's schema does not have, each with the one that was probably meant. A
+ * misspelt argument would otherwise only be reported as missing. Empty where every name is known, or the schema takes any.
+ */
+export function unknownNames({ definition }: Offer, args: Bag): string {
+  const schema = definition["inputSchema"];
+  if (!isBag(schema) || !isBag(schema["properties"]) || isBag(schema["patternProperties"])) return "";
+  const { additionalProperties } = schema;
+  if (additionalProperties === true || isBag(additionalProperties)) return "";
+  const known = Object.keys(schema["properties"]);
+  const unknown = Object.keys(args).filter((name) => !known.includes(name));
+  if (unknown.length === 0 || known.length > MOST_KNOWN) return "";
+  const named = unknown.slice(0, MOST_UNKNOWN).map((name) => {
+    const meant = nearest(name, known);
+    return `${JSON.stringify(name.slice(0, 100))}${meant === undefined ? "" : ` (did you mean ${JSON.stringify(meant)}?)`}`;
+  });
+  const more = unknown.length > named.length ? ` and ${unknown.length - named.length} more` : "";
+  return ` This tool has no argument ${named.join(", ")}${more}.`;
 }
 
 function mistakes(offer: Offer, args: Bag, { errors }: ValidateFunction): readonly ErrorObject[] {

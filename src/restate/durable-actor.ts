@@ -324,6 +324,7 @@ export class DurableActor {
       if (error instanceof EngineError) {
         // A state that could not be brought to this version: the caller is not told why.
         if (error.code === "ACTOR_FAILED" && error.cause !== undefined) this.#host.fault(error, { where: "load", message });
+        if (faults.isAuthors(error)) this.#host.fault(error, { where, message });
         return { fault: faultOf(error) };
       }
       if (error instanceof StoreError) return { fault: faultOf(faults.fromStore(error)) };

@@ -122,7 +122,7 @@ class Acting {
 
   async #refused(call: Call, target: Target, surface: Surface | undefined, complaint: Complaint): Promise<Outcome> {
     await this.#checkShown(call, target, surface);
-    return this.#kind.refuse({ code: "INVALID", ...complaint });
+    return this.#refuse(call, target, { code: "INVALID", ...complaint });
   }
 
   // Law 3: of what is hidden nothing is told, not even what it would take. Whether it may be done, the source decides again.
@@ -177,7 +177,12 @@ class Acting {
     if (scopes !== undefined) throw scopeFault(scopes, call.viewer.scopes);
     if (reply.refused.code === "INVALID_PARAMS") throw asFault("PARAMS", reply.refused);
     if (reply.refused.code === "URL_ELICITATION" && canOpen(call)) throw asFault("URL_ELICITATION", reply.refused);
-    return kind.refuse(reply.refused);
+    return this.#refuse(call, target, reply.refused);
+  }
+
+  #refuse(call: Call, target: Target, refusal: Refusal): Outcome {
+    const hint = refusal.code === "INVALID" ? this.#kind.hint(call, target) : "";
+    return this.#kind.refuse(hint === "" ? refusal : { ...refusal, message: refusal.message + hint });
   }
 }
 

@@ -1,5 +1,5 @@
 import { type Bag, isBag, type Json, TroupeError, isList } from "../../contract/index.ts";
-import { type Complaint, complaintAbout } from "../arguments.ts";
+import { type Complaint, complaintAbout, unknownNames } from "../arguments.ts";
 import { type Call, type Members, type Refusal, REFUSED_META } from "../call.ts";
 import { promptMembers, resourceMembers, toolError, toolMembers } from "../content.ts";
 import { failureData, Fault, faultOf, type Reason } from "../errors.ts";
@@ -19,6 +19,8 @@ export interface Kind {
   /** What the source gets. */
   args(call: Call, target: Target): Json;
   encode(call: Call, target: Target, value: Json): string;
+  /** What to add to a refusal of the arguments; empty: nothing. */
+  hint(call: Call, target: Target): string;
   /** A domain refusal but `UNKNOWN`. */
   refuse(refusal: Refusal): Members;
   /** The engine could not: an outcome its caller can read, or a throw. */
@@ -89,6 +91,7 @@ export const tool: Kind = {
   },
   args: (call) => argumentsIn(call),
   encode: (call, { offer }, value) => toolMembers(value, offer.definition, call.revision),
+  hint: (call, { offer }) => unknownNames(offer, argumentsIn(call)),
   refuse(refusal) {
     return { members: toolError(refusal.message), meta: refusalMeta(refusal) };
   },
@@ -126,6 +129,7 @@ export const prompt: Kind = {
   },
   args: (call) => textsIn(argumentsIn(call)),
   encode: (call, { offer }, value) => promptMembers(value, offer.definition, call.revision),
+  hint: () => "",
   refuse(refusal) {
     throw refused(refusal);
   },
@@ -153,6 +157,7 @@ export const resource: Kind = {
   complain: () => undefined,
   args: (_call, target) => target.args,
   encode: (call, { offer }, value) => resourceMembers(value, uriIn(call), offer.definition, call.revision),
+  hint: () => "",
   refuse(refusal) {
     throw refused(refusal);
   },

@@ -152,7 +152,7 @@ export class TurnContext implements RunContext<object, unknown> {
     return (messageId, value) => {
       this.#checkWaits("answer", messageId);
       const json = plain(value, "an answer");
-      (this.effects().answer ??= {})[messageId] = isReply(json) ? json : { ok: json };
+      put((this.effects().answer ??= {}), messageId, isReply(json) ? json : { ok: json });
     };
   }
   get report(): (messageId: string, done: number, total?: number, text?: string) => void {

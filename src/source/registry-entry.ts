@@ -1,5 +1,5 @@
 import { type Bag, type Json, type ListName, type Offer, type OfferRef, TroupeError } from "../contract/index.ts";
-import { checkMirrored, checkScopes, templateVariables } from "../contract/internal.ts";
+import { checkMirrored, checkScopes, put, templateVariables } from "../contract/internal.ts";
 import { type Schema, takesMisfits, toJsonSchema } from "../schema/index.ts";
 import { checkName, type Names } from "./names.ts";
 import { refOf } from "./refs.ts";
@@ -166,6 +166,6 @@ function bagOf(args: unknown): Bag {
 
 function textsOf(args: unknown): Texts {
   const texts: Record<string, string> = {};
-  for (const [name, value] of Object.entries(bagOf(args))) if (typeof value === "string") texts[name] = value;
+  for (const [name, value] of Object.entries(bagOf(args))) if (typeof value === "string") put(texts, name, value);
   return texts;
 }

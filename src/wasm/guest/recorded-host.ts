@@ -45,18 +45,18 @@ export class RecordedHost implements GuestHost {
 
 /** The environment as that call saw it. */
 export function variablesIn(did: readonly Recorded[]): Readonly<Record<string, string>> {
-  const seen: Record<string, string> = {};
+  const seen = new Map<string, string>();
   for (const { name, args, result } of did) {
     const [of] = args;
     if (name === "environment.list-vars" && isList(result)) {
       for (const pair of result) {
         const [key, value] = isList(pair) ? pair : [];
-        if (typeof key === "string" && typeof value === "string") seen[key] = value;
+        if (typeof key === "string" && typeof value === "string") seen.set(key, value);
       }
     } else if (typeof of === "string") {
-      if (name === "environment.get-var" && typeof result === "string") seen[of] = result;
-      if (name === "environment.exists" && result === true) seen[of] ??= "";
+      if (name === "environment.get-var" && typeof result === "string") seen.set(of, result);
+      if (name === "environment.exists" && result === true && !seen.has(of)) seen.set(of, "");
     }
   }
-  return seen;
+  return Object.fromEntries(seen);
 }

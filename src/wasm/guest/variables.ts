@@ -7,10 +7,10 @@ export function variablesFor(
 ): Readonly<Record<string, string>> {
   if (grant === undefined) return {};
   const { allowed, denied, prefixes } = grant;
-  const shown: Record<string, string> = {};
+  const shown = new Map<string, string>();
   for (const [name, value] of Object.entries(all)) {
     if (value === undefined || denied.includes(name)) continue;
-    if (allowed.includes(name) || prefixes.some((prefix) => prefix !== "" && name.startsWith(prefix))) shown[name] = value;
+    if (allowed.includes(name) || prefixes.some((prefix) => prefix !== "" && name.startsWith(prefix))) shown.set(name, value);
   }
-  return shown;
+  return Object.fromEntries(shown);
 }

@@ -35,56 +35,60 @@ const SAID: Readonly<Record<string, string>> = {
 
 type Act = (place: Place, directory: Directory, args: readonly WitValue[]) => Promise<WitValue>;
 
-const READS: Readonly<Record<string, Act>> = {
-  "read-file": (place, { maxBytes }) =>
-    opened(place, async (file) => {
-      const { size } = await file.stat();
-      if (size > maxBytes) throw new Error(`"${place.path}" has ${size} bytes, ${maxBytes} are given at once: keep smaller files.`);
-      const { buffer, bytesRead } = await file.read(new Uint8Array(size), 0, size, 0);
-      return buffer.subarray(0, bytesRead);
-    }),
-  "list-files": async (place) => {
-    const names = (await readdir(await checkedDirectory(place))).filter((name) => !name.startsWith(WRITING));
-    if (names.length > MOST_FILES) throw new Error(`"${place.path}" has more than ${MOST_FILES} files: use directories.`);
-    return names.toSorted();
-  },
-  "path-exists": async (place) => {
-    try {
-      await lstat(join(place.parent, place.name));
-      return true;
-    } catch {
-      return false;
-    }
-  },
-};
+const READS: ReadonlyMap<string, Act> = new Map(
+  Object.entries<Act>({
+    "read-file": (place, { maxBytes }) =>
+      opened(place, async (file) => {
+        const { size } = await file.stat();
+        if (size > maxBytes) throw new Error(`"${place.path}" has ${size} bytes, ${maxBytes} are given at once: keep smaller files.`);
+        const { buffer, bytesRead } = await file.read(new Uint8Array(size), 0, size, 0);
+        return buffer.subarray(0, bytesRead);
+      }),
+    "list-files": async (place) => {
+      const names = (await readdir(await checkedDirectory(place))).filter((name) => !name.startsWith(WRITING));
+      if (names.length > MOST_FILES) throw new Error(`"${place.path}" has more than ${MOST_FILES} files: use directories.`);
+      return names.toSorted();
+    },
+    "path-exists": async (place) => {
+      try {
+        await lstat(join(place.parent, place.name));
+        return true;
+      } catch {
+        return false;
+      }
+    },
+  }),
+);
 
-const WRITES: Readonly<Record<string, Act>> = {
-  "write-file": async (place, { maxBytes }, args) => {
-    const content = Buffer.from(text(args[1]));
-    if (content.length > maxBytes) throw new Error(`A file has at most ${maxBytes} bytes: write less.`);
-    await replaceFile(place, content);
-    return undefined;
-  },
-  "delete-file": async (place) => {
-    await unlink(inside(place));
-    return undefined;
-  },
-  "create-dir": async (place) => {
-    await mkdir(inside(place));
-    return undefined;
-  },
-  "delete-dir": async (place) => {
-    inside(place);
-    await rm(await checkedDirectory(place), { recursive: true });
-    return undefined;
-  },
-};
+const WRITES: ReadonlyMap<string, Act> = new Map(
+  Object.entries<Act>({
+    "write-file": async (place, { maxBytes }, args) => {
+      const content = Buffer.from(text(args[1]));
+      if (content.length > maxBytes) throw new Error(`A file has at most ${maxBytes} bytes: write less.`);
+      await replaceFile(place, content);
+      return undefined;
+    },
+    "delete-file": async (place) => {
+      await unlink(inside(place));
+      return undefined;
+    },
+    "create-dir": async (place) => {
+      await mkdir(inside(place));
+      return undefined;
+    },
+    "delete-dir": async (place) => {
+      inside(place);
+      await rm(await checkedDirectory(place), { recursive: true });
+      return undefined;
+    },
+  }),
+);
 
 /** `name`: of the interface's function. Throws with a sentence for the guest. */
 export async function onFiles(name: string, args: readonly WitValue[], directory: Directory): Promise<Given> {
   const path = text(args[0]);
-  const writes = WRITES[name];
-  const act = writes ?? READS[name];
+  const writes = WRITES.get(name);
+  const act = writes ?? READS.get(name);
   if (act === undefined) throw new Error("Commands are not offered: let an actor that is no guest run them.");
   if (writes !== undefined && !directory.write) throw new Error("This directory is read only: its manifest grants no writing.");
   const segments = segmentsOf(path);

@@ -7,6 +7,8 @@ if (major < 24) {
   );
   process.exit(1);
 }
+// Before anything else is loaded. Text from outside that names `__proto__` then finds no prototype, in any module of this process.
+delete Object.prototype.__proto__;
 const { enableCompileCache } = process.getBuiltinModule("node:module");
 const { existsSync, mkdirSync, statSync } = process.getBuiltinModule("node:fs");
 const { homedir } = process.getBuiltinModule("node:os");

@@ -54,7 +54,8 @@ function withoutRootReference(schema: Bag): Bag {
   const name = $ref.slice(DEFS.length);
   const named = own($defs, name);
   // Where it holds a reference or a name of its own, or says the same in other words, it means something else in another place.
-  if (!isBag(named) || Object.keys(named).some((key) => key.startsWith("$") || (Object.hasOwn(beside, key) && key !== "description"))) return schema;
+  if (!isBag(named) || Object.keys(named).some((key) => key.startsWith("$") || (Object.hasOwn(beside, key) && key !== "description")))
+    return schema;
   const { [name]: _, ...others } = $defs;
   const recurs = JSON.stringify([named, others]).includes(JSON.stringify($ref));
   const kept = recurs ? $defs : others;

@@ -5,6 +5,8 @@ import type { FromWorker, Start } from "./protocol.ts";
 import { Recorder } from "./recorder.ts";
 import { Room } from "./room.ts";
 
+// A thread's intrinsics are its own: what a guest names `__proto__` finds no prototype here.
+Reflect.deleteProperty(Object.prototype, "__proto__");
 const port = parentPort;
 if (port === null) throw new Error("This file is what a sandbox's worker runs: call createSandbox");
 const start: Start = workerData;

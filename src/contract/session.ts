@@ -44,13 +44,17 @@ export interface SessionChange {
 export function changedSession(row: SessionRow, change: SessionChange): SessionRow {
   const { subscribe, unsubscribe, logLevel, listener } = change;
   if (isSo(row, change)) return row;
-  const kept = row.subscriptions.filter((uri) => uri !== subscribe && uri !== unsubscribe);
   return {
     ...row,
-    subscriptions: subscribe === undefined ? kept : [...kept, subscribe],
+    ...(subscribe === undefined && unsubscribe === undefined ? undefined : { subscriptions: changedUris(row.subscriptions, change) }),
     ...(logLevel === undefined ? undefined : { logLevel }),
     ...(listener === undefined ? undefined : { listener }),
   };
+}
+
+function changedUris(uris: readonly string[], { subscribe, unsubscribe }: SessionChange): readonly string[] {
+  const kept = uris.filter((uri) => uri !== subscribe && uri !== unsubscribe);
+  return subscribe === undefined ? kept : [...kept, subscribe];
 }
 
 function isSo({ subscriptions, ...row }: SessionRow, { subscribe, unsubscribe, logLevel, listener }: SessionChange): boolean {
@@ -68,7 +72,7 @@ export interface SessionStore extends AsyncDisposable {
   get(id: string): Promise<SessionRow | undefined>;
   /**
    * `changedSession` in one step, whoever else writes meanwhile. Returns the row as it is then; undefined: there is none,
-   * and none is made. Absent: read and put, one after the other, so that of two nodes' changes at once one may be lost.
+   * and none is made. Writes what changes, where the store can. Absent: read and put, one after the other, so that of two nodes' changes at once one may be lost.
    */
   change?(id: string, change: SessionChange): Promise<SessionRow | undefined>;
   touch(id: string, seenAt: number): Promise<void>;

@@ -1,7 +1,7 @@
 // What clients with a session are told while its store is out of reach.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Bag, isBag, type SessionStore, StoreError } from "../contract/index.ts";
+import { type Bag, changedSession, isBag, type SessionStore, StoreError } from "../contract/index.ts";
 import { bodyOf, exchangeOf, gatewayOf, sessionsDouble, world } from "./kit.fixture.ts";
 
 const ACCEPT = { accept: "application/json, text/event-stream", "content-type": "application/json" };
@@ -56,4 +56,41 @@ test("a session whose store is out of reach is answered 503 with the request's i
   state.away = false;
   assert.equal((await ask("POST", ping)).status, 200, "what could not be ended goes on");
   assert.equal((await ask("DELETE")).status, 204);
+});
+
+test("a session's change is stored as a change, and one that failed is stored when it is tried again", async () => {
+  const kept = sessionsDouble();
+  let puts = 0;
+  let isDown = false;
+  const sessions: SessionStore = {
+    ...kept,
+    async put(row) {
+      puts += 1;
+      await kept.put(row);
+    },
+    async change(id, change) {
+      if (isDown) throw new StoreError("STORE_FULL", "The disk is full.");
+      const row = kept.rows.get(id);
+      if (row !== undefined) kept.rows.set(id, changedSession(row, change));
+      return kept.rows.get(id);
+    },
+  };
+  await using gateway = gatewayOf(world().source, { sessions });
+  const begun = await gateway.exchange(exchangeOf("POST", ACCEPT, INITIALIZE).exchange);
+  const id = begun.headers?.["mcp-session-id"] ?? "";
+  const ask = async (method: string, params: object) =>
+    bodyOf(
+      await gateway.exchange(exchangeOf("POST", { ...ACCEPT, "mcp-session-id": id }, { jsonrpc: "2.0", id: 1, method, params }).exchange),
+    );
+  const row = () => kept.rows.get(id);
+  assert.deepEqual((await ask("logging/setLevel", { level: "debug" }))["result"], {});
+  assert.equal(row()?.logLevel, "debug");
+  isDown = true;
+  assert.ok((await ask("resources/subscribe", { uri: "door://state" }))["error"]);
+  isDown = false;
+  assert.deepEqual((await ask("resources/subscribe", { uri: "door://state" }))["result"], {});
+  assert.deepEqual(row()?.subscriptions, ["door://state"]);
+  assert.deepEqual((await ask("resources/unsubscribe", { uri: "door://state" }))["result"], {});
+  assert.deepEqual(row()?.subscriptions, []);
+  assert.equal(puts, 1, "only a new session is put");
 });

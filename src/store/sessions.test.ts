@@ -54,7 +54,7 @@ test("others are served while very many sessions expire, each of which is named 
   await using stores = sqliteSessionStores({ path: file.path });
   const writer = new DatabaseSync(file.path);
   writer.exec(
-    "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 6000) INSERT INTO session SELECT 's' || n, n, '{}' FROM n",
+    "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 6000) INSERT INTO session SELECT 's' || n, n, NULL, NULL FROM n",
   );
   writer.close();
   let rounds = 0;
@@ -153,6 +153,72 @@ test("tasks are found again, by another that opens the file, until their time is
   assert.equal(await stores.taskStore.get("b"), undefined);
 });
 
+/** Makes a file's sessions as the second schema had them. */
+const TO_VERSION_2 = `
+  DROP TABLE session; DROP TABLE session_fixed; DROP TABLE subscription;
+  CREATE TABLE session(id TEXT PRIMARY KEY, seen INTEGER NOT NULL, row TEXT NOT NULL) WITHOUT ROWID;
+  CREATE INDEX session_seen ON session(seen)`;
+
+test("sessions of an older file keep their subscriptions and log level", async () => {
+  using file = temporary();
+  await sqliteSessionStores({ path: file.path })[Symbol.asyncDispose]();
+  const plain = { id: "a", protocol: "p", client: { name: "c ☃" }, capabilities: {}, subscriptions: [], createdAt: 1, seenAt: 2 };
+  const whole = {
+    ...plain,
+    id: "b",
+    principal: "ann",
+    subscriptions: ["x://2", "x://1"],
+    logLevel: "debug",
+    listener: "node 1",
+    seenAt: 5,
+  };
+  const old = new DatabaseSync(file.path);
+  old.exec(`${TO_VERSION_2}; PRAGMA user_version = 2`);
+  const insert = old.prepare("INSERT INTO session VALUES(?,?,?)");
+  for (const row of [plain, { ...whole, seenAt: 3 }]) insert.run(row.id, row.id === "b" ? 5 : 2, JSON.stringify(row));
+  insert.run("damaged", 1, "{");
+  old.close();
+  await using stores = sqliteSessionStores({ path: file.path });
+  assert.deepEqual(await stores.sessions.get("a"), plain);
+  assert.deepEqual(await stores.sessions.get("b"), whole);
+  await assert.rejects(stores.sessions.get("damaged"), { code: "STORE_CORRUPT" });
+  assert.deepEqual(await stores.sessions.expire(2), ["damaged"]);
+});
+
+test("a small change of a session with many subscriptions is a small write", async () => {
+  using file = temporary();
+  await using stores = sqliteSessionStores({ path: file.path });
+  const subscriptions = Array.from({ length: 1_000 }, (_, n) => `test://${n}/${"x".repeat(80)}`);
+  const client = { name: "x".repeat(60_000) };
+  const row = { id: "a", protocol: "p", client, capabilities: {}, subscriptions, createdAt: 1, seenAt: 1 };
+  await stores.sessions.put(row);
+  const size = (): number => statSync(`${file.path}-wal`).size;
+  const written = async (change: () => Promise<unknown> | undefined): Promise<number> => {
+    const before = size();
+    await change();
+    return size() - before;
+  };
+  // Pages of 4,096 bytes: a few of them.
+  const few = 5 * 4_200;
+  for (const logLevel of ["debug", "emergency", "info"]) {
+    const bytes = await written(() => stores.sessions.change?.("a", { logLevel }));
+    assert.ok(bytes > 0 && bytes <= few, `${logLevel}: ${bytes}`);
+  }
+  for (const [name, change] of Object.entries({
+    subscribe: { subscribe: "test://another" },
+    unsubscribe: { unsubscribe: "test://another" },
+    listener: { listener: "node 1" },
+  }))
+    assert.ok((await written(() => stores.sessions.change?.("a", change))) <= few, name);
+  assert.ok((await written(() => stores.sessions.touch("a", 2))) <= few, "touch");
+  assert.deepEqual(await stores.sessions.get("a"), { ...row, logLevel: "info", listener: "node 1", seenAt: 2 });
+  await stores.sessions.delete("a");
+  const left = new DatabaseSync(file.path);
+  assert.equal(left.prepare("SELECT count(*) AS n FROM subscription").get()?.["n"], 0);
+  assert.equal(left.prepare("SELECT count(*) AS n FROM session_fixed").get()?.["n"], 0);
+  left.close();
+});
+
 test("a file that knew no tasks yet gets room for them, and keeps its sessions", async () => {
   using file = temporary();
   let first = "";
@@ -162,7 +228,7 @@ test("a file that knew no tasks yet gets room for them, and keeps its sessions",
     await stores.streams.append("s", "one", { n: 2 });
   }
   const old = new DatabaseSync(file.path);
-  old.exec("DROP TABLE task; PRAGMA user_version = 1");
+  old.exec(`DROP TABLE task; ${TO_VERSION_2}; PRAGMA user_version = 1`);
   old.close();
   await using stores = sqliteSessionStores({ path: file.path });
   assert.equal(await stores.taskStore.get("a"), undefined);

@@ -20,7 +20,7 @@ import {
   type StreamStore,
   type TaskStore,
 } from "../contract/index.ts";
-import { damaged, int, parsed, text } from "./column.ts";
+import { damaged, int, maybeText, parsed, text } from "./column.ts";
 import { closed } from "./memory-sessions.ts";
 import { migrate } from "./migrate.ts";
 import { openDatabase, orClosed } from "./open-database.ts";
@@ -46,6 +46,22 @@ const SCHEMA = [
   `
   CREATE TABLE task(id TEXT PRIMARY KEY, principal TEXT, told TEXT NOT NULL, over INTEGER NOT NULL, until INTEGER NOT NULL) WITHOUT ROWID;
   CREATE INDEX task_until ON task(until);
+  `,
+  // SQLite writes a row whole: what changes is apart from what never does and may be long, and each subscription is a row.
+  `
+  CREATE TABLE session_fixed(session TEXT PRIMARY KEY, row TEXT NOT NULL) WITHOUT ROWID;
+  CREATE TABLE subscription(session TEXT NOT NULL, n INTEGER NOT NULL, uri TEXT NOT NULL, PRIMARY KEY(session, n)) WITHOUT ROWID;
+  UPDATE session SET row = '{}' WHERE NOT json_valid(row);
+  INSERT INTO subscription SELECT session.id, key, value FROM session, json_each(row, '$.subscriptions');
+  INSERT INTO session_fixed SELECT id, json_remove(row, '$.subscriptions', '$.logLevel', '$.listener', '$.seenAt') FROM session;
+  ALTER TABLE session ADD COLUMN level TEXT;
+  ALTER TABLE session ADD COLUMN listener TEXT;
+  UPDATE session SET level = row ->> '$.logLevel', listener = row ->> '$.listener';
+  ALTER TABLE session DROP COLUMN row;
+  CREATE TRIGGER session_deleted AFTER DELETE ON session BEGIN
+    DELETE FROM session_fixed WHERE session = old.id;
+    DELETE FROM subscription WHERE session = old.id;
+  END;
   `,
 ];
 
@@ -136,28 +152,59 @@ function stores(database: DatabaseSync, bounds: StreamBounds): SqliteSessionStor
 }
 
 function sessionStore(database: DatabaseSync, read: Run, write: Run): Omit<SessionStore, typeof Symbol.asyncDispose> {
-  const put = database.prepare("INSERT INTO session VALUES(?,?,?) ON CONFLICT(id) DO UPDATE SET seen = excluded.seen, row = excluded.row");
-  const get = database.prepare("SELECT seen, row FROM session WHERE id = ?");
+  const put = database.prepare(
+    "INSERT INTO session VALUES(?,?,?,?) ON CONFLICT(id) DO UPDATE SET seen = excluded.seen, level = excluded.level, listener = excluded.listener",
+  );
+  const putFixed = database.prepare("INSERT INTO session_fixed VALUES(?,?) ON CONFLICT(session) DO UPDATE SET row = excluded.row");
+  const get = database.prepare(
+    `SELECT seen, level, listener, row, (SELECT json_group_array(uri ORDER BY n) FROM subscription WHERE session = id) AS uris
+     FROM session LEFT JOIN session_fixed ON session = id WHERE id = ?`,
+  );
+  const set = database.prepare("UPDATE session SET level = ?, listener = ? WHERE id = ?");
+  const subscribe = database.prepare(
+    "INSERT INTO subscription SELECT ?1, coalesce(max(n), -1) + 1, ?2 FROM subscription WHERE session = ?1",
+  );
+  const unsubscribe = database.prepare("DELETE FROM subscription WHERE session = ? AND uri = ?");
+  const unsubscribeAll = database.prepare("DELETE FROM subscription WHERE session = ?");
   const touch = database.prepare("UPDATE session SET seen = ? WHERE id = ? AND seen < ?");
   const remove = database.prepare("DELETE FROM session WHERE id = ?");
   const expire = database.prepare(`DELETE FROM session WHERE id IN (SELECT id FROM session WHERE seen < ? LIMIT ${EXPIRED}) RETURNING id`);
   const rowOf = (id: string): SessionRow | undefined => {
     const columns = get.get(id);
     if (columns === undefined) return undefined;
-    const row = parsed(columns["row"]);
-    const seen = isBag(row) ? { ...row, seenAt: int(columns["seen"]) } : undefined;
-    if (!isSessionRow(seen)) throw damaged("a session is none");
-    return seen;
+    const fixed = parsed(columns["row"]);
+    const [logLevel, listener] = [maybeText(columns["level"]), maybeText(columns["listener"])];
+    const row = isBag(fixed) && {
+      ...fixed,
+      subscriptions: parsed(columns["uris"]),
+      ...(logLevel === undefined ? undefined : { logLevel }),
+      ...(listener === undefined ? undefined : { listener }),
+      seenAt: int(columns["seen"]),
+    };
+    if (!isSessionRow(row)) throw damaged("a session is none");
+    return row;
   };
   return {
-    put: (row) => write(() => void put.run(row.id, row.seenAt, JSON.stringify(row))),
+    put: (row) =>
+      write(() => {
+        const { subscriptions, logLevel, listener, seenAt, ...fixed } = row;
+        put.run(row.id, seenAt, logLevel ?? null, listener ?? null);
+        putFixed.run(row.id, JSON.stringify(fixed));
+        unsubscribeAll.run(row.id);
+        for (const uri of subscriptions) subscribe.run(row.id, uri);
+      }),
     get: (id) => read(() => rowOf(id)),
     change: (id, change) =>
       write(() => {
         const row = rowOf(id);
         if (row === undefined) return undefined;
         const changed = changedSession(row, change);
-        if (changed !== row) put.run(id, changed.seenAt, JSON.stringify(changed));
+        if (changed === row) return row;
+        const { logLevel, listener } = changed;
+        if (logLevel !== row.logLevel || listener !== row.listener) set.run(logLevel ?? null, listener ?? null, id);
+        if (changed.subscriptions === row.subscriptions) return changed;
+        for (const uri of [change.subscribe, change.unsubscribe]) if (uri !== undefined) unsubscribe.run(id, uri);
+        if (change.subscribe !== undefined) subscribe.run(id, change.subscribe);
         return changed;
       }),
     touch: (id, seenAt) => write(() => void touch.run(seenAt, id, seenAt)),

@@ -286,7 +286,7 @@ const OWN_METHODS: ReadonlyMap<string, OwnMethod> = new Map(
   }),
 );
 
-// A session's row is written whole with each of them, so their length counts, too.
+// Their length counts, too: some stores write a session whole with each of them.
 function checkSubscriptions({ settings }: Core, uris: readonly string[]): void {
   const { subscriptions: most, subscriptionLength: longest } = settings.limits;
   if (uris.length > most) throw new Fault("BUSY", `A session may subscribe to ${most} resources; unsubscribe from some first.`);
@@ -302,11 +302,22 @@ function known({ nodes, row }: Session, uri: string): boolean | undefined {
 // A connection's session ends with it; only one that a client can come back to is kept.
 async function keep(core: Core, session: Session, change: SessionChange): Promise<void> {
   if (session.nodes !== undefined) return session.nodes.rows.change(session, change);
-  const changed = changedSession(session.row, change);
-  if (changed === session.row) return;
+  const before = session.row;
+  const changed = changedSession(before, change);
+  if (changed === before) return;
   session.row = changed;
   // Written once more, a session that its client has ended would be there again.
-  if (session.kept && !session.closed) await core.settings.sessions.put(session.row);
+  if (!session.kept || session.closed) return;
+  const { sessions } = core.settings;
+  if (sessions.change === undefined) return sessions.put(changed);
+  // Not `put`: the row may be long, and a short request must not have all of it written.
+  try {
+    await sessions.change(changed.id, change);
+  } catch (error) {
+    // The client will try again, and then it must be written: no later change writes it as well.
+    if (session.row === changed) session.row = before;
+    throw error;
+  }
 }
 
 function uriOf(request: Request): string {

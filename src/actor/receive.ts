@@ -1,5 +1,5 @@
 import { BARE_RESULT, isBareResult, type Message, type Policy, type Reply, type Turn, type Viewer, type Work } from "../contract/index.ts";
-import { freezeDeep, isRefusal } from "../contract/internal.ts";
+import { BEGIN_ACTION, freezeDeep, isRefusal } from "../contract/internal.ts";
 import { badTurn, explained } from "./bad-turn.ts";
 import { unconfirmed } from "./confirm.ts";
 import { isContent } from "./content.ts";
@@ -47,8 +47,8 @@ export function receive(acts: Acts, state: object, message: Message, life = mess
 }
 
 /** Only to begin: its initial state is committed, nothing else happens. */
-function isBegin(message: Message): boolean {
-  return message.action === "begin" && message.start !== undefined;
+function isBegin({ action, start }: Message): boolean {
+  return start !== undefined && (action === BEGIN_ACTION || action === "begin");
 }
 
 /** A pure read of a durable state (law 2). */

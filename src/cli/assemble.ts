@@ -1,6 +1,7 @@
-import { createHmac } from "node:crypto";
+import { createHmac, randomBytes } from "node:crypto";
 import type { Engine, Source } from "../contract/index.ts";
-import { cast, dotted, merge, type Names, prefix, strict } from "../source/index.ts";
+import { defined } from "../contract/internal.ts";
+import { cast, type CastOptions, dotted, merge, type Names, prefix, strict } from "../source/index.ts";
 import { checkNames } from "../source/merge.ts";
 import { faultFields } from "./fault-fields.ts";
 import type { Loaded } from "./load.ts";
@@ -15,17 +16,17 @@ export interface Assembling {
   readonly log: ServerLog;
   /** Faults are told with all they say. */
   readonly inFull: boolean;
-  /** Signs handles. Absent: they end with this process. */
-  readonly key: Uint8Array | undefined;
+  readonly handles: CastOptions["handles"];
   /** As MCP has them. */
   readonly capabilities: Source | undefined;
 }
 
-/** What signs handles: another key than the one that signs request states, and like it the same after a restart. */
-const handleSecret = (key: Uint8Array): Uint8Array => createHmac("sha256", key).update("handles").digest();
+/** Signs handles: another key than the one that signs request states, and like it the same after a restart. Without a key, of this process alone. */
+export const handleSecret = (key: Uint8Array | undefined): Uint8Array =>
+  key === undefined ? randomBytes(32) : createHmac("sha256", key).update("handles").digest();
 
 /** All that modules export, as one source. Throws `NAME_COLLISION` where names are known to meet. */
-export const assemble = ({ parts }: Loaded, { engine, toolNames, log, inFull, key, capabilities }: Assembling): Source => {
+export const assemble = ({ parts }: Loaded, { engine, toolNames, log, inFull, handles, capabilities }: Assembling): Source => {
   const names = namesOf(toolNames);
   const sources = parts.flatMap((part) => {
     const ofActors =
@@ -36,7 +37,7 @@ export const assemble = ({ parts }: Loaded, { engine, toolNames, log, inFull, ke
               engine,
               kinds: part.cast,
               names,
-              ...(key === undefined ? {} : { handles: { secret: handleSecret(key) } }),
+              ...defined({ handles }),
               onFault: (error, actor) => log("error", "surface-fault", { actor, ...faultFields(error, inFull) }),
             }),
           ];

@@ -147,7 +147,7 @@ const splitPrefix = (module: string): { readonly prefix?: string; readonly path:
 
 /** The actors of capabilities. */
 export const behindCapabilities = (capabilities: readonly Capability[]): readonly Behaviour[] =>
-  capabilities.flatMap(({ does }) => (does.how === "actor" && does.own !== true ? [does.behaviour] : []));
+  capabilities.flatMap(({ does }) => (does.how === "actor" && does.own === undefined ? [does.behaviour] : []));
 
 /** Imports the modules; a `round` above 0 imports them anew. */
 export const load = async (modules: readonly string[], round = 0, services: ServiceSettings = {}): Promise<Loaded> => {

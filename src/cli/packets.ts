@@ -17,6 +17,7 @@ import {
   searchesOf,
   REQUEST_PACKET_SCHEMA,
 } from "../packet/index.ts";
+import type { CastOptions } from "../source/index.ts";
 import { DataDirectory } from "./data-directory.ts";
 import { usage } from "./exit-code.ts";
 import { behindCapabilities, type Loaded } from "./load.ts";
@@ -66,6 +67,7 @@ export interface Standing {
   readonly engine: Engine;
   /** The folder for what is made of their chains. Absent: nothing is kept. */
   readonly data: string | undefined;
+  readonly handles: CastOptions["handles"];
 }
 
 /** The capabilities of what is served: as packets reach them, and as MCP does. Other modules come with a reload. */
@@ -107,7 +109,7 @@ export class Packets implements AsyncDisposable {
   }
 
   /** From now on these run on that engine. What they are as MCP: undefined where there are none. */
-  async start({ parts }: Loaded, { engine, data }: Standing): Promise<Source | undefined> {
+  async start({ parts }: Loaded, { engine, data, handles }: Standing): Promise<Source | undefined> {
     const { config, log, rate, everyActor } = this.#options;
     const given = parts.flatMap(({ capabilities }) => capabilities);
     await this.#release();
@@ -120,6 +122,7 @@ export class Packets implements AsyncDisposable {
     const flow = new PacketFlow({
       capabilities: new Capabilities([...declared, ...actors]),
       engine,
+      ...defined({ handles }),
       servers: this.#servers,
       actors: {
         defaultTimeoutMs: config.actors.default_timeout,

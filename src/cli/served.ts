@@ -1,7 +1,7 @@
 import { type Bag, type Behaviour, type Gateway, type Log, type Source, systemClock } from "../contract/index.ts";
 import { defined, watchClock } from "../contract/internal.ts";
 import { createGateway } from "../gateway/index.ts";
-import { assemble } from "./assemble.ts";
+import { handleSecret, assemble } from "./assemble.ts";
 import type { EngineAddress } from "./cluster/engine-address.ts";
 import { usage } from "./exit-code.ts";
 import type { Ground, GroundOptions } from "./ground.ts";
@@ -94,14 +94,14 @@ export const serveModules = async (loaded: Loaded, { options, version, log, inFu
     options.engine === undefined ? await onLocalGround(first, standing) : await onClusterGround(first, options.engine, standing),
   );
   const { key } = ground;
+  const handles = { secret: handleSecret(key) };
   let engine = await ground.start(first);
   const made = async (of: Loaded): Promise<Source> => {
-    // Packets reach an actor by its id.
-    if (options.packets === undefined) logUnmet(log, of);
-    const place = { engine, data: ground.data };
+    logUnmet(log, of);
+    const place = { engine, data: ground.data, handles };
     await theater?.start(of, place);
     const capabilities = await packets?.start(of, place);
-    return assemble(of, { engine, toolNames: options.toolNames, log, inFull, key, capabilities });
+    return assemble(of, { engine, toolNames: options.toolNames, log, inFull, handles, capabilities });
   };
   const switched = switchSource(await made(first));
   opened.defer(watchClock(systemClock, CLOCK_LOOK_MS, (ms) => log("warn", "clock-jumped", { ms, what: clockJumped(ms) })));

@@ -29,6 +29,7 @@ export { isRefusal, REFUSAL } from "./refusal.ts";
 export { RepeatedLines, withoutRepeats } from "./repeated-lines.ts";
 export { replayed } from "./replayed.ts";
 export { remembering } from "./remembering.ts";
+export { BEGIN_ACTION } from "./begin-action.ts";
 export { checkScopes, isScope, lacking, lacksScopes, needsScopes, scopesOf, withScopes } from "./scopes.ts";
 export { checkTask, TASK } from "./task.ts";
 export { isTexts } from "./texts.ts";

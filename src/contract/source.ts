@@ -1,4 +1,4 @@
-import type { Log, Progress, Reply, Viewer } from "./actor.ts";
+import type { Log, Outgoing, Progress, Reply, Viewer } from "./actor.ts";
 import type { CancelSignal } from "./cancel.ts";
 import type { Bag, Json } from "./json.ts";
 import type { Catalogue, OfferRef, Surface } from "./surface.ts";
@@ -25,6 +25,8 @@ export interface CallOptions {
   readonly onLog?: Log | undefined;
   /** After the commit, before the reply; not called when nothing was committed. */
   readonly onReceipt?: ((receipt: Receipt) => void) | undefined;
+  /** Sends the message that a call becomes, once access has been checked. Absent: `Engine.call`. */
+  readonly deliver?: ((message: Outgoing, options: CallOptions) => Promise<Reply>) | undefined;
 }
 
 /** What a viewer is shown at the moment it is asked; undefined: it cannot be said without a look. */

@@ -117,7 +117,7 @@ export async function packetTest(options: PacketTestOptions): Promise<PacketTest
   const built = building.move();
   const dispose = (): Promise<void> => built.disposeAsync();
   return {
-    ...testActors(flow, user),
+    ...testActors(flow, engine, user),
     ...mcpExchange(tunnel, user),
     ...effectAssertions(effects),
     assertActorStateContains,

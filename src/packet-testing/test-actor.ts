@@ -1,9 +1,10 @@
-import type { Bag, Behaviour, Json, Viewer } from "../contract/index.ts";
+import type { Bag, Behaviour, Engine, Json, Snapshot, Viewer } from "../contract/index.ts";
 import {
   type ActorCapability,
   type ActorOptions,
   type Capability,
   capabilityOf,
+  PacketError,
   PACKET_VERSION,
   type PacketContext,
   type PacketFlow,
@@ -46,7 +47,7 @@ export const asCapability = (given: Capability | ActorKind): Capability => ("doe
 const idOf = (which: string | Capability | ActorKind): string => (typeof which === "string" ? which : asCapability(which).id);
 
 /** Starts actors, each for its user, and sends them what a door would have read. */
-export function testActors(flow: PacketFlow, defaultUser: string) {
+export function testActors(flow: PacketFlow, engine: Engine, defaultUser: string) {
   let started = 0;
 
   function startTestActor<S>(capability: ActorCapability<S>, options?: StartOptions): Promise<TestActor<S>>;
@@ -58,8 +59,14 @@ export function testActors(flow: PacketFlow, defaultUser: string) {
     const actor = { capability_id, actor_id, user, options };
     const viewer = viewerOf(user);
     const packet = read(actor, {}, {});
-    await flow.actors.getOrCreateActor(capability_id, actor_id, { viewer, ...optionsOf(packet) });
-    return { ...actor, state: async () => (await flow.actors.getActorState(capability_id, actor_id, viewer)).state };
+    const { id } = await flow.actors.getOrCreateActor(capability_id, actor_id, { viewer, ...optionsOf(packet) });
+    const does = flow.capabilities.get(capability_id)?.does;
+    // Only declared capabilities publish states. A test may look into any.
+    const state = async (): Promise<Json> =>
+      does?.how === "actor" && does.own !== undefined
+        ? stateOf(await engine.read(id), actor_id)
+        : (await flow.actors.getActorState(capability_id, actor_id, viewer)).state;
+    return { ...actor, state };
   }
 
   async function sendActorMessage(actor: TestActor, payload: Bag, context: PacketContext = {}): Promise<Json> {
@@ -76,6 +83,12 @@ export function testActors(flow: PacketFlow, defaultUser: string) {
   }
 
   return { startTestActor, sendActorMessage };
+}
+
+function stateOf(snapshot: Snapshot | undefined, actor_id: string): Json {
+  if (snapshot === undefined || snapshot.status === "stopped") throw new PacketError("actor_not_found", `The actor ${actor_id} has ended.`);
+  const state: Json = JSON.parse(JSON.stringify(snapshot.state));
+  return state;
 }
 
 const viewerOf = (principal: string): Viewer => ({ principal, scopes: [] });

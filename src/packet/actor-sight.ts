@@ -4,22 +4,17 @@ import { PacketError } from "./packet-error.ts";
 import { isOthersName } from "./own-name.ts";
 import { jsonCopy } from "./packet-json.ts";
 
-/** Whose it is may see it. What is nobody's is everybody's only where it was meant to be. */
-export const seenBy = ({ owner }: Snapshot, { shared, own }: Acts, { principal }: Viewer): boolean =>
-  owner === undefined ? shared || own === true : owner === principal;
+/** An owned actor is visible to its owner; one without an owner to everyone, if its capability is shared. */
+export const seenBy = ({ owner }: Snapshot, { shared }: Acts, { principal }: Viewer): boolean =>
+  owner === undefined ? shared : owner === principal;
 
 /** It is there, and there for that viewer. */
 export const livesFor = (snapshot: Snapshot | undefined, does: Acts, viewer: Viewer): snapshot is Snapshot =>
   snapshot !== undefined && snapshot.status !== "stopped" && seenBy(snapshot, does, viewer);
 
-/** An actor that was there without capabilities and stands for its viewers by its key: whoever names another's finds nothing. */
-export function standsFor({ own, behaviour: { per }, defaultKey }: Acts, viewer: Viewer, actor_id: string): boolean {
-  return own !== true || (per !== "user" && per !== "shared") || defaultKey?.(viewer) === actor_id;
-}
-
 /** The actor that is somebody's where none is named: nobody else may take its name, and so keep its owner out. */
-export function isAnothers(capability: string, { shared, own }: Acts, { principal }: Viewer, actor_id: string): boolean {
-  return !shared && own !== true && isOthersName(capability, principal ?? "", actor_id);
+export function isAnothers(capability: string, { shared }: Acts, { principal }: Viewer, actor_id: string): boolean {
+  return !shared && isOthersName(capability, principal ?? "", actor_id);
 }
 
 /** `taken`: a message could not create it either. */

@@ -8,11 +8,10 @@ import {
   EngineError,
   type ActorId,
   type Bag,
-  type Behaviour,
-  Cancellation,
   type CancelSignal,
   type Clock,
   type Engine,
+  type Entropy,
   type Json,
   type Log,
   type Outgoing,
@@ -21,12 +20,13 @@ import {
   type Snapshot,
   type Viewer,
 } from "../contract/index.ts";
-import { lacking, defined } from "../contract/internal.ts";
-import { Acting } from "../source/index.ts";
-import { isAnothers, livesFor, notFound, plain, standsFor, stateOf } from "./actor-sight.ts";
+import { defined } from "../contract/internal.ts";
+import { OwnKinds } from "./own-kinds.ts";
+import type { CastOptions } from "../source/index.ts";
+import { isAnothers, livesFor, notFound, plain, stateOf } from "./actor-sight.ts";
 import { Births } from "./births.ts";
 import type { Capabilities } from "./capabilities.ts";
-import type { ActorRef, ActorState, Acts, Guarded, Linked, Routed } from "./capability.ts";
+import type { ActorRef, ActorState, Acts, Routed } from "./capability.ts";
 import { packetErrorOf, resultOf } from "./engine-error.ts";
 import { PacketError } from "./packet-error.ts";
 import type { ActorOptions, PacketContext } from "./packet.ts";
@@ -47,6 +47,8 @@ export interface ActorsOptions {
   readonly idleMs: number;
   /** How long a reply may take. */
   readonly replyMs: number;
+  readonly entropy: Entropy;
+  readonly handles?: CastOptions["handles"];
 }
 
 /** Who sends a message, and how. */
@@ -77,16 +79,18 @@ export interface Replied {
 export class Actors {
   readonly #options: ActorsOptions;
   readonly #births: Births;
-  #met: { readonly kinds: readonly Behaviour[]; readonly acting: Acting } | undefined;
+  readonly #own: OwnKinds;
 
   constructor(options: ActorsOptions) {
     this.#options = options;
     this.#births = new Births(options);
+    this.#own = new OwnKinds(options);
   }
 
   /** Begins it where it is not there; on disk it goes on with the state it had. Throws `PacketError`, as all that follow. */
   async getOrCreateActor(capabilityId: string, actor_id: string, sending: Sending): Promise<ActorRef> {
     const does = this.#acts(capabilityId);
+    if (does.own !== undefined) return { capability_id: capabilityId, actor_id, id: await this.#own.begun(does, actor_id, sending) };
     const id = this.#id(capabilityId, does, actor_id, sending.viewer);
     await this.#snapshot(does, actor_id, id, sending);
     return { capability_id: capabilityId, actor_id, id };
@@ -95,9 +99,8 @@ export class Actors {
   /** Settles when the message is durably accepted, not when it was applied: however late that is. */
   async sendToActor(capabilityId: string, actor_id: string, payload: Bag, sending: Sending): Promise<void> {
     const does = this.#acts(capabilityId, payload);
+    if (does.own !== undefined) return this.#own.send(capabilityId, does, actor_id, payload, sending);
     const routed = this.#route(capabilityId, does, actor_id, payload);
-    const { viewer } = sending;
-    if (routed.guarded !== undefined) await this.#allowed(this.#id(capabilityId, does, actor_id, viewer), actor_id, routed.guarded, viewer);
     if (routed.reads)
       throw new PacketError(
         "validation_failed",
@@ -112,16 +115,15 @@ export class Actors {
     }
   }
 
-  async requestFromActor(capabilityId: string, actor_id: string, payload: Bag, sending: Sending): Promise<Replied> {
+  /** `actor_id` is absent where the payload says which actor is meant, or asks for a new one. */
+  async requestFromActor(capabilityId: string, actor_id: string | undefined, payload: Bag, sending: Sending): Promise<Replied> {
     const does = this.#acts(capabilityId, payload);
-    const id = this.#id(capabilityId, does, actor_id, sending.viewer);
     const timeout_ms = Math.min(sending.timeoutMs ?? Number.POSITIVE_INFINITY, this.#options.replyMs);
+    if (does.own !== undefined) return this.#own.request(capabilityId, does, actor_id, payload, sending, timeout_ms);
+    if (actor_id === undefined) throw new PacketError("validation_failed", "Which actor is meant? Name one as actor_id.");
+    const id = this.#id(capabilityId, does, actor_id, sending.viewer);
     try {
-      const linked = does.linked?.(payload);
-      if (linked !== undefined && this.#acting().mayOffer(id, linked.ref))
-        return await this.#throughLinks(capabilityId, does, actor_id, id, linked, { ...sending, timeoutMs: timeout_ms });
       const routed = this.#route(capabilityId, does, actor_id, payload);
-      if (routed.guarded !== undefined) await this.#allowed(id, actor_id, routed.guarded, sending.viewer);
       if (routed.reads) {
         const snapshot = await this.#snapshot(does, actor_id, id, sending);
         const result = does.read(routed, snapshot, payload, sending.context ?? {}, sending.viewer);
@@ -129,8 +131,7 @@ export class Actors {
       }
       const deadline = this.#options.clock.now() + timeout_ms;
       const message: Outgoing = { ...this.#message(id, routed, payload, sending), deadline };
-      const atOnce = does.own === true && does.shared && sending.options?.create_if_missing !== false;
-      return await this.#called(does, actor_id, atOnce ? { ...message, start: null } : message, sending);
+      return await this.#called(does, actor_id, message, sending);
     } catch (error) {
       throw packetErrorOf(error, { actor_id, timeout_ms });
     }
@@ -138,6 +139,7 @@ export class Actors {
 
   async getActorState(capabilityId: string, actor_id: string, viewer: Viewer): Promise<ActorState> {
     const does = this.#acts(capabilityId);
+    if (does.own !== undefined) throw notFound(actor_id, true);
     const snapshot = await this.#options.engine.read(this.#id(capabilityId, does, actor_id, viewer));
     if (!livesFor(snapshot, does, viewer)) throw notFound(actor_id);
     return stateOf(capabilityId, actor_id, does, snapshot);
@@ -148,15 +150,14 @@ export class Actors {
     const found: ActorRef[] = [];
     let examined = 0;
     for (const { id: capability_id, does } of this.#options.capabilities.list()) {
-      if (does.how !== "actor" || (!does.shared && viewer.principal === undefined)) continue;
+      if (does.how !== "actor" || does.own !== undefined || (!does.shared && viewer.principal === undefined)) continue;
       const { kind } = does.behaviour;
       const owner = does.shared || viewer.principal === undefined ? {} : { owner: viewer.principal };
       for (let after: ActorId | undefined; found.length < limit && examined < MOST_EXAMINED;) {
         const page = await this.#options.engine.list({ kind, ...owner, limit: PAGE, ...defined({ after }) });
         for (const { id, status } of page) {
           const actor_id = keyOf(id);
-          if (found.length < limit && status !== "stopped" && standsFor(does, viewer, actor_id))
-            found.push({ capability_id, actor_id, id });
+          if (found.length < limit && status !== "stopped") found.push({ capability_id, actor_id, id });
         }
         examined += page.length;
         if (page.length < PAGE) break;
@@ -167,8 +168,9 @@ export class Actors {
   }
 
   async terminateActor(capabilityId: string, actor_id: string, reason: string, viewer: Viewer): Promise<void> {
-    const id = this.#id(capabilityId, this.#acts(capabilityId), actor_id, viewer);
-    await this.getActorState(capabilityId, actor_id, viewer);
+    const does = this.#acts(capabilityId);
+    const id = does.own === undefined ? this.#id(capabilityId, does, actor_id, viewer) : await this.#own.living(does, actor_id, viewer);
+    if (does.own === undefined) await this.getActorState(capabilityId, actor_id, viewer);
     try {
       await this.#options.engine.stop(id, reason);
     } catch (error) {
@@ -190,7 +192,7 @@ export class Actors {
   }
 
   #id(capabilityId: string, does: Acts, actor_id: string, viewer: Viewer): ActorId {
-    if (!standsFor(does, viewer, actor_id) || isAnothers(capabilityId, does, viewer, actor_id)) throw notFound(actor_id, true);
+    if (isAnothers(capabilityId, does, viewer, actor_id)) throw notFound(actor_id, true);
     try {
       return actorId(does.behaviour.kind, actor_id);
     } catch (error) {
@@ -204,16 +206,6 @@ export class Actors {
     throw new PacketError("no_handler", `${capabilityId} has no handler for such a payload: see which messages it takes.`, { actor_id });
   }
 
-  /** Throws where the sender's token lacks a scope, as what it is then refused by over MCP. */
-  async #allowed(id: ActorId, actor_id: string, { ref, scopes }: Guarded, viewer: Viewer): Promise<void> {
-    if (lacking(scopes, viewer.scopes).length === 0) return;
-    try {
-      resultOf(await this.#acting().act(id, viewer, ref, null, {}));
-    } catch (error) {
-      throw packetErrorOf(error, { actor_id, timeout_ms: this.#options.replyMs });
-    }
-  }
-
   /** What it holds is a copy: who sent it may go on changing what it has. */
   #message(id: ActorId, routed: Routed, payload: Bag, { viewer, context: { trace_id, ...context } = {} }: Sending): Outgoing {
     return {
@@ -224,50 +216,6 @@ export class Actors {
       // Apart from what is asked for: sent again under its key, it is the same call within another trace (C4).
       ...(trace_id === undefined ? {} : { trace: { trace_id } }),
     };
-  }
-
-  /** Whose tool it is the links say as they are now; to whoever asked it is this actor's. */
-  async #throughLinks(
-    capabilityId: string,
-    does: Acts,
-    actor_id: string,
-    id: ActorId,
-    { ref, args }: Linked,
-    { viewer, key, onProgress, onLog, answers, can, ...sending }: Sending & { readonly timeoutMs: number },
-  ): Promise<Replied> {
-    await this.#snapshot(does, actor_id, id, { viewer, ...sending });
-    const { trace_id } = sending.context ?? {};
-    const trace = trace_id === undefined ? undefined : { trace_id };
-    const leaving = new Cancellation();
-    const leave = (): void => leaving.abort();
-    const undo = this.#options.clock.after(sending.timeoutMs, leave);
-    sending.signal?.addEventListener("abort", leave);
-    if (sending.signal?.aborted === true) leave();
-    try {
-      const reply = await this.#acting().act(id, viewer, ref, args, { signal: leaving, key, onProgress, onLog, answers, can, trace });
-      const snapshot = await this.#options.engine.read(id);
-      return { result: resultOf(reply), message_count: snapshot === undefined ? 0 : does.known(snapshot).metadata.message_count };
-    } catch (error) {
-      if (!leaving.aborted || sending.signal?.aborted === true) throw error;
-      throw new PacketError(
-        "actor_timeout",
-        `${capabilityId} did not answer within ${sending.timeoutMs} ms.`,
-        { actor_id, timeout_ms: sending.timeoutMs },
-        { cause: error },
-      );
-    } finally {
-      undo();
-      sending.signal?.removeEventListener("abort", leave);
-    }
-  }
-
-  /** Of the kinds there are now. */
-  #acting(): Acting {
-    const { engine, clock, capabilities } = this.#options;
-    const kinds = capabilities.kinds;
-    if (this.#met === undefined || kinds.length !== this.#met.kinds.length || kinds.some((kind, at) => kind !== this.#met?.kinds[at]))
-      this.#met = { kinds, acting: new Acting({ engine, clock, kinds }) };
-    return this.#met.acting;
   }
 
   /** The common call finds its actor there, and nothing is asked before it. */

@@ -79,7 +79,7 @@ export class Births {
       });
     const chosen = does.policyFor({ ...defined({ state_timeout }), persistence });
     const policy = { ...chosen, ...(does.idle && state_timeout === undefined && idlePolicy(persistence, idleMs)) };
-    const lasting = before !== undefined && does.own !== true && persistence !== "memory" && before.persistence !== "memory";
+    const lasting = before !== undefined && persistence !== "memory" && before.persistence !== "memory";
     if (lasting && before.version > version)
       throw new PacketError(
         "persistence_failed",
@@ -91,7 +91,7 @@ export class Births {
       );
     const start: Json = lasting ? { restore: before.state, version: before.version } : null;
     const expire_ms = policy.expireMs ?? usual.expireMs;
-    const args = does.own === true || expire_ms === undefined ? null : { expire_ms };
+    const args = expire_ms === undefined ? null : { expire_ms };
     await this.#quota.within(owner, async () => {
       const begun = engine.call({ to: id, action: BEGIN, args, start, policy, viewer });
       // An engine that promises no order of calls might take it first.
@@ -114,4 +114,8 @@ export class Births {
 
 /** Kinds of whose actors each belongs to somebody. */
 const ownedKinds = (capabilities: Capabilities): ReadonlySet<string> =>
-  new Set(capabilities.list().flatMap(({ does }) => (does.how === "actor" && !does.shared ? [does.behaviour.kind] : [])));
+  new Set(
+    capabilities
+      .list()
+      .flatMap(({ does }) => (does.how === "actor" && !does.shared && does.own === undefined ? [does.behaviour.kind] : [])),
+  );

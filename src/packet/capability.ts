@@ -34,16 +34,14 @@ export interface Acts {
   readonly persistence: Persistence;
   /** Everybody's: otherwise an actor is its starter's alone. */
   readonly shared: boolean;
-  /** An actor that was there without capabilities: it begins with its first message as it would for anybody else. */
-  readonly own?: true;
+  /** Of a kind that is no capability by itself: which offer a payload calls. Undefined: `no_handler`. */
+  readonly own?: (payload: Bag) => Offered | undefined;
   /** Says nothing of when it ends: that is the configuration's. */
   readonly idle: boolean;
   /** Fields of payloads and results whose text is searchable. */
   readonly search: readonly string[];
   /** Which message a payload is: the first pattern in source order that it matches. Undefined: `no_handler`. */
   route(payload: Bag): Routed | undefined;
-  /** A tool that is not the actor's own, but may be one that its links lead to. */
-  readonly linked?: (payload: Bag) => Linked | undefined;
   /** The author's state, and the spec's metadata, of what is durable. */
   known(snapshot: Snapshot): Kept<Json>;
   /** A read, for what `route` said reads. */
@@ -75,19 +73,12 @@ export interface Routed {
   readonly args?: Json;
   /** A pure read: no mailbox, no event, not counted. */
   readonly reads: boolean;
-  /** The offer that it is, where the sender's token must allow something. */
-  readonly guarded?: Guarded;
 }
 
-export interface Guarded {
+/** A call of an offer of a source. */
+interface Offered {
   readonly ref: OfferRef;
-  readonly scopes: readonly string[];
-}
-
-/** An offer, by the name it has where the actor stands. */
-export interface Linked {
-  readonly ref: OfferRef;
-  readonly args: Json;
+  readonly args: Bag;
 }
 
 /** Several tools and no state. */

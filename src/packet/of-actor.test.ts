@@ -5,6 +5,7 @@ import * as z from "zod";
 import { actor, actorId } from "../actor/index.ts";
 import counter from "../../examples/counter/index.ts";
 import { cast } from "../source/index.ts";
+import type { Bag } from "../contract/index.ts";
 import { as, errorOf, typeOf, world, type World } from "./core.fixture.ts";
 import { capabilityOf } from "./of-actor.ts";
 import { settings } from "./settings.fixture.ts";
@@ -26,7 +27,11 @@ void test("an existing actor is a capability without a second definition: the sa
   const reply = await ask({ tool: "get" }, "bob");
   assert.deepEqual([reply.payload, reply.actor_id], [{ result: 7 }, "main"]);
   assert.equal((await on.engine.read("counter/main"))?.messageCount, 2, "what is read is no message, and nothing else was said");
-  assert.deepEqual((await on.actors.getActorState("counter", "main", as("cy"))).state, { count: 7 });
+  await assert.rejects(
+    on.actors.getActorState("counter", "main", as("cy")),
+    { type: "actor_not_found" },
+    "its view is there, its state is not",
+  );
 });
 
 void test("its arguments are checked, and its refusals told", async () => {
@@ -119,7 +124,7 @@ void test("who stands for a user stands for no other, though the kind has no own
   await assert.rejects(on.actors.getActorState("settings", "ada", as("bob")), { type: "actor_not_found" });
   await assert.rejects(on.actors.terminateActor("settings", "ada", "mine", as("bob")), { type: "actor_not_found" });
   assert.deepEqual(await on.actors.listActors(as("bob")), []);
-  assert.equal((await on.actors.listActors(as("ada"))).length, 1);
+  assert.deepEqual(await on.actors.listActors(as("ada")), []);
   assert.equal(typeOf(await on.say("settings", "made-up", { tool: "get" })), "actor_not_found");
 });
 
@@ -194,4 +199,144 @@ const walker = actor("walker", {
       },
     },
   },
+});
+
+const BY_LINK = actor("vault", {
+  describe: "A vault",
+  per: "link",
+  persistence: "memory",
+  initial: () => ({ gold: 7 }),
+  tools: { take: { describe: "Takes", run: ({ state }) => (state.gold -= 1) }, look: { describe: "Looks", view: ({ gold }) => gold } },
+});
+
+const OWNER = actor("keeper", {
+  describe: "Keeps a vault",
+  per: "user",
+  persistence: "memory",
+  initial: () => ({ shut: false }),
+  links: { vault: { kinds: ["vault"], to: ({ shut }, viewer) => (shut ? undefined : BY_LINK.id(viewer.principal ?? "nobody")) } },
+  tools: { shut: { describe: "Shuts", run: ({ state }) => void (state.shut = true) } },
+});
+
+const BY_HANDLE = actor("order", {
+  describe: "An order",
+  per: "handle",
+  persistence: "memory",
+  initial: () => ({ n: 0 }),
+  tools: { add: { describe: "Adds", run: ({ state }) => (state.n += 1) }, count: { describe: "Counts", view: ({ n }) => n } },
+});
+
+void test("an actor of a link kind is reached through links only, never by its key", async () => {
+  await using on = await world([capabilityOf(OWNER), capabilityOf(BY_LINK)]);
+  const take = { tool: "vault.take" };
+  await on.engine.call({ to: "vault/ada", action: "begin", args: null, start: null });
+  assert.deepEqual((await on.say("keeper", "ada", take)).payload, { result: 6 });
+  for (const who of ["ada", "bob"])
+    for (const key of ["ada", "nobody-yet"])
+      for (const tool of ["take", "look", "nothing"])
+        assert.equal(typeOf(await on.say("vault", key, { tool }, {}, who)), "actor_not_found", `${who} ${key} ${tool}`);
+  assert.equal(await on.engine.read("vault/nobody-yet"), undefined);
+  await on.say("keeper", "ada", { tool: "shut" });
+  assert.equal(typeOf(await on.say("keeper", "ada", take)), "no_handler");
+  await assert.rejects(on.actors.getActorState("vault", "ada", as("ada")), { type: "actor_not_found" });
+  await assert.rejects(on.actors.terminateActor("vault", "ada", "mine", as("ada")), { type: "actor_not_found" });
+});
+
+void test("an actor of a handle is reached by its handle, never by its key", async () => {
+  await using on = await world([capabilityOf(BY_HANDLE)]);
+  const ask = async (payload: Bag, actor_id?: string, who?: string) =>
+    on.send(
+      { type: "capability_request", capability_id: "order", payload, ...(actor_id !== undefined && { actor_id }) },
+      who === undefined ? { scopes: [] } : as(who),
+    );
+  for (const who of ["ada", undefined]) {
+    const reply = await ask({ tool: "start_order" }, undefined, who);
+    const { handle } = reply.payload;
+    assert.ok(typeof handle === "string", JSON.stringify(reply));
+    assert.deepEqual((await ask({ tool: "count" }, handle, who)).payload, { result: 0 });
+    assert.deepEqual(await on.engine.list({ kind: "order", limit: 9 }), [], "a read begins nothing");
+    assert.deepEqual((await ask({ tool: "add" }, handle, who)).payload, { result: 1 });
+    assert.deepEqual((await ask({ tool: "add", handle }, undefined, who)).payload, { result: 2 });
+    const [{ id } = { id: "" }] = await on.engine.list({ kind: "order", limit: 9 });
+    const key = id.slice("order/".length);
+    for (const other of ["ada", "bob", undefined]) {
+      assert.equal(typeOf(await ask({ tool: "add" }, key, other)), "actor_not_found", `${other} ${key}`);
+      const held = who === undefined || who === other;
+      assert.equal(typeOf(await ask({ tool: "count" }, handle, other)), held ? undefined : "actor_not_found", `${who} ${other}`);
+    }
+    assert.equal(typeOf(await ask({ tool: "add" }, undefined, who)), "validation_failed");
+    assert.equal(typeOf(await ask({ tool: "end_order" }, handle, who)), undefined);
+    assert.equal(typeOf(await ask({ tool: "add" }, handle, who)), "actor_not_found");
+    await until("it has ended", async () => (await on.engine.list({ kind: "order", live: true, limit: 9 })).length === 0);
+  }
+});
+
+void test("a hidden and an unknown tool answer alike, whether an actor is named or not", async () => {
+  const box = actor("box", {
+    describe: "x",
+    per: "shared",
+    persistence: "memory",
+    initial: () => ({}),
+    tools: {
+      ghost: { describe: "x", when: () => false, run: () => 1 },
+      secret: { describe: "x", when: () => false, view: () => 1 },
+      guarded: { describe: "x", scopes: ["admin"], when: () => false, run: () => 1 },
+    },
+  });
+  await using on = await world([capabilityOf(box)]);
+  for (const named of [{ actor_id: "main" }, {}]) {
+    const ask = async (tool: string) =>
+      errorOf(await on.send({ type: "capability_request", capability_id: "box", payload: { tool }, ...named }, as("ada")));
+    const unknown = await ask("unknown");
+    assert.equal(unknown?.type, "no_handler");
+    for (const tool of ["ghost", "secret", "guarded"]) assert.deepEqual(await ask(tool), unknown, tool);
+  }
+  assert.equal(await on.engine.read("box/main"), undefined);
+});
+
+void test("a message of the author's called `begin` is never run to start an actor", async () => {
+  const begun: string[] = [];
+  const begin = { input: z.object({ by: z.string() }), run: () => void begun.push("begin") };
+  const tools = { any: { describe: "x", run: () => 1 } };
+  const shared = actor("ours", { describe: "x", per: "shared", persistence: "memory", initial: () => ({}), messages: { begin }, tools });
+  const mine = actor("mine", {
+    describe: "x",
+    per: "user",
+    persistence: "memory",
+    initial: () => ({}),
+    messages: { begin },
+    tools,
+    links: { other: { kinds: ["ours"], to: () => shared.id("main") } },
+  });
+  await using on = await world([capabilityOf(mine), capabilityOf(shared)]);
+  assert.deepEqual((await on.say("mine", "ada", { tool: "other.any" })).payload, { result: 1 });
+  assert.deepEqual((await on.say("ours", "main", { tool: "any" })).payload, { result: 1 });
+  await on.actors.getOrCreateActor("mine", "bob", { viewer: as("bob") });
+  assert.deepEqual(begun, []);
+});
+
+void test("resources list and show only actors of declared capabilities", async () => {
+  await using on = await world([capabilityOf(counter), capabilityOf(settings)]);
+  await on.say("counter", "main", { tool: "add" });
+  await on.say("settings", "ada", { tool: "set", colour: "red" });
+  using source = on.packets.source();
+  let told = 0;
+  const undo = [
+    source.watch(as("ada"), () => (told += 1), { ref: "resources/capability_actors", args: {} }),
+    source.watch(as("ada"), () => (told += 1), { ref: "resources/capability_actor", args: { capability: "counter", id: "main" } }),
+  ];
+  assert.deepEqual(await source.act(as("ada"), "resources/capability_actors", {}, {}), { ok: { actors: [] } });
+  const answers = [
+    ["counter", "main"],
+    ["settings", "ada"],
+    ["counter", "nothing"],
+    ["nothing", "main"],
+  ].map(([capability = "", id = ""]) => source.act(as("ada"), "resources/capability_actor", { capability, id }, {}));
+  const [first, ...others] = await Promise.all(answers);
+  assert.equal(first !== undefined && "refused" in first && first.refused.code, "UNKNOWN");
+  for (const one of others) assert.deepEqual(one, first);
+  await on.say("counter", "main", { tool: "add" });
+  await on.say("settings", "bob", { tool: "set", colour: "red" });
+  assert.equal(told, 0);
+  for (const end of undo) end();
 });

@@ -1,9 +1,9 @@
-import { type Bag, type Behaviour, isBag, type Json, type Offer, type Snapshot, type Viewer } from "../contract/index.ts";
-import { scopesOf } from "../contract/internal.ts";
-import type { Acts, Capability, Guarded, Routed } from "./capability.ts";
+import { type Bag, type Behaviour, isBag, type Json, type Snapshot } from "../contract/index.ts";
+import { addressOf } from "../source/index.ts";
+import type { Acts, Capability } from "./capability.ts";
 import { described } from "./define-capability.ts";
 import type { Effect } from "./effect.ts";
-import { resultOf } from "./engine-error.ts";
+import { keyOf } from "../actor/index.ts";
 import { memberOf } from "./packet-json.ts";
 
 export interface OfActorOptions {
@@ -19,11 +19,10 @@ type Described = Behaviour & { readonly describe?: string };
 
 /**
  * An actor as it is, as a capability: `{ "tool": "add", … }` is a call of its tool, or of one that its links lead to, with the other fields as
- * arguments. The same actors, the same mailboxes: who is `shared`, or `per: "user"`, is the actor that MCP clients meet. Throws `BAD_NAME`.
+ * arguments. The same actors, mailboxes and access rule as over MCP. Throws `BAD_NAME`.
  */
 export function capabilityOf(kind: Described, options: OfActorOptions = {}): Capability {
   const { id = kind.kind } = options;
-  const tools = new Map((kind.catalogue?.tools ?? []).map((offer) => [offer.name, { offer, guarded: guardOf(offer) }]));
   const about = described(id, { ...options, intent: kind.describe ?? `Actors of the kind ${kind.kind}.`, parameters: parametersOf(kind) });
   const does: Acts = {
     how: "actor",
@@ -31,45 +30,27 @@ export function capabilityOf(kind: Described, options: OfActorOptions = {}): Cap
     persistence: kind.policy.persistence,
     shared: kind.policy.owner !== "starter",
     idle: false,
-    own: true,
+    own(payload) {
+      const name = memberOf(payload, "tool");
+      return typeof name === "string" && name !== "" ? { ref: `tools/${name}`, args: argumentsIn(payload) } : undefined;
+    },
     search: [],
-    route(payload) {
-      const name = memberOf(payload, "tool");
-      const known = typeof name === "string" ? tools.get(name) : undefined;
-      if (known === undefined) return undefined;
-      const { offer, guarded } = known;
-      return { action: offer.action, args: argumentsIn(payload), reads: offer.readOnly, ...(guarded && { guarded }) };
-    },
-    linked(payload) {
-      const name = memberOf(payload, "tool");
-      if (typeof name !== "string" || name === "" || tools.has(name) || !hasLinks(kind)) return undefined;
-      return { ref: `tools/${name}`, args: argumentsIn(payload) };
-    },
+    route: () => undefined,
     known: ({ state, createdAt, lastMessageAt, messageCount }: Snapshot) => ({
       state,
       metadata: { created_at: createdAt, last_message_at: lastMessageAt, message_count: messageCount },
     }),
-    read: ({ action, args = {} }: Routed, snapshot, _payload, _context, viewer) =>
-      resultOf(kind.view?.(snapshot.state, action, args, viewer, snapshot.id) ?? { ok: null }),
-    policyFor: ({ persistence }) => (persistence === undefined || persistence === kind.policy.persistence ? {} : { persistence }),
-    defaultKey: (viewer) => keyFor(kind, viewer),
+    read: () => undefined,
+    policyFor: () => ({}),
+    defaultKey(viewer) {
+      const address = addressOf(kind, viewer, undefined);
+      return address && keyOf(address.id);
+    },
   };
   return Object.freeze({ ...about, does });
 }
 
-function guardOf({ name, definition }: Offer): Guarded | undefined {
-  const scopes = scopesOf(definition);
-  return scopes.length === 0 ? undefined : { ref: `tools/${name}`, scopes };
-}
-
-const hasLinks = ({ catalogue }: Behaviour): boolean => catalogue?.links === undefined || Object.keys(catalogue.links).length > 0;
-
-/** Which actor stands for a viewer, by the rule of casts. */
-function keyFor({ per }: Behaviour, { principal }: Viewer): string | undefined {
-  return per === "shared" ? "main" : per === "user" ? principal : undefined;
-}
-
-const argumentsIn = (payload: Bag): Json => Object.fromEntries(Object.entries(payload).filter(([name]) => name !== "tool"));
+const argumentsIn = (payload: Bag): Bag => Object.fromEntries(Object.entries(payload).filter(([name]) => name !== "tool"));
 
 /** One object for all of its tools: which one, and what any of them takes. */
 function parametersOf(kind: Behaviour): Bag {

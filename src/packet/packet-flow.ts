@@ -17,6 +17,7 @@ import { Session } from "./packet-session.ts";
 import type { ReplyPacket } from "./packet.ts";
 import { PacketError } from "./packet-error.ts";
 import { Running } from "./running.ts";
+import type { CastOptions } from "../source/index.ts";
 import { noServers, type Servers } from "./servers.ts";
 import { capabilitySource, type CapabilitySourceOptions } from "./source.ts";
 
@@ -32,6 +33,8 @@ export interface PacketFlowOptions {
     /** How long an actor's reply may take. Default 30 s. */
     readonly replyMs?: number;
   };
+  /** As of the `cast` that serves the same actors over MCP: handles of one are then good for both. */
+  readonly handles?: CastOptions["handles"];
   /** How long what runs without an actor may take. Default 30 s. */
   readonly executionMs?: number;
   /** Tool servers that capabilities without actors may call. */
@@ -103,6 +106,8 @@ export class PacketFlow implements AsyncDisposable {
       maxPerUser: actors.maxPerUser ?? 10,
       idleMs: actors.defaultTimeoutMs ?? 30 * 60_000,
       replyMs: actors.replyMs ?? 30_000,
+      entropy,
+      ...defined({ handles: options.handles }),
     });
     this.running = new Running({
       capabilities,

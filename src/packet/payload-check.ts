@@ -10,7 +10,7 @@ import { missing } from "./required.ts";
  * capabilities, it checks itself. Throws `validation_failed`: `details` say what is `missing`, or have `issues`, each `{path, message}`.
  */
 export function checkPayload({ requires, parameters, does }: Capability, payload: Bag): void {
-  const declared = does.how === "actor" && does.own === true ? undefined : parameters;
+  const declared = does.how === "actor" && does.own !== undefined ? undefined : parameters;
   complete([...missing(requires, payload), ...unmarked(declared, payload)]);
   if (declared !== undefined) fits(declared, payload);
 }

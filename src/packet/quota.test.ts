@@ -3,7 +3,6 @@ import { test } from "node:test";
 import { until } from "troupe/testing";
 import { as, errorOf, typeOf, world } from "./core.fixture.ts";
 import { actorCapability } from "./define-actor.ts";
-import { capabilityOf } from "./of-actor.ts";
 import { actor } from "../actor/index.ts";
 
 const messages = {
@@ -88,20 +87,6 @@ void test("one actor's work does not hold up another's beginning", async () => {
   assert.equal(typeOf(await on.say("other", "b", {})), undefined);
   await on.session(as("ada")).close();
   assert.deepEqual([typeOf(await waiting), typeOf(await queued)], ["cancelled", "cancelled"]);
-});
-
-void test("an existing kind's actors count where each has an owner", async () => {
-  const theirs = actor("theirs", {
-    describe: "x",
-    per: "link",
-    owner: "starter",
-    persistence: "memory",
-    initial: () => ({}),
-    tools: { any: { describe: "x", run: () => 1 } },
-  });
-  await using on = await world([capabilityOf(theirs)], { actors: { maxPerUser: 1 } });
-  assert.equal(typeOf(await on.say("theirs", "a", { tool: "any" })), undefined);
-  assert.equal(typeOf(await on.say("theirs", "b", { tool: "any" })), "actor_limit_exceeded");
 });
 
 void test("a list looks at so many actors and no more, however many have ended", async () => {

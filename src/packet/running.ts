@@ -14,6 +14,7 @@ import {
   untilAborted,
   type Viewer,
 } from "../contract/index.ts";
+import { defined } from "../contract/internal.ts";
 import { refusalOf } from "./engine-error.ts";
 import type { Actors } from "./actors.ts";
 import { jsonCopy } from "./packet-json.ts";
@@ -114,8 +115,8 @@ export class Running {
         });
         promised(capability, replied.result);
         const took = elapsed() - from;
-        this.#tell(capability, options, { actor_id, trace_id, took });
-        return { ...replied, actor_id, execution_time_ms: took, trace_id };
+        this.#tell(capability, options, { ...defined({ actor_id }), trace_id, took });
+        return { ...replied, ...defined({ actor_id }), execution_time_ms: took, trace_id };
       }
       const result = await this.#executed(capability, payload, options, context, depth);
       promised(capability, result);
@@ -251,9 +252,8 @@ function promised({ id, provides }: Capability, result: Json): void {
     throw new PacketError("contract_violation", `${id} did not give what it promises: ${lacking.join(", ")}.`, { missing: lacking });
 }
 
-function defaultActor({ id, does }: Capability, { viewer, context }: RunOptions): string {
-  const own = does.how === "actor" ? does.defaultKey?.(viewer) : undefined;
-  if (own !== undefined) return own;
+function defaultActor({ id, does }: Capability, { viewer, context }: RunOptions): string | undefined {
+  if (does.how === "actor" && does.defaultKey !== undefined) return does.defaultKey(viewer);
   const whose = viewer.principal ?? context.session_id;
   if (whose === undefined)
     throw new PacketError("validation_failed", "Which actor is meant? Name one as actor_id, or send user_id or session_id in the context.");

@@ -186,7 +186,8 @@ const ABSENT: ReadonlySet<string> = new Set(["actor_not_found", "capability_not_
 
 type ActorsOf = Capability & { readonly does: { readonly how: "actor" } };
 
-const isActor = (capability: Capability): capability is ActorsOf => capability.does.how === "actor";
+/** Whose actors publish their states. */
+const isActor = (capability: Capability): capability is ActorsOf => capability.does.how === "actor" && capability.does.own === undefined;
 
 const kindsOf = ({ exposed }: ToolBook): readonly WatchedKind[] =>
   [...exposed.values()].filter(isActor).map(({ does: { behaviour, shared } }) => ({ kind: behaviour.kind, shared }));

@@ -66,7 +66,7 @@ export function makeToolBook(capabilities: readonly Capability[], expose: Expose
     exposed.set(capability.id, capability);
     if (!generate && capability.does.how !== "tools") continue;
     // MCP meets such actors as they are.
-    if (capability.does.how === "actor" && capability.does.own === true) continue;
+    if (capability.does.how === "actor" && capability.does.own !== undefined) continue;
     for (const one of bookedOf(capability)) {
       const { name } = one.tool;
       const other = tools.get(name);

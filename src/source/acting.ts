@@ -1,5 +1,5 @@
 import type { ActorId, CallOptions, Json, OfferRef, Reply, Source, Viewer } from "../contract/index.ts";
-import { kindOf, lacksScopes } from "../contract/internal.ts";
+import { kindOf } from "../contract/internal.ts";
 import { cast, type CastOptions } from "./cast.ts";
 import { offersOf } from "./refs.ts";
 import { unknownOffer } from "./refused.ts";
@@ -29,13 +29,7 @@ export class Acting {
   async act(self: ActorId, viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Promise<Reply> {
     const source = this.#castOf(self);
     if (source === undefined) return unknownOffer;
-    const as = { ...viewer, self };
-    const offer = offersOf(source.catalogue?.(as) ?? (await source.surface(as)).catalogue).get(ref);
-    if (offer === undefined) return unknownOffer;
-    const lacks = lacksScopes(offer.definition, viewer.scopes);
-    if (lacks === undefined) return source.act(as, ref, args, options);
-    // Law 3: of what is hidden nothing is told, not even what it would take.
-    return (await source.surface(as)).off[ref] === true ? unknownOffer : lacks;
+    return source.act({ ...viewer, self }, ref, args, options);
   }
 
   #castOf(self: ActorId): Source | undefined {

@@ -15,10 +15,10 @@ import type {
   Viewer,
 } from "../contract/index.ts";
 import { EngineError, isBag } from "../contract/index.ts";
-import { blamed, isActorId, kindOf, memoize, own } from "../contract/internal.ts";
+import { BEGIN_ACTION, blamed, isActorId, kindOf, memoize, own } from "../contract/internal.ts";
 import { offNow } from "./closure.ts";
 import type { Handles } from "./handles.ts";
-import { isPassing, rootActor } from "./identity.ts";
+import { isPassing, rootActor } from "./access.ts";
 import { Lru } from "./lru.ts";
 import { type Place, type Planned, rootOf, type Way, wayTo } from "./plan.ts";
 import { refused, unknownOffer } from "./refused.ts";
@@ -127,7 +127,7 @@ export class Acts {
     const why = offNow(sight.surface, way.inner);
     if (why !== undefined) return why === true ? unknownOffer : refused("NOT_NOW", why);
     try {
-      return behaviour.view(sight.state, way.offer.action, args, standing.as(self), id);
+      return alike(behaviour.view(sight.state, way.offer.action, args, standing.as(self), id));
     } catch (cause) {
       const refusal = blamed(cause, { args });
       if (refusal !== undefined) return refusal;
@@ -147,13 +147,13 @@ export class Acts {
     if (route !== undefined) this.#routes.set(route, { id, at: clock.now() });
     const message = messageTo(id, way.offer.action, namedArguments(way.offer, args), standing.as(self), mayBegin);
     const policy = isRoot ? this.#policy(viewer, place) : undefined;
-    const { trace } = options;
+    const { trace, deliver } = options;
     const whole =
       policy === undefined && trace === undefined ? message : { ...message, ...policy, ...(trace === undefined ? {} : { trace }) };
     const asked = new Asked(options);
     const end: End = { asked, viewer, self, route, mayBegin };
     try {
-      const reply = engine.callNow?.(whole, asked) ?? engine.call(whole, asked);
+      const reply = deliver?.(whole, asked) ?? engine.callNow?.(whole, asked) ?? engine.call(whole, asked);
       return reply instanceof Promise ? this.#late(reply, end) : this.#answered(reply, end);
     } catch (error) {
       return this.#failed(error, end);
@@ -171,11 +171,12 @@ export class Acts {
   // C8: who listens as this viewer is told before it is answered. Where nobody does, nothing is waited for.
   #answered(reply: Reply, { asked: { committed }, viewer, self, route }: End): Reply | Promise<Reply> {
     if (committed === undefined) {
-      if (route !== undefined && !("ok" in reply)) this.#routes.delete(route);
-      return reply;
+      if ("ok" in reply) return reply;
+      if (route !== undefined) this.#routes.delete(route);
+      return alike(reply);
     }
     const flagged = this.#options.flagFirst(viewer, self, committed);
-    return flagged === undefined ? reply : flagged.then(() => reply);
+    return flagged === undefined ? alike(reply) : flagged.then(() => alike(reply));
   }
 
   #failed(error: unknown, { route, mayBegin }: End): Reply {
@@ -190,7 +191,7 @@ export class Acts {
   // What the linked actor sends back must find somebody, with the owner and the expiry that a handle gives.
   async #begin(standing: Standing, place: Place, self: ActorId): Promise<void> {
     const policy = this.#policy(standing.viewer, place);
-    await this.#options.engine.call({ to: self, action: "begin", args: null, viewer: standing.as(self), start: null, ...policy });
+    await this.#options.engine.call({ to: self, action: BEGIN_ACTION, args: null, viewer: standing.as(self), start: null, ...policy });
   }
 
   #policy(viewer: Viewer, { behaviour, handled }: Place): Pick<Outgoing, "policy"> | undefined {
@@ -215,6 +216,9 @@ export class Acts {
     return undefined;
   }
 }
+
+/** Law 3: what an actor hides answers as what never was, without the name that the actor knows it by. */
+const alike = (reply: Reply): Reply => ("refused" in reply && reply.refused.code === "UNKNOWN" ? unknownOffer : reply);
 
 const NONE: Bag = Object.freeze({});
 

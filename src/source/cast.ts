@@ -26,6 +26,7 @@ import {
   type Viewer,
 } from "../contract/index.ts";
 import { checkNeeded, KINDS, own } from "../contract/internal.ts";
+import { lacksScope, scopeRefusal } from "./access.ts";
 import { Acts } from "./acts.ts";
 import { Closures, offNow, rootsOf, selfAsRoot } from "./closure.ts";
 import { Content } from "./content-marks.ts";
@@ -46,6 +47,8 @@ export interface CastOptions {
   readonly kinds: readonly Behaviour[];
   /** Of this kind alone are its roots, whatever its `per`, and a viewer acts as the one that its `self` names. For doors that reach actors by their ids. */
   readonly as?: string;
+  /** Of this kind alone are its roots. For transports where a caller names the kind. */
+  readonly only?: string;
   /** Default `dynamic`. Under `gated` lists never change, so no viewer is told that one did. */
   readonly posture?: Posture;
   /** Default `dotted`. */
@@ -70,6 +73,7 @@ const OPTIONS: OptionTable<CastOptions> = {
   engine: ENGINE,
   kinds: KINDS,
   as: true,
+  only: true,
   posture: true,
   names: true,
   clock: true,
@@ -111,7 +115,17 @@ class Cast implements Source {
   readonly #unknown: Meeting;
 
   constructor(options: CastOptions) {
-    const { engine, kinds, as, clock = systemClock, entropy = systemEntropy, names = dotted, posture = "dynamic", handles = {} } = options;
+    const {
+      engine,
+      kinds,
+      as,
+      only,
+      clock = systemClock,
+      entropy = systemEntropy,
+      names = dotted,
+      posture = "dynamic",
+      handles = {},
+    } = options;
     const onFault = (this.#onFault = options.onFault ?? (() => undefined));
     if (options.instructions !== undefined) this.instructions = options.instructions;
     this.#kinds = new Map(kinds.map((behaviour) => [behaviour.kind, behaviour]));
@@ -127,9 +141,9 @@ class Cast implements Source {
     const flagFirst = (viewer: Viewer, self: ActorId, receipt: Receipt): Promise<unknown> | undefined =>
       this.#for(viewer).watches.flagFirst(viewer.principal ?? self, receipt);
     this.#acts = new Acts({ engine, clock, sights: this.#sights, handles: this.#handles, flagFirst, onFault });
-    const perUser = as === undefined && kinds.some(({ per }) => per === "user");
+    const perUser = as === undefined && kinds.some(({ kind, per }) => per === "user" && (only === undefined || kind === only));
     const planFor = (known: boolean): Meeting => {
-      const plan = makePlan({ kinds: this.#kinds, names, expireMs, known, as });
+      const plan = makePlan({ kinds: this.#kinds, names, expireMs, known, as, only });
       const closures = new Closures(plan, { kinds: this.#kinds, names, sights: this.#sights, onFault });
       const shared = perUser || as !== undefined ? undefined : rootsOf(plan, { scopes: [] });
       const standingFor = (viewer: Viewer): ReadonlyMap<Place, ActorId> =>
@@ -174,7 +188,8 @@ class Cast implements Source {
   actNow(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Reply | Promise<Reply> {
     const { plan, standings } = this.#for(viewer);
     const planned = plan.offers.get(ref);
-    if (planned === undefined || planned.ways[0]?.place.handled !== false) return this.#actElsewhere(viewer, ref, args, options);
+    if (planned === undefined || planned.ways[0]?.place.handled !== false || lacksScope(planned.scopes, viewer))
+      return this.#actElsewhere(viewer, ref, args, options);
     return this.#acts.act(standings.of(viewer), planned, args, options);
   }
 
@@ -189,11 +204,28 @@ class Cast implements Source {
     const planned = plan.offers.get(ref) ?? (plan.open ? await this.#findOpen(viewer, ref) : undefined);
     const first = planned?.ways[0];
     if (planned === undefined || first === undefined) return unknownOffer;
-    if (!first.place.handled) return this.#acts.act(standings.of(viewer), planned, args, options);
+    const lacks = lacksScope(planned.scopes, viewer);
+    if (!first.place.handled) {
+      const standing = standings.of(viewer);
+      return lacks ? this.#refuseScopes(standing, planned) : this.#acts.act(standing, planned, args, options);
+    }
     const root = rootOf(first.place);
     const found = await this.#handles.find(root.behaviour, viewer, args);
-    if ("refused" in found) return planned.list === "resources" && found.refused.code === "HANDLE" ? unknownOffer : found;
-    return this.#acts.act(new Standing(viewer, new Map([[root, found.id]])), planned, found.args, options);
+    if ("refused" in found) {
+      // Which actor is meant cannot be found out, so nothing can be hidden.
+      if (lacks) return scopeRefusal(planned.scopes, viewer);
+      return planned.list === "resources" && found.refused.code === "HANDLE" ? unknownOffer : found;
+    }
+    const standing = new Standing(viewer, new Map([[root, found.id]]));
+    return lacks ? this.#refuseScopes(standing, planned) : this.#acts.act(standing, planned, found.args, options);
+  }
+
+  /** Law 3: a hidden offer is unknown, whatever scopes it needs. */
+  async #refuseScopes(standing: Standing, planned: Planned): Promise<Reply> {
+    const target = await this.#acts.resolve(standing, planned, true);
+    if (typeof target === "string") return scopeRefusal(planned.scopes, standing.viewer);
+    const hidden = target?.sight === undefined || offNow(target.sight.surface, target.way.inner) === true;
+    return hidden ? unknownOffer : scopeRefusal(planned.scopes, standing.viewer);
   }
 
   watch(viewer: Viewer, dirty: Dirty, only?: ContentOf, contents = true): () => void {
@@ -209,6 +241,7 @@ class Cast implements Source {
     const planned = plan.offers.get(ref) ?? (plan.open ? await this.#findOpen(viewer, ref) : undefined);
     const first = planned?.ways[0];
     if (planned === undefined || first === undefined) return [];
+    if (lacksScope(planned.scopes, viewer)) return [];
     let standing = standings.of(viewer);
     if (first.place.handled) {
       const root = rootOf(first.place);

@@ -1,6 +1,6 @@
 import { type ActorId, type Behaviour, type Catalogue, type OfferRef, type Surface, TroupeError, type Viewer } from "../contract/index.ts";
 import { kindOf, own } from "../contract/internal.ts";
-import { rootActor } from "./identity.ts";
+import { rootActor } from "./access.ts";
 import { Lru } from "./lru.ts";
 import type { Names } from "./names.ts";
 import { addPlanned, isOpen, MAX_DEPTH, Offers, type Place, placeBelow, type Plan, type Planned, rootOf, type Way } from "./plan.ts";

@@ -14,7 +14,7 @@ import {
   type Viewer,
 } from "../contract/index.ts";
 import { handleActor, isHandle, mintedAt, mintHandle, sayDuration } from "./handle.ts";
-import { isPassing } from "./identity.ts";
+import { isPassing } from "./access.ts";
 import { Lru } from "./lru.ts";
 import { type Refused, refused } from "./refused.ts";
 

@@ -1,3 +1,4 @@
+export { type Address, addressOf, isByHandle } from "./access.ts";
 export { Acting } from "./acting.ts";
 export { cast, type CastOptions } from "./cast.ts";
 export { merge } from "./merge.ts";

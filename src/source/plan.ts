@@ -1,4 +1,5 @@
 import { type Behaviour, type Catalogue, type ListName, type Offer, type OfferRef, TroupeError } from "../contract/index.ts";
+import { scopesOf } from "../contract/internal.ts";
 import { handleOffers, withHandle } from "./handle.ts";
 import { checkName, joinName, type Names } from "./names.ts";
 import { LISTS, refOf } from "./refs.ts";
@@ -33,6 +34,8 @@ export interface Planned {
   readonly list: ListName;
   readonly shown: Offer;
   readonly ways: readonly Way[];
+  /** What its caller's token must have. */
+  readonly scopes: readonly string[];
 }
 
 /** A tool that mints or ends handles. */
@@ -58,8 +61,10 @@ export interface PlanOptions {
   readonly expireMs: number;
   /** For viewers with a principal, or for those without. */
   readonly known: boolean;
-  /** The kind of the only root, whatever its `per`. */
+  /** The kind of the only root, whatever its `per`: the viewer acts as its `self`. */
   readonly as: string | undefined;
+  /** The kind of the only root, if its `per` allows one. */
+  readonly only: string | undefined;
 }
 
 export const MAX_DEPTH = 8;
@@ -196,7 +201,7 @@ export class Offers {
       if (this.#offers.size >= MAX_OFFERS) {
         throw new TroupeError("BAD_DEFINITION", `A viewer would meet more than ${MAX_OFFERS} offers: link to fewer kinds, or offer less.`);
       }
-      this.#offers.set(ref, { ref, list, shown, ways: [way] });
+      this.#offers.set(ref, { ref, list, shown, ways: [way], scopes: scopesOf(shown.definition) });
       return;
     }
     const clash = known.ways.find((other) => !excludeEachOther(other.place, place));
@@ -263,7 +268,8 @@ export function makePlan(options: PlanOptions): Plan {
   const roots: Place[] = [];
   for (const behaviour of options.kinds.values()) {
     const { per } = behaviour;
-    const isRoot = options.as === undefined ? per !== undefined && per !== "link" : behaviour.kind === options.as;
+    const { as, only = behaviour.kind } = options;
+    const isRoot = as === undefined ? per !== undefined && per !== "link" && behaviour.kind === only : behaviour.kind === as;
     if (!isRoot) continue;
     const handled = options.as === undefined && (per === "handle" || (per === "user" && !options.known));
     if (handled && behaviour.catalogue === undefined) {

@@ -12,7 +12,7 @@ import {
   type Viewer,
 } from "../contract/index.ts";
 import { isConstant } from "../contract/internal.ts";
-import { rootActor } from "./identity.ts";
+import { rootActor } from "./access.ts";
 import { Lru } from "./lru.ts";
 import { Reads } from "./reads.ts";
 import { offersOf } from "./refs.ts";

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { actor } from "../actor/index.ts";
 import { sha256Hex } from "../platform/index.ts";
 import { handleActor } from "./handle.ts";
-import { rootActor } from "./identity.ts";
+import { rootActor } from "./access.ts";
 
 const box = actor("box", { describe: "A box.", per: "user", initial: () => ({}), tools: {} });
 const rootOf = (principal: string) => rootActor(box, { principal, scopes: [] });

@@ -683,10 +683,10 @@ const product: readonly Requirement[] = [
   },
   {
     id: "sources.posture.gated",
-    says: "Gated: the whole catalogue, constant, a call out of turn refused with the reason",
+    says: "Gated: all that is not hidden, a call out of turn refused with the reason",
     tests: [
-      "postures › the gated list is the whole catalogue, the same object for every viewer",
-      "results of 2026-07-28 › the gated list is constant; a call out of turn is refused with the reason; dynamic only with a principal",
+      "postures › the gated list is all that is not hidden, the same object for every viewer",
+      "results of 2026-07-28 › a gated list keeps what is off with a reason; dynamic only with a principal",
       "a door of one's own › is behind a handle for a client of 2026-07-28 without a name, whose list never changes and whose refusals say why",
     ],
   },

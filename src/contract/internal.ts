@@ -30,7 +30,7 @@ export { RepeatedLines, withoutRepeats } from "./repeated-lines.ts";
 export { replayed } from "./replayed.ts";
 export { remembering } from "./remembering.ts";
 export { BEGIN_ACTION } from "./begin-action.ts";
-export { checkScopes, isScope, lacking, lacksScopes, needsScopes, scopesOf, withScopes } from "./scopes.ts";
+export { checkScopes, isScope, lacking, needsScopes, scopesOf, withScopes } from "./scopes.ts";
 export { checkTask, TASK } from "./task.ts";
 export { isTexts } from "./texts.ts";
 export { isLocal } from "./token-buckets.ts";

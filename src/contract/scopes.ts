@@ -1,6 +1,5 @@
 import { TroupeError } from "./errors.ts";
 import { type Bag, isBag } from "./json.ts";
-import type { Reply } from "./actor.ts";
 
 /** In the `_meta` of an offer: what its caller's token must allow, beyond the offer's being there. */
 const SCOPES = "troupe/scopes";
@@ -34,12 +33,6 @@ export const lacking = (wanted: readonly string[], held: readonly string[]): rea
 
 /** What a caller without them is told. */
 export const needsScopes = (scopes: readonly string[]): string => `This needs the scope ${scopes.join(" ")}; sign in again with it.`;
-
-/** The refusal of a source that looks at scopes itself, which the gateway answers with a challenge; undefined: the caller lacks none. */
-export function lacksScopes(definition: Bag, held: readonly string[]): Extract<Reply, { readonly refused: object }> | undefined {
-  const scopes = lacking(scopesOf(definition), held);
-  return scopes.length === 0 ? undefined : { refused: { code: "SCOPE", message: needsScopes(scopes), data: { scopes } } };
-}
 
 /** Throws `BAD_DEFINITION` where scopes are given and are none. */
 export function checkScopes(meta: unknown, where: string): void {

@@ -92,7 +92,7 @@ test("C8 a client that leaves while its lists are looked up is told when it come
   const audience = new Audience(made.host, { scopes: [] });
   const [first, second] = [made.channel(), made.channel()];
   await audience.start(first);
-  audience.subscribe("u", { ref: "resources/u", args: {} });
+  audience.subscribe("u", { ref: "resources/u", args: {}, scopes: [] });
   made.change(["tools/a"]);
   made.touch("resources/u");
   const settled = audience.settle();
@@ -109,11 +109,35 @@ test("C8 a client that leaves while its lists are looked up is told when it come
   assert.deepEqual(made.told, ["tools", "u"]);
 });
 
+test("C8 a subscription is silent while the token on the stream lacks its scope", async () => {
+  const made = stage();
+  const [admin, other] = [
+    { principal: "ann", scopes: ["admin"] },
+    { principal: "ann", scopes: [] },
+  ];
+  const audience = new Audience(made.host, admin);
+  audience.subscribe("u", { ref: "resources/u", args: {}, scopes: ["admin"] });
+  await audience.start(made.channel());
+  made.touch("resources/u");
+  await quiet();
+  assert.deepEqual(made.told, ["u"]);
+  audience.as(other);
+  await audience.start(made.channel());
+  made.touch("resources/u");
+  await quiet();
+  assert.deepEqual(made.told, ["u"]);
+  audience.as(admin);
+  made.touch("resources/u");
+  await quiet();
+  assert.deepEqual(made.told, ["u", "u"]);
+  audience.stop();
+});
+
 test("a source is asked for its lists alone, and for the contents of each URI its client subscribed to", async () => {
   const made = stage();
   const audience = new Audience(made.host, { scopes: [] });
   await audience.start(made.channel());
-  audience.subscribe("u", { ref: "resources/u", args: {} });
+  audience.subscribe("u", { ref: "resources/u", args: {}, scopes: [] });
   assert.deepEqual(made.watched, [
     [undefined, false],
     ["resources/u", undefined],
@@ -222,8 +246,8 @@ test("C8 for a client that is away nothing is watched once it is flagged, and al
   const made = stage();
   const audience = new Audience(made.host, { scopes: [] });
   const away = made.channel();
-  audience.subscribe("u", { ref: "resources/u", args: {} });
-  audience.subscribe("v", { ref: "resources/v", args: {} });
+  audience.subscribe("u", { ref: "resources/u", args: {}, scopes: [] });
+  audience.subscribe("v", { ref: "resources/v", args: {}, scopes: [] });
   await audience.start(away);
   audience.detach(away);
   await quiet();
@@ -255,7 +279,7 @@ test("C8 a client whose lists cannot be had is told to ask for those it was show
   const made = stage();
   const audience = new Audience(made.host, { scopes: [] });
   await audience.start(made.channel());
-  audience.subscribe("u", { ref: "resources/u", args: {} });
+  audience.subscribe("u", { ref: "resources/u", args: {}, scopes: [] });
   const surface = made.host.source.surface.bind(made.host.source);
   made.host.source.surface = () => Promise.reject(new Error("the disk"));
   made.change(["tools/a"]);

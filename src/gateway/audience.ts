@@ -1,6 +1,6 @@
 import { sha256Base64url } from "../platform/index.ts";
 import type { Channel, Json, ListName, Log, OfferRef, Shown, Source, Surface, Viewer } from "../contract/index.ts";
-import { memoize } from "../contract/internal.ts";
+import { lacking, memoize } from "../contract/internal.ts";
 import { type Entry, listed, type Lists, type Posture } from "../source/index.ts";
 import { postureFor } from "./call.ts";
 import { inLog } from "./errors.ts";
@@ -63,6 +63,8 @@ function changedBetween(was: Seen, is: Lists): readonly ListName[] {
 export interface Subject {
   readonly ref: OfferRef;
   readonly args: Json;
+  /** What a viewer's token must have to be told. */
+  readonly scopes: readonly string[];
 }
 
 interface Subscribed extends Subject {
@@ -76,7 +78,7 @@ export class Audience implements Piece {
   readonly #source: Source;
   readonly #posture: Posture;
   readonly #wanted: readonly ListName[];
-  readonly #viewer: Viewer;
+  #viewer: Viewer;
   #seen = NOTHING_SEEN;
   #uris: Map<string, Subscribed> | undefined;
   #dirtyUris: Set<string> | undefined;
@@ -122,6 +124,21 @@ export class Audience implements Piece {
     await (this.#flushing ?? this.#flush());
   }
 
+  /** Whoever reads the stream now may have other rights: what the caller before was told of is watched again for this one. */
+  as(viewer: Viewer): void {
+    if (viewer === this.#viewer) return;
+    this.#viewer = viewer;
+    if (!this.#started) return;
+    this.#undoWatch?.();
+    this.#undoWatch = undefined;
+    for (const subscribed of this.#uris?.values() ?? []) {
+      subscribed.undo?.();
+      delete subscribed.undo;
+    }
+    this.#dirtyLists = true;
+    this.#hear();
+  }
+
   /** The client cannot be told for now; the flags stay. */
   detach(channel: Channel): void {
     if (this.#channel !== channel) return;
@@ -140,10 +157,10 @@ export class Audience implements Piece {
     this.#dirtyUris = undefined;
   }
 
-  subscribe(uri: string, { ref, args }: Subject): void {
+  subscribe(uri: string, { ref, args, scopes }: Subject): void {
     this.#uris ??= new Map();
     if (this.#uris.has(uri)) return;
-    const subscribed: Subscribed = { ref, args };
+    const subscribed: Subscribed = { ref, args, scopes };
     this.#uris.set(uri, subscribed);
     if (this.#started) this.#watch(uri, subscribed);
   }
@@ -356,7 +373,11 @@ export class Audience implements Piece {
   }
 
   #tellUris(uris: ReadonlySet<string> | undefined): void {
-    for (const uri of uris ?? []) if (this.has(uri)) this.#send(() => this.#host.updated(uri));
+    for (const uri of uris ?? []) {
+      const subscribed = this.#uris?.get(uri);
+      if (subscribed !== undefined && lacking(subscribed.scopes, this.#viewer.scopes).length === 0)
+        this.#send(() => this.#host.updated(uri));
+    }
   }
 
   // One that cannot be sent takes no other with it.

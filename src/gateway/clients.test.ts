@@ -211,10 +211,7 @@ describe("the official client v2", () => {
     const transport = new InMemory(gateway);
     await client.connect(transport);
     const { tools } = await client.listTools();
-    assert.ok(
-      tools.some((tool) => tool.name === "shut"),
-      "gated: the whole catalogue",
-    );
+    assert.ok(!tools.some((tool) => tool.name === "shut"), "hidden without a reason: in no list");
     assert.deepEqual((await client.callTool({ name: "look" })).content, [{ type: "text", text: "Shut." }]);
     assert.deepEqual((await client.callTool({ name: "list" })).structuredContent, ["hinge", "handle"]);
     const asked = await client.callTool({ name: "confirm" });

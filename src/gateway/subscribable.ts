@@ -11,11 +11,6 @@ export async function subscribable(source: Source, viewer: Viewer, surface: Surf
   if (target === undefined || surface.off[target.ref] === true || lacking(target.scopes, viewer.scopes).length > 0) return undefined;
   // The surface knows templates; only a read tells whether these variables name something.
   if (Object.keys(target.args).length === 0) return target;
-  try {
-    const reply = await source.act(viewer, target.ref, target.args, {});
-    return "refused" in reply && reply.refused.code === "UNKNOWN" ? undefined : target;
-  } catch {
-    // It is there, and cannot be read now.
-    return target;
-  }
+  const reply = await source.act(viewer, target.ref, target.args, {});
+  return "refused" in reply && (reply.refused.code === "UNKNOWN" || reply.refused.code === "SCOPE") ? undefined : target;
 }

@@ -17,13 +17,9 @@ export function isAnothers(capability: string, { shared }: Acts, { principal }: 
   return !shared && isOthersName(capability, principal ?? "", actor_id);
 }
 
-/** `taken`: a message could not create it either. */
-export const notFound = (actor_id: string, taken = false): PacketError => {
-  const instead = taken
-    ? ", and none can begin under that name: name another"
-    : ": name another, or let a message create it (create_if_missing)";
-  return new PacketError("actor_not_found", `There is no actor ${JSON.stringify(actor_id)} of yours${instead}.`, { actor_id });
-};
+/** One answer, whether there is none or it is another user's. */
+export const notFound = (actor_id: string): PacketError =>
+  new PacketError("actor_not_found", `There is no actor ${JSON.stringify(actor_id)} of yours: name another.`, { actor_id });
 
 /** What is known of it, as a copy: nothing done to it reaches the actor. */
 export function stateOf(capability_id: string, actor_id: string, does: Acts, snapshot: Snapshot): ActorState {

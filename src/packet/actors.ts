@@ -139,7 +139,7 @@ export class Actors {
 
   async getActorState(capabilityId: string, actor_id: string, viewer: Viewer): Promise<ActorState> {
     const does = this.#acts(capabilityId);
-    if (does.own !== undefined) throw notFound(actor_id, true);
+    if (does.own !== undefined) throw notFound(actor_id);
     const snapshot = await this.#options.engine.read(this.#id(capabilityId, does, actor_id, viewer));
     if (!livesFor(snapshot, does, viewer)) throw notFound(actor_id);
     return stateOf(capabilityId, actor_id, does, snapshot);
@@ -192,7 +192,7 @@ export class Actors {
   }
 
   #id(capabilityId: string, does: Acts, actor_id: string, viewer: Viewer): ActorId {
-    if (isAnothers(capabilityId, does, viewer, actor_id)) throw notFound(actor_id, true);
+    if (isAnothers(capabilityId, does, viewer, actor_id)) throw notFound(actor_id);
     try {
       return actorId(does.behaviour.kind, actor_id);
     } catch (error) {
@@ -270,11 +270,11 @@ export class Actors {
     const { engine } = this.#options;
     const mayBegin = sending.options?.create_if_missing !== false;
     let snapshot = await engine.read(id);
-    if ((snapshot === undefined || snapshot.status === "stopped") && mayBegin) {
+    if (!livesFor(snapshot, does, sending.viewer) && mayBegin) {
       await this.#births.begin({ does, id, actor_id, sending });
       snapshot = await engine.read(id);
     }
-    if (!livesFor(snapshot, does, sending.viewer)) throw notFound(actor_id, mayBegin);
+    if (!livesFor(snapshot, does, sending.viewer)) throw notFound(actor_id);
     return snapshot;
   }
 }

@@ -69,8 +69,8 @@ export class Births {
       throw new PacketError("unauthorized", "An actor belongs to somebody: say who you are, by user_id or session_id in the context.", {
         actor_id,
       });
-    const before = await engine.read(id);
-    if (before !== undefined && !seenBy(before, does, viewer)) throw notFound(actor_id, true);
+    const found = await engine.read(id);
+    const before = found !== undefined && seenBy(found, does, viewer) ? found : undefined;
     if (before !== undefined && before.status !== "stopped") return;
     const { state_timeout, persistence = does.persistence } = options;
     if (does.shared && (state_timeout !== undefined || persistence !== does.persistence))
@@ -93,6 +93,8 @@ export class Births {
     const expire_ms = policy.expireMs ?? usual.expireMs;
     const args = expire_ms === undefined ? null : { expire_ms };
     await this.#quota.within(owner, async () => {
+      // After all other checks: whether another user has taken the id must not follow from which of them fails.
+      if (found !== undefined && before === undefined) throw notFound(actor_id);
       const begun = engine.call({ to: id, action: BEGIN, args, start, policy, viewer });
       // An engine that promises no order of calls might take it first.
       if (engine.traits.has("call-order")) first?.();

@@ -45,7 +45,7 @@ export function packetErrorOf(error: unknown, about: About): PacketError {
   }
   if (type === "actor_not_found") {
     const { actor_id } = about;
-    const why = `There is no actor ${JSON.stringify(actor_id)} of yours: name another, or let a message create it (create_if_missing).`;
+    const why = `There is no actor ${JSON.stringify(actor_id)} of yours: name another.`;
     return new PacketError(type, why, { actor_id, code, applied }, { cause: error });
   }
   const timeout = type === "actor_timeout" ? { timeout_ms: about.timeout_ms } : {};

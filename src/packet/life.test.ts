@@ -154,7 +154,7 @@ void test("create_if_missing: false finds what is there, and begins nothing", as
   const only = { actor_options: { create_if_missing: false } };
   const absent = await on.say("diary", "b", { text: "x" }, only);
   assert.equal(absent.metadata["error_code"], "ACTOR_NOT_FOUND");
-  assert.match(JSON.stringify(errorOf(absent)?.message), /let a message create it/);
+  assert.match(JSON.stringify(errorOf(absent)?.message), /There is no actor .* of yours: name another\./);
   assert.equal(typeOf(absent), "actor_not_found");
   const sending = { ...VIEWER, options: { create_if_missing: false } };
   await assert.rejects(on.actors.sendToActor("diary", "b", { text: "x" }, sending), { type: "actor_not_found" });

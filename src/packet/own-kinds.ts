@@ -88,7 +88,7 @@ export class OwnKinds {
     const { engine, replyMs } = this.#options;
     try {
       const address = await this.#addressed(does, actor_id, sending);
-      if (address === undefined || address.handle !== undefined) throw notFound(actor_id, true);
+      if (address === undefined || address.handle !== undefined) throw notFound(actor_id);
       const { id } = address;
       const { viewer } = sending;
       if (!isLive(await engine.read(id))) resultOf(await engine.call({ to: id, action: BEGIN_ACTION, args: null, start: null, viewer }));
@@ -108,7 +108,7 @@ export class OwnKinds {
   async #addressed({ behaviour }: Acts, actor_id: string | undefined, { viewer, options = {} }: Sending): Promise<Address | undefined> {
     const { create_if_missing = true, state_timeout, persistence = behaviour.policy.persistence } = options;
     const address = addressOf(behaviour, viewer, actor_id);
-    if (address === undefined && (actor_id !== undefined || !isByHandle(behaviour, viewer))) throw notFound(actor_id ?? "", true);
+    if (address === undefined && (actor_id !== undefined || !isByHandle(behaviour, viewer))) throw notFound(actor_id ?? "");
     if (state_timeout !== undefined || persistence !== behaviour.policy.persistence)
       throw new PacketError("validation_failed", "How long this actor is kept, and where, is decided by its kind: leave it out.", {
         ...defined({ actor_id }),
@@ -135,7 +135,7 @@ export class OwnKinds {
     const { ref, args } = offered;
     const given = address?.handle === undefined ? args : { ...args, handle: address.handle };
     const reply = await this.#source(does.behaviour).act(viewer, ref, given, options);
-    if ("refused" in reply && reply.refused.code === "HANDLE") throw notFound(actor_id ?? "", true);
+    if ("refused" in reply && reply.refused.code === "HANDLE") throw notFound(actor_id ?? "");
     return reply;
   }
 

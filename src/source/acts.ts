@@ -1,6 +1,7 @@
 import type {
   ActorId,
   Bag,
+  Behaviour,
   CallOptions,
   CancelSignal,
   Clock,
@@ -16,7 +17,7 @@ import type {
 } from "../contract/index.ts";
 import { EngineError, isBag } from "../contract/index.ts";
 import { BEGIN_ACTION, blamed, isActorId, kindOf, memoize, own } from "../contract/internal.ts";
-import { offNow } from "./closure.ts";
+import { notThere, offNow } from "./closure.ts";
 import type { Handles } from "./handles.ts";
 import { isPassing, rootActor } from "./access.ts";
 import { Lru } from "./lru.ts";
@@ -82,7 +83,14 @@ export class Acts {
     }
     const { behaviour } = target.way.place;
     if (target.way.offer.readOnly && behaviour.view !== undefined) return this.#view(standing, target, args);
-    if (target.id !== target.self && target.unborn) await this.#begin(standing, rootOf(target.way.place), target.self);
+    if (target.id !== target.self && target.unborn) {
+      // What is refused starts nothing, as far as can be seen before.
+      const seen = await this.resolve(standing, planned, true);
+      if (typeof seen === "string") return refused("NOT_NOW", seen);
+      const why = seen?.sight && offNow(seen.sight.surface, seen.way.inner);
+      if (why !== undefined) return why === true ? unknownOffer : refused("NOT_NOW", why);
+      await this.#begin(standing, rootOf(target.way.place), target.self);
+    }
     return this.#call(standing, target, args, options);
   }
 
@@ -107,7 +115,7 @@ export class Acts {
       const isLast = i === steps.length - 1;
       if (isLast && !look) return { way, id, self, unborn };
       const sight = await this.#options.sights.see(place.behaviour, id, standing.as(self), i === 0);
-      if (sight === undefined) return undefined;
+      if (sight === undefined) return i === 0 ? undefined : notThere(place.behaviour);
       unborn ||= i === 0 && sight.seq === 0;
       if (isLast) return { way, id, self, unborn, sight };
       const next = steps[i + 1];
@@ -151,7 +159,7 @@ export class Acts {
     const whole =
       policy === undefined && trace === undefined ? message : { ...message, ...policy, ...(trace === undefined ? {} : { trace }) };
     const asked = new Asked(options);
-    const end: End = { asked, viewer, self, route, mayBegin };
+    const end: End = { asked, viewer, self, route, mayBegin, linked: isRoot ? undefined : place.behaviour };
     try {
       const reply = deliver?.(whole, asked) ?? engine.callNow?.(whole, asked) ?? engine.call(whole, asked);
       return reply instanceof Promise ? this.#late(reply, end) : this.#answered(reply, end);
@@ -179,12 +187,13 @@ export class Acts {
     return flagged === undefined ? alike(reply) : flagged.then(() => alike(reply));
   }
 
-  #failed(error: unknown, { route, mayBegin }: End): Reply {
+  #failed(error: unknown, { route, mayBegin, linked }: End): Reply {
     // A key that is another call's keeps the route of that call.
     const notApplied = error instanceof EngineError && error.applied === false && error.code !== "KEY_REUSED";
     if (route !== undefined && notApplied) this.#routes.delete(route);
     // Of somebody else, or ended since the link was read: for this viewer there is none.
-    if (error instanceof EngineError && (error.code === "NO_ACTOR" || (error.code === "ACTOR_STOPPED" && !mayBegin))) return unknownOffer;
+    if (error instanceof EngineError && (error.code === "NO_ACTOR" || (error.code === "ACTOR_STOPPED" && !mayBegin)))
+      return linked === undefined ? unknownOffer : refused("NOT_NOW", notThere(linked));
     throw error;
   }
 
@@ -274,6 +283,8 @@ interface End {
   readonly self: ActorId;
   readonly route: string | undefined;
   readonly mayBegin: boolean;
+  /** Of an actor that a link leads to. */
+  readonly linked: Behaviour | undefined;
 }
 
 /** What a caller asks of the engine, and what came of it. */

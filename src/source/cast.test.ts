@@ -250,12 +250,14 @@ describe("cast: links", () => {
     );
   });
 
-  it("hides what would come from an actor that is not there", async () => {
+  it("keeps from lists what an actor would offer that is not there, and says why to a call", async () => {
     const { source } = rooms();
     await act(source, ana, "tools/move", { to: "nowhere" });
     assert.deepEqual(await tools(source, ana), ["move", "inventory"]);
-    assert.equal(code(await act(source, ana, "tools/pick_up", { item: "torch" })), "UNKNOWN");
-    assert.equal(code(await act(source, ana, "resources/things")), "UNKNOWN");
+    const absent = { refused: { code: "NOT_NOW", message: "There is no room there now." } };
+    assert.deepEqual(await act(source, ana, "tools/pick_up", { item: "torch" }), absent);
+    assert.deepEqual(await act(source, ana, "resources/things"), absent);
+    assert.equal((await source.surface(ana)).off["tools/pick_up"], "There is no room there now.");
   });
 
   it("joins under a prefix, also with strict names, and cuts cycles of kinds", async () => {

@@ -49,7 +49,7 @@ export interface CastOptions {
   readonly as?: string;
   /** Of this kind alone are its roots. For transports where a caller names the kind. */
   readonly only?: string;
-  /** Default `dynamic`. Under `gated` lists never change, so no viewer is told that one did. */
+  /** Default `dynamic`. Under `gated` lists change only in what is hidden. */
   readonly posture?: Posture;
   /** Default `dotted`. */
   readonly names?: Names;
@@ -230,7 +230,9 @@ class Cast implements Source {
 
   watch(viewer: Viewer, dirty: Dirty, only?: ContentOf, contents = true): () => void {
     const { plan, standings, watches } = this.#for(viewer);
-    const place = only === undefined ? undefined : plan.offers.get(only.ref)?.ways[0]?.place;
+    const planned = only && plan.offers.get(only.ref);
+    if (planned !== undefined && lacksScope(planned.scopes, viewer)) return () => undefined;
+    const place = planned?.ways[0]?.place;
     if (only !== undefined && place?.handled === true) return this.#watchHandle(viewer, dirty, only, rootOf(place));
     const one = only === undefined ? undefined : { ref: only.ref, content: new Content(only.args) };
     return watches.listen(new Ear(standings.of(viewer), dirty, one, contents), viewer.principal);

@@ -1,5 +1,5 @@
 import { type ActorId, type Behaviour, type Catalogue, type OfferRef, type Surface, TroupeError, type Viewer } from "../contract/index.ts";
-import { kindOf, own } from "../contract/internal.ts";
+import { isActorId, kindOf, own } from "../contract/internal.ts";
 import { rootActor } from "./access.ts";
 import { Lru } from "./lru.ts";
 import type { Names } from "./names.ts";
@@ -256,9 +256,12 @@ export class Closures {
 /** As the nearest actor on a way there says. */
 function whyNowhere(ways: readonly Way[], sightAt: (place: Place) => Sight | undefined): string | undefined {
   for (const { place } of ways)
-    for (let { parent, link } = place; parent !== undefined; { parent, link } = parent) {
-      const why = own(sightAt(parent)?.surface.linksOff, link);
+    for (let { parent, link, behaviour } = place; parent !== undefined; { parent, link, behaviour } = parent) {
+      const surface = sightAt(parent)?.surface;
+      const why = own(surface?.linksOff, link);
       if (why !== undefined) return why;
+      const target = own(surface?.links, link);
+      if (isActorId(target) && kindOf(target) === behaviour.kind && sightAt(place) === undefined) return notThere(behaviour);
     }
   return undefined;
 }
@@ -280,6 +283,9 @@ function listAlike(one: Surface, other: Surface): boolean {
     sameJson(one.links, other.links)
   );
 }
+
+/** Why a link leads nowhere: its actor has not begun, has ended, or is somebody else's. One answer for all three. */
+export const notThere = ({ kind }: Behaviour): string => `There is no ${kind} there now.`;
 
 /** Undefined: on. */
 export function offNow(surface: Surface, inner: OfferRef): string | true | undefined {

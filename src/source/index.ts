@@ -4,7 +4,7 @@ export { cast, type CastOptions } from "./cast.ts";
 export { merge } from "./merge.ts";
 export { meta } from "./meta.ts";
 export { checkName, dotted, joinName, type Names, strict } from "./names.ts";
-export { changedLists, type Entry, listed, type Lists, type Posture } from "./posture.ts";
+export { changedLists, type Entry, hidesOffers, listed, type Lists, type Posture } from "./posture.ts";
 export { prefix } from "./prefix.ts";
 export { isOutcome, registry, type Registry, type RegistryOptions } from "./registry.ts";
 export {

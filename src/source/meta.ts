@@ -12,7 +12,8 @@ import {
   type Surface,
   type Viewer,
 } from "../contract/index.ts";
-import { lacksScopes, memoize } from "../contract/internal.ts";
+import { memoize, scopesOf } from "../contract/internal.ts";
+import { lacksScope, scopeRefusal } from "./access.ts";
 import { type Entry, listed } from "./posture.ts";
 import { offersOf, refOf, splitRef } from "./refs.ts";
 import { refused, unknownOffer } from "./refused.ts";
@@ -107,20 +108,25 @@ class Meta implements Source {
   async #act(viewer: Viewer, args: Json, options: CallOptions): Promise<Reply> {
     const { action, arguments: given = {} } = isBag(args) ? args : {};
     if (typeof action !== "string") return refused("INVALID", "Give `action`: one that the tool `actions` lists.");
-    const surface = await this.#source.surface(viewer);
     const ref = refOf("tools", action);
-    const offer = offersOf(surface.catalogue).get(ref);
-    const definition = offer?.definition;
-    // What came since the surface was looked at may ask for scopes, too; of a source that is missing, it says so itself.
-    if (definition === undefined && surface.catalogue.missing === undefined) return noAction(action);
-    const lacks = definition && lacksScopes(definition, viewer.scopes);
-    // Law 3: of what is hidden nothing is told, not even what it would take.
-    if (lacks !== undefined) return surface.off[ref] === true ? noAction(action) : lacks;
+    const known = this.#source.catalogue?.(viewer);
+    let offer = known && offersOf(known).get(ref);
+    const surface = await this.#source.surface(viewer);
+    offer ??= offersOf(surface.catalogue).get(ref);
+    if (offer === undefined) {
+      // It may be an action of a source that cannot be asked now.
+      const fault = surface.catalogue.missing?.find(({ code }) => code !== "BAD_NAME");
+      if (fault !== undefined) throw fault;
+      return noAction(action);
+    }
+    const { definition } = offer;
+    const scopes = scopesOf(definition);
+    // Before the arguments are checked. Law 3: a hidden action is unknown, whatever scopes it needs.
+    if (lacksScope(scopes, viewer)) return surface.off[ref] === true ? noAction(action) : scopeRefusal(scopes, viewer);
     // Not the enums of now: those are the turn's to decide.
-    const schema = definition?.["inputSchema"];
+    const schema = definition["inputSchema"];
     const checked = isBag(schema) && surface.off[ref] === undefined ? checkJson(schema, given) : { value: given };
-    if ("wrong" in checked && (offer === undefined || !judgesMisfits(offer, given)))
-      return refused("INVALID", `arguments of ${action}: ${checked.wrong}`);
+    if ("wrong" in checked && !judgesMisfits(offer, given)) return refused("INVALID", `arguments of ${action}: ${checked.wrong}`);
     const reply = await this.#source.act(viewer, ref, given, options);
     return "refused" in reply && reply.refused.code === "UNKNOWN" ? noAction(action) : reply;
   }

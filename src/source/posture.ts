@@ -5,8 +5,8 @@ import { LISTS, refOf } from "./refs.ts";
 import { sameJson } from "./same-json.ts";
 
 /**
- * `dynamic`: the list is what is possible now. `gated`: the list is the whole catalogue, and a call out of turn is refused with the
- * reason. What stands behind a template that is `listed` follows the state in both.
+ * `dynamic`: the list is what is possible now. `gated`: the list is the whole catalogue without what is hidden (off without a reason),
+ * and a call out of turn is refused with the reason. What stands behind a template that is `listed` follows the state in both.
  */
 export type Posture = "dynamic" | "gated";
 
@@ -170,8 +170,23 @@ const whole = memoize(({ catalogue, choices }: Surface): Surface => {
   return { catalogue, off: {}, choices: kept };
 });
 
+/** Offers that are off without a reason are in no list, and each such set of them has lists of its own. */
+const withoutHidden = memoize((surface: Surface): Surface => {
+  const off: Record<OfferRef, true> = {};
+  for (const list of LISTS)
+    for (const { name } of surface.catalogue[list]) {
+      const ref = refOf(list, name);
+      if (own(surface.off, ref) === true) off[ref] = true;
+    }
+  return { ...whole(surface), off };
+});
+
+/** Whether a surface hides offers: off without a reason. */
+export const hidesOffers = memoize(({ off }: Surface): boolean => Object.values(off).includes(true));
+
 function shownOf(surface: Surface, posture: Posture): Surface {
   if (posture === "dynamic") return surface;
+  if (hidesOffers(surface)) return withoutHidden(surface);
   return listsBehind(surface.catalogue) ? whole(surface) : bare(surface.catalogue);
 }
 

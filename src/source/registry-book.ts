@@ -1,9 +1,9 @@
 import { type Catalogue, type ListName, type Offer, type OfferRef, type Surface, TroupeError, type Viewer } from "../contract/index.ts";
-import { lacking, scopesOf } from "../contract/internal.ts";
+import { lacking } from "../contract/internal.ts";
 import { Lru } from "./lru.ts";
 import type { Names } from "./names.ts";
 import type { Definitions } from "./registry-definitions.ts";
-import { entriesOf, type Entry, type Handler } from "./registry-entry.ts";
+import { entriesOf, type Entry } from "./registry-entry.ts";
 import type { Behind } from "./registry-behind.ts";
 import type { Gate } from "./registry-gate.ts";
 import { uriOf } from "./uri.ts";
@@ -78,8 +78,8 @@ export class Book {
     return this.#entries.get(entry.ref) === entry;
   }
 
-  handler(ref: OfferRef): Handler | undefined {
-    return this.#entries.get(ref)?.handler;
+  entry(ref: OfferRef): Entry | undefined {
+    return this.#entries.get(ref);
   }
 
   surface(viewer: Viewer): Surface {
@@ -120,9 +120,7 @@ class Made {
     this.catalogue = { tools: offers("tools"), resources: offers("resources"), prompts: offers("prompts") };
     this.#open = { catalogue: this.catalogue, off: {} };
     this.#gates = entries.flatMap(({ ref, gate }) => (gate === undefined ? [] : [[ref, gate] as const]));
-    this.#behind = entries.flatMap(({ ref, behind, offer }) =>
-      behind === undefined ? [] : [{ ref, behind, scopes: scopesOf(offer.definition) }],
-    );
+    this.#behind = entries.flatMap(({ ref, behind, scopes }) => (behind === undefined ? [] : [{ ref, behind, scopes }]));
     this.#surfaces = new Lru(this.#behind.length > 0 ? LISTED_SURFACES_MAX : SURFACES_MAX);
   }
 

@@ -1,5 +1,5 @@
 import { type Bag, type Json, type ListName, type Offer, type OfferRef, TroupeError } from "../contract/index.ts";
-import { checkMirrored, checkScopes, put, templateVariables } from "../contract/internal.ts";
+import { checkMirrored, checkScopes, scopesOf, put, templateVariables } from "../contract/internal.ts";
 import { type Schema, takesMisfits, toJsonSchema } from "../schema/index.ts";
 import { checkName, type Names } from "./names.ts";
 import { refOf } from "./refs.ts";
@@ -24,6 +24,8 @@ export interface Entry {
   readonly ref: OfferRef;
   readonly offer: Offer;
   readonly handler: Handler;
+  /** What its caller's token must have. */
+  readonly scopes: readonly string[];
   /** Absent: on for everybody. */
   readonly gate: Gate | undefined;
   /** Of a template that is listed. */
@@ -51,7 +53,7 @@ function entry(
     ...(described.task !== undefined && { task: described.task }),
     ...(list === "tools" && handler.input !== undefined && takesMisfits(handler.input) && { checksArguments: "misfits" as const }),
   });
-  return { list, ref, offer, handler, gate, behind };
+  return { list, ref, offer, scopes: scopesOf(offer.definition), handler, gate, behind };
 }
 
 function behindOf(ref: OfferRef, resource: Pick<RegistryResource, "list">, uriTemplate: Json | undefined): Behind | undefined {

@@ -27,6 +27,7 @@ import type { Handler } from "./registry-entry.ts";
 import { Settled, settle } from "./registry-result.ts";
 import { refused, unknownOffer } from "./refused.ts";
 import { sameJson } from "./same-json.ts";
+import { lacksScope, scopeRefusal } from "./access.ts";
 import { check, type Misfit } from "./check.ts";
 import { describeSource } from "./source-name.ts";
 
@@ -114,10 +115,13 @@ class Listed implements Registry {
   }
 
   async act(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Promise<Reply> {
-    const handler = this.#book.handler(ref);
-    if (handler === undefined) return unknownOffer;
+    const entry = this.#book.entry(ref);
+    if (entry === undefined) return unknownOffer;
+    const { handler, scopes } = entry;
     const why = this.#book.whyOff(ref, viewer);
-    if (why !== undefined) return why === true ? unknownOffer : refused("NOT_NOW", why);
+    if (why === true) return unknownOffer;
+    if (lacksScope(scopes, viewer)) return scopeRefusal(scopes, viewer);
+    if (why !== undefined) return refused("NOT_NOW", why);
     const checked = handler.input === undefined ? { value: args } : await check(handler.input, args ?? {}, handler.shown);
     if ("wrong" in checked) return invalid(checked);
     return this.#run(handler, ref, checked.value, viewer, options);
@@ -157,7 +161,9 @@ class Listed implements Registry {
     for (const one of this.#running) one.abort(closed);
   }
 
-  watch(_viewer: Viewer, dirty: Dirty, only?: ContentOf, contents = true): () => void {
+  watch(viewer: Viewer, dirty: Dirty, only?: ContentOf, contents = true): () => void {
+    const wanted = only && this.#book.entry(only.ref)?.scopes;
+    if (wanted !== undefined && lacksScope(wanted, viewer)) return () => undefined;
     const listener: Listener = { dirty, only, contents };
     if (only === undefined) {
       this.#listeners.add(listener);
@@ -174,9 +180,16 @@ class Listed implements Registry {
   }
 
   async complete(viewer: Viewer, ref: OfferRef, argument: string, value: string, others: Bag): Promise<readonly string[]> {
-    const handler = this.#book.handler(ref);
-    const complete = handler?.complete;
-    if (complete === undefined || !Object.hasOwn(complete, argument) || this.#book.whyOff(ref, viewer) !== undefined) return [];
+    const entry = this.#book.entry(ref);
+    const complete = entry?.handler.complete;
+    if (
+      entry === undefined ||
+      complete === undefined ||
+      lacksScope(entry.scopes, viewer) ||
+      !Object.hasOwn(complete, argument) ||
+      this.#book.whyOff(ref, viewer) !== undefined
+    )
+      return [];
     return [...((await complete[argument]?.(value, others, viewer)) ?? [])];
   }
 
@@ -211,7 +224,7 @@ class Listed implements Registry {
 
   changed(resource: string, args?: Bag): void {
     const ref: OfferRef = `resources/${resource}`;
-    if (this.#book.handler(ref) === undefined)
+    if (!this.#book.knows(ref))
       throw new TroupeError("BAD_NAME", `There is no resource ${JSON.stringify(resource)} here: name one by its key in \`resources\`.`);
     this.#flag(this.#listeners, ({ contents }) => contents, ref);
     this.#flag(this.#ofContents.get(ref), ({ only }) => args === undefined || sameJson(args, only?.args), ref);

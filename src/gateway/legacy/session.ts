@@ -157,6 +157,7 @@ export class Session implements StreamOwner {
   async listen(channel: Channel, caller: Caller, way = channel): Promise<void> {
     this.standalone = channel;
     const audience = this.audience(caller);
+    audience.as(this.viewerFor(caller));
     await this.#findUris(audience, this.viewerFor(caller), this.#revived);
     const unknown = this.#revived && this.posture === "dynamic" ? ALL_LISTS.filter((list) => !audience.knows(list)) : [];
     this.#revived = false;

@@ -1,6 +1,6 @@
 import type { Catalogue, Log, Surface } from "../../contract/index.ts";
 import { memoize } from "../../contract/internal.ts";
-import { listed, type Lists } from "../../source/index.ts";
+import { hidesOffers, listed, type Lists } from "../../source/index.ts";
 import { type Call, type Method, type Outcome, postureFor } from "../call.ts";
 import { Fault } from "../errors.ts";
 import { tellMissing } from "../missing.ts";
@@ -19,7 +19,7 @@ function listing(list: keyof Lists, pages: Pages, log: Log): Method {
     const meta = tellMissing(surface.catalogue, log);
     return {
       members: page,
-      lasting: posture === "gated" && meta === undefined && !follows,
+      lasting: posture === "gated" && meta === undefined && !follows && !hidesOffers(surface),
       ...(meta === undefined ? undefined : { meta }),
     };
   };

@@ -9,6 +9,10 @@ if (major < 24) {
 }
 // Before anything else is loaded. Text from outside that names `__proto__` then finds no prototype, in any module of this process.
 delete Object.prototype.__proto__;
+// Nor can a slip of author code add a member to all objects, or replace one of these. The prototypes' own members stay writable:
+// frozen, they could not be shadowed by assignment any more, which ordinary code does.
+Object.preventExtensions(Object.prototype);
+for (const constructor of [Object, Array, Function]) Object.freeze(constructor);
 const { enableCompileCache } = process.getBuiltinModule("node:module");
 const { existsSync, mkdirSync, statSync } = process.getBuiltinModule("node:fs");
 const { homedir } = process.getBuiltinModule("node:os");

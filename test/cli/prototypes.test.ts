@@ -20,6 +20,10 @@ test("a key called __proto__ is data in author code that the troupe command runs
           row[args.field] = args.value;
         } },
         get: { describe: "Gets.", input, view: (state, { args }) => state.rows[args.row]?.[args.field] ?? null },
+        spoil: { describe: "Tries to change what objects inherit.", view: () => {
+          const tried = [() => { Object.prototype.principal = "ann"; }, () => { Object.keys = () => []; }, () => { Array.isArray = () => true; }];
+          return tried.map((change) => { try { change(); return "changed"; } catch (error) { return error.name; } });
+        } },
         inherited: { describe: "What objects inherit.", view: () => Object.getOwnPropertyNames(Object.prototype) },
       } });`,
   );
@@ -34,6 +38,7 @@ test("a key called __proto__ is data in author code that the troupe command runs
     await call("put", { row, field: "__proto__", value: { polluted: true } });
     assert.deepEqual(await call("get", { row, field: "__proto__" }), { ok: { polluted: true } });
   }
+  assert.deepEqual(await call("spoil", {}), { ok: ["TypeError", "TypeError", "TypeError"] });
   const inherited = await call("inherited", {});
   assert.ok(!JSON.stringify(inherited).includes("__proto__"));
 });

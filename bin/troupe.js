@@ -16,13 +16,14 @@ for (const constructor of [Object, Array, Function]) Object.freeze(constructor);
 const { enableCompileCache } = process.getBuiltinModule("node:module");
 const { existsSync, mkdirSync, statSync } = process.getBuiltinModule("node:fs");
 const { homedir } = process.getBuiltinModule("node:os");
-const { isAbsolute, join } = process.getBuiltinModule("node:path");
+const { dirname, isAbsolute, join } = process.getBuiltinModule("node:path");
 // Node's own place for compiled code is in the temporary folder, under a name that anybody could take first, and what lies there is run.
 try {
   const folder = join(process.env["XDG_CACHE_HOME"] || join(homedir(), ".cache"), "troupe");
   // Without a home it would lie in the folder this was started in.
   if (isAbsolute(folder)) {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    // Not recursively: under /proc that never returns.
+    for (const level of [dirname(folder), folder]) if (!existsSync(level)) mkdirSync(level, { mode: 0o700 });
     const { uid, mode } = statSync(folder);
     if (uid === process.geteuid?.() && (mode & 0o022) === 0) enableCompileCache(folder);
   }

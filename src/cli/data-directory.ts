@@ -1,9 +1,10 @@
 import { randomBytes } from "node:crypto";
-import { lstatSync, mkdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { lstatSync, readFileSync, rmSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { isBag, StoreError } from "../contract/index.ts";
 import { defined } from "../contract/internal.ts";
 import { CommandError, EXIT, notFound } from "./exit-code.ts";
+import { makeDirectory } from "./make-directory.ts";
 import { isSealed, othersMayWrite, sealNote } from "./note-seal.ts";
 import { counted } from "./output.ts";
 import { replaceFile } from "./secret-file.ts";
@@ -45,7 +46,7 @@ export class DataDirectory {
 
   create(): void {
     try {
-      mkdirSync(this.path, { recursive: true, mode: 0o700 });
+      makeDirectory(this.path);
     } catch (error) {
       if (systemCode(error) === "EEXIST") throw isFile(this.path);
       throw new CommandError(

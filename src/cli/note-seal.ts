@@ -1,7 +1,8 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
-import { closeSync, constants, fstatSync, lstatSync, mkdirSync, openSync, readSync, realpathSync, type Stats } from "node:fs";
+import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, realpathSync, type Stats } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
+import { makeDirectory } from "./make-directory.ts";
 import { createFile } from "./secret-file.ts";
 
 /*
@@ -52,7 +53,7 @@ const readSecret = (path: string): Buffer | undefined => {
 
 const madeSecret = (path: string): Buffer | undefined => {
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    makeDirectory(dirname(path));
     createFile(path, randomBytes(SECRET_BYTES));
   } catch {
     // A home that cannot be written to: notes are not sealed, and commands ask for their modules.

@@ -68,7 +68,7 @@ const sideDoors: Readonly<Record<string, readonly string[]>> = {
   "transport/address.ts": ["theater"],
   "transport/end-refused.ts": ["theater"],
   "transport/http.ts": ["cli"],
-  "transport/listen.ts": ["theater"],
+  "transport/listen.ts": ["cli", "theater"],
   "transport/stdio.ts": ["cli"],
   "transport/tcp.ts": ["cli"],
   "transport/unix-socket.ts": ["theater"],

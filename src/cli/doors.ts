@@ -1,7 +1,9 @@
+import { createServer } from "node:net";
 import type { Log } from "../contract/index.ts";
 import { defined } from "../contract/internal.ts";
 import { isBag } from "../contract/index.ts";
 import type { Authenticator, StdioDoor, TcpDoor, TcpOptions } from "../transport/index.ts";
+import type { HostPort } from "./address.ts";
 import { usage } from "./exit-code.ts";
 import { forLog, type ServerLog } from "./log.ts";
 import type { ServeOptions } from "./options.ts";
@@ -48,6 +50,34 @@ const serveTcp = async (options: TcpOptions): Promise<TcpDoor> => (await import(
 export const hasOtherDoor = ({ stdio, tcp, theater, theaterTcp }: ServeOptions): boolean =>
   stdio === true || tcp !== undefined || (theaterTcp !== undefined && theater !== true);
 
+const httpAddress = (options: ServeOptions): HostPort | undefined => {
+  const at = options.http ?? (hasOtherDoor(options) ? undefined : { host: "127.0.0.1", port: 3000 });
+  if (options.sse === true && at === undefined) throw usage("--sse is beside MCP's HTTP: give --http, too.");
+  return at;
+};
+
+/** Throws what opening the listeners would throw: an address is in use, or open to everybody. Nothing listens afterwards. */
+export const checkAddresses = async (options: ServeOptions, authenticated: boolean): Promise<void> => {
+  const { packets, tcp, theaterTcp, insecure = false } = options;
+  const listeners = [
+    { name: "HTTP", at: httpAddress(options) },
+    { name: "TCP", at: packets },
+    { name: "TCP", at: tcp },
+    // Theater checks for itself, before there are any files, who may reach it.
+    { name: undefined, at: theaterTcp },
+  ];
+  await using open = new AsyncDisposableStack();
+  for (const { name, at } of listeners) {
+    if (typeof at !== "object" || !("port" in at)) continue;
+    const { listenAt, refuseOpenDoor } = await import("../transport/listen.ts");
+    if (name !== undefined) refuseOpenDoor(name, at.host, authenticated, insecure);
+    const server = createServer((socket) => socket.destroy());
+    await listenAt(server, at.host, at.port);
+    // Until all are known to be free: two may be the same.
+    open.use(server);
+  }
+};
+
 /** The ways in to what is served; Theater's protocol has its own. */
 export class Doors {
   readonly #served: Served;
@@ -74,8 +104,7 @@ export class Doors {
     const packetDoor = options.packets === undefined ? undefined : packets?.doors();
     const doorLog = options.json === true ? forLog(log) : withoutAddresses(forLog(log));
     const common = { gateway, log: doorLog, insecure: options.insecure ?? false, ...defined({ auth }) };
-    const at = options.http ?? (hasOtherDoor(options) ? undefined : { host: "127.0.0.1", port: 3000 });
-    if (options.sse === true && at === undefined) throw usage("--sse is beside MCP's HTTP: give --http, too.");
+    const at = httpAddress(options);
     const perPeer = defined({ connectionsPerPeer: options.connectionsPerPeer });
     if (at !== undefined) {
       const { serveHttp } = await import("../transport/http.ts");

@@ -1,7 +1,8 @@
+import { existsSync } from "node:fs";
 import { type Behaviour, systemClock } from "../contract/index.ts";
 import { defined } from "../contract/internal.ts";
 import type { Authenticator } from "../transport/index.ts";
-import { type Addresses, Doors } from "./doors.ts";
+import { type Addresses, checkAddresses, Doors } from "./doors.ts";
 import { usage } from "./exit-code.ts";
 import type { NodeAddress } from "./ground.ts";
 import type { Loaded } from "./load.ts";
@@ -47,6 +48,8 @@ export const startServer = async (
   await using opened = new AsyncDisposableStack();
   const auth = await authOf(options);
   if (auth !== undefined && !options.auth) throw usage("--no-auth does not go with --api-keys or --jwks: leave one of them away.");
+  // Before there are any files: a start that fails here leaves no data directory behind.
+  if (options.engine === undefined && !existsSync(options.data)) await checkAddresses(options, auth !== undefined);
   const served = opened.use(await serveModules(loaded, { options, version, log, inFull, dev, known: auth !== undefined }));
   const doors = new Doors(served, { options, log, auth });
   opened.defer(() => doors.close(0));

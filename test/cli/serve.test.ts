@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempDisposableSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempDisposableSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { connect as connectSocket, createServer } from "node:net";
 import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -273,6 +273,22 @@ describe("troupe serve", () => {
     const ran = await troupe("serve", "examples/counter", "--http", "127.0.0.1:0", "--tcp", `127.0.0.1:${taken.port}`, "--json");
     assert.equal(ran.code, 1, ran.stderr);
     assert.match(ran.stderr, /DOOR_ADDRESS.*choose another port/);
+  });
+
+  test("a start that cannot listen leaves no data directory behind", async () => {
+    using folder = mkdtempDisposableSync(join(tmpdir(), "troupe-cli-"));
+    await using taken = await onLoopback(createServer());
+    const data = join(folder.path, "data");
+    const at = `127.0.0.1:${taken.port}`;
+    for (const [code, ...listeners] of [
+      ["DOOR_ADDRESS", "--http", at],
+      ["DOOR_ADDRESS", "--http", "127.0.0.1:0", "--tcp", at],
+      ["DOOR_UNSAFE", "--http", "0.0.0.0:0"],
+    ] as const) {
+      const ran = await troupe("serve", "examples/counter-disk", ...listeners, "--data", data, "--json");
+      assert.match(ran.stderr, new RegExp(code));
+      assert.equal(existsSync(data), false, listeners.join(" "));
+    }
   });
 
   test("API keys let their holders in, and nobody else", async () => {

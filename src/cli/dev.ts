@@ -2,6 +2,7 @@ import { dirname } from "node:path";
 import { systemClock } from "../contract/index.ts";
 import { twice } from "../testing/index.ts";
 import { describeFailure } from "./exit-code.ts";
+import { reportImpureOnce } from "./impure-once.ts";
 import { load, type Loaded } from "./load.ts";
 import type { ServeOptions } from "./options.ts";
 import { reloadRounds } from "./reload-hook.ts";
@@ -66,6 +67,7 @@ export const dev = async (modules: readonly string[], options: ServeOptions, ver
 
   serving = await begin(modules, options, version, {
     kind: twice,
+    log: reportImpureOnce,
     loaded(loaded, its) {
       log = its;
       roots = loaded.files.map((file) => dirname(file));

@@ -71,6 +71,8 @@ export const serviceSettings = ({ toolNames }: ServeOptions, log: ServerLog, inF
 export interface Development {
   /** Each kind as it is served. */
   kind(kind: Behaviour): Behaviour;
+  /** What takes the place of a server's log. */
+  log(log: ServerLog): ServerLog;
   /** Before anybody hears that it is ready. */
   loaded(loaded: Loaded, log: ServerLog): void;
 }
@@ -80,7 +82,8 @@ export const begin = async (modules: readonly string[], options: ServeOptions, v
   refuseIdle(options);
   bearGoneReaders(process.stdout);
   const held = holdFor(options);
-  const log = serverLog(options.log, options.json === true, () => systemClock.now());
+  const plain = serverLog(options.log, options.json === true, () => systemClock.now());
+  const log = dev?.log(plain) ?? plain;
   const inFull = dev !== undefined || options.log === "debug";
   const loaded = await load(modules, 0, serviceSettings(options, log, inFull));
   dev?.loaded(loaded, log);

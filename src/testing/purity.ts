@@ -54,7 +54,7 @@ function compared<R, T>(what: string, given: R, run: (read: R) => T): T {
   if (apart !== undefined) {
     throw impure(
       what,
-      `run twice it differs at ${apart.path || "its root"} (${apart.shown}). Take time and randomness from the message (now, random(), id()), and what waits to \`work\``,
+      `run twice it differs at ${apart.path || "its root"} (${apart.shown}). Use the context's now, random() and id(), or \`work\``,
     );
   }
   if ("thrown" in first) throw first.thrown;
@@ -121,5 +121,5 @@ function isObject(value: unknown): value is object {
 
 function brief(value: unknown): string {
   const text = isObject(value) ? JSON.stringify(value) : String(value);
-  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
+  return text.length > 30 ? `${text.slice(0, 30)}…` : text;
 }

@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { actor } from "../actor/index.ts";
+import type { Behaviour } from "../contract/index.ts";
+import { rehearse } from "../testing/index.ts";
+import { faultFields } from "./fault-fields.ts";
+import { reportImpureOnce } from "./impure-once.ts";
+import { serverLog } from "./log.ts";
+
+const impure = (kind: string): Behaviour<{ at: number; more: string }> =>
+  actor(kind, {
+    describe: "A kind.",
+    initial: () => ({ at: 0, more: "" }),
+    tools: {
+      first: { describe: "First.", run: ({ state }) => void (state.at = Date.now()) },
+      second: { describe: "Second.", run: ({ state }) => void (state.more = String(Date.now()).repeat(20)) },
+    },
+  });
+
+const faultOf = (behaviour: Behaviour<{ at: number; more: string }>, action: string): unknown => {
+  try {
+    return rehearse(behaviour).turn(action);
+  } catch (error) {
+    return error;
+  }
+};
+
+test("troupe dev logs an impure turn once per reload, in one short line", () => {
+  const written: string[] = [];
+  const stderr = { writableLength: 0, write: (text: string) => written.push(text) > 0 };
+  const log = reportImpureOnce(serverLog("info", false, () => 0, undefined, stderr));
+  const fail = (kind: string, action: string): void =>
+    log("error", "fault", { ...faultFields(faultOf(impure(kind), action), true), where: "turn", actor: `${kind}/main`, action });
+  for (let run = 0; run < 3; run += 1) fail("bell", "tools/first");
+  assert.equal(written.length, 1);
+  assert.match(written.join(""), /impure actor=bell\/main why=bell: the turn of tools\/first is not pure: .*\/state\/at/);
+  fail("bell", "tools/second");
+  fail("door", "tools/first");
+  assert.equal(written.length, 3, "another turn, and another kind, are reports of their own");
+  log("info", "reloaded");
+  fail("bell", "tools/first");
+  assert.equal(written.length, 5);
+  for (const line of written) assert.ok(line.length < 250 && line.indexOf("\n") === line.length - 1, line);
+});
+
+test("other faults are logged each time, with all their fields", () => {
+  const written: unknown[] = [];
+  const log = reportImpureOnce((...given) => written.push(given));
+  for (let run = 0; run < 2; run += 1) log("error", "fault", { code: "CRASHED", why: "It threw.", place: "/a.ts:1:1" });
+  assert.deepEqual(written, Array(2).fill(["error", "fault", { code: "CRASHED", why: "It threw.", place: "/a.ts:1:1" }]));
+});

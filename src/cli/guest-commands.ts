@@ -2,7 +2,7 @@ import { type Bag, isBag, isList } from "../contract/index.ts";
 import type { Command } from "commander";
 import { CommandError, EXIT } from "./exit-code.ts";
 import { common, type Common } from "./options.ts";
-import { counted, output, short, takenText } from "./output.ts";
+import { counted, output, replayText, short } from "./output.ts";
 
 const ask = async (options: Common, op: string, args: Bag = {}): Promise<Bag> => {
   const done = await (await import("./write.ts")).write(options, op, args);
@@ -18,17 +18,19 @@ export const registerGuestCommands = (program: Command): void => {
     const done = await ask(options, "reexecute", { actor });
     const { run, taken } = done;
     const mismatches = isList(done["mismatches"]) ? done["mismatches"] : [];
+    // A call may differ in several ways.
+    const differ = new Set(mismatches.map((one) => (isBag(one) ? one["seq"] : one))).size;
     output(options).show(done, () =>
       [
-        `${Number(run)} calls run again, ${mismatches.length} differ; taken from the record: ${takenText(isBag(taken) ? taken : {})}.`,
+        replayText("call", { run: Number(run), differ, taken: isBag(taken) ? taken : {} }),
         ...mismatches.slice(0, 50).map((one) => `  ${short(one)}`),
       ].join("\n"),
     );
-    if (mismatches.length > 0)
+    if (differ > 0)
       throw new CommandError(
         EXIT.unverified,
         "NOT_REPRODUCED",
-        `${mismatches.length} calls differ from what was recorded: another component, or a guest that keeps something besides its state.`,
+        `${counted(differ, "call")} ${differ === 1 ? "differs" : "differ"} from what was recorded: another component, or a guest that keeps something besides its state.`,
       );
   });
 

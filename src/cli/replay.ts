@@ -1,11 +1,11 @@
-import { diffStates, type Mismatch, Reexecuting, stateAt } from "../chain/index.ts";
+import { diffStates, type Mismatch, readBody, Reexecuting, stateAt } from "../chain/index.ts";
 import type { ActorId, Behaviour, Json } from "../contract/index.ts";
 import { kindOf } from "../contract/internal.ts";
 import { namedActor } from "./named-actor.ts";
 import { CommandError, EXIT, noActor, usage } from "./exit-code.ts";
 import type { Loaded } from "./load.ts";
 import type { Place } from "./cluster-place.ts";
-import { output, short, table, takenText, visible } from "./output.ts";
+import { counted, output, replayText, short, table, visible } from "./output.ts";
 import { eventsOfState } from "./events-of-state.ts";
 import { eventsOf, openToRead, type Reader } from "./reading.ts";
 import { withModules } from "./with-modules.ts";
@@ -19,6 +19,10 @@ const behaviourIn = (loaded: Loaded, id: ActorId, modules: readonly string[]): B
 
 /** More are counted only: of code that has changed every turn may differ, and a chain may have a million. */
 const MOST_MISMATCHES = 1_000;
+
+/** Why events of other versions were not run again, and what would run them. */
+const otherVersions = (kind: string, written: ReadonlySet<number>, version: number): string =>
+  `The module has version ${version} of ${kind}, and only the code that wrote an event can give the same result. To check events of ${written.size === 1 ? "version" : "versions"} ${[...written].toSorted((one, other) => one - other).join(", ")}, name a module of that version with --module.`;
 
 const lengthIn = (store: Reader, id: ActorId) => async (): Promise<number | undefined> => (await store.state(id))?.seq;
 
@@ -44,22 +48,26 @@ export const replay = async (
   const { state, version } = stateAt(await eventsOfState(store, id, seq, length), seq);
   const mismatches: Mismatch[] = [];
   let differ = 0;
-  const { run, taken } = await withModules(module, options, async (loaded) => {
-    const running = new Reexecuting(behaviourIn(loaded, id, module));
+  const otherWriters = new Set<number>();
+  const { run, taken, moduleVersion } = await withModules(module, options, async (loaded) => {
+    const behaviour = behaviourIn(loaded, id, module);
+    const running = new Reexecuting(behaviour);
     let left = seq;
     for await (const event of eventsOf(store, id)) {
       if (left === 0) break;
       left -= 1;
-      for (const mismatch of running.next(event)) {
-        differ += 1;
-        if (mismatches.length < MOST_MISMATCHES) mismatches.push(mismatch);
-      }
+      const writer = readBody(event)?.version;
+      if (writer !== undefined && writer !== behaviour.version) otherWriters.add(writer);
+      const found = running.next(event);
+      if (found.length > 0) differ += 1;
+      for (const mismatch of found) if (mismatches.length < MOST_MISMATCHES) mismatches.push(mismatch);
     }
-    return running;
+    return { run: running.run, taken: running.taken, moduleVersion: behaviour.version };
   });
   out.show({ actor: id, seq, version, state, run, taken, differ, mismatches }, () =>
     [
-      `${run} turns run again, ${differ} differ; taken from the record: ${takenText(taken)}.`,
+      replayText("turn", { run, differ, taken }),
+      ...(taken.version > 0 ? [otherVersions(kindOf(id), otherWriters, moduleVersion)] : []),
       ...mismatches.slice(0, 50).map((one) => `  event ${one.seq}: ${one.what} was ${short(one.recorded)}, is ${short(one.now)}`),
     ].join("\n"),
   );
@@ -67,7 +75,7 @@ export const replay = async (
     throw new CommandError(
       EXIT.unverified,
       "NOT_REPRODUCED",
-      `${differ} turns differ from what was recorded: the code has changed, or a turn is not pure.`,
+      `${counted(differ, "turn")} ${differ === 1 ? "differs" : "differ"} from what was recorded: the code has changed, or a turn is not pure.`,
     );
 };
 

@@ -104,7 +104,7 @@ async function holds(data: string): Promise<void> {
       ? await troupe("guests", "check", id, "--data", data)
       : await troupe("replay", id, "--module", "examples/all", "--data", data);
     assert.equal(again.code, 0, `${id}: ${again.stderr}`);
-    assert.match(again.stdout, /run again, 0 differ/, id);
+    assert.match(again.stdout, /(was|were) run again/, id);
   };
   // One of each kind by the command; its process, once for each room, takes far longer than what it does there.
   const first = new Map(listed.toReversed().map((id) => [id.split("/")[0], id]));

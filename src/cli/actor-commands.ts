@@ -31,7 +31,7 @@ export const registerActorCommands = (program: Command): void => {
       const { store } = await openToRead(options);
       await using _ = store;
       const found = await store.state(id);
-      if (found === undefined) throw noActor(id);
+      if (found === undefined) throw noActor(id, store.place);
       const { uid, seq, head, status, version, createdAt, lastMessageAt, messageCount, state } = found;
       const stateBytes = Buffer.byteLength(JSON.stringify(state));
       output(options).show({ id, uid, seq, head, status, version, createdAt, lastMessageAt, messageCount, stateBytes, state }, () =>

@@ -72,6 +72,9 @@ export const registerActorsCommand = (program: Command): void => {
     });
 };
 
+const noneIn = ({ store, options: { kind, after } }: Listing): string =>
+  kind === undefined && after === undefined && store.place !== undefined ? `No actors in ${store.place}.` : "No actors.";
+
 const listActors = async (listing: Listing, out: Output): Promise<void> => {
   const rows: ActorRow[] = [];
   const keep = (row: ActorRow): void => {
@@ -79,7 +82,7 @@ const listActors = async (listing: Listing, out: Output): Promise<void> => {
     else rows.push(row);
   };
   const isMore = await select(actorRows(listing), listing.options, out, keep);
-  out.text(() => (rows.length === 0 ? "No actors." : actorTable(rows)));
+  out.text(() => (rows.length === 0 ? noneIn(listing) : actorTable(rows)));
   if (isMore) out.note("There are more: --limit says how many to list.");
 };
 
@@ -101,7 +104,7 @@ const listKinds = async (listing: Listing, out: Output): Promise<void> => {
   await select(kinds.values(), options, out, (row) => rows.push(row));
   const files = directory?.sizes() ?? {};
   for (const row of rows) out.value(row);
-  out.text(() => (rows.length === 0 ? "No actors." : kindTable(rows)));
+  out.text(() => (rows.length === 0 ? noneIn(listing) : kindTable(rows)));
   if (directory === undefined) return;
   out.value({ directory: directory.path, files });
   const sizes = Object.entries(files).map(([name, size]) => `${name} ${grouped(size)} bytes`);

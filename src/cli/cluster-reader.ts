@@ -19,6 +19,7 @@ export const openOperator = async (place: TransferOptions): Promise<RestateOpera
 export const clusterReader = async (place: TransferOptions): Promise<Reader> => {
   const operator = await openOperator(place);
   return {
+    place: place.ingress,
     list: (query) => operator.list(query),
     events: (id, after, limit) => operator.events(id, after, limit),
     event: (id) => operator.event(id),

@@ -2,7 +2,7 @@ import { TroupeError } from "../contract/index.ts";
 import { CommandError, describeFailure } from "./exit-code.ts";
 
 /** The engine speaks to authors, of `start` and behaviours; whoever typed a command needs its options instead. Code and exit stay. */
-export const inCommandWords = (error: unknown, operation: string, actor: string): unknown => {
+export const inCommandWords = (error: unknown, operation: string, actor: string, place?: string): unknown => {
   const [kind = ""] = actor.split("/");
   // What a turn met on its own way may be about another actor.
   if (!(error instanceof TroupeError) || kind === "" || !error.message.includes(error.code === "UNKNOWN_KIND" ? `"${kind}"` : actor))
@@ -11,7 +11,9 @@ export const inCommandWords = (error: unknown, operation: string, actor: string)
   const say = (message: string): CommandError => new CommandError(exit, code, message);
   switch (error.code) {
     case "NO_ACTOR":
-      return say(`There is no actor ${actor}${operation === "call" ? ": add --start to begin it." : '; "troupe actors" lists them.'}`);
+      return say(
+        `There is no actor ${actor}${place === undefined ? "" : ` in ${place}`}${operation === "call" ? ": add --start to begin it." : '; "troupe actors" lists them.'}`,
+      );
     case "ACTOR_STOPPED":
       return operation === "call" ? say(`${actor} has stopped: add --start to begin another life of it.`) : error;
     case "UNKNOWN_KIND":

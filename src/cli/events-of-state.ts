@@ -1,7 +1,7 @@
 import { readBody } from "../chain/index.ts";
-import type { ActorId, ChainEvent, Store } from "../contract/index.ts";
+import type { ActorId, ChainEvent } from "../contract/index.ts";
 import { noActor, notFound } from "./exit-code.ts";
-import { eventsOf, refuseErased } from "./reading.ts";
+import { eventsOf, type Reader, refuseErased } from "./reading.ts";
 
 /** At most 256 events come after a whole state. Where others wrote more, twice as many are looked at next. */
 const PIECE = 512;
@@ -11,7 +11,7 @@ const PIECE = 512;
  * not hold all of it, nor let everybody wait. `length`: how many there are, where there is no such event.
  */
 export const eventsOfState = async (
-  store: Pick<Store, "events">,
+  store: Pick<Reader, "events" | "place">,
   id: ActorId,
   seq: number,
   length: () => Promise<number | undefined>,
@@ -25,7 +25,7 @@ export const eventsOfState = async (
     }
     if (events.length < seq - after) {
       const known = await length();
-      throw known === undefined ? noActor(id) : notFound(`${id} has ${known} events, not ${seq}.`);
+      throw known === undefined ? noActor(id, store.place) : notFound(`${id} has ${known} events, not ${seq}.`);
     }
     refuseErased(id, events, events.length, seq);
     if (after === 0 || events.some((event) => readBody(event)?.state !== undefined)) return events;

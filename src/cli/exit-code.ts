@@ -28,7 +28,9 @@ export class CommandError extends Error {
 export const usage = (message: string): CommandError => new CommandError(EXIT.usage, "USAGE", message);
 export const notFound = (message: string): CommandError => new CommandError(EXIT.notFound, "NOT_FOUND", message);
 
-export const noActor = (id: string): CommandError => notFound(`There is no actor ${id}; "troupe actors" lists them.`);
+/** `where`: the directory that was looked in, or the address of the server that was asked. */
+export const noActor = (id: string, where?: string): CommandError =>
+  notFound(`There is no actor ${id}${where === undefined ? "" : ` in ${where}`}; "troupe actors" lists them.`);
 
 const byCode: Readonly<Record<string, ExitCode>> = {
   NO_ACTOR: EXIT.notFound,

@@ -11,5 +11,8 @@ export const guestsHere = async (directory: DataDirectory, op: string, args: Bag
   await using store = sqliteStore({ directory: directory.path });
   await using engine = await LocalEngine.start({ kinds: [house.guests.kind], store });
   house.open(engine, directory.path);
-  return (await house.operate(op, args)) ?? (await operate({ engine, store, erased: () => directory.dropSearch() })(op, args));
+  return (
+    (await house.operate(op, args)) ??
+    (await operate({ directory: directory.path, engine, store, erased: () => directory.dropSearch() })(op, args))
+  );
 };

@@ -97,7 +97,7 @@ export class LocalGround implements Ground {
       const done = await more?.(operation, args);
       if (done !== undefined) return done;
       const { operate } = await import("./operate.ts");
-      return await operate({ engine: this.#engine, store, erased })(operation, args);
+      return await operate({ directory: directory.path, engine: this.#engine, store, erased })(operation, args);
     };
     this.#closeControl = await serveControl(directory.control, handle);
   }

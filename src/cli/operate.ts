@@ -21,6 +21,8 @@ const isKnown = async (engine: LocalEngine, store: Store, id: ActorId): Promise<
   (await store.load(id)) !== undefined || engine.health(id)?.failure !== undefined || (await engine.read(id)) !== undefined;
 
 export interface Operating {
+  /** The data directory, for messages. */
+  readonly directory?: string;
   readonly engine: LocalEngine;
   readonly store: Store;
   /** Bodies of these actors were erased, or they were removed: what was made of their chains is to follow. */
@@ -34,7 +36,7 @@ export const operate =
     try {
       return await perform(operating, operation, args);
     } catch (error) {
-      throw inCommandWords(error, operation, textOr(args["actor"], ""));
+      throw inCommandWords(error, operation, textOr(args["actor"], ""), operating.directory);
     }
   };
 
@@ -56,12 +58,12 @@ export const operateOnStore =
     try {
       return await performOnStore(operating, operation, args);
     } catch (error) {
-      throw inCommandWords(error, operation, textOr(args["actor"], ""));
+      throw inCommandWords(error, operation, textOr(args["actor"], ""), operating.directory);
     }
   };
 
 const perform = async (operating: Operating, operation: string, args: Bag): Promise<Json> => {
-  const { engine, store, erased } = operating;
+  const { directory, engine, store, erased } = operating;
   switch (operation) {
     case "call": {
       const id = actorId(text(args, "actor"));
@@ -81,7 +83,7 @@ const perform = async (operating: Operating, operation: string, args: Bag): Prom
       return null;
     case "restart": {
       const id = actorId(text(args, "actor"));
-      if (!(await isKnown(engine, store, id))) throw noActor(id);
+      if (!(await isKnown(engine, store, id))) throw noActor(id, directory);
       await engine.restart(id);
       return null;
     }

@@ -39,7 +39,7 @@ export const printChain = async (
       printLine(line);
     }
   };
-  if ((await store.load(id)) === undefined) throw noActor(id);
+  if ((await store.load(id)) === undefined) throw noActor(id, store.place);
   await print();
   if (options.follow !== true) return;
   const stopped = new AbortController();

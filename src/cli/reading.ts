@@ -15,6 +15,8 @@ type ActorState = Omit<Snapshot, "id" | "emit" | "owner" | "persistence">;
 /** What there is to read of actors, wherever they are. */
 export interface Reader extends Pick<Store, "list" | "events" | "event" | "caused" | "letters">, AsyncDisposable {
   /** Undefined: there is no such actor. */
+  /** Where it reads: a directory, or a server's address. */
+  readonly place?: string;
   load(id: ActorId): Promise<object | undefined>;
   state(id: ActorId): Promise<ActorState | undefined>;
 }
@@ -32,7 +34,7 @@ export const openToRead = async (place: Place): Promise<{ readonly store: Reader
     readOnly: true,
     onLostLog: (loss) => noteLoss({ code: LOSS[loss.event], message: loss.message }),
   });
-  return { store: Object.assign(store, { state: stateIn(store) }), directory };
+  return { store: Object.assign(store, { state: stateIn(store), place: directory.path }), directory };
 };
 
 const stateIn =
@@ -83,7 +85,7 @@ export async function* eventsOf(store: Pick<Store, "events">, id: ActorId, after
 
 /** The chain up to `seq` (default: all). Throws when there is none. */
 export const chainOf = async (
-  store: Pick<Store, "events">,
+  store: Pick<Reader, "events" | "place">,
   id: ActorId,
   seq = Number.POSITIVE_INFINITY,
 ): Promise<readonly ChainEvent[]> => {
@@ -92,7 +94,7 @@ export const chainOf = async (
     if (events.length >= seq) break;
     events.push(event);
   }
-  if (events.length === 0) throw noActor(id);
+  if (events.length === 0) throw noActor(id, store.place);
   return events;
 };
 

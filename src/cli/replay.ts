@@ -44,7 +44,7 @@ export const replay = async (
   }
   const length = lengthIn(store, id);
   const seq = to ?? (await length());
-  if (seq === undefined) throw noActor(id);
+  if (seq === undefined) throw noActor(id, store.place);
   const { state, version } = stateAt(await eventsOfState(store, id, seq, length), seq);
   const mismatches: Mismatch[] = [];
   let differ = 0;

@@ -8,10 +8,11 @@ import { operateOnStore } from "./operate.ts";
 export const storeHere = async (directory: DataDirectory, op: string, args: Bag): Promise<Json> => {
   await using store = sqliteStore({ directory: directory.path });
   const perform = operateOnStore({
+    directory: directory.path,
     engine: {
       async append(id, make) {
         const stored = await store.load(id);
-        if (stored === undefined) throw noActor(id);
+        if (stored === undefined) throw noActor(id, directory.path);
         const entry = make(stored);
         await store.commit(id, entry);
         return entry;

@@ -65,7 +65,7 @@ export const verifyChains = async (
     out.text(() => `${counted(actors, "actor")}, ${counted(events, "event")}, ${broken} broken.`);
   } else {
     const id = await namedActor(actor);
-    if (options.receipt.length === 0 && !(await isThere(store, id))) throw noActor(id);
+    if (options.receipt.length === 0 && !(await isThere(store, id))) throw noActor(id, store.place);
     await check(id);
   }
   if (broken > 0)

@@ -30,7 +30,7 @@ export const writeHere = (directory: DataDirectory, modules: readonly string[], 
       },
     });
     try {
-      return await operate({ engine, store, erased: () => directory.dropSearch() })(op, args);
+      return await operate({ directory: directory.path, engine, store, erased: () => directory.dropSearch() })(op, args);
     } catch (error) {
       throw withCause(error, thrown);
     }

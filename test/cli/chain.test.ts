@@ -59,7 +59,34 @@ describe("the chain from the command line", () => {
     assert.deepEqual(JSON.parse((await on("replay", "counter/main", "--to", "2")).stdout), { count: 3 });
     assert.equal((await on("replay", "counter/main", "--to", "9")).code, 4);
     const again = await on("replay", "counter/main", "--module", MODULE);
-    assert.match(again.stdout, /4 turns run again, 0 differ/, again.stderr);
+    assert.match(again.stdout, /^4 turns were run again and all gave what is recorded\./, again.stderr);
+  });
+
+  test("replay says why events of an older version were not run again", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "troupe-chain-version-"));
+    writeFileSync(
+      join(folder, "index.ts"),
+      `import { actor } from "troupe";
+      export const counter = actor("counter", { describe: "c", per: "shared", version: 2, initial: () => ({ count: 0 }), migrate: (state: any) => state,
+        tools: { add: { describe: "a", input: { type: "object", properties: { by: { type: "number" } } }, run({ state, args }: any) { state.count += args.by; return state.count; } } } });`,
+    );
+    const again = await on("replay", "counter/main", "--module", folder);
+    assert.equal(again.code, 0, again.stderr);
+    assert.match(again.stdout, /^No turn was run again\. 4 events were not run again: 4 were written by another version of the kind\.\n/);
+    assert.match(
+      again.stdout,
+      /The module has version 2 of counter.*To check events of version 1, name a module of that version with --module\./,
+    );
+    rmSync(folder, { recursive: true });
+  });
+
+  test("a missing actor is reported with the absolute directory that was looked in", async () => {
+    for (const command of [["state"], ["chain"], ["replay"], ["verify"], ["replay", "--module", MODULE], ["restart", "--module", MODULE]]) {
+      const [name = "", ...rest] = command;
+      const told = await on(name, "counter/none", ...rest);
+      assert.equal(told.code, 4, told.stderr);
+      assert.ok(told.stderr.includes(`There is no actor counter/none in ${data}; "troupe actors" lists them.`), told.stderr);
+    }
   });
 
   test("replay names the turn that another code would have run otherwise", async () => {

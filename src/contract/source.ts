@@ -14,7 +14,7 @@ export interface Receipt {
 export interface CallOptions {
   /** Idempotency, scoped to principal and actor; only keyed replies are remembered (C4). */
   readonly key?: string | undefined;
-  /** Where the caller is, as its transport saw it: tells keys of callers without a principal apart. */
+  /** The caller's address, as its transport saw it: tells callers without a principal apart, for their keys and quotas. */
   readonly peer?: string | undefined;
   readonly answers?: Bag | undefined;
   readonly can?: readonly string[] | undefined;

@@ -19,3 +19,26 @@ test("who has a network of IPv6 is one peer, whichever of its addresses is used"
   for (const peer of ["2001:db8::1", "2001:db8::2", "2001:db8::3", "2001:db8:0:1::1"]) statuses.push(await asked(peer));
   assert.deepEqual(statuses, [200, 200, 429, 200]);
 });
+
+test("a source learns the peer of a call in both eras", async () => {
+  const { source } = world();
+  const peers: unknown[] = [];
+  const spied = {
+    surface: source.surface.bind(source),
+    watch: source.watch.bind(source),
+    act: (...given: Parameters<typeof source.act>) => {
+      peers.push(given[3].peer);
+      return source.act(...given);
+    },
+  };
+  await using gateway = gatewayOf(spied);
+  const caller = { scopes: [], peer: "192.0.2.7" };
+  const headers = { accept: "application/json, text/event-stream", "content-type": "application/json" };
+  const post = (more: Readonly<Record<string, string>>, method: string, params: object) =>
+    gateway.exchange(exchangeOf("POST", { ...headers, ...more }, { jsonrpc: "2.0", id: 1, method, params }, caller).exchange);
+  const begun = await post({}, "initialize", { protocolVersion: "2025-11-25" });
+  await post({ "mcp-session-id": begun.headers?.["mcp-session-id"] ?? "" }, "tools/call", { name: "look" });
+  const modern = { "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": "look" };
+  await post(modern, "tools/call", { name: "look", _meta: ENVELOPE });
+  assert.deepEqual(peers, ["192.0.2.7", "192.0.2.7"]);
+});

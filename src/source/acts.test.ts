@@ -4,7 +4,8 @@ import * as z from "zod";
 import { LocalEngine } from "../engine/index.ts";
 import { memoryStore } from "../store/index.ts";
 import { actor } from "../actor/index.ts";
-import type { Receipt, Source, Viewer } from "../contract/index.ts";
+import type { OfferRef, Receipt, Reply, Source, Viewer } from "../contract/index.ts";
+import { SimulatedClock } from "../testing/index.ts";
 import { cast } from "./index.ts";
 
 /** A walker is in a room; each step leads on to the next one, and is told only when the walker has arrived. */
@@ -139,4 +140,49 @@ test("half a character on which a view fails is refused by its path, and is no f
     "Invalid arguments: text: holds half a ",
   ]);
   assert.deepEqual(faults, []);
+});
+
+test("a peer's sessions start a bounded number of actors, and go on using those they have", async () => {
+  const pad = actor("pad", {
+    describe: "Counts.",
+    per: "user",
+    state: z.object({ count: z.int().default(0) }),
+    links: { hall: { kinds: ["hall"], to: () => "hall/main" } },
+    tools: { add: { describe: "Adds one.", run: ({ state }) => (state.count += 1) } },
+  });
+  const hall = actor("hall", {
+    describe: "Everybody's.",
+    per: "link",
+    begins: true,
+    state: z.object({ count: z.int().default(0) }),
+    tools: { visit: { describe: "Counts visits.", run: ({ state }) => (state.count += 1) } },
+  });
+  const halls = [pad, hall];
+  const clock = new SimulatedClock();
+  await using engine = await LocalEngine.start({ kinds: halls, store: memoryStore(), clock });
+  const serve = () => cast({ engine, kinds: halls, clock });
+  const source = serve();
+  const from = (peer: string, session: number, ref: OfferRef = "tools/add", of = source) =>
+    of.act({ principal: `session|${session}`, scopes: [] }, ref, {}, { peer });
+  const codeOf = (reply: Reply) => ("refused" in reply ? reply.refused.code : reply);
+  let began = 0;
+  let refusals = 0;
+  for (let session = 0; refusals === 0 && session < 1_500; session += 1) {
+    const reply = await from("192.0.2.1", session);
+    if ("ok" in reply) began += 1;
+    else refusals += 1;
+  }
+  assert.ok(began >= 900 && began <= 1_000, String(began));
+  assert.equal(refusals, 1);
+  assert.deepEqual(await from("192.0.2.1", 0), { ok: 2 }, "its actor exists");
+  // Several calls at once start no more than one alone.
+  const atOnce = await Promise.all([1, 2, 3].map(() => from("192.0.2.1", 5_000)));
+  assert.deepEqual(atOnce.map(codeOf), ["START_LIMIT", "START_LIMIT", "START_LIMIT"]);
+  assert.equal(codeOf(await from("192.0.2.1", 5_001, "tools/hall.visit")), "START_LIMIT", "by a link");
+  assert.equal(await engine.read("pad/session%7C5001"), undefined);
+  assert.deepEqual(await from("192.0.2.2", 5_002), { ok: 1 }, "another peer");
+  // Another process finds the actors there, and counts none of them.
+  const later = serve();
+  for (let session = 0; session < began; session += 1) assert.ok("ok" in (await from("192.0.2.1", session, "tools/add", later)));
+  assert.deepEqual(await from("192.0.2.1", 5_003, "tools/add", later), { ok: 1 });
 });

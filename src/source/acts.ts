@@ -13,6 +13,7 @@ import type {
   Progress,
   Receipt,
   Reply,
+  Snapshot,
   Viewer,
 } from "../contract/index.ts";
 import { EngineError, isBag } from "../contract/index.ts";
@@ -22,7 +23,7 @@ import type { Handles } from "./handles.ts";
 import { isPassing, rootActor } from "./access.ts";
 import { Lru } from "./lru.ts";
 import { type Place, type Planned, rootOf, type Way, wayTo } from "./plan.ts";
-import { refused, unknownOffer } from "./refused.ts";
+import { refused, type Refused, unknownOffer } from "./refused.ts";
 import type { OnFault, Sight, Sights } from "./sight.ts";
 import type { Standing } from "./standing.ts";
 
@@ -38,7 +39,7 @@ interface Target {
 }
 
 export interface ActsOptions {
-  readonly engine: Pick<Engine, "call" | "callNow" | "keyed">;
+  readonly engine: Pick<Engine, "call" | "callNow" | "keyed" | "read" | "readNow">;
   readonly clock: Clock;
   readonly sights: Sights;
   readonly handles: Handles;
@@ -59,6 +60,9 @@ export class Acts {
    */
   readonly #routes = new Lru<string, { readonly id: ActorId; readonly at: number }>(4_096);
 
+  /** Actors of sessions that are known to exist, or whose start was counted: a later call needs no look at them. */
+  readonly #counted = new Lru<ActorId, true>(16_384);
+
   constructor(options: ActsOptions) {
     this.#options = options;
   }
@@ -69,7 +73,7 @@ export class Acts {
     const options = given.key === undefined || standing.viewer.principal !== undefined ? given : ofNobody(given, way);
     const id = way !== undefined && planned.ways.length === 1 && !way.offer.readOnly ? standing.roots.get(way.place) : undefined;
     if (way === undefined || id === undefined) return this.#actLinked(standing, planned, args, options);
-    return this.#call(standing, { way, id, self: id, unborn: false }, args, options);
+    return this.#callCounted(standing, { way, id, self: id, unborn: false }, args, options);
   }
 
   async #actLinked(standing: Standing, planned: Planned, args: Json, options: CallOptions): Promise<Reply> {
@@ -89,9 +93,39 @@ export class Acts {
       if (typeof seen === "string") return refused("NOT_NOW", seen);
       const why = seen?.sight && offNow(seen.sight.surface, seen.way.inner);
       if (why !== undefined) return why === true ? unknownOffer : refused("NOT_NOW", why);
-      await this.#begin(standing, rootOf(target.way.place), target.self);
+      const root = rootOf(target.way.place);
+      const tooMany = this.#isUncounted(standing.viewer, root, target.self) ? this.#count(standing, root, target.self, options) : undefined;
+      if (tooMany !== undefined) return tooMany;
+      await this.#begin(standing, root, target.self);
     }
-    return this.#call(standing, target, args, options);
+    return this.#callCounted(standing, target, args, options);
+  }
+
+  /** The first call of a session starts an actor, which counts as one that its peer started. */
+  #callCounted(standing: Standing, target: Target, args: Json, options: CallOptions): Reply | Promise<Reply> {
+    const { id, self, way } = target;
+    if (id !== self || !this.#isUncounted(standing.viewer, way.place, id)) return this.#call(standing, target, args, options);
+    const { engine } = this.#options;
+    const counted = (snapshot: Snapshot | undefined): Reply | Promise<Reply> => {
+      const exists = snapshot !== undefined && snapshot.status !== "stopped";
+      if (exists) this.#counted.set(id, true);
+      const tooMany = exists ? undefined : this.#count(standing, way.place, id, options);
+      return tooMany ?? this.#call(standing, target, args, options);
+    };
+    const read = engine.readNow === undefined ? engine.read(id) : engine.readNow(id);
+    return read instanceof Promise ? read.then(counted) : counted(read);
+  }
+
+  #isUncounted(viewer: Viewer, { behaviour, handled }: Place, id: ActorId): boolean {
+    return behaviour.per === "user" && !handled && isPassing(viewer) && this.#counted.get(id) === undefined;
+  }
+
+  #count({ viewer }: Standing, { behaviour }: Place, id: ActorId, { peer }: CallOptions): Refused | undefined {
+    // Of calls that a session sends at once, each of which found no actor, the first is counted.
+    if (this.#counted.get(id) !== undefined) return undefined;
+    const tooMany = this.#options.handles.count(behaviour, viewer, peer);
+    if (tooMany === undefined) this.#counted.set(id, true);
+    return tooMany;
   }
 
   /** Follows the links as they are now, whatever any list said (law 3). Text: they lead nowhere, for this reason. */

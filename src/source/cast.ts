@@ -199,7 +199,7 @@ class Cast implements Source {
     const minting = plan.handleTools.get(ref);
     if (minting !== undefined) {
       const { behaviour } = minting.root;
-      return minting.does === "start" ? this.#handles.start(behaviour, viewer) : this.#handles.end(behaviour, viewer, args);
+      return minting.does === "start" ? this.#handles.start(behaviour, viewer, options.peer) : this.#handles.end(behaviour, viewer, args);
     }
     const planned = plan.offers.get(ref) ?? (plan.open ? await this.#findOpen(viewer, ref) : undefined);
     const first = planned?.ways[0];

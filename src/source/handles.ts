@@ -13,6 +13,7 @@ import {
   TokenBuckets,
   type Viewer,
 } from "../contract/index.ts";
+import { isLocal, peerOf } from "../contract/internal.ts";
 import { handleActor, isHandle, mintedAt, mintHandle, sayDuration } from "./handle.ts";
 import { isPassing } from "./access.ts";
 import { Lru } from "./lru.ts";
@@ -32,10 +33,10 @@ export interface Found {
   readonly args: Json;
 }
 
-/** What one principal starts: a thousand at once, then five a second. */
+/** Of a principal, or of a remote peer without one. */
 const STARTS: Rate = { perSecond: 5, burst: 1_000 };
-/** All without a token together: each could open any number of sessions. */
-const ANONYMOUS: Rate = { perSecond: 50, burst: 10_000 };
+/** Of all callers without a principal on this machine: they cannot be told apart. */
+const LOCAL: Rate = { perSecond: 50, burst: 10_000 };
 
 /** Mints, finds and ends what handles stand for. */
 export class Handles {
@@ -51,14 +52,27 @@ export class Handles {
     this.#secret = options.secret ?? secretBytes(32);
   }
 
-  /** Each handle begins one actor at most, so this bounds how many. Code `START_LIMIT`. */
-  start({ kind, policy }: Behaviour, viewer: Viewer): Reply {
+  /** A handle starts at most one actor, so this bounds how many. Code `START_LIMIT`. */
+  start(behaviour: Behaviour, viewer: Viewer, peer: string | undefined): Reply {
     const { clock, entropy, expireMs } = this.#options;
-    const anonymous = viewer.principal === undefined || isPassing(viewer);
-    const waitS = anonymous ? this.#starts.take("", ANONYMOUS) : this.#starts.take(`of ${viewer.principal}`, STARTS);
-    if (waitS > 0) return refused("START_LIMIT", `Too many were started: use those you have, or start a ${kind} in ${waitS} s.`);
+    const { kind, policy } = behaviour;
+    const tooMany = this.count(behaviour, viewer, peer);
+    if (tooMany !== undefined) return tooMany;
     const handle = mintHandle(this.#secret, kind, viewer.principal, clock.now(), entropy.hex(16));
     return { ok: { handle, kept: `until ${sayDuration(policy.expireMs ?? expireMs)} have passed without a call` } };
+  }
+
+  /**
+   * Counts an actor that this caller starts. A session is not counted by itself: one peer opens any number of them.
+   * Returns the refusal `START_LIMIT` where the caller has started too many.
+   */
+  count({ kind }: Behaviour, viewer: Viewer, peer: string | undefined): Refused | undefined {
+    const anonymous = viewer.principal === undefined || isPassing(viewer);
+    const isHere = peer === undefined || isLocal(peer);
+    const who = !anonymous ? `of ${viewer.principal}` : isHere ? "" : `from ${peerOf(peer)}`;
+    const waitS = this.#starts.take(who, anonymous && isHere ? LOCAL : STARTS);
+    if (waitS === 0) return undefined;
+    return refused("START_LIMIT", `Too many were started: use those you have, or start a ${kind} in ${waitS} s.`);
   }
 
   /** Code `HANDLE`: unknown, of somebody else (both alike) or expired. */

@@ -153,6 +153,7 @@ function callOf(session: Session, request: Request, asking: Asking, running: Run
     posture: session.posture,
     options: {
       key: callKey(meta, asking.idempotencyKey),
+      peer: asking.caller.peer,
       can: session.can,
       trace: asking.trace ?? traceOf(meta),
       signal: running,

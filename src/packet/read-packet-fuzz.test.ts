@@ -96,7 +96,10 @@ describe("fuzzed text", () => {
   test("that keeps just within the bounds with as much in it as will go is answered", () => {
     const fill = (unit: string, around: string): string =>
       around.replace("…", unit.repeat(Math.floor((1_048_576 - 100) / unit.length)).slice(0, -1));
-    assert.equal(outcome(withPayload(fill("[],", "[…]").replace(/^/, '{"x":').concat("}"))), "packet");
+    const lists = (count: number): string => `{"x":[${"[],".repeat(count).slice(0, -1)}]}`;
+    assert.equal(outcome(withPayload(lists(99_000))), "packet");
+    isProtocolError(withPayload(lists(100_001)));
+    assert.equal(outcome(withPayload(fill("語", '{"x":"…"}').slice(0, 340_000).concat('"}'))), "packet");
     isProtocolError(withPayload(fill('"a":0,', "{…}")));
     isProtocolError(withPayload(`{"${"\\\\".repeat(500_000)}":0,"a":0,"a":0}`));
     isProtocolError(`{"context":{"${"k".repeat(1_000_000)}":[[${"[".repeat(70)}${"]".repeat(70)}]]}}`);

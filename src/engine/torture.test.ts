@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { reexecute, verify } from "../chain/index.ts";
-import type { ChainEvent, Store } from "../contract/index.ts";
+import type { ChainEvent } from "../contract/index.ts";
 import { memoryStore, sqliteStore } from "../store/index.ts";
-import { account, torture, type Tortured } from "../testing/index.ts";
+import { account, FaultyStore, torture, type Tortured, type TortureOptions } from "../testing/index.ts";
 import { LocalEngine } from "./index.ts";
 
 /** The chain holds, and its pure turns, run again, give what is written. */
@@ -15,35 +15,65 @@ function sound(events: readonly ChainEvent[]): void {
   assert.deepEqual(reexecute(account, events).mismatches, []);
 }
 
-async function tortured(seed: number, store: Store): Promise<Tortured> {
-  try {
-    return await torture({
-      seed,
-      store,
-      verify: sound,
-      open: (options) => LocalEngine.start({ ...options, kinds: [account], retryMs: 2 }),
-    });
-  } catch (error) {
-    throw new Error(`Seed ${seed} fails.`, { cause: error });
-  }
-}
+const inMemory: TortureOptions["store"] = (clock) => memoryStore({ clock });
+
+const tortured = (seed: number, store: TortureOptions["store"]): Promise<Tortured> =>
+  torture({ seed, store, verify: sound, open: (options) => LocalEngine.start({ ...options, retryMs: 2 }) });
 
 const SEEDS = 300;
 
 test(`C2 C4 C5 over ${SEEDS} seeds of faults and crashes at every await: what was acknowledged is there once, nothing is half there`, async () => {
   let crashes = 0;
   let acknowledged = 0;
+  let letters = 0;
   const places = new Set<string>();
   for (let seed = 1; seed <= SEEDS; seed += 1) {
-    const done = await tortured(seed, memoryStore());
+    const done = await tortured(seed, inMemory);
     crashes += done.crashes;
     acknowledged += done.acknowledged;
+    letters += done.letters.length;
     for (const place of done.places) places.add(place);
   }
   assert.ok(crashes >= 1_000, `${crashes} crashes`);
   for (const asked of ["load", "commit", "settle", "remembered", "undelivered", "due", "event"])
     for (const when of ["before", "after"]) assert.ok(places.has(`${when} ${asked}`), `crashed ${when} ${asked}`);
   assert.ok(acknowledged >= SEEDS * 15, `${acknowledged} acknowledged`);
+  assert.ok(letters >= SEEDS, `${letters} dead letters`);
+});
+
+test("the same seed gives the same crashes, outcomes, dead letters and event ids", async () => {
+  for (let seed = 1; seed <= 10; seed += 1) {
+    const first = await tortured(seed, inMemory);
+    assert.deepEqual(await tortured(seed, inMemory), first);
+  }
+  assert.notDeepEqual((await tortured(1, inMemory)).chains, (await tortured(2, inMemory)).chains);
+});
+
+class ReversedOutbox extends FaultyStore {
+  override async undelivered(...asked: Parameters<FaultyStore["undelivered"]>): ReturnType<FaultyStore["undelivered"]> {
+    return (await super.undelivered(...asked)).toReversed();
+  }
+}
+
+class LostLetters extends FaultyStore {
+  override settle(...[id, how, more]: Parameters<FaultyStore["settle"]>): Promise<void> {
+    return super.settle(id, how === "dead" ? "done" : how, more);
+  }
+}
+
+test("torture finds messages applied out of order and dead letters that are lost", async () => {
+  for (const [Broken, found] of [
+    [ReversedOutbox, /applied message .* which was sent later/u],
+    [LostLetters, /is a dead letter, and nothing else/u],
+  ] as const) {
+    const errors: string[] = [];
+    for (let seed = 1; seed <= 12; seed += 1)
+      await tortured(seed, (clock) => new Broken(memoryStore({ clock }), () => "pass")).catch((error: unknown) =>
+        errors.push(String(error)),
+      );
+    assert.match(errors.join("\n"), found);
+    assert.match(errors.join("\n"), /torture with seed \d+ failed/u);
+  }
 });
 
 test("C2 C4 C5 the same over some seeds on SQLite", async () => {

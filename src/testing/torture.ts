@@ -8,14 +8,15 @@ import {
   type Engine,
   type Entropy,
   isBag,
+  isList,
   type Json,
+  type Letter,
   type Outgoing,
   type Reply,
   type Store,
-  systemClock,
 } from "../contract/index.ts";
 import { FaultyStore, type Fault, type FaultPlace } from "./faulty-store.ts";
-import { SimulatedEntropy, until } from "./simulated-clock.ts";
+import { SimulatedClock, SimulatedEntropy } from "./simulated-clock.ts";
 
 /** An account holds what it was given; what leaves one is on its way to another until it arrives there. */
 export interface Account {
@@ -37,7 +38,7 @@ export const account: Behaviour<Account> = {
   policy: { ...DEFAULT_POLICY, mailbox: 100_000 },
   initial: () => ({ balance: 0, settled: 0 }),
   receive(state, { action, args }) {
-    const { amount: given, to, op } = isBag(args) ? args : {};
+    const { amount: given, to, op, poison } = isBag(args) ? args : {};
     const amount = numberOf(given);
     switch (action) {
       case "deposit":
@@ -51,6 +52,8 @@ export const account: Behaviour<Account> = {
             { to: accountOf(to), action: "refuse", args: null },
             // Begins nothing there, so its answer comes without a commit too.
             { to: "account/none", action: "refuse", args: null, start: null, replyAs: "settled" },
+            // Fails each time, so it becomes a dead letter, and its answer says so.
+            ...(poison === true ? [{ to: accountOf(to), action: "throw", args: { op: textOf(op) }, start: null, replyAs: "settled" }] : []),
           ],
         };
       case "settled":
@@ -68,27 +71,130 @@ export const account: Behaviour<Account> = {
   },
 };
 
+/** A call of the workload. */
 export interface Operation {
+  /** Its name, another for each call. */
   readonly op: string;
   readonly message: Outgoing;
-  /** What the sum over all accounts gains when it is applied. */
-  readonly gain: number;
-  /** It is meant to have no effect. */
-  readonly vain: boolean;
+  /** What the sum over all accounts gains when it is applied. Default 0. */
+  readonly gain?: number;
+  /** It leaves no event: it is refused, throws or changes nothing. Default false. */
+  readonly vain?: boolean;
 }
 
+/** The default workload: calls of `account` actors. */
 export function operation(op: string, dice: SimulatedEntropy): Operation {
   const to = ACCOUNTS[dice.under(ACCOUNTS.length)] ?? "account/a";
   const amount = 1 + dice.under(9);
   const roll = dice.under(10);
   const action = roll < 4 ? "deposit" : roll < 7 ? "transfer" : roll < 8 ? "work" : roll < 9 ? "refuse" : "throw";
-  const args = { op, amount, ...(action === "transfer" ? { to: ACCOUNTS[dice.under(ACCOUNTS.length)] ?? to } : {}) };
+  const transfer =
+    action === "transfer" ? { to: ACCOUNTS[dice.under(ACCOUNTS.length)] ?? to, ...(dice.under(3) === 0 ? { poison: true } : {}) } : {};
   return {
     op,
-    message: { to, action, args, start: null },
+    message: { to, action, args: { op, amount, ...transfer }, start: null },
     gain: action === "deposit" || action === "work" ? amount : 0,
     vain: action === "refuse" || action === "throw",
   };
+}
+
+interface TurnOfChain {
+  readonly action: string;
+  readonly id: string;
+  readonly from: string | undefined;
+  readonly args: { readonly [key: string]: Json };
+  /** The operation, where the message came from a caller. */
+  readonly op: string | undefined;
+  readonly sent: readonly string[];
+}
+
+/** Each actor's events, as its chain tells them. */
+type Chains = ReadonlyMap<ActorId, { readonly ids: readonly string[]; readonly turns: readonly TurnOfChain[] }>;
+
+const PAGE = 100;
+/** Baggage of a call's trace: an event says of which operation it is, whatever the arguments of the kind are. */
+const BAGGAGE = "op=";
+
+const optionalText = (value: Json | undefined): string | undefined => (typeof value === "string" ? value : undefined);
+
+function turnOf(event: ChainEvent): TurnOfChain | undefined {
+  const body: Json = JSON.parse(event.body ?? "null");
+  if (!isBag(body) || !isBag(body["message"])) return undefined;
+  const { action, id, from, cause, args, trace } = body["message"];
+  const baggage = from === undefined && cause === undefined && isBag(trace) ? textOf(trace["baggage"]) : "";
+  return {
+    action: textOf(action),
+    id: textOf(id),
+    from: optionalText(from),
+    args: isBag(args) ? args : {},
+    op: baggage.startsWith(BAGGAGE) ? baggage.slice(BAGGAGE.length) : undefined,
+    sent: isList(body["sent"]) ? body["sent"].map(textOf) : [],
+  };
+}
+
+async function readChains(engine: Engine, verify: (events: readonly ChainEvent[]) => void): Promise<Chains> {
+  const chains = new Map<ActorId, { ids: string[]; turns: TurnOfChain[] }>();
+  let after: ActorId | undefined;
+  for (;;) {
+    const page = await engine.list({ limit: PAGE, ...(after === undefined ? {} : { after }) });
+    for (const { id } of page) {
+      let parent: string | null = null;
+      const events: ChainEvent[] = [];
+      for await (const event of engine.history(id)) {
+        const header: { parent: string | null } = JSON.parse(event.header);
+        assert.equal(header.parent, parent, `${id} is one chain`);
+        parent = event.id;
+        events.push(event);
+      }
+      verify(events);
+      chains.set(id, { ids: events.map((event) => event.id), turns: events.flatMap((event) => turnOf(event) ?? []) });
+    }
+    after = page.at(-1)?.id;
+    if (page.length < PAGE) return chains;
+  }
+}
+
+// `.r`: the answer to a message that left no event.
+const SENT = /^([^.]+)\.(\d+)\.(\d+)(\.r)?$/u;
+
+/** C5: each actor has applied what another sent it in the order in which that was sent, and each message once. */
+function checkOrder(chains: Chains): void {
+  const applied = new Set<string>();
+  for (const [to, { turns }] of chains) {
+    const last = new Map<string, { readonly seq: number; readonly n: number; readonly id: string }>();
+    for (const { id, from } of turns) {
+      if (from === undefined) continue;
+      assert.ok(!applied.has(id), `message ${id} from ${from} to ${to} was applied once`);
+      applied.add(id);
+      const [, life, seq, n, answer = ""] = SENT.exec(id) ?? [];
+      if (life === undefined) continue;
+      const pair = `${from} ${life}${answer}`;
+      const [before, here] = [last.get(pair), { seq: Number(seq), n: Number(n), id }];
+      const isInOrder = before === undefined || before.seq < here.seq || (before.seq === here.seq && before.n < here.n);
+      assert.ok(isInOrder, `${to} applied message ${id} from ${from} after ${before?.id}, which was sent later`);
+      last.set(pair, here);
+    }
+  }
+}
+
+/** C5: a dead letter was sent by an event, was not applied, and is there once. */
+function checkLetters(chains: Chains, letters: readonly Letter[]): void {
+  const sent = new Set<string>();
+  const applied = new Set<string>();
+  for (const { turns } of chains.values()) {
+    for (const turn of turns) {
+      for (const id of turn.sent) sent.add(id);
+      if (turn.from !== undefined) applied.add(turn.id);
+    }
+  }
+  const seen = new Set<string>();
+  for (const { message } of letters) {
+    assert.ok(!seen.has(message.id), `dead letter ${message.id} is there once`);
+    seen.add(message.id);
+    assert.ok(!applied.has(message.id), `dead letter ${message.id} to ${message.to} was not applied`);
+    const [, , , , answer] = SENT.exec(message.id) ?? [];
+    if (message.from !== undefined && answer === undefined) assert.ok(sent.has(message.id), `an event sent dead letter ${message.id}`);
+  }
 }
 
 /** What callers were told, against which the chains are held. */
@@ -115,54 +221,84 @@ export class Ledger {
     return this.#acknowledged.size;
   }
 
-  /** Every acknowledged operation is in the chains exactly once, none that was refused, and nothing is lost on the way. */
-  async check(engine: Engine, verify: (events: readonly ChainEvent[]) => void = () => undefined): Promise<void> {
+  /**
+   * Every acknowledged operation is in the chains exactly once, none that was refused, what actors sent each other was applied in
+   * order, and dead letters are what the chains say. Resolves to the ids of each actor's events.
+   */
+  async check(
+    engine: Engine,
+    verify: (events: readonly ChainEvent[]) => void = () => undefined,
+    letters: readonly Letter[] = [],
+  ): Promise<ReadonlyMap<ActorId, readonly string[]>> {
+    const chains = await readChains(engine, verify);
     const seen = new Map<string, number>();
-    let total = 0;
-    let settled = 0;
-    for (const id of ACCOUNTS) {
-      let parent: string | null = null;
-      const events: ChainEvent[] = [];
-      for await (const event of engine.history(id)) {
-        const header: { parent: string | null } = JSON.parse(event.header);
-        assert.equal(header.parent, parent, `${id} is one chain`);
-        parent = event.id;
-        events.push(event);
-        const body: { message: { action: string; args: { op?: string; of?: string } } } = JSON.parse(event.body ?? "");
-        const { op, of } = body.message.args;
-        const name = op ?? `answer to ${of}`;
-        seen.set(name, (seen.get(name) ?? 0) + 1);
-        if (body.message.action === "transfer") settled -= 2;
+    for (const { turns } of chains.values()) for (const { op } of turns) if (op !== undefined) seen.set(op, (seen.get(op) ?? 0) + 1);
+    for (const [op, { vain = false, message }] of this.#acknowledged)
+      assert.equal(seen.get(op) ?? 0, vain ? 0 : 1, `${op} ${message.action} is in the chain once if it had an effect`);
+    for (const op of this.#refused) assert.equal(seen.get(op) ?? 0, 0, `${op} was not applied, as its caller was told`);
+    for (const [op, count] of seen) assert.equal(count, 1, `${op} is there once`);
+    checkOrder(chains);
+    checkLetters(chains, letters);
+    return new Map(Array.from(chains, ([id, { ids }]) => [id, ids]));
+  }
+
+  /** Of the default workload: nothing appeared, nothing was lost, and each send was answered. */
+  async checkAccounts(engine: Engine, letters: readonly Letter[]): Promise<void> {
+    const chains = await readChains(engine, () => undefined);
+    const applied = new Set<string>();
+    const arrived = new Map<string, number>();
+    const poisoned: string[] = [];
+    let expected = 0;
+    let answers = 0;
+    for (const { turns } of chains.values()) {
+      for (const { action, args, from, op } of turns) {
+        if (op !== undefined) applied.add(op);
+        if (from !== undefined && action === "deposit") arrived.set(textOf(args["op"]), (arrived.get(textOf(args["op"])) ?? 0) + 1);
+        if (action !== "transfer") continue;
+        answers += 2;
+        if (args["poison"] !== true) continue;
+        answers += 1;
+        poisoned.push(textOf(args["op"]));
       }
-      verify(events);
+    }
+    for (const [op, { gain = 0, message }] of [...this.#acknowledged, ...this.#open]) {
+      if (!applied.has(op)) continue;
+      expected += gain;
+      if (message.action === "transfer") assert.equal(arrived.get(`${op}>`), 1, `what ${op} sent arrived once`);
+    }
+    for (const [op, count] of arrived) assert.equal(count, 1, `${op} is there once`);
+    let total = 0;
+    for (const id of ACCOUNTS) {
       const state = (await engine.read(id))?.state;
       if (!isBag(state)) continue;
       total += numberOf(state["balance"]);
-      settled += numberOf(state["settled"]);
+      answers -= numberOf(state["settled"]);
     }
-    let expected = 0;
-    for (const [op, { gain, vain, message }] of this.#acknowledged) {
-      expected += gain;
-      assert.equal(seen.get(op) ?? 0, vain ? 0 : 1, `${op} ${message.action} is in the chain once if it had an effect`);
-      if (message.action === "transfer") assert.equal(seen.get(`${op}>`), 1, `what ${op} sent arrived once`);
-    }
-    for (const [op, { gain, message }] of this.#open) {
-      if (!seen.has(op)) continue;
-      expected += gain;
-      if (message.action === "transfer") assert.equal(seen.get(`${op}>`), 1, `what ${op} sent arrived once`);
-    }
-    for (const op of this.#refused) assert.equal(seen.get(op) ?? 0, 0, `${op} was not applied, as its caller was told`);
-    for (const [op, count] of seen) assert.equal(count, 1, `${op} is there once`);
     assert.equal(total, expected, "nothing appeared, nothing was lost");
-    assert.equal(settled, 0, "each send was answered once");
+    assert.equal(answers, 0, "each send was answered once");
+    const dead = letters.map(({ message: { args } }) => (isBag(args) ? textOf(args["op"]) : ""));
+    assert.deepEqual(dead.toSorted(), poisoned.toSorted(), "what failed three times is a dead letter, and nothing else");
   }
 }
 
 export interface TortureOptions {
   readonly seed: number;
-  /** What outlives the crashes. */
-  readonly store: Store;
-  readonly open: (options: { readonly store: Store; readonly clock: Clock; readonly entropy: Entropy }) => Promise<Engine>;
+  /**
+   * What outlives the crashes. A function is given the simulated clock, so that the store's time is the engine's: `(clock) => memoryStore({ clock })`.
+   */
+  readonly store: Store | ((clock: Clock) => Store);
+  readonly open: (options: {
+    readonly store: Store;
+    readonly clock: Clock;
+    readonly entropy: Entropy;
+    readonly kinds: readonly Behaviour[];
+  }) => Promise<Engine>;
+  /** What `open` is given. Default: `account`. They must wait for nothing real: no `fetch`, no timers of the system. */
+  readonly kinds?: readonly Behaviour[];
+  /** The call named `op`; all chance from `dice`. Default: `operation`, which is for `account`. */
+  readonly workload?: (op: string, dice: SimulatedEntropy) => Operation;
+  /** Of an engine that has come to rest at the end; throws where your actors are not as they should be. */
+  readonly check?: (engine: Engine) => void | Promise<void>;
   /** Of each chain at the end; throws where it does not hold. */
   readonly verify?: (events: readonly ChainEvent[]) => void;
   readonly callers?: number;
@@ -174,21 +310,38 @@ export interface Tortured {
   /** Where the store was when the process ended. */
   readonly places: ReadonlySet<FaultPlace>;
   readonly acknowledged: number;
+  /** Crashes, and how each attempt of each operation ended, in order. */
+  readonly trace: readonly string[];
+  /** The ids of each actor's events. */
+  readonly chains: ReadonlyMap<ActorId, readonly string[]>;
+  readonly letters: readonly Letter[];
 }
 
-/** A clock whose timers die with the process that set them. */
-class MortalClock implements Clock {
+/** A process's view of the simulated clock: its timers die with it. */
+class ProcessClock implements Clock {
+  readonly #clock: SimulatedClock;
   readonly #undos = new Set<() => void>();
   #dead = false;
+
+  constructor(clock: SimulatedClock) {
+    this.#clock = clock;
+  }
   now(): number {
-    return Date.now();
+    return this.#clock.now();
+  }
+  elapsed(): number {
+    return this.#clock.elapsed();
   }
   after(ms: number, run: () => void): () => void {
     if (this.#dead) return () => undefined;
-    const undo = systemClock.after(ms, () => {
+    const stop = this.#clock.after(ms, () => {
       this.#undos.delete(undo);
       run();
     });
+    const undo = (): void => {
+      this.#undos.delete(undo);
+      stop();
+    };
     this.#undos.add(undo);
     return undo;
   }
@@ -202,30 +355,77 @@ class MortalClock implements Clock {
 interface Process {
   readonly engine: Engine;
   readonly faulty: FaultyStore;
-  readonly clock: MortalClock;
+  readonly clock: ProcessClock;
 }
+
+// 2100: later than the system's time, so that a store that was given no clock forgets no key that is still needed.
+const BEGINNING = 4_102_444_800_000;
+/** Of the simulated clock. What has not ended by then waits for something that never comes. */
+const LONGEST_MS = 120_000;
+/** Rounds of the event loop between two moves of the clock: more than a fault's delay takes. */
+const ROUNDS = 4;
+/** How far the clock is moved in one go; the timers on the way run each at its time. */
+const STEP_MS = 10;
+const MOST_TRIES = 60;
+const MOST_STARTS = 100;
 
 /**
  * Concurrent callers against an engine whose store delays, fails, loses answers and
  * crashes at seeded awaits. Half of the calls carry a key and are repeated until they
  * are acknowledged; the others are given up when they may have been applied.
+ *
+ * Time is simulated and all chance is from the seed: with a store that waits for nothing real, as in memory, the same seed gives the
+ * same run. Throws an error that names the seed where something does not hold.
  */
-export async function torture({ seed, store, open, verify, callers = 8, callsEach = 4 }: TortureOptions): Promise<Tortured> {
+export async function torture(options: TortureOptions): Promise<Tortured> {
+  let faulty: FaultyStore | undefined;
+  // Not `settle`, which looks at the files of the whole process: what others do there must not change when the clock moves.
+  const settled = async (): Promise<void> => {
+    for (let round = 0; round < ROUNDS; round += 1) {
+      await new Promise<void>((resolve) => setImmediate(resolve));
+      await faulty?.answered();
+    }
+  };
+  const clock = new SimulatedClock(BEGINNING, settled);
+  const progress = { isOver: false };
+  const run = tortured(options, clock, (next) => (faulty = next)).finally(() => (progress.isOver = true));
+  // It may fail while the clock is being moved, before anybody awaits it.
+  run.catch(() => undefined);
+  try {
+    while (!progress.isOver) {
+      if (clock.now() - BEGINNING > LONGEST_MS) throw new Error(`It has not ended after ${LONGEST_MS / 1_000} s of simulated time.`);
+      await clock.advance(STEP_MS);
+    }
+    return await run;
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new Error(`torture with seed ${options.seed} failed: ${why}`, { cause: error });
+  }
+}
+
+async function tortured(
+  { seed, store: given, open, verify, check, kinds = [account], workload = operation, callers = 8, callsEach = 4 }: TortureOptions,
+  time: SimulatedClock,
+  opened: (faulty: FaultyStore) => void,
+): Promise<Tortured> {
   const dice = new SimulatedEntropy(seed);
+  const store = typeof given === "function" ? given(time) : given;
   const ledger = new Ledger();
   let crashes = 0;
   const places = new Set<FaultPlace>();
+  const trace: string[] = [];
   let process: Promise<Process> | undefined;
   let tame = false;
   let before: FaultyStore | undefined;
 
-  const start = async (): Promise<Process> => {
+  const startOnce = async (): Promise<Process | { readonly error: unknown }> => {
     // Early in the seed's life the next crash is near, so that start-up is crashed too.
     let steps = 1 + dice.under(40);
     const decide = (place: FaultPlace): Fault => {
       if (tame) return "pass";
       if ((steps -= 1) <= 0) {
         places.add(place);
+        trace.push(`crash ${place}`);
         return "crash";
       }
       const roll = dice.under(100);
@@ -234,40 +434,55 @@ export async function torture({ seed, store, open, verify, callers = 8, callsEac
     await before?.answered();
     const faulty = new FaultyStore(store, decide);
     before = faulty;
-    const clock = new MortalClock();
-    const dead = faulty.whenCrashed.then((): undefined => {
+    opened(faulty);
+    const clock = new ProcessClock(time);
+    const dead = faulty.whenCrashed.then(() => {
       clock.die();
       crashes += 1;
-      return undefined;
+      return { error: undefined };
     });
-    const engine = await Promise.race([open({ store: faulty, clock, entropy: dice }), dead]).catch((): undefined => undefined);
-    return engine === undefined ? start() : { engine, faulty, clock };
+    try {
+      const engine = await Promise.race([open({ store: faulty, clock, entropy: dice, kinds }), dead]);
+      return "error" in engine ? engine : { engine, faulty, clock };
+    } catch (error) {
+      clock.die();
+      return { error };
+    }
+  };
+  const start = async (): Promise<Process> => {
+    for (let starts = 1; ; starts += 1) {
+      const begun = await startOnce();
+      if ("engine" in begun) return begun;
+      if (begun.error !== undefined && (tame || starts >= MOST_STARTS)) throw begun.error;
+    }
   };
   const current = (): Promise<Process> => (process ??= start());
 
-  /** Undefined: the process died, or the answer left it open. */
-  const attempt = async (wanted: Operation, key: string | undefined): Promise<"acknowledged" | "not applied" | "unknown"> => {
+  /** Unknown: the process died, or the answer left it open. */
+  const attempt = async (wanted: Operation, key: string | undefined): Promise<"acknowledged" | "refused" | "not applied" | "unknown"> => {
     const mine = await current();
-    const call = mine.engine.call(wanted.message, key === undefined ? {} : { key });
+    const message = { ...wanted.message, trace: { baggage: `${BAGGAGE}${wanted.op}` } };
+    const call = mine.engine.call(message, key === undefined ? {} : { key });
     const outcome = await Promise.race([call.catch((error: unknown) => error), mine.faulty.whenCrashed.then(() => "crashed")]);
     if (mine.faulty.crashed) {
       if (process !== undefined && (await process) === mine) process = undefined;
       return "unknown";
     }
-    if (isReply(outcome)) return "acknowledged";
+    if (isReply(outcome)) return "refused" in outcome && wanted.vain !== true ? "refused" : "acknowledged";
     if (!(outcome instanceof Error)) return "unknown";
     const applied: unknown = Reflect.get(outcome, "applied");
     const code: unknown = Reflect.get(outcome, "code");
-    if (code === "CRASHED" && wanted.vain) return "acknowledged";
+    if (code === "CRASHED" && wanted.vain === true) return "acknowledged";
     return applied === false ? "not applied" : "unknown";
   };
 
   const one = async (caller: number): Promise<void> => {
     for (let index = 0; index < callsEach; index += 1) {
-      const wanted = operation(`${caller}.${index}`, dice);
+      const wanted = workload(`${caller}.${index}`, dice);
       const key = dice.under(2) === 0 ? wanted.op : undefined;
-      for (let tries = 0; ; tries += 1) {
+      for (let tries = 1; ; tries += 1) {
         const outcome = await attempt(wanted, key);
+        trace.push(`${wanted.op} ${outcome}`);
         if (outcome === "acknowledged") {
           ledger.acknowledge(wanted);
           break;
@@ -276,11 +491,12 @@ export async function torture({ seed, store, open, verify, callers = 8, callsEac
           ledger.refuse(wanted.op);
           break;
         }
-        if (outcome === "unknown" && key === undefined) {
+        // A refusal may leave an event or none: the kind decides.
+        if (outcome === "refused" || (outcome === "unknown" && key === undefined) || tries >= MOST_TRIES) {
           ledger.giveUp(wanted);
           break;
         }
-        if (tries > 30) tame = true;
+        if (tries > MOST_TRIES / 2) tame = true;
       }
     }
   };
@@ -291,13 +507,19 @@ export async function torture({ seed, store, open, verify, callers = 8, callsEac
   last.clock.die();
   if (!last.faulty.crashed) await last.engine[Symbol.asyncDispose]();
   const { engine, clock } = await start();
-  await until("the outbox is empty", async () => (await store.undelivered(1)).length === 0);
+  while ((await store.undelivered(1)).length > 0) await new Promise<void>((resolve) => void time.after(1, resolve));
   await engine[Symbol.asyncDispose]();
   clock.die();
-  const { engine: reader } = await start();
-  await ledger.check(reader, verify);
+  const { engine: reader, clock: quiet } = await start();
+  const letters = await store.letters(MOST_LETTERS);
+  const chains = await ledger.check(reader, verify, letters);
+  if (workload === operation) await ledger.checkAccounts(reader, letters);
+  await check?.(reader);
   await reader[Symbol.asyncDispose]();
-  return { crashes, places, acknowledged: ledger.size };
+  quiet.die();
+  return { crashes, places, acknowledged: ledger.size, trace, chains, letters };
 }
+
+const MOST_LETTERS = 100_000;
 
 const isReply = (value: unknown): value is Reply => isBag(value) && ("ok" in value || "refused" in value || "needs" in value);

@@ -157,7 +157,7 @@ function sessionStore(database: DatabaseSync, read: Run, write: Run): Omit<Sessi
   );
   const putFixed = database.prepare("INSERT INTO session_fixed VALUES(?,?) ON CONFLICT(session) DO UPDATE SET row = excluded.row");
   const get = database.prepare(
-    `SELECT seen, level, listener, row, (SELECT json_group_array(uri ORDER BY n) FROM subscription WHERE session = id) AS uris
+    `SELECT seen, level, listener, row, (SELECT json_group_array(uri) FROM (SELECT uri FROM subscription WHERE session = id ORDER BY n)) AS uris
      FROM session LEFT JOIN session_fixed ON session = id WHERE id = ?`,
   );
   const set = database.prepare("UPDATE session SET level = ?, listener = ? WHERE id = ?");

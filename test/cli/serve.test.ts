@@ -159,7 +159,7 @@ describe("troupe serve", () => {
       {
         using database = new DatabaseSync(join(folder.path, "sessions.db"));
         const ms = idleMinutes * 60_000;
-        database.exec(`UPDATE session SET seen = seen - ${ms}, row = json_set(row, '$.seenAt', json_extract(row, '$.seenAt') - ${ms})`);
+        database.exec(`UPDATE session SET seen = seen - ${ms}`);
       }
       await using served = await serve();
       return (await post(String(served.ready.http), { jsonrpc: "2.0", id: 2, method: "ping" }, { "mcp-session-id": session })).status;

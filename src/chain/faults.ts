@@ -85,8 +85,8 @@ export const fromStore = (error: unknown): EngineError => {
 /** By contract a store's own error means that nothing was kept; any other leaves it open. */
 export const saysNothingKept = (error: unknown): boolean => error instanceof StoreError;
 
-/** The author's mistake, found once the turn was over: its caller reads the sentence, and so must whoever can mend the code. */
-export const isAuthors = (error: TroupeError): boolean => error.code === "STATE_NOT_JSON" || error.code === "STATE_TOO_LARGE";
+/** The author's mistake, found once the turn was over: its caller reads the sentence, and so must whoever can correct the code. */
+export const isAuthors = (error: TroupeError): boolean => error.code === "STATE_NOT_JSON";
 
 /** Worth trying again: it says nothing about the message. */
 const PASSING: ReadonlySet<string> = new Set([

@@ -45,12 +45,6 @@ interface OperatingOnStore extends Omit<Operating, "engine"> {
   readonly engine: Pick<LocalEngine, "append" | "letter">;
 }
 
-const ON_STORE = new Set(["letter", "fork", "checkpoint"]);
-
-/** Whether an operation needs no code of its actor's kind. To replay a letter is to run what it asks for. */
-export const needsNoModule = (operation: string, { fate }: Bag): boolean =>
-  ON_STORE.has(operation) && !(operation === "letter" && fate === "replay");
-
 /** The operations that need no module. */
 export const operateOnStore =
   (operating: OperatingOnStore): ControlHandler =>

@@ -2,7 +2,6 @@ import type { Bag, Json } from "../contract/index.ts";
 import { askControl } from "./ask-control.ts";
 import { DataDirectory } from "./data-directory.ts";
 import { usage } from "./exit-code.ts";
-import { needsNoModule } from "./operate.ts";
 import { visible } from "./output.ts";
 import type { Writing } from "./cluster-place.ts";
 import { transferOf } from "./transfer-options.ts";
@@ -47,6 +46,11 @@ const refuseHeld = async (directory: DataDirectory): Promise<void> => {
   const { sqliteStore } = await import("../store/index.ts");
   await using _ = sqliteStore({ directory: directory.path });
 };
+
+const ON_STORE = new Set(["letter", "fork", "checkpoint"]);
+
+/** Whether an operation needs no code of its actor's kind. To replay a letter is to run what it asks for. */
+const needsNoModule = (op: string, { fate }: Bag): boolean => ON_STORE.has(op) && !(op === "letter" && fate === "replay");
 
 /** No module defines them. */
 const isOfGuests = (op: string, { actor }: Bag): boolean =>

@@ -94,7 +94,10 @@ export function rehearse<S>(behaviour: Behaviour<S>, options: RehearsalOptions<S
     emitted,
     answered,
     get wakes() {
-      return base.extra.wakes;
+      // Without what an engine stores with them for itself.
+      return Object.fromEntries(
+        Object.entries(base.extra.wakes).map(([name, { cause: _cause, rang: _rang, ...wake }]): [string, Wake] => [name, wake]),
+      );
     },
     get state() {
       return state;

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { reexecute, verify } from "../chain/index.ts";
-import type { ChainEvent } from "../contract/index.ts";
+import type { ChainEvent, Store } from "../contract/index.ts";
 import { memoryStore, sqliteStore } from "../store/index.ts";
-import { account, FaultyStore, torture, type Tortured, type TortureOptions } from "../testing/index.ts";
+import { account, FaultyStore, SimulatedEntropy, torture, type Tortured, type TortureOptions } from "../testing/index.ts";
+import { ForgetfulDisk } from "../testing/forgetful-disk.ts";
 import { LocalEngine } from "./index.ts";
 
 /** The chain holds, and its pure turns, run again, give what is written. */
@@ -86,4 +87,61 @@ test("C2 C4 C5 the same over some seeds on SQLite", async () => {
       rmSync(directory, { recursive: true, force: true });
     }
   }
+});
+
+/** Long enough for others to commit meanwhile. */
+const inRounds = (end: () => void, rounds = 12): void => void setImmediate(() => (rounds > 0 ? inRounds(end, rounds - 1) : end()));
+
+test("C2 C4 C5 the same on SQLite with failing syncs and losses of power", async () => {
+  const directory = mkdtempSync(join(tmpdir(), "troupe-torture-"));
+  let failed = 0;
+  let losses = 0;
+  try {
+    for (let seed = 1; seed <= 4; seed += 1) {
+      const dice = new SimulatedEntropy(seed);
+      const fails = (): boolean => {
+        const isFailing = dice.under(12) === 0;
+        if (isFailing) failed += 1;
+        return isFailing;
+      };
+      let disk: ForgetfulDisk | undefined;
+      let place = "";
+      const at = async (name: string): Promise<Store> => {
+        place = join(directory, name);
+        mkdirSync(place, { recursive: true });
+        // The simulated disk has what is there after the opening.
+        if (!existsSync(join(place, "troupe.db"))) await sqliteStore({ directory: place })[Symbol.asyncDispose]();
+        disk = new ForgetfulDisk(join(place, "troupe.db"), { fails, end: inRounds });
+        return sqliteStore({ directory: place, disk, onLostLog: () => assert.fail("the log has what was synced") });
+      };
+      let opened = 0;
+      const reopen = async (store: Store): Promise<Store> => {
+        const next = join(directory, `${seed}.${(opened += 1)}`);
+        const log = join(place, "troupe.db-wal");
+        const written = readFileSync(log);
+        if (dice.under(2) === 0) {
+          losses += 1;
+          disk?.loseCache();
+        }
+        cpSync(place, next, { recursive: true, filter: (path) => !path.endsWith("-shm") && !path.endsWith(".lock") });
+        writeFileSync(log, written);
+        await store[Symbol.asyncDispose]();
+        return at(`${seed}.${opened}`);
+      };
+      let last: Store | undefined;
+      const done = await torture({
+        seed,
+        store: await at(`${seed}`),
+        callers: 16,
+        reopen: async (store) => (last = await reopen(store)),
+        verify: sound,
+        open: (options) => LocalEngine.start({ ...options, retryMs: 2 }),
+      });
+      assert.ok(done.acknowledged > 0);
+      await last?.[Symbol.asyncDispose]();
+    }
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+  assert.ok(failed > 4 && losses > 4, `${failed} syncs failed, power was lost ${losses} times`);
 });

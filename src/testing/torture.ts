@@ -287,6 +287,11 @@ export interface TortureOptions {
    * What outlives the crashes. A function is given the simulated clock, so that the store's time is the engine's: `(clock) => memoryStore({ clock })`.
    */
   readonly store: Store | ((clock: Clock) => Store);
+  /**
+   * The store that the next process finds after a crash, or after a fault of the store that only opening it again mends: after a loss
+   * of power, say. Default: the same store.
+   */
+  readonly reopen?: (store: Store, clock: Clock) => Store | Promise<Store>;
   readonly open: (options: {
     readonly store: Store;
     readonly clock: Clock;
@@ -367,6 +372,8 @@ const ROUNDS = 4;
 /** How far the clock is moved in one go; the timers on the way run each at its time. */
 const STEP_MS = 10;
 const MOST_TRIES = 60;
+/** How long a process goes on whose store broke for good. */
+const LAST_MS = 20;
 const MOST_STARTS = 100;
 
 /**
@@ -404,12 +411,12 @@ export async function torture(options: TortureOptions): Promise<Tortured> {
 }
 
 async function tortured(
-  { seed, store: given, open, verify, check, kinds = [account], workload = operation, callers = 8, callsEach = 4 }: TortureOptions,
+  { seed, store: given, reopen, open, verify, check, kinds = [account], workload = operation, callers = 8, callsEach = 4 }: TortureOptions,
   time: SimulatedClock,
   opened: (faulty: FaultyStore) => void,
 ): Promise<Tortured> {
   const dice = new SimulatedEntropy(seed);
-  const store = typeof given === "function" ? given(time) : given;
+  let store = typeof given === "function" ? given(time) : given;
   const ledger = new Ledger();
   let crashes = 0;
   const places = new Set<FaultPlace>();
@@ -417,6 +424,7 @@ async function tortured(
   let process: Promise<Process> | undefined;
   let tame = false;
   let before: FaultyStore | undefined;
+  let breakdown: (() => void) | undefined;
 
   const startOnce = async (): Promise<Process | { readonly error: unknown }> => {
     // Early in the seed's life the next crash is near, so that start-up is crashed too.
@@ -432,6 +440,7 @@ async function tortured(
       return roll < 12 ? "delay" : roll < 16 ? "lose" : roll < 20 && place.startsWith("before") ? "fail" : "pass";
     };
     await before?.answered();
+    if (reopen !== undefined && (before?.crashed === true || store.fault !== undefined)) store = await reopen(store, time);
     const faulty = new FaultyStore(store, decide);
     before = faulty;
     opened(faulty);
@@ -458,6 +467,8 @@ async function tortured(
   };
   const current = (): Promise<Process> => (process ??= start());
 
+  const isBroken = (): boolean => reopen !== undefined && store.fault !== undefined;
+
   /** Unknown: the process died, or the answer left it open. */
   const attempt = async (wanted: Operation, key: string | undefined): Promise<"acknowledged" | "refused" | "not applied" | "unknown"> => {
     const mine = await current();
@@ -467,6 +478,14 @@ async function tortured(
     if (mine.faulty.crashed) {
       if (process !== undefined && (await process) === mine) process = undefined;
       return "unknown";
+    }
+    if (isBroken()) {
+      // A store that broke for good is opened again by the next process. Not at once: what this one still acknowledges must be true.
+      breakdown ??= time.after(1 + dice.under(LAST_MS), () => {
+        breakdown = undefined;
+        mine.faulty.crash();
+      });
+      if (key !== undefined && !isReply(outcome)) await mine.faulty.whenCrashed;
     }
     if (isReply(outcome)) return "refused" in outcome && wanted.vain !== true ? "refused" : "acknowledged";
     if (!(outcome instanceof Error)) return "unknown";
@@ -506,10 +525,13 @@ async function tortured(
   const last = await current();
   last.clock.die();
   if (!last.faulty.crashed) await last.engine[Symbol.asyncDispose]();
-  const { engine, clock } = await start();
-  while ((await store.undelivered(1)).length > 0) await new Promise<void>((resolve) => void time.after(1, resolve));
-  await engine[Symbol.asyncDispose]();
-  clock.die();
+  do {
+    const { engine, clock } = await start();
+    while (store.fault === undefined && (await store.undelivered(1)).length > 0)
+      await new Promise<void>((resolve) => void time.after(1, resolve));
+    await engine[Symbol.asyncDispose]();
+    clock.die();
+  } while (isBroken());
   const { engine: reader, clock: quiet } = await start();
   const letters = await store.letters(MOST_LETTERS);
   const chains = await ledger.check(reader, verify, letters);

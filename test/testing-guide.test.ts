@@ -6,23 +6,28 @@ import { test } from "node:test";
 import { actor } from "troupe";
 import { agenticServices, fromAgenticService } from "troupe/agentic";
 import type { Caller } from "troupe/contract";
+import { LocalEngine } from "troupe/engine";
 import { createGateway } from "troupe/gateway";
 import { createServer, type ServerOptions } from "troupe/server";
 import { registry } from "troupe/source";
-import { memorySessionStore, memoryStreamStore } from "troupe/store";
+import { memorySessionStore, memoryStore, memoryStreamStore } from "troupe/store";
 import {
   assertError,
   assertHasTools,
   assertToolResult,
   callToolRequest,
   clientMatrix,
+  FaultyStore,
   readTranscript,
   recordTranscript,
   remoteServer,
   replayTranscript,
   sessionSuite,
+  SimulatedClock,
+  SimulatedEntropy,
   streamSuite,
   testServer,
+  torture,
 } from "troupe/testing";
 import * as testing from "troupe/testing";
 import * as z from "zod";
@@ -32,6 +37,34 @@ const counter = actor("counter", {
   per: "user",
   state: z.object({ n: z.int().default(0) }),
   tools: { add: { describe: "Adds one.", run: ({ state }) => `${(state.n += 1)}` } },
+});
+
+const safe = actor("safe", {
+  describe: "Keeps what the tills took.",
+  per: "link",
+  state: z.object({ total: z.number().default(0) }),
+  messages: {
+    put: {
+      input: z.object({ amount: z.number() }),
+      run({ state, args }) {
+        state.total += args.amount;
+      },
+    },
+  },
+});
+const till = actor("till", {
+  describe: "Takes payments and passes each on to the safe.",
+  per: "link",
+  state: z.object({ taken: z.number().default(0) }),
+  messages: {
+    pay: {
+      input: z.object({ amount: z.number() }),
+      run({ state, args, send }) {
+        state.taken += args.amount;
+        send(safe.at("shop").put(args), { start: null });
+      },
+    },
+  },
 });
 
 const makeGreeter = (options: ServerOptions = {}) => {
@@ -123,6 +156,38 @@ test("the guide's server that runs elsewhere", async () => {
   const headers = ({ principal }: Caller) => ({ authorization: `Bearer ${principal ?? "nobody"}` });
   await using elsewhere = await testServer(remoteServer(url, { headers }));
   assert.deepEqual(await clientMatrix((options) => elsewhere.client(options), { calls: [{ name: "greet" }] }), []);
+});
+
+test("the guide's failing store", async () => {
+  let failures = 1;
+  const clock = new SimulatedClock();
+  const store = new FaultyStore(memoryStore({ clock }), (place) => (place === "before commit" && failures-- > 0 ? "fail" : "pass"));
+  await using engine = await LocalEngine.start({ kinds: [till, safe], store, clock, entropy: new SimulatedEntropy(1) });
+  const payment = { ...till.at("door").pay({ amount: 5 }), start: null };
+  await assert.rejects(engine.call(payment), { code: "STORE_IO", applied: false });
+  await engine.call(payment);
+  await clock.advance(1_000);
+  assert.deepEqual((await engine.read("safe/shop"))?.state, { total: 5 });
+});
+
+test("the guide's torture of its own kinds", async () => {
+  const run = await torture({
+    seed: 7,
+    kinds: [till, safe],
+    store: (clock) => memoryStore({ clock }),
+    open: (options) => LocalEngine.start(options),
+    workload: (op, dice) => {
+      const amount = 1 + dice.under(9);
+      return { op, message: { ...till.at(`${dice.under(3)}`).pay({ amount }), start: null } };
+    },
+    check: async (engine) => {
+      let taken = 0;
+      for (const { id } of await engine.list({ kind: "till", limit: 100 }))
+        taken += z.object({ taken: z.number() }).parse((await engine.read(id))?.state).taken;
+      assert.deepEqual((await engine.read("safe/shop"))?.state, { total: taken });
+    },
+  });
+  assert.ok(run.crashes > 0 && run.acknowledged > 0);
 });
 
 test("the guide's transcript", async () => {

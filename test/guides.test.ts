@@ -151,3 +151,15 @@ test("the guide to clusters tells the traits that there are", () => {
   const told = /\(`traits`\): ([^\n]+)/.exec(page("cluster.md"))?.[1] ?? "";
   assert.deepEqual(allIn(told, /`([a-z-]+)`/g), traits);
 });
+
+test("each fault that is fixed names a test file that exists", () => {
+  const rows = readFileSync(join(root, "docs/design/faults.md"), "utf8")
+    .split("\n")
+    .filter((line) => /^\| [A-Z]\d/.test(line));
+  assert.ok(rows.length > 80);
+  for (const row of rows) {
+    const files = Array.from(row.matchAll(/(?:src|test|examples)\/[\w./-]+\.test\.ts/g), ([file]) => file);
+    assert.ok(files.length > 0 || /not (?:fixed|prevented|landed)/i.test(row), row.slice(0, 100));
+    for (const file of files) assert.ok(existsSync(join(root, file)), file);
+  }
+});

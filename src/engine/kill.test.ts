@@ -56,7 +56,9 @@ test(`C2 C5 ${KILLS} times kill -9 under eight callers: what was acknowledged is
     await until("the outbox is empty", async () => (await store.undelivered(1)).length === 0);
     await engine.drain(1_000);
     await using reader = await LocalEngine.start({ kinds: [account], store });
-    await ledger.check(reader, (events) => assert.equal(verify(events).flaw, undefined));
+    const letters = await reader.letters();
+    await ledger.check(reader, (events) => assert.equal(verify(events).flaw, undefined), letters);
+    await ledger.checkAccounts(reader, letters);
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }

@@ -82,6 +82,11 @@ export interface Operation {
   readonly vain?: boolean;
 }
 
+const BAGGAGE = "op=";
+
+/** The trace of an operation's call: by its baggage the event names the operation, whatever arguments the kind takes. */
+const traceOf = (op: string): { readonly baggage: string } => ({ baggage: `${BAGGAGE}${op}` });
+
 /** The default workload: calls of `account` actors. */
 export function operation(op: string, dice: SimulatedEntropy): Operation {
   const to = ACCOUNTS[dice.under(ACCOUNTS.length)] ?? "account/a";
@@ -92,7 +97,7 @@ export function operation(op: string, dice: SimulatedEntropy): Operation {
     action === "transfer" ? { to: ACCOUNTS[dice.under(ACCOUNTS.length)] ?? to, ...(dice.under(3) === 0 ? { poison: true } : {}) } : {};
   return {
     op,
-    message: { to, action, args: { op, amount, ...transfer }, start: null },
+    message: { to, action, args: { op, amount, ...transfer }, start: null, trace: traceOf(op) },
     gain: action === "deposit" || action === "work" ? amount : 0,
     vain: action === "refuse" || action === "throw",
   };
@@ -112,9 +117,6 @@ interface TurnOfChain {
 type Chains = ReadonlyMap<ActorId, { readonly ids: readonly string[]; readonly turns: readonly TurnOfChain[] }>;
 
 const PAGE = 100;
-/** Baggage of a call's trace: an event says of which operation it is, whatever the arguments of the kind are. */
-const BAGGAGE = "op=";
-
 const optionalText = (value: Json | undefined): string | undefined => (typeof value === "string" ? value : undefined);
 
 function turnOf(event: ChainEvent): TurnOfChain | undefined {
@@ -472,7 +474,7 @@ async function tortured(
   /** Unknown: the process died, or the answer left it open. */
   const attempt = async (wanted: Operation, key: string | undefined): Promise<"acknowledged" | "refused" | "not applied" | "unknown"> => {
     const mine = await current();
-    const message = { ...wanted.message, trace: { baggage: `${BAGGAGE}${wanted.op}` } };
+    const message = { ...wanted.message, trace: traceOf(wanted.op) };
     const call = mine.engine.call(message, key === undefined ? {} : { key });
     const outcome = await Promise.race([call.catch((error: unknown) => error), mine.faulty.whenCrashed.then(() => "crashed")]);
     if (mine.faulty.crashed) {

@@ -10,11 +10,11 @@ import { sqliteStore } from "../../src/store/index.ts";
 import { until } from "../../src/testing/index.ts";
 import { lines, troupe } from "../cli/run.ts";
 import { CLIENTS, type Player } from "../clients.ts";
-import { agree, causeOf, HERE, PACKETS, SERVICE, STATE, told } from "./views.ts";
+import { agree, causeOf, HERE, SERVICE, STATE, told } from "./views.ts";
 import { asked, base64, startWhole, type Whole, within } from "./whole.ts";
 
 const [V1, , MODERN] = CLIENTS;
-const FOLLOWED = [HERE, SERVICE, STATE, PACKETS];
+const FOLLOWED = [HERE, SERVICE, STATE];
 
 interface Door {
   readonly name: string;

@@ -1,4 +1,4 @@
-// One player as five views tell it.
+// One player as four views show it. Packets show states of declared capabilities only, which players are not.
 import { until } from "../../src/testing/index.ts";
 import type { Player } from "../clients.ts";
 import { within } from "./whole.ts";
@@ -6,7 +6,6 @@ import { within } from "./whole.ts";
 export const HERE = "game://room/current";
 export const SERVICE = "mcp://hero/player/room/state/room_current";
 export const STATE = "theater://actor/player%2Fada/state";
-export const PACKETS = "packetflow://actor/player/ada";
 
 const read = async (client: Player, uri: string, path: string): Promise<unknown> => within(JSON.parse(await client.read(uri)), path);
 
@@ -16,7 +15,6 @@ export const places = async (client: Player): Promise<Readonly<Record<string, un
   // It shows no states before it has heard that the player began.
   service: await read(client, SERVICE, "id").catch(() => "nowhere yet"),
   theater: await read(client, STATE, "room"),
-  packets: await read(client, PACKETS, "state.room"),
   tool: within((await client.call("get_actor", { actor_id: "player/ada" })).structured, "state.room"),
 });
 

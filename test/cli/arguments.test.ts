@@ -81,11 +81,11 @@ describe("arguments of commands", () => {
 
   test("what stops a command is told in the words of the command line", async () => {
     for (const [args, code, sentence] of [
-      [["call", "counter/none", "tools/add"], 4, /no actor counter\/none: add --start to begin it/],
+      [["call", "counter/none", "tools/add"], 4, /no actor counter\/none in \S+: add --start to begin it/],
       [["call", "counter/main", "add"], 3, /There is no add here.* tools\/add/],
       [["call", "shelf/main", "tools/add"], 2, /kind "shelf".* --module/],
-      [["checkpoint", "counter/none"], 4, /no actor counter\/none; "troupe actors" lists them/],
-      [["stop", "counter/none"], 4, /no actor counter\/none; "troupe actors" lists them/],
+      [["checkpoint", "counter/none"], 4, /no actor counter\/none in \S+; "troupe actors" lists them/],
+      [["stop", "counter/none"], 4, /no actor counter\/none in \S+; "troupe actors" lists them/],
     ] as const) {
       const ran = await on(...args, "--module", MODULE);
       assert.equal(ran.code, code, ran.stderr);
@@ -102,7 +102,7 @@ describe("arguments of commands", () => {
     const checked = await on("checkpoint", ...several, "--module", MODULE);
     assert.equal(checked.code, 4);
     assert.match(checked.stdout, /^counter\/main has a checkpoint at event \d+, .*\n$/);
-    assert.match(checked.stderr, /^troupe: There is no actor counter\/nobody.*\ntroupe: There is no actor counter\/none;.*\n$/);
+    assert.match(checked.stderr, /^troupe: There is no actor counter\/nobody.*\ntroupe: There is no actor counter\/none in \S+;.*\n$/);
     for (const key of ["one", "two"]) await on("fork", "counter/main", `counter/${key}`, "--module", MODULE);
     const stopped = await on("stop", "counter/one", "counter/none", "counter/two", "--module", MODULE, "--json");
     assert.deepEqual([stopped.code, stopped.stdout], [4, '{"ok":true}\n{"ok":true}\n']);

@@ -81,3 +81,9 @@ test("a line that was limited before brings its count along", () => {
   now = 5_000;
   assert.deepEqual(lines.take({ ...line, unsaid: 2 }), { ...line, unsaid: 10 });
 });
+
+test("failed reloads of a developer's saves are all written", () => {
+  const lines = new RepeatedLines(new SimulatedClock());
+  const failed = { event: "reload-failed", code: "BAD_MODULE" };
+  for (let n = 0; n < 3; n += 1) assert.deepEqual(lines.take(failed), failed);
+});

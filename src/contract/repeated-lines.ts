@@ -8,9 +8,9 @@ const MOST_KINDS = 256;
 
 /**
  * Lines that report a failure or a refusal: whoever reaches a server can cause them as often as they like. By their endings, so that
- * a new one is limited too. What an author logs has other names.
+ * a new one is limited too. What an author logs has other names, and reloads come from the author's own saves.
  */
-const CAUSED_BY_CALLERS = /^fault$|^stray-|-(?:failed|fault|refused|dropped|unreadable|timeout|full|long|ended|kept|slow)$/;
+const CAUSED_BY_CALLERS = /^fault$|^stray-|^(?!reload-).*-(?:failed|fault|refused|dropped|unreadable|timeout|full|long|ended|kept|slow)$/;
 
 /** What distinguishes one kind of line from another. Not ids, which a caller can make up: each would be a line of its own. */
 const OF_KIND = ["door", "where", "reason", "code", "error", "name", "text", "place", "type", "offer", "capability_id", "method", "action"];

@@ -1,14 +1,13 @@
 // Names that every object inherits, as keys of two levels in whatever comes from outside: they are data or are refused.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { actor } from "../src/actor/index.ts";
 import { readDump } from "../src/chain/index.ts";
 import { canonical, own } from "../src/contract/internal.ts";
 import type { Bag, Json } from "../src/contract/index.ts";
 import { capability, readConfig, readPacket, RefusedPacket } from "../src/packet/index.ts";
 import { packetTest } from "../src/packet-testing/index.ts";
-import { memoryStore } from "../src/store/index.ts";
 import { type TestClient, testServer } from "../src/testing/index.ts";
 import { readManifest } from "../src/wasm/manifest/index.ts";
 import { parseWorld } from "../examples/mud/world/load.ts";
@@ -70,9 +69,9 @@ const board = actor("board", {
       describe: "Reads a field.",
       input: taking({ row: text, field: text }),
       view(state, { args }) {
-        const { row, field }: Bag = Object(args);
-        const fields = own(state.rows, String(row));
-        return fields === undefined ? null : (own(fields, String(field)) ?? null);
+        const { row, field }: { row: string; field: string } = Object(args);
+        const fields = own(state.rows, row);
+        return fields === undefined ? null : (own(fields, field) ?? null);
       },
     },
     echo: { describe: "Returns what it is given.", input: taking({ given: {} }), run: ({ args }) => ({ given: Object(args).given }) },
@@ -82,7 +81,7 @@ const board = actor("board", {
 const echoed = async (client: TestClient, given: Json): Promise<string> => {
   const { content } = await client.callTool("echo", { given });
   const [first] = content ?? [];
-  return first !== undefined && "text" in first ? String(first.text) : "";
+  return typeof first?.["text"] === "string" ? first["text"] : "";
 };
 
 describe("names that every object inherits change no prototype", () => {

@@ -52,7 +52,7 @@ test("what is no JSON beside a message's arguments is named, from `call`, from `
 
 test("a state that is no JSON is logged, since its author has to correct the code", async () => {
   const logged: string[] = [];
-  const broken: Behaviour<unknown> = {
+  const broken: Behaviour = {
     kind: "broken",
     version: 1,
     policy: { ...DEFAULT_POLICY, persistence: "memory" },

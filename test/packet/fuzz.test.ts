@@ -137,13 +137,17 @@ const WRONG: Readonly<Record<string, fc.Arbitrary<Bag>>> = {
       capability_id: "notes",
       context: { user_id: `${user}!` },
     })),
-  actor_not_found: fc.oneof(
-    text.map((id) => ({ capability_id: "notes", actor_id: `${id}.`, payload: WELL, actor_options: { create_if_missing: false } })),
+  // b1 is another user's, and is answered as one that is not there.
+  actor_not_found: fc
+    .oneof(
+      text.map((id) => `${id}.`),
+      fc.constant("b1"),
+    )
+    .map((id) => ({ capability_id: "notes", actor_id: id, payload: WELL, actor_options: { create_if_missing: false } })),
+  actor_limit_exceeded: fc.oneof(
     fc
       .constantFrom({}, { actor_options: { persistence: "memory", state_timeout: 1 } })
       .map((options) => ({ capability_id: "notes", actor_id: "b1", payload: WELL, ...options })),
-  ),
-  actor_limit_exceeded: fc.oneof(
     text.map((id) => ({ capability_id: "notes", actor_id: `${id}.`, payload: WELL })),
     fc.constant({ capability_id: "own", payload: { message_type: "only" } }),
   ),

@@ -71,11 +71,11 @@ function entryOf(offer: Offer, choices: Choices | undefined): Entry {
 }
 
 // A resource may be listed by another name than it is known by: clients ask for its URI.
-const plainEntry = memoize((offer: Offer): Entry => ({
-  name: offer.name,
-  ...offer.definition,
-  ...(offer.task !== undefined && { execution: { taskSupport: offer.task } }),
-}));
+const plainEntry = memoize((offer: Offer): Entry => {
+  // What a mounted server says of tasks is about itself: here only what its offer says can be kept.
+  const { execution: _, ...definition } = offer.definition;
+  return { name: offer.name, ...definition, ...(offer.task !== undefined && { execution: { taskSupport: offer.task } }) };
+});
 
 const MOST_LISTS = 64;
 /** In these together: what stands behind templates may be very much, and others with each turn. */

@@ -375,7 +375,7 @@ export const headlineTable = (figures: Figures): string => {
     [
       "Tool calls over HTTP, state in memory",
       `${call("memory, in a session").of(3)} per second`,
-      `${call("memory, in a session, of the echo").ratio} × a bare \`node:http\` echo; ${peer("memory, in a session, beside official SDK v1, in a session").of()} × the official SDK v1`,
+      `${call("memory, in a session, of the echo").ratio} × a bare \`node:http\` echo; ${peer("memory, in a session, beside official SDK v1, in a session").times} × the official SDK v1`,
     ],
     [
       "Tool calls over HTTP, on disk before the reply",
@@ -388,7 +388,7 @@ export const headlineTable = (figures: Figures): string => {
       `XState ${other("XState").of(4)}; Erlang's BEAM ${other("the BEAM (GenServer)").of(4)}`,
     ],
     [
-      "Start and first reply with 1,000,000 actors on disk",
+      "Open a store of 1,000,000 actors and answer one call",
       `${opened("1000000 actors").of()} ms`,
       `${opened("1000000 actors, beside 10").of()} × the time with ten actors`,
     ],

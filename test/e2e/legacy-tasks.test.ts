@@ -23,6 +23,9 @@ import { settle, type TestClient, testServer } from "../../src/testing/index.ts"
 
 const HOUR = 3_600_000;
 
+/** What `later_ask` waits for. */
+const mayAsk = Promise.withResolvers<void>();
+
 /** A tool for each course that a task can take. `finish` ends what waits. */
 const oven = actor("oven", {
   describe: "An oven.",
@@ -54,6 +57,15 @@ const oven = actor("oven", {
       run({ state, answer }) {
         for (const of of state.waiting.splice(0)) answer(of, "A cake.");
         return "Finished.";
+      },
+    },
+    later_ask: {
+      describe: "Asks for a topping, once it may.",
+      task: "optional",
+      async work({ ask }) {
+        await mayAsk.promise;
+        const { topping } = ask({ topping: elicit("Which topping?", z.object({ name: z.string() })) });
+        return topping.action === "accept" ? `With ${topping.content.name}.` : "Plain.";
       },
     },
     ask: {
@@ -191,7 +203,7 @@ describe("tasks of 2025-11-25", () => {
     assert.equal(await statusOf(nobody, own), "working");
   });
 
-  test("a question reaches whoever waits for the result, once, and names its task", async () => {
+  test("a question reaches a client that waits for the result, and names its task", async () => {
     const asked: Bag[] = [];
     await using server = await testServer([oven]);
     const answers = {
@@ -206,10 +218,64 @@ describe("tasks of 2025-11-25", () => {
     assert.deepEqual([await statusOf(client, taskId), asked.length], ["input_required", 0]);
     const both = await Promise.all([result(client, taskId), result(client, taskId)]);
     for (const one of both) assert.deepEqual(one["content"], [{ type: "text", text: "With cherries." }]);
-    assert.deepEqual(
-      asked.map(({ _meta }) => Object(_meta)[RELATED_TASK_META_KEY]),
-      [{ taskId }],
-    );
+    for (const { _meta } of asked) assert.deepEqual(Object(_meta)[RELATED_TASK_META_KEY], { taskId });
+    assert.ok(asked.length > 0);
+  });
+
+  test("a client that cannot be asked waits, and another one of its principal is asked", async () => {
+    await using server = await testServer([oven]);
+    const answers = { elicitation: () => ({ action: "accept", content: { name: "plums" } }) };
+    const [able, unable] = [server.client({ era: "legacy", answers }), server.client({ era: "legacy" })];
+    const taskId = idOf(await start(able, "ask"));
+    await settle();
+    const waiting = result(unable, taskId);
+    await settle();
+    assert.equal(await statusOf(able, taskId), "input_required");
+    const done = await result(able, taskId);
+    assert.deepEqual(done["content"], [{ type: "text", text: "With plums." }]);
+    assert.deepEqual(await waiting, done);
+  });
+
+  test("the newest request for the result asks, since an older one may have lost its connection", async () => {
+    await using server = await testServer([oven]);
+    const never = { elicitation: () => new Promise<Bag>(() => undefined) };
+    const lost = server.client({ era: "legacy", answers: never });
+    const taskId = idOf(await start(lost, "ask"));
+    await settle();
+    const first = result(lost, taskId);
+    await settle();
+    const answers = { elicitation: () => ({ action: "accept", content: { name: "figs" } }) };
+    const done = await result(server.client({ era: "legacy", answers }), taskId);
+    assert.deepEqual(done["content"], [{ type: "text", text: "With figs." }]);
+    assert.deepEqual(await first, done);
+  });
+
+  test("a request that waits asks once the one that asked is cancelled", async () => {
+    await using server = await testServer([oven]);
+    const never = { elicitation: () => new Promise<Bag>(() => undefined) };
+    const answers = { elicitation: () => ({ action: "accept", content: { name: "nuts" } }) };
+    const [asked, waits] = [server.client({ era: "legacy", answers: never }), server.client({ era: "legacy", answers })];
+    const taskId = idOf(await start(asked, "later_ask"));
+    const second = result(waits, taskId);
+    await settle();
+    void asked.raw({ jsonrpc: "2.0", id: 900, method: "tasks/result", params: { taskId } }).catch(() => undefined);
+    await settle();
+    mayAsk.resolve();
+    await settle();
+    await asked.notify("notifications/cancelled", { requestId: 900 });
+    assert.deepEqual((await second)["content"], [{ type: "text", text: "With nuts." }]);
+  });
+
+  test("a cancelled task withdraws its question and ends the request for its result", async () => {
+    await using server = await testServer([oven]);
+    const never = { elicitation: () => new Promise<Bag>(() => undefined) };
+    const client = server.client({ era: "legacy", answers: never });
+    const taskId = idOf(await start(client, "ask"));
+    await settle();
+    const waiting = assert.rejects(result(client, taskId), { code: -32602, message: /"cancelled"/ });
+    await settle();
+    await client.request("tasks/cancel", { taskId });
+    await waiting;
   });
 
   test("a task that nobody hears of for an hour has failed, however short its ttl", async () => {

@@ -3,7 +3,7 @@
  *
  * Owns the shapes of that revision, and asking what a task needs while its client waits for the result. Does not own a task's life.
  */
-import { type Bag, isBag, type Json } from "../../contract/index.ts";
+import { type Bag, Cancellation, isBag, type Json } from "../../contract/index.ts";
 import type { Members } from "../call.ts";
 import type { Core } from "../core.ts";
 import { Fault, faultFromWire } from "../errors.ts";
@@ -73,12 +73,20 @@ function resultIn(told: Bag): Members {
   };
 }
 
-/** Waits for the task's end, and asks its client what it needs meanwhile. Ends early when the request is cancelled. */
+/**
+ * Waits for the task's end, and asks its client what it needs meanwhile, if that client can be asked. The newest of several requests
+ * asks: an older one may have lost its connection. Ends early when the request is cancelled.
+ */
 async function untilOver(task: Task, asked: TaskRequest): Promise<void> {
-  while (!task.over && !asked.running.aborted) {
-    const open = Array.from(task.asked).find(([key]) => !task.asking.has(key));
-    if (open === undefined) await changed(task, asked.running);
-    else await askOne(task, open[0], open[1], asked);
+  const { running, session } = asked;
+  let isNew = true;
+  while (!task.over && !running.aborted) {
+    const open = Array.from(task.asked).find(([, { needs }]) => session.can.includes(needs));
+    if (open === undefined || (task.isAsking && !isNew)) await changed(task, running);
+    else {
+      isNew = false;
+      await askOne(task, open[0], open[1], asked);
+    }
   }
 }
 
@@ -86,20 +94,31 @@ async function askOne(task: Task, key: string, question: Question, { core, sessi
   const { settings } = core;
   const { _meta: meta, ...shaped } = shapeQuestion(question, session.revision, () => settings.entropy.uuid());
   const params = { ...shaped, _meta: { ...(isBag(meta) ? meta : undefined), [RELATED_TASK]: { taskId: task.id } } };
-  task.asking.add(key);
+  const asker = new Cancellation();
+  const leave = (): void => asker.abort();
+  running.addEventListener("abort", leave);
+  task.beginAsking(asker);
   try {
-    const answer: Json = await session.requests.ask(question.method, params, ask, running);
+    const answer: Json = await session.requests.ask(question.method, params, ask, asker);
+    task.endAsking(asker);
     task.answer({ [key]: checkAnswer(key, answer, question.method, settings.limits.answerLength) });
   } catch (error) {
     if (!(error instanceof NoAnswer) && !(error instanceof Fault)) throw error;
-    // Only this request has ended: the next one that waits for the result asks again.
-    if (error instanceof NoAnswer && (error.code === "CANCELLED" || error.code === "DRAINING")) throw new Fault(error.code, error.message);
+    if (error instanceof NoAnswer && error.code !== "CANNOT_ASK") return gaveUp(error, session);
     const fault = error instanceof Fault ? error : new Fault("REFUSED", error.message, { data: { code: error.code } });
     task.fail(fault, settings.profile.faults);
     task.abort();
   } finally {
-    task.asking.delete(key);
+    running.removeEventListener("abort", leave);
+    task.endAsking(asker);
   }
+}
+
+/** The question goes on: another request asks it, or it needs no answer any more. Throws where only this request has ended. */
+function gaveUp({ code, message }: NoAnswer, session: Session): void {
+  if (code === "DRAINING") throw new Fault("DRAINING", message);
+  if (code === "DEADLINE") throw new Fault("LATE", message);
+  if (session.closed) throw new Fault("CANCELLED", message);
 }
 
 const changed = (task: Task, running: Running): Promise<void> =>

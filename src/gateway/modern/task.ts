@@ -41,8 +41,7 @@ export class Task extends Cancellation {
   #answers: Readonly<Record<string, Json>> = {};
   #answered: (() => void) | undefined;
   readonly #watchers = new Set<() => void>();
-  /** Keys of questions that are on their way to a client of 2025-11-25, so that no second request asks them, too. */
-  readonly asking = new Set<string>();
+  #asker: Cancellation | undefined;
 
   constructor({ id, call, now, ttlMs }: TaskOptions) {
     super();
@@ -99,8 +98,35 @@ export class Task extends Cancellation {
   #become(stage: Stage): void {
     if (this.over) return;
     this.#stage = stage;
-    if (this.over) this.#sent = undefined;
+    if (this.over) {
+      this.#sent = undefined;
+      this.#withdraw();
+    }
     this.#changed();
+  }
+
+  /** Whether a client of 2025-11-25 is being asked now. One request asks at a time: the one whose `asker` began last. */
+  get isAsking(): boolean {
+    return this.#asker !== undefined;
+  }
+
+  /** From now on `asker` asks; whoever did before is aborted, as `asker` is once the question needs no answer any more. */
+  beginAsking(asker: Cancellation): void {
+    this.#withdraw();
+    this.#asker = asker;
+  }
+
+  /** Another request that waits for the result may ask now. */
+  endAsking(asker: Cancellation): void {
+    if (this.#asker !== asker) return;
+    this.#asker = undefined;
+    for (const watcher of this.#watchers) watcher();
+  }
+
+  #withdraw(): void {
+    const asker = this.#asker;
+    this.#asker = undefined;
+    asker?.abort();
   }
 
   /** What its client has to be asked first; settles when all of it is answered, or it was cancelled. */
@@ -118,6 +144,7 @@ export class Task extends Cancellation {
   }
 
   answer(answers: Bag): void {
+    this.#withdraw();
     const left = new Map(Array.from(this.asked).filter(([key]) => !Object.hasOwn(answers, key)));
     this.#answers = { ...this.#answers, ...answers };
     if (left.size > 0) return this.#become({ status: "input_required", asked: left });

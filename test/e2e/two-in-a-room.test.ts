@@ -58,8 +58,11 @@ describe("two clients in one room, and one elsewhere", () => {
       );
     };
     await pickUp(cid, "leather_pouch");
-    await does(bob, "say", { text: "is anybody here?" });
+    // Who comes and goes changes what the room shows; what is said does not.
+    await does(cid, "move", { direction: "south" });
     await eventually(() => updates(ada).length > 0, "ada's stream is open");
+    await does(cid, "move", { direction: "north" });
+    await eventually(() => updates(ada).length > 1, "ada sees cid leave");
     await cid.call("look");
     const [heardByBob, heardByCid] = [bob.heard.length, cid.heard.length];
     assert.deepEqual(

@@ -53,10 +53,15 @@ const hearing = (player: Player) => {
 /** What changes just before a listener's node has taken its first look is in that look: it listens once it was told of something. */
 const listens = async (player: Player, beside: Player): Promise<void> => {
   const { ofRoom } = hearing(player);
+  let held = false;
   await until(`${player.name} listens`, async () => {
-    await does(beside, "say", { text: "Do you hear me?" });
+    // What lies in the room is what the resource shows; what is said there is not.
+    await does(beside, held ? "drop" : "pick_up", { item: "torch" });
+    held = !held;
     return ofRoom();
   });
+  if (held) await does(beside, "drop", { item: "torch" });
+  await until(`${player.name} sees the torch`, async () => /"torch"/.test(await player.read(ROOM)));
 };
 
 const mayPickUp = async (player: Player): Promise<unknown> =>

@@ -11,3 +11,5 @@ process.on("message", () => {
   before = process.cpuUsage();
   delay.reset();
 });
+// The server must not outlive a search that was killed.
+process.on("disconnect", () => process.exit());

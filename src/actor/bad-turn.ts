@@ -31,7 +31,7 @@ function reasonFor(error: unknown): string | undefined {
   const { message } = error;
   if (/\brevoked\b/.test(message))
     return "used a draft of a turn that is over: copy what you keep beyond a turn (JSON.parse(JSON.stringify(value))), or read it from `ctx.state` again.";
-  if (/\bread only\b|\bnot extensible\b|Cannot (?:delete|redefine) property/.test(message))
+  if (/\bread only\b|\bnot extensible\b|Cannot (?:delete|redefine) property|trap returned falsish/.test(message))
     return "wrote to something frozen: states, and what messages bring, are. Write to `ctx.state` of `run` and `work`, or to a copy.";
   return undefined;
 }

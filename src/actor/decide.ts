@@ -1,5 +1,6 @@
 import type { Reply, Viewer } from "../contract/index.ts";
 import { isTexts } from "../contract/internal.ts";
+import { frozenOf } from "./draft/index.ts";
 import type { Availability } from "./definition.ts";
 import { misgiven } from "./out-of-order.ts";
 import type { Act } from "./act.ts";
@@ -36,7 +37,8 @@ export function invalid(issues: Checked["issues"]): Reply {
 
 /** What an argument may be now, as `choices` gave it; throws `OUT_OF_ORDER` where that is no list. */
 export function listOf(act: Act, name: string, given: unknown): readonly string[] {
-  if (isTexts(given)) return given;
+  const list = frozenOf(given);
+  if (isTexts(list)) return list;
   throw misgiven(act.action, `choices.${name}`, given, "a list of texts");
 }
 

@@ -7,10 +7,12 @@ import {
   freezeDeep,
   isTexts,
   mirroredIn,
+  put,
   templateVariables,
   withScopes,
 } from "../contract/internal.ts";
 import { choosable } from "./choosable.ts";
+import { frozenOf, readOnly } from "./draft/index.ts";
 import { checkOfferName } from "./names.ts";
 import { Act } from "./act.ts";
 import type { AnyPrompt, AnyResource, AnyTool } from "./any-definition.ts";
@@ -34,14 +36,14 @@ export function compileTool(kind: string, name: string, tool: AnyTool): Compiled
     tool.input === undefined ? NO_PROPERTIES : asObjectSchema(toJsonSchema(tool.input, "input", `${where}, input`), `${where}, input`);
   checkMirrored(inputSchema, `${where}, input`);
   const does = doesOf(tool, where);
-  const readOnly = does.how === "view";
+  const isReadOnly = does.how === "view";
   checkTask(tool.task, where);
-  if (readOnly && tool.task !== undefined)
+  if (isReadOnly && tool.task !== undefined)
     throw new TroupeError(
       "BAD_DEFINITION",
       `${where} only reads, which is done at once: it is no task. Use \`work\`, or take \`task\` off.`,
     );
-  if (readOnly && tool.confirm !== undefined) throw new TroupeError("BAD_DEFINITION", `${where} only reads: it has nothing to confirm.`);
+  if (isReadOnly && tool.confirm !== undefined) throw new TroupeError("BAD_DEFINITION", `${where} only reads: it has nothing to confirm.`);
   declared([...Object.keys(tool.choices ?? {}), ...(tool.secret ?? [])], namesOf(inputSchema), where);
   const open = mirroredIn(inputSchema).find(({ path: [first = ""] }) => tool.secret?.includes(first) === true);
   if (open !== undefined)
@@ -54,7 +56,7 @@ export function compileTool(kind: string, name: string, tool: AnyTool): Compiled
     ...(tool.confirm !== undefined && { destructiveHint: true }),
     ...tool.annotations,
     // By construction, whatever the author wrote.
-    ...(readOnly && { readOnlyHint: true }),
+    ...(isReadOnly && { readOnlyHint: true }),
   };
   const definition = defined(
     {
@@ -73,7 +75,7 @@ export function compileTool(kind: string, name: string, tool: AnyTool): Compiled
       name,
       definition,
       action: ref,
-      readOnly,
+      readOnly: isReadOnly,
       ...(tool.input !== undefined && takesMisfits(tool.input) && { checksArguments: "misfits" }),
       ...(tool.task !== undefined && { task: tool.task }),
     }),
@@ -146,11 +148,12 @@ export function compileResource(kind: string, name: string, resource: AnyResourc
 }
 
 // What it does not name is not there to be shown: nobody would be told that it has changed.
-function members(state: unknown, names: readonly string[]): Readonly<Record<string, unknown>> {
+function members(given: unknown, names: readonly string[]): object {
   const seen: Record<string, unknown> = {};
+  const state = frozenOf(given);
   if (typeof state === "object" && state !== null)
-    for (const name of names) if (Object.hasOwn(state, name)) seen[name] = Reflect.get(state, name);
-  return Object.freeze(seen);
+    for (const name of names) if (Object.hasOwn(state, name)) put(seen, name, Reflect.get(state, name));
+  return readOnly(Object.freeze(seen));
 }
 
 export function compilePrompt(kind: string, name: string, prompt: AnyPrompt): Compiled {

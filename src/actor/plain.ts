@@ -1,6 +1,7 @@
 import { type Bag, type Json, TroupeError } from "../contract/index.ts";
 import { classOf, DEEPEST, put } from "../contract/internal.ts";
 import { whereMade } from "./bad-turn.ts";
+import { frozenOf } from "./draft/index.ts";
 
 type Mistake = "BAD_TURN" | "BAD_DEFINITION";
 
@@ -37,10 +38,15 @@ function copied(value: unknown, depth: number): Json | typeof NOT_JSON {
     case "object":
       if (value === null) return null;
       if (depth >= DEEPEST) return NOT_JSON;
-      return Array.isArray(value) ? copiedList(value, depth) : copiedObject(value, depth);
+      return copiedInside(frozenOf(value), depth);
     default:
       return NOT_JSON;
   }
+}
+
+function copiedInside(value: unknown, depth: number): Json | typeof NOT_JSON {
+  if (Array.isArray(value)) return copiedList(value, depth);
+  return typeof value === "object" && value !== null ? copiedObject(value, depth) : NOT_JSON;
 }
 
 function copiedList(list: readonly unknown[], depth: number): Json | typeof NOT_JSON {

@@ -4,6 +4,7 @@ import { badTurn, explained } from "./bad-turn.ts";
 import { unconfirmed } from "./confirm.ts";
 import { isContent } from "./content.ts";
 import { invalid, outOfChoice, readArgs, whyOff } from "./decide.ts";
+import { frozenOf, readOnly } from "./draft/index.ts";
 import { Later } from "./later.ts";
 import type { Misfit } from "./misfit.ts";
 import { keyOf } from "./names.ts";
@@ -27,13 +28,13 @@ export function receive(acts: Acts, state: object, message: Message, life = mess
   const viewer = message.viewer ?? NOBODY;
   let args: unknown;
   try {
-    const off = act.when === undefined ? undefined : whyOff(act, state, viewer);
+    const off = act.when === undefined ? undefined : whyOff(act, readOnly(state), viewer);
     if (off !== undefined) return { reply: off };
     const checked = readArgs(act, message.args);
     if (checked.issues !== undefined) return { reply: invalid(checked.issues) };
     args = checked.value;
     const isFree = act.choices === undefined && act.confirm === undefined;
-    const held = isFree ? undefined : (outOfChoice(act, state, args, viewer) ?? unconfirmed(act, state, args, viewer, message));
+    const held = isFree ? undefined : notYet(act, readOnly(state), args, viewer, message);
     if (held !== undefined) return { reply: held };
   } catch (error) {
     return { reply: outcome(act, error, acts.misfit, state) };
@@ -46,6 +47,11 @@ export function receive(acts: Acts, state: object, message: Message, life = mess
     work(acts, act, does.work, new WorkingContext(state, message, args, acts, act.confirm !== undefined, life, seq, engine));
 }
 
+/** Why a call that fits its schema is not made: an argument outside its choices, or a question to be answered first. */
+function notYet(act: Act, state: object, args: unknown, viewer: Viewer, message: Message): Reply | undefined {
+  return outOfChoice(act, state, args, viewer) ?? unconfirmed(act, state, args, viewer, message);
+}
+
 /** Only to begin: its initial state is committed, nothing else happens. */
 function isBegin({ action, start }: Message): boolean {
   return start !== undefined && (action === BEGIN_ACTION || action === "begin");
@@ -55,12 +61,13 @@ function isBegin({ action, start }: Message): boolean {
 export function view(acts: Acts, state: object, action: string, args: unknown, viewer: Viewer, key: string): Reply {
   const act = acts.get(action);
   if (act === undefined || act.does.how !== "view") return unknownAction(action);
-  const off = whyOff(act, state, viewer);
+  const seen = readOnly(state);
+  const off = whyOff(act, seen, viewer);
   if (off !== undefined) return off;
   freezeDeep(args);
   const checked = readArgs(act, args);
   if (checked.issues !== undefined) return invalid(checked.issues);
-  return outOfChoice(act, state, checked.value, viewer) ?? read(acts, act, state, checked.value, viewer, key);
+  return outOfChoice(act, seen, checked.value, viewer) ?? read(acts, act, state, checked.value, viewer, key);
 }
 
 function run({ misfit }: Acts, act: Act, does: (context: TurnContext) => unknown, context: TurnContext): Turn<object> {
@@ -96,7 +103,7 @@ async function work(
 function read({ misfit }: Acts, act: Act, state: object, args: unknown, viewer: Viewer, key: string): Reply {
   if (act.does.how !== "view") return unknownAction(act.action);
   try {
-    const value = act.does.view(state, { args, viewer, key });
+    const value = frozenOf(act.does.view(readOnly(state), { args, viewer, key }));
     // A whole committed state was checked at its commit.
     if (value === state && act.output === undefined) return { ok: plain(value, "the state") };
     const reply = replyOf(act, value);

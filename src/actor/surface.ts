@@ -1,13 +1,14 @@
 import { type ActorId, type Catalogue, type OfferRef, type Surface, TroupeError, type Viewer } from "../contract/index.ts";
 import { isActorId, kindOf, isRefusal, lacking, outOfOrder, scopesOf } from "../contract/internal.ts";
 import { availability, listOf } from "./decide.ts";
+import { readOnly } from "./draft/index.ts";
 import type { Misfit } from "./misfit.ts";
 import { broken, misgiven } from "./out-of-order.ts";
 import type { Act } from "./act.ts";
 import type { AnyDefinition } from "./any-definition.ts";
 
 type Links = NonNullable<AnyDefinition["links"]>;
-type Compute = (state: unknown, viewer: Viewer, onFault?: (error: TroupeError) => void) => Surface;
+type Compute = (state: object, viewer: Viewer, onFault?: (error: TroupeError) => void) => Surface;
 
 interface Computed {
   readonly surface: Compute;
@@ -26,7 +27,8 @@ export function surfaceOf(catalogue: Catalogue, acts: readonly Act[], links: Lin
   if (varying.length === 0 && ways.length === 0) return { surface: () => constant, constant: true };
   const told = new Set<string>();
   const shut = shutOf(catalogue);
-  const surface: Compute = (state, viewer, onFault) => {
+  const surface: Compute = (committed, viewer, onFault) => {
+    const state = readOnly(committed);
     let off: Record<OfferRef, string | true> | undefined;
     let choices: Record<OfferRef, Readonly<Record<string, readonly string[]>>> | undefined;
     let joined: Record<string, ActorId> | undefined;
@@ -34,7 +36,7 @@ export function surfaceOf(catalogue: Catalogue, acts: readonly Act[], links: Lin
     const fault = (what: string, word: string, cause: unknown): void => {
       if (onFault === undefined || told.has(what)) return;
       told.add(what);
-      onFault(broken(what, word, cause, misfit(cause, state)));
+      onFault(broken(what, word, cause, misfit(cause, committed)));
     };
     for (const act of varying) {
       if (act.ref === undefined) continue;

@@ -12,7 +12,7 @@ import {
   type Viewer,
   type Wake,
 } from "../contract/index.ts";
-import { capabilityNeeded, defined, put } from "../contract/internal.ts";
+import { capabilityNeeded, defined, hasOwn, put } from "../contract/internal.ts";
 import { badTurn } from "./bad-turn.ts";
 import type { Answers, RawQuestion, RunContext, Send, SendOptions, WakeOptions } from "./context-types.ts";
 import { type Draft, openDraft } from "./draft/index.ts";
@@ -289,5 +289,7 @@ function isQuestion(value: unknown): boolean {
 function isReply(value: Json): value is Reply & Bag {
   if (!isBag(value) || Object.keys(value).length !== 1) return false;
   const { needs = null, refused } = value;
-  return "ok" in value || (typeof needs === "object" && needs !== null) || (isBag(refused) && "code" in refused && "message" in refused);
+  return (
+    hasOwn(value, "ok") || (typeof needs === "object" && needs !== null) || (isBag(refused) && "code" in refused && "message" in refused)
+  );
 }

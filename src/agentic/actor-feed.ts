@@ -11,7 +11,7 @@ import {
   type Surface,
   type Viewer,
 } from "../contract/index.ts";
-import { kindOf, told } from "../contract/internal.ts";
+import { hasOwn, kindOf, told } from "../contract/internal.ts";
 import { listed, sameJson } from "../source/index.ts";
 import { fromBase64 } from "./base64.ts";
 import type { Observe } from "./agentic-service.ts";
@@ -144,7 +144,7 @@ export class ActorFeed {
     // What needs to be told which one is no state but a question.
     if (typeof uri !== "string" || /\{(?!alias\})/.test(uri)) return undefined;
     const reply = behaviour.view?.(state, action, {}, this.#options.viewer, this.#options.id);
-    if (reply === undefined || !("ok" in reply)) return undefined;
+    if (reply === undefined || !hasOwn(reply, "ok")) return undefined;
     const { title, description } = definition;
     const { value, type, mimeType = definition["mimeType"] } = shownOf(reply.ok);
     const schema = {
@@ -214,8 +214,8 @@ function takesNothing({ properties, additionalProperties = false, ...more }: Bag
 
 // Text alone would be an error to whoever called.
 function valueOf(reply: Reply): Json | undefined {
-  if ("refused" in reply) return reply.refused.message;
-  if ("needs" in reply) return "This asks the person first, who cannot be asked here: use a client that can ask.";
+  if (hasOwn(reply, "refused")) return reply.refused.message;
+  if (hasOwn(reply, "needs")) return "This asks the person first, who cannot be asked here: use a client that can ask.";
   if (reply.ok === null) return undefined;
   return typeof reply.ok === "string" ? { text: reply.ok } : reply.ok;
 }

@@ -17,7 +17,7 @@ import {
   TroupeError,
   type Viewer,
 } from "../contract/index.ts";
-import { defined } from "../contract/internal.ts";
+import { defined, hasOwn } from "../contract/internal.ts";
 import { checkJson, dotted, joinName, type Names } from "../source/index.ts";
 import type { Action, AgenticService, State } from "./agentic-service.ts";
 import { Book, type Handler } from "./book.ts";
@@ -284,7 +284,7 @@ export class ServiceSource implements Source, Disposable {
     this.#refresh();
     // C8: what this call changed is flagged before its reply, at least to the one who called.
     for (const subscriber of this.#subscribers) if (isSame(subscriber.viewer, viewer)) subscriber.release();
-    if (!("ok" in reply)) return reply;
+    if (!hasOwn(reply, "ok")) return reply;
     if (!changedStates) return reply.ok === null ? { ok: NULL } : reply;
     const changes = (await this.#states.since(before, () => true, this.#pageLength)) ?? { changed: {} };
     return { ok: withChanges(reply.ok, changes) };

@@ -1,5 +1,5 @@
 import { isBag, type KeyedCall, type Message, type Policy, type Reply, type Row, type SetWake, type Status } from "../contract/index.ts";
-import { isAddress, isTexts } from "../contract/internal.ts";
+import { hasOwn, isAddress, isTexts } from "../contract/internal.ts";
 
 // What hostile JSON must be before it is taken for what its place says.
 
@@ -39,7 +39,7 @@ export const isRow = (value: unknown): value is Row =>
 
 const isReply = (value: unknown): value is Reply =>
   isBag(value) &&
-  ("ok" in value ||
+  (hasOwn(value, "ok") ||
     isBag(value["needs"]) ||
     (isBag(value["refused"]) && isText(value["refused"]["code"]) && isText(value["refused"]["message"])));
 

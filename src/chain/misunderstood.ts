@@ -1,5 +1,6 @@
 import { EngineError, isBag, type Message, type Reply } from "../contract/index.ts";
 import { FAILED } from "./told-failed.ts";
+import { hasOwn } from "../contract/internal.ts";
 
 const MOST_PATHS = 8;
 
@@ -9,7 +10,7 @@ const MOST_PATHS = 8;
  * asked for the answer.
  */
 export function misunderstood({ to, from, action, args, replyAs }: Message, reply: Reply | undefined): EngineError | undefined {
-  if (reply === undefined || !("refused" in reply) || (replyAs !== undefined && from !== undefined)) return undefined;
+  if (reply === undefined || !hasOwn(reply, "refused") || (replyAs !== undefined && from !== undefined)) return undefined;
   // The engine's own words to a parent, who need not listen.
   if (action === "ended" || (action === FAILED && isBag(args) && args["child"] === from)) return undefined;
   const { code, data } = reply.refused;

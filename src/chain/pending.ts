@@ -10,7 +10,7 @@ import {
   type Step,
   type Turn,
 } from "../contract/index.ts";
-import { isAddress } from "../contract/internal.ts";
+import { hasOwn, isAddress } from "../contract/internal.ts";
 import { answerTo } from "./answer.ts";
 import { checkReply, checkSteps } from "./checked-turn.ts";
 import { mailboxFull } from "./faults.ts";
@@ -49,7 +49,7 @@ export function settlePending(
 ): Settled {
   const until = job.message.at + keyMs;
   const before = base.extra.pending;
-  const own = job.key !== undefined && reply !== "later" && "ok" in reply ? [{ ...job.key, reply, until }] : NOTHING;
+  const own = job.key !== undefined && reply !== "later" && hasOwn(reply, "ok") ? [{ ...job.key, reply, until }] : NOTHING;
   if (reply !== "later" && answers.length === 0 && stop === undefined) return { pending: before, answers, sends: NOTHING, remembered: own };
   const remembered: Remembered[] = [...own];
   const pending: Record<string, Json> = { ...before };

@@ -22,7 +22,7 @@ import {
   type Work,
   TroupeError,
 } from "../contract/index.ts";
-import { freezeDeep, unsendable, vouchedFor, type Written } from "../contract/internal.ts";
+import { freezeDeep, hasOwn, unsendable, vouchedFor, type Written } from "../contract/internal.ts";
 import { sha256 } from "./event.ts";
 import { keyOf } from "./key-of.ts";
 import { stateTooLarge } from "./faults.ts";
@@ -185,7 +185,7 @@ const isPlain = ({ key, wake, message }: Incoming, turn: Turn<unknown>, reply: R
   key === undefined &&
   wake === undefined &&
   message.replyAs === undefined &&
-  "ok" in reply &&
+  hasOwn(reply, "ok") &&
   turn.send === undefined &&
   turn.wake === undefined &&
   turn.answer === undefined &&
@@ -258,11 +258,11 @@ function patchOf(base: Base, after: unknown, written: Written | undefined, { id 
 
 function planAll(base: Base, job: Incoming, turn: Turn<unknown>, reply: Reply | "later", now: Circumstances): Plan | undefined {
   const { message } = job;
-  const vain = reply !== "later" && !("ok" in reply);
+  const vain = reply !== "later" && !hasOwn(reply, "ok");
   if (vain && now.born) return undefined;
   const answersHere = message.replyAs !== undefined && message.from !== undefined && reply !== "later" && !now.answersElsewhere;
   // C3: of what came with a refusal only what was recorded stays: what work did outside is done.
-  const effects: Turn<unknown> = !vain ? turn : "refused" in reply ? recordOf(turn) : {};
+  const effects: Turn<unknown> = !vain ? turn : hasOwn(reply, "refused") ? recordOf(turn) : {};
   if (effects.emit !== undefined) for (const [index, line] of effects.emit.entries()) checkTold(line, `emit[${index}]`);
   if (effects.record !== undefined) checkTold(effects.record, "record");
   for (const child of effects.restart ?? NOTHING) keyOf(child);

@@ -10,6 +10,7 @@ import { counted, output, table, visible } from "./output.ts";
 import { openToRead } from "./reading.ts";
 import { transferOf } from "./transfer-options.ts";
 import { write } from "./write.ts";
+import { hasOwn } from "../contract/internal.ts";
 
 const parseJson = (text: string, what: string): Json => {
   try {
@@ -68,7 +69,7 @@ export const registerActorCommands = (program: Command): void => {
       const { refused } = reply;
       if (isBag(refused)) throw new CommandError(EXIT.refused, textOr(refused["code"], "REFUSED"), refusalText(refused, action));
       output(options).show(reply, () => {
-        const value = "ok" in reply ? reply["ok"] : reply;
+        const value = hasOwn(reply, "ok") ? reply["ok"] : reply;
         const text = typeof value === "string" ? value : JSON.stringify(value, null, 2);
         // A file or a pipe gets what the actor said, to the letter.
         return process.stdout.isTTY ? visible(text) : text;

@@ -23,7 +23,7 @@ export { nearest } from "./nearest.ts";
 export { checkNeeded, KINDS } from "./option-checks.ts";
 export { classOf, nameOf, outOfOrder, shapeOf } from "./out-of-order.ts";
 export { peerOf } from "./peer.ts";
-export { own } from "./own.ts";
+export { hasOwn, own } from "./own.ts";
 export { put } from "./put.ts";
 export { isRefusal, REFUSAL } from "./refusal.ts";
 export { RepeatedLines, withoutRepeats } from "./repeated-lines.ts";

@@ -46,7 +46,17 @@ export interface Observer {
   shows?(figures: () => Figures): () => void;
 }
 
-/** Of a gateway: `sessions` in memory, `connections`, open `streams`, `requests` that run. Of an engine: `actors` in memory, those that have `failed`, messages in its `outbox`; `faults` and `slowTurns` since it began. */
-export type Figure = "sessions" | "connections" | "streams" | "requests" | "actors" | "failed" | "outbox" | "faults" | "slowTurns";
+/** Of a gateway: `sessions` in memory, `connections`, open `streams`, `requests` that run. Of an engine: `actors` in memory, those that have `failed`, messages in its `outbox`, pages of its store that only the write-ahead log holds (`backlog`); `faults` and `slowTurns` since it began. */
+export type Figure =
+  | "sessions"
+  | "connections"
+  | "streams"
+  | "requests"
+  | "actors"
+  | "failed"
+  | "outbox"
+  | "backlog"
+  | "faults"
+  | "slowTurns";
 
 export type Figures = Readonly<Partial<Record<Figure, number>>>;

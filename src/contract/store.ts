@@ -128,6 +128,8 @@ export type Damaged = (error: StoreError, actor?: ActorId) => void;
 export interface Store extends AsyncDisposable {
   /** Why it takes nothing more until it is opened again. Undefined: it does. */
   readonly fault?: StoreError | undefined;
+  /** Pages that only its write-ahead log holds: the number grows while checkpoints fail. Absent: it has no such log. */
+  readonly backlog?: number | undefined;
   load(id: ActorId): Promise<Stored | undefined>;
   /** All or nothing, grouped; the next may be handed over before this settles. Settles when durable. */
   commit(id: ActorId, entry: Entry): Promise<void>;

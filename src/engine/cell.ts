@@ -5,7 +5,7 @@
  */
 import { EngineError } from "../contract/index.ts";
 import type { ActorId, Json, Message, Reply, Turn, Work } from "../contract/index.ts";
-import { blamed } from "../contract/internal.ts";
+import { blamed, hasOwn } from "../contract/internal.ts";
 import {
   afterCrash,
   type Base,
@@ -275,7 +275,7 @@ export class Cell extends Commits {
   }
 
   #answer(job: Job, reply: Reply, emit: readonly Json[] | undefined): void {
-    const now = emit === undefined || emit.length === 0 || !("ok" in reply) ? undefined : this.snapshot();
+    const now = emit === undefined || emit.length === 0 || !hasOwn(reply, "ok") ? undefined : this.snapshot();
     if (now) this.announce(now, emit);
     job.done(reply);
   }

@@ -41,5 +41,7 @@ test("a turn that takes 100 ms or more is reported with actor and action, and co
     await call("get").catch(() => undefined);
     assert.deepEqual(slow[1], { actor: "tally/a", action: "get", ms: 100 });
     assert.equal(figures?.().slowTurns, 2);
+    // A store in memory has no log.
+    assert.equal(figures?.().backlog, undefined);
   }
 });

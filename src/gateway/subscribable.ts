@@ -1,5 +1,5 @@
 import type { Source, Surface, Viewer } from "../contract/index.ts";
-import { lacking } from "../contract/internal.ts";
+import { hasOwn, lacking } from "../contract/internal.ts";
 import { indexOf, type Target } from "./offers.ts";
 
 /**
@@ -12,5 +12,5 @@ export async function subscribable(source: Source, viewer: Viewer, surface: Surf
   // The surface knows templates; only a read tells whether these variables name something.
   if (Object.keys(target.args).length === 0) return target;
   const reply = await source.act(viewer, target.ref, target.args, {});
-  return "refused" in reply && (reply.refused.code === "UNKNOWN" || reply.refused.code === "SCOPE") ? undefined : target;
+  return hasOwn(reply, "refused") && (reply.refused.code === "UNKNOWN" || reply.refused.code === "SCOPE") ? undefined : target;
 }

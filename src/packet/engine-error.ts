@@ -1,5 +1,6 @@
 import { type Bag, EngineError, isBag, type Json, type Reply, StoreError } from "../contract/index.ts";
 import { ERROR_TYPES, PacketError, type PacketErrorType } from "./packet-error.ts";
+import { hasOwn } from "../contract/internal.ts";
 
 interface About {
   readonly actor_id: string;
@@ -77,8 +78,8 @@ export class AnswersNeeded extends PacketError {
 
 /** What an actor said, where it said no. */
 export function resultOf(reply: Reply): Json {
-  if ("ok" in reply) return reply.ok;
-  if ("needs" in reply) throw new AnswersNeeded(reply.needs);
+  if (hasOwn(reply, "ok")) return reply.ok;
+  if (hasOwn(reply, "needs")) throw new AnswersNeeded(reply.needs);
   throw refusedBy(reply.refused);
 }
 

@@ -10,7 +10,7 @@ import {
   type Source,
   type Viewer,
 } from "../contract/index.ts";
-import { BEGIN_ACTION, defined } from "../contract/internal.ts";
+import { BEGIN_ACTION, defined, hasOwn } from "../contract/internal.ts";
 import { type Address, addressOf, cast, isByHandle } from "../source/index.ts";
 import type { Bag } from "../contract/index.ts";
 import { notFound, plain } from "./actor-sight.ts";
@@ -135,7 +135,7 @@ export class OwnKinds {
     const { ref, args } = offered;
     const given = address?.handle === undefined ? args : { ...args, handle: address.handle };
     const reply = await this.#source(does.behaviour).act(viewer, ref, given, options);
-    if ("refused" in reply && reply.refused.code === "HANDLE") throw notFound(actor_id ?? "");
+    if (hasOwn(reply, "refused") && reply.refused.code === "HANDLE") throw notFound(actor_id ?? "");
     return reply;
   }
 

@@ -6,6 +6,7 @@ import { memberOf } from "./packet-json.ts";
 import { DEFAULT_PACKET_LIMITS, type PacketLimits } from "./packet-limits.ts";
 import { type PacketIssue, parsePacketText } from "./packet-text.ts";
 import { PACKET_VERSION, REQUEST_TYPES, type RequestPacket, type RequestType } from "./packet.ts";
+import { hasOwn } from "../contract/internal.ts";
 
 /** Why a text is no packet, and what could be read of it all the same: `errorTo(refused.echo, refused, …)` answers it. */
 export class RefusedPacket extends PacketError {
@@ -25,7 +26,7 @@ export function readPacket(text: string | Uint8Array, limits?: Partial<PacketLim
   const bounds = { ...DEFAULT_PACKET_LIMITS, ...limits };
   const { value, issue } = parsePacketText(text, bounds);
   const read = issue === undefined ? packetOf(value ?? null) : malformed([issue]);
-  return "refused" in read ? new RefusedPacket(read.refused, read.message, read.details, echoOf(value, bounds.depth)) : read;
+  return hasOwn(read, "refused") ? new RefusedPacket(read.refused, read.message, read.details, echoOf(value, bounds.depth)) : read;
 }
 
 interface Refusal {

@@ -16,7 +16,7 @@ import {
   type Message,
   type Reply,
 } from "../contract/index.ts";
-import { MultiMap, told } from "../contract/internal.ts";
+import { hasOwn, MultiMap, told } from "../contract/internal.ts";
 import type { InnerCall } from "./durable-work.ts";
 import type { StopInput, TurnInput } from "./inputs.ts";
 import type { Ingress } from "./ingress.ts";
@@ -76,7 +76,7 @@ export class Calls {
     this.#waiting.put(message.id, options);
     try {
       const outcome = await this.#run(message, input, signal);
-      if ("fault" in outcome) throw errorFrom(outcome.fault);
+      if (hasOwn(outcome, "fault")) throw errorFrom(outcome.fault);
       const { reply, later, change, committed } = outcome;
       if (change !== undefined) await this.#host.announce({ id: message.to, ...change });
       if (later !== undefined || reply === undefined) return await this.#wait(message, later ?? message.id, options);
@@ -129,7 +129,7 @@ export class Calls {
     try {
       const outcome = await ingress.invoke(invocation);
       if (!isOutcome(outcome)) throw strange(invocation);
-      if (!("fault" in outcome) || outcome.fault.code !== "CANCELLED") return outcome;
+      if (!hasOwn(outcome, "fault") || outcome.fault.code !== "CANCELLED") return outcome;
       throw withdrawn ?? faults.stopped(to);
     } catch (error) {
       const cancelled = error instanceof EngineError && error.code === "CANCELLED";
@@ -188,7 +188,7 @@ export class Calls {
   async #ended(id: ActorId, ending: Promise<unknown>): Promise<void> {
     const outcome = await ending;
     if (!isOutcome(outcome)) throw strange({ object: id });
-    if ("fault" in outcome) throw errorFrom(outcome.fault);
+    if (hasOwn(outcome, "fault")) throw errorFrom(outcome.fault);
     if (outcome.change !== undefined) await this.#host.announce({ id, ...outcome.change });
   }
 

@@ -7,7 +7,7 @@
 import { hasParent, type CallKey, faults, type Kind, type Plan } from "../chain/internal.ts";
 import { sha256 } from "../chain/index.ts";
 import { EngineError, StoreError, type ActorId, type Message } from "../contract/index.ts";
-import { isAddress, kindOf } from "../contract/internal.ts";
+import { hasOwn, isAddress, kindOf } from "../contract/internal.ts";
 import { heldLines, roomIn, type Room } from "./blocks.ts";
 import { childrenOf, enter, objectOf, ofClaims, ofLetters } from "./directory.ts";
 import type { DurableContext } from "./durable-context.ts";
@@ -46,7 +46,7 @@ export async function commit(turn: Commit): Promise<Guarded<{ readonly change: T
   const { id, message } = plan;
   const room = place.kept === undefined ? NO_NEED : roomIn(place.kept, plan.born);
   const held = await leavingLines(context, id, place.kept, room);
-  if ("fault" in held) return held;
+  if (hasOwn(held, "fault")) return held;
   let written;
   try {
     written = writtenBy(kind, place, plan, place.kept?.health, { room, held: held.value });

@@ -15,6 +15,7 @@ import type { ExpireInput, RingInput, TurnInput } from "./inputs.ts";
 import { insist } from "./insist.ts";
 import type { NodeHost } from "./node-host.ts";
 import { errorFrom, type Fault } from "./outcome.ts";
+import { hasOwn } from "../contract/internal.ts";
 
 const MOST_FAILURES = 3;
 /** A wake of an actor that has failed is looked at again after this. */
@@ -26,7 +27,7 @@ export async function deliver(actor: DurableActor, context: DurableContext, host
   let { failures = 0 } = input;
   for (;;) {
     const { outcome, answered } = await actor.run(context, { message }, { key: undefined, wake: undefined, sent: true });
-    if (!("fault" in outcome)) {
+    if (!hasOwn(outcome, "fault")) {
       tellIfMisunderstood(host, message, outcome.reply);
       if (!answered && outcome.reply !== undefined) answer(context, host, message, outcome.reply);
       return;

@@ -7,7 +7,7 @@
  */
 import { hasParent } from "../chain/internal.ts";
 import type { Behaviour, Message } from "../contract/index.ts";
-import { jsonIn } from "../contract/internal.ts";
+import { hasOwn, jsonIn } from "../contract/internal.ts";
 import { isBlockKey } from "./blocks.ts";
 import { DurableActor } from "./durable-actor.ts";
 import type { DurableContext } from "./durable-context.ts";
@@ -117,7 +117,7 @@ export class DirectTurns {
   /** Whoever was cut may have been so before anybody heard of it. */
   #hintAgain(message: Message, output: Buffer | undefined): void {
     const outcome = jsonIn(output?.toString("utf8"));
-    if (isOutcome(outcome) && !("fault" in outcome) && outcome.change !== undefined)
+    if (isOutcome(outcome) && !hasOwn(outcome, "fault") && outcome.change !== undefined)
       this.#host.hint({ id: message.to, ...outcome.change }, message);
   }
 }

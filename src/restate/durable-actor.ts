@@ -24,7 +24,7 @@ import {
   type Plan,
 } from "../chain/internal.ts";
 import { EngineError, isBag, StoreError, TroupeError, type Behaviour, type Message, type Turn } from "../contract/index.ts";
-import { blamed, jsonIn } from "../contract/internal.ts";
+import { blamed, hasOwn, jsonIn } from "../contract/internal.ts";
 import { commit, deliver, type Parting } from "./commit.ts";
 import { type DurableContext, Withdrawn } from "./durable-context.ts";
 import { runWork } from "./durable-work.ts";
@@ -89,7 +89,7 @@ export class DurableActor {
     const { message } = input;
     try {
       const known = await this.#known(context, message);
-      if ("fault" in known) return failed(known);
+      if (hasOwn(known, "fault")) return failed(known);
       return await this.#run(context, input, manner, known.value);
     } catch (error) {
       if (error instanceof Withdrawn) return failed({ fault: faultOf(faults.cancelled(message.to)) });
@@ -111,18 +111,18 @@ export class DurableActor {
       const place = placeFor(this.kind, message, kept, health.why);
       return { place, effect: received(this.kind.behaviour, place.base.state, place.base, message, (kept?.seq ?? 0) + 1) };
     });
-    if ("fault" in entered) return this.#failed(context, message, known, entered);
+    if (hasOwn(entered, "fault")) return this.#failed(context, message, known, entered);
     const { place, effect } = entered.value;
     let turn: Turn<unknown>;
     if (typeof effect === "function") {
       context.set(WORK_KEY, context.invocation());
       const worked = await this.#worked(context, input, manner, known, place, effect);
       context.clear(WORK_KEY);
-      if ("fault" in worked) return this.#failed(context, message, known, worked);
+      if (hasOwn(worked, "fault")) return this.#failed(context, message, known, worked);
       turn = worked.value;
     } else turn = effect;
     const planned = this.#guarded(message, known, "turn", () => ({ plan: this.#plan(place, message, manner, turn), turn }));
-    if ("fault" in planned) return this.#failed(context, message, known, planned);
+    if (hasOwn(planned, "fault")) return this.#failed(context, message, known, planned);
     return this.#conclude(context, place, manner, planned.value);
   }
 
@@ -137,7 +137,7 @@ export class DurableActor {
     if (plan === undefined) {
       const reply = turn.reply === undefined || turn.reply === "later" ? OK_NULL : turn.reply;
       if (kept?.row.policy?.expireMs !== undefined) context.set(SEEN_KEY, JSON.stringify({ at: await this.#now(context) }));
-      const emit = turn.emit !== undefined && turn.emit.length > 0 && "ok" in reply ? turn.emit : undefined;
+      const emit = turn.emit !== undefined && turn.emit.length > 0 && hasOwn(reply, "ok") ? turn.emit : undefined;
       const change =
         emit === undefined || kept === undefined ? undefined : { seq: kept.seq, head: kept.head, status: kept.row.status, emit };
       return { outcome: { reply, ...(change === undefined ? {} : { change }) }, answered: false };
@@ -152,7 +152,7 @@ export class DurableActor {
       sent: manner.sent,
       parting,
     });
-    if ("fault" in committed) return failed(committed);
+    if (hasOwn(committed, "fault")) return failed(committed);
     const { change } = committed.value;
     const reply = plan.reply === "later" ? { later: plan.message.id } : { reply: plan.reply };
     return { outcome: { ...reply, change, committed: true }, answered: plan.answered };
@@ -189,13 +189,13 @@ export class DurableActor {
       const turn: Turn<unknown> = { record: { dropped } };
       return { place, plan: this.#plan(place, message, manner, turn), turn };
     });
-    if ("fault" in planned) return { done: failed(planned), message };
+    if (hasOwn(planned, "fault")) return { done: failed(planned), message };
     return { done: await this.#conclude(context, planned.value.place, manner, planned.value), message };
   }
 
   async stop(context: DurableContext, { message, reason, above }: StopInput): Promise<Outcome> {
     const known = await insist(() => this.#known(context, message));
-    if ("fault" in known) return known;
+    if (hasOwn(known, "fault")) return known;
     const { kept, health } = known.value;
     if (kept === undefined) return { fault: faultOf(faults.noActor(message.to)) };
     const parent = above.at(-1);
@@ -208,7 +208,7 @@ export class DurableActor {
       const turn: Turn<unknown> = { stop: reason };
       return { place, plan: this.#plan(place, message, manner, turn, parentKnows), turn };
     });
-    if ("fault" in planned) return planned;
+    if (hasOwn(planned, "fault")) return planned;
     return (await this.#conclude(context, planned.value.place, manner, planned.value, { above, parentKnows })).outcome;
   }
 
@@ -248,7 +248,7 @@ export class DurableActor {
   async #known(context: DurableContext, message: Message): Promise<Guarded<Known>> {
     const value = await context.get(ACTOR_KEY);
     const read = this.#guarded(message, undefined, "load", () => readKept(value));
-    if ("fault" in read) return read;
+    if (hasOwn(read, "fault")) return read;
     const kept = read.value;
     const health = kept === undefined ? readHealth(await context.get(HEALTH_KEY)) : (kept.health ?? { times: [] });
     return { value: { kept, health } };

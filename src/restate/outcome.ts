@@ -79,7 +79,7 @@ export function isOutcome(value: unknown): value is Outcome {
   const { reply, later, change } = value;
   if (change !== undefined && !isTold(change)) return false;
   if (later !== undefined) return typeof later === "string";
-  return isObject(reply) && ("ok" in reply || "refused" in reply || "needs" in reply);
+  return isObject(reply) && (Object.hasOwn(reply, "ok") || Object.hasOwn(reply, "refused") || Object.hasOwn(reply, "needs"));
 }
 
 const isStatus = (value: unknown): value is Status => value === "live" || value === "failed" || value === "stopped";

@@ -2,6 +2,7 @@ import { EngineError, systemClock, systemEntropy, type Clock, type Entropy } fro
 import { sendTo, type Invocation, type Send, type Sent } from "./ingress-request.ts";
 import { errorFrom, isGuarded } from "./outcome.ts";
 import { passed, pauses } from "./pauses.ts";
+import { hasOwn } from "../contract/internal.ts";
 
 export interface PatientOptions {
   /** Of the server's HTTP ingress. */
@@ -67,7 +68,7 @@ export class PatientIngress {
         try {
           const answer = await sent.answer;
           if (!isGuarded(answer)) throw strange(call);
-          if ("fault" in answer) throw errorFrom(answer.fault);
+          if (hasOwn(answer, "fault")) throw errorFrom(answer.fault);
           return answer.value;
         } catch (error) {
           if (over) throw tooLate(call, error);

@@ -7,7 +7,7 @@
 import { faults } from "../chain/internal.ts";
 import { sha256 } from "../chain/index.ts";
 import { StoreError, type ActorId } from "../contract/index.ts";
-import { isAddress, kindOf, jsonIn } from "../contract/internal.ts";
+import { hasOwn, isAddress, jsonIn, kindOf } from "../contract/internal.ts";
 import { bury } from "./commit.ts";
 import { objectOf, ofLetters } from "./directory.ts";
 import type { DurableContext, DurableReader, Handler } from "./durable-context.ts";
@@ -74,7 +74,7 @@ export async function take(context: DurableContext, host: NodeHost, entry: unkno
     const { id, message, letter } = entry;
     const key = letterKey(letter.at, id);
     const put = await context.call(objectOf(host.names, ofLetters, key, "put"), { key, value: { message, ...letter } });
-    if (isGuarded(put) && "fault" in put)
+    if (isGuarded(put) && hasOwn(put, "fault"))
       throw new StoreError("STORE_FULL", `Letter ${id} is too large to be kept here: ${put.fault.message}`);
   }
   context.set(name, sum);

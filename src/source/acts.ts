@@ -17,7 +17,7 @@ import type {
   Viewer,
 } from "../contract/index.ts";
 import { EngineError, isBag } from "../contract/index.ts";
-import { BEGIN_ACTION, blamed, isActorId, kindOf, memoize, own } from "../contract/internal.ts";
+import { BEGIN_ACTION, blamed, hasOwn, isActorId, kindOf, memoize, own } from "../contract/internal.ts";
 import { notThere, offNow } from "./closure.ts";
 import type { Handles } from "./handles.ts";
 import { isPassing, rootActor } from "./access.ts";
@@ -213,7 +213,7 @@ export class Acts {
   // C8: who listens as this viewer is told before it is answered. Where nobody does, nothing is waited for.
   #answered(reply: Reply, { asked: { committed }, viewer, self, route }: End): Reply | Promise<Reply> {
     if (committed === undefined) {
-      if ("ok" in reply) return reply;
+      if (hasOwn(reply, "ok")) return reply;
       if (route !== undefined) this.#routes.delete(route);
       return alike(reply);
     }
@@ -261,7 +261,7 @@ export class Acts {
 }
 
 /** Law 3: what an actor hides answers as what never was, without the name that the actor knows it by. */
-const alike = (reply: Reply): Reply => ("refused" in reply && reply.refused.code === "UNKNOWN" ? unknownOffer : reply);
+const alike = (reply: Reply): Reply => (hasOwn(reply, "refused") && reply.refused.code === "UNKNOWN" ? unknownOffer : reply);
 
 const NONE: Bag = Object.freeze({});
 

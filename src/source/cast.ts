@@ -25,7 +25,7 @@ import {
   TroupeError,
   type Viewer,
 } from "../contract/index.ts";
-import { checkNeeded, KINDS, own } from "../contract/internal.ts";
+import { checkNeeded, hasOwn, KINDS, own } from "../contract/internal.ts";
 import { lacksScope, scopeRefusal } from "./access.ts";
 import { Acts } from "./acts.ts";
 import { Closures, offNow, rootsOf, selfAsRoot } from "./closure.ts";
@@ -211,7 +211,7 @@ class Cast implements Source {
     }
     const root = rootOf(first.place);
     const found = await this.#handles.find(root.behaviour, viewer, args);
-    if ("refused" in found) {
+    if (hasOwn(found, "refused")) {
       // Which actor is meant cannot be found out, so nothing can be hidden.
       if (lacks) return scopeRefusal(planned.scopes, viewer);
       return planned.list === "resources" && found.refused.code === "HANDLE" ? unknownOffer : found;
@@ -248,7 +248,7 @@ class Cast implements Source {
     if (first.place.handled) {
       const root = rootOf(first.place);
       const found = await this.#handles.find(root.behaviour, viewer, others);
-      if ("refused" in found) return [];
+      if (hasOwn(found, "refused")) return [];
       standing = new Standing(viewer, new Map([[root, found.id]]));
     }
     const target = await this.#acts.resolve(standing, planned, true);
@@ -273,7 +273,7 @@ class Cast implements Source {
     const { watches } = this.#for(viewer);
     const begin = async (): Promise<void> => {
       const found = await this.#handles.find(root.behaviour, viewer, only.args);
-      if (closed || "refused" in found) return;
+      if (closed || hasOwn(found, "refused")) return;
       const standing = new Standing(viewer, new Map([[root, found.id]]));
       const one = { ref: only.ref, content: new Content(found.args) };
       undo = watches.listen(new Ear(standing, dirty, one), viewer.principal ?? found.id);

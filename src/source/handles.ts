@@ -13,7 +13,7 @@ import {
   TokenBuckets,
   type Viewer,
 } from "../contract/index.ts";
-import { isLocal, peerOf } from "../contract/internal.ts";
+import { hasOwn, isLocal, peerOf } from "../contract/internal.ts";
 import { handleActor, isHandle, mintedAt, mintHandle, sayDuration } from "./handle.ts";
 import { isPassing } from "./access.ts";
 import { Lru } from "./lru.ts";
@@ -96,7 +96,7 @@ export class Handles {
 
   async end(behaviour: Behaviour, viewer: Viewer, args: Json): Promise<Reply> {
     const found = await this.find(behaviour, viewer, args);
-    if ("refused" in found) return found;
+    if (hasOwn(found, "refused")) return found;
     const { engine } = this.#options;
     if ((await engine.read(found.id)) !== undefined) {
       // Its last words, where its kind has any (a message `end`): what it holds of others can go back.

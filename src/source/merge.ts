@@ -21,6 +21,7 @@ import { LISTS, offersOf } from "./refs.ts";
 import { unknownOffer } from "./refused.ts";
 import { describeSource, sourceWords } from "./source-name.ts";
 import { uriOf } from "./uri.ts";
+import { hasOwn } from "../contract/internal.ts";
 
 /**
  * Several sources as one. Two offers of one name or one URI are an error naming both sources (`NAME_COLLISION`), thrown
@@ -294,7 +295,7 @@ function knownOf(source: Source, viewer: Viewer): Catalogue | undefined {
 
 const isHere = (answer: Said | Promise<Said>): answer is Said => !(answer instanceof Promise);
 const isClash = (error: unknown): error is TroupeError => error instanceof TroupeError && error.code === "NAME_COLLISION";
-const isUnknown = (reply: Reply): boolean => "refused" in reply && reply.refused.code === "UNKNOWN";
+const isUnknown = (reply: Reply): boolean => hasOwn(reply, "refused") && reply.refused.code === "UNKNOWN";
 
 const EMPTY: Surface = { catalogue: { tools: [], resources: [], prompts: [] }, off: {} };
 

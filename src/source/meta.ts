@@ -12,7 +12,7 @@ import {
   type Surface,
   type Viewer,
 } from "../contract/index.ts";
-import { memoize, scopesOf } from "../contract/internal.ts";
+import { hasOwn, memoize, scopesOf } from "../contract/internal.ts";
 import { lacksScope, scopeRefusal } from "./access.ts";
 import { type Entry, listed } from "./posture.ts";
 import { offersOf, refOf, splitRef } from "./refs.ts";
@@ -128,7 +128,7 @@ class Meta implements Source {
     const checked = isBag(schema) && surface.off[ref] === undefined ? checkJson(schema, given) : { value: given };
     if ("wrong" in checked && !judgesMisfits(offer, given)) return refused("INVALID", `arguments of ${action}: ${checked.wrong}`);
     const reply = await this.#source.act(viewer, ref, given, options);
-    return "refused" in reply && reply.refused.code === "UNKNOWN" ? noAction(action) : reply;
+    return hasOwn(reply, "refused") && reply.refused.code === "UNKNOWN" ? noAction(action) : reply;
   }
 }
 

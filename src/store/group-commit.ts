@@ -105,6 +105,11 @@ export class GroupCommit {
     });
   }
 
+  /** Pages that only the log holds. Undefined without one. */
+  get backlog(): number | undefined {
+    return this.#wal?.backlog;
+  }
+
   /** What was overwritten in the database leaves its log, too. Throws `StoreError`. */
   emptyLog(): void {
     this.#wal?.emptyLog();

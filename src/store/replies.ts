@@ -3,7 +3,8 @@ import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
 import { isBag, type ActorId, type Json, type KeyedCall, type Remembered, type Reply } from "../contract/index.ts";
 import { actorId, damaged, int, parsed, text } from "./column.ts";
 
-const isReply = (value: unknown): value is Reply => isBag(value) && ("ok" in value || "refused" in value || "needs" in value);
+const isReply = (value: unknown): value is Reply =>
+  isBag(value) && (Object.hasOwn(value, "ok") || Object.hasOwn(value, "refused") || Object.hasOwn(value, "needs"));
 
 type Claim = Omit<Remembered, "reply">;
 

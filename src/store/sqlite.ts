@@ -70,7 +70,7 @@ interface Tables {
 function reads(
   { tips, history, outbox, directory, replies, seek }: Tables,
   read: Read,
-): Omit<Store, Writes | "due" | "fault" | typeof Symbol.asyncDispose> {
+): Omit<Store, Writes | "due" | "fault" | "backlog" | typeof Symbol.asyncDispose> {
   return {
     load: (id) =>
       read(() => {
@@ -144,6 +144,9 @@ function writable(
   const write = <T>(run: () => T): Promise<T> => (open ? commits.add(run) : Promise.reject(closed()));
   return {
     ...reads({ tips, history, outbox, directory, replies, seek }, read),
+    get backlog() {
+      return commits.backlog;
+    },
     get fault() {
       return commits.fault;
     },

@@ -21,7 +21,7 @@ const temporary = (): { readonly path: string } & Disposable => {
 
 const faultOf = (of: { readonly fault?: StoreError | undefined }): StoreError | undefined => of.fault;
 
-test("failing checkpoints are reported once, and a store whose log grows beyond 16 MB is not ready", async () => {
+test("failing checkpoints are reported once, and a store whose log grows beyond 16 MB says how much and is not ready", async () => {
   using directory = temporary();
   let isDenied = true;
   let guarded: DatabaseSync | undefined;
@@ -50,10 +50,12 @@ test("failing checkpoints are reported once, and a store whose log grows beyond 
   await grow(14);
   assert.equal(told.length, 1);
   assert.match(faultOf(store)?.message ?? "", /cannot be copied into its file/u);
+  assert.ok((store.backlog ?? 0) >= 4_000, String(store.backlog));
   isDenied = false;
   await grow(3);
   assert.deepEqual(told.slice(1), [undefined]);
   assert.equal(faultOf(store), undefined);
+  assert.ok((store.backlog ?? 0) < 1_000, String(store.backlog));
 });
 
 /** A log of a database of its own, which says what it is told. */

@@ -62,6 +62,11 @@ export class WalLog {
     return this.#frames >= TOO_MANY ? this.#failure : undefined;
   }
 
+  /** Pages in the log that the database does not have yet, as of the last mark or checkpoint. */
+  get backlog(): number {
+    return Math.max(0, this.#frames - this.#copied);
+  }
+
   /** What a sync that begins now will have put on the disk. Undefined: SQLite does not say. */
   mark(): Synced | undefined {
     const counts = this.#counts?.get();

@@ -77,6 +77,11 @@ export class WalSync {
     return this.#fault;
   }
 
+  /** Pages that only the log holds. Undefined without a log. */
+  get backlog(): number | undefined {
+    return this.#log?.backlog;
+  }
+
   /** A sync failed: what the log has nobody knows, and it must not be copied into the database. */
   get hasFailed(): boolean {
     return this.#hasFailed;

@@ -29,6 +29,12 @@ const GAUGES: readonly Told[] = [
     unit: "{actor}",
   },
   { figure: "outbox", name: "troupe.outbox", description: "Messages on their way between actors on disk.", unit: "{message}" },
+  {
+    figure: "backlog",
+    name: "troupe.store.log.pages",
+    description: "Pages of the store that only its write-ahead log holds; the number grows while checkpoints fail.",
+    unit: "{page}",
+  },
 ];
 const COUNTERS: readonly Told[] = [
   { figure: "faults", name: "troupe.faults", description: "Crashes and other faults, as the log has them.", unit: "{fault}" },

@@ -32,6 +32,7 @@ import { lineStream } from "./line-stream.ts";
 import type { OpenStream, OpenStreams } from "./open-streams.ts";
 import { withoutStream } from "./no-stream.ts";
 import { type Due, Owed } from "./owed.ts";
+import { hasOwn } from "../contract/internal.ts";
 
 const LINGER_MS = 1_000;
 
@@ -217,7 +218,7 @@ export class HttpFace {
 
   #admitted(arrival: Arrival, verdict: Verdict): void {
     const { request, response, headers, route } = arrival;
-    if ("refused" in verdict) {
+    if (hasOwn(verdict, "refused")) {
       this.#options.log?.("notice", { event: "request-refused", door: "http", why: verdict.refused });
       return this.#refuse(request, response, refuseToken(verdict, this.#options.challenge));
     }

@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import type { Caller, Clock, Connection, Log } from "../contract/index.ts";
-import { tooManyValues, VALUE_LIMITS } from "../contract/internal.ts";
+import { hasOwn, tooManyValues, VALUE_LIMITS } from "../contract/internal.ts";
 import { type FaultKind, refusalText } from "../gateway/index.ts";
 import { endRefused } from "./end-refused.ts";
 import { type Inflow, NO_ROOM } from "./inflow.ts";
@@ -115,7 +115,7 @@ export function tcpConnection(options: TcpConnectionOptions): TcpConnection {
     const verdict = await door.auth.check(first.authorization, options.resource, options.caller.peer);
     undoToken?.();
     if (over) return;
-    if ("refused" in verdict) {
+    if (hasOwn(verdict, "refused")) {
       const why = verdict.refused === "missing" ? `Send a token in ${tokenPlace} ("Bearer …").` : verdict.why;
       return refuse(KIND[verdict.refused], why, first.id);
     }

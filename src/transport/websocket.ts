@@ -16,6 +16,7 @@ import type { Inflow } from "./inflow.ts";
 import { TOO_MANY_STREAMS } from "./no-stream.ts";
 import type { OpenStreams } from "./open-streams.ts";
 import { type WebSocketConnection, webSocketConnection } from "./websocket-connection.ts";
+import { hasOwn } from "../contract/internal.ts";
 
 /** Pieces of one message: each costs memory beside its bytes. */
 const FRAGMENTS = 1_024;
@@ -97,7 +98,7 @@ export class WebSocketDoor {
     }
     if (auth === undefined) return this.#admitted(arrival, { caller: { scopes: [] } });
     void Promise.resolve(verdictOn(auth, headers.get("authorization"), resource, socket.remoteAddress)).then((verdict) => {
-      if (!("refused" in verdict)) return this.#admitted(arrival, verdict);
+      if (!hasOwn(verdict, "refused")) return this.#admitted(arrival, verdict);
       this.#options.log?.("notice", { event: "request-refused", door: "websocket", why: verdict.refused });
       return this.#refuse(socket, refuseToken(verdict, this.#options.challenge));
     });

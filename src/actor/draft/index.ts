@@ -1,1 +1,2 @@
 export { type Draft, openDraft } from "./draft.ts";
+export { frozenOf, readOnly } from "./read-only.ts";

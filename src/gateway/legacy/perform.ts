@@ -9,7 +9,7 @@ import { shortText } from "../json.ts";
 import { errorText, type Notification, type Request } from "../json-rpc.ts";
 import { cannotAsk } from "../methods/cannot-ask.ts";
 import { faultFailure, observed, replyFailure } from "../observed.ts";
-import { MAX_URI } from "../../contract/internal.ts";
+import { hasOwn, MAX_URI } from "../../contract/internal.ts";
 import { checkAnswer, questionsOf, shapeQuestion, unmet } from "../questions.ts";
 import { offeredTo } from "../offered.ts";
 import { legacyReply, type ReplyText } from "../reply.ts";
@@ -174,7 +174,7 @@ function showingTo(session: Session, caller: Caller): (lists: Lists, list: keyof
 
 function performed(core: Core, session: Session, call: Call, asking: Asking, running: Running): Members | Promise<Members> {
   const outcome = core.serve(call, asking.caller);
-  return outcome instanceof Promise || "needs" in outcome ? performedLater(core, session, call, asking, running, outcome) : outcome;
+  return outcome instanceof Promise || hasOwn(outcome, "needs") ? performedLater(core, session, call, asking, running, outcome) : outcome;
 }
 
 async function performedLater(
@@ -186,7 +186,7 @@ async function performedLater(
   late: Outcome | Promise<Outcome>,
 ): Promise<Members> {
   const outcome = await late;
-  return "needs" in outcome ? afterAsking(core, session, call, asking, running, outcome.needs) : outcome;
+  return hasOwn(outcome, "needs") ? afterAsking(core, session, call, asking, running, outcome.needs) : outcome;
 }
 
 // What the domain needs is asked of the client; the call then runs again from the top with all answers so far.
@@ -210,7 +210,7 @@ async function afterAsking(core: Core, session: Session, call: Call, asking: Ask
       return unanswered(call, error);
     }
     const outcome = await core.serve(withAnswers(call, answers), asking.caller);
-    if (!("needs" in outcome)) return outcome;
+    if (!hasOwn(outcome, "needs")) return outcome;
     needs = outcome.needs;
   }
   return unanswered(call, new NoAnswer("CANNOT_ASK", `After ${core.settings.limits.rounds} rounds of questions this call still has some.`));

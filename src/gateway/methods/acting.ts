@@ -22,6 +22,7 @@ import type { Settings } from "../settings.ts";
 import { knowsTasks, needsTasks, offersTasks, type Tasks, TASKS } from "../modern/tasks.ts";
 import { withHandlerErrors } from "./handler-errors.ts";
 import { type Kind, prompt, resource, tool } from "./kinds.ts";
+import { hasOwn } from "../../contract/internal.ts";
 
 /** `tools/call`, `resources/read` and `prompts/get` go the same way: resolve, check (scope, arguments), act, encode. */
 class Acting {
@@ -159,12 +160,12 @@ class Acting {
 
   #encode(call: Call, target: Target, reply: Reply): Outcome {
     const kind = this.#kind;
-    if ("ok" in reply) {
+    if (hasOwn(reply, "ok")) {
       const meta = metaIn(reply.ok);
       const members = kind.encode(call, target, reply.ok);
       return meta === undefined ? { members } : { members, meta };
     }
-    if ("needs" in reply) return reply;
+    if (hasOwn(reply, "needs")) return reply;
     if (reply.refused.code === CANNOT_ASK && (!this.#handlerErrors || eraOf(call.revision) === "modern")) {
       const missing = capabilitiesIn(reply.refused).filter((one) => !call.options.can.includes(one));
       // Nothing is missing here: another actor was asked on the way, which cannot reach the client.
@@ -209,7 +210,7 @@ function canOpen({ revision, options }: Call): boolean {
 }
 
 function withReceipt(outcome: Outcome, receipt: Receipt | undefined): Outcome {
-  if (receipt === undefined || "needs" in outcome) return outcome;
+  if (receipt === undefined || hasOwn(outcome, "needs")) return outcome;
   const { actor, seq, head } = receipt;
   return { ...outcome, meta: { ...outcome.meta, [RECEIPT_META]: { actor, seq, head } } };
 }

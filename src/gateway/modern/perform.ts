@@ -1,5 +1,5 @@
 import type { Bag, Caller, Exchange, Json, Observer, Source } from "../../contract/index.ts";
-import { own } from "../../contract/internal.ts";
+import { hasOwn, own } from "../../contract/internal.ts";
 import { type Aside, logTo, progressTo } from "../aside.ts";
 import { type Call, type Members, type Outcome, withAnswers } from "../call.ts";
 import { cacheHints } from "../cache-hints.ts";
@@ -107,7 +107,7 @@ function reply(
   const answers = remembered === "foreign" ? undefined : answersOf(core, request, remembered);
   const told = (outcome: Outcome): ReplyText | undefined => {
     if (asking.signal.aborted) return undefined;
-    if ("needs" in outcome) return inputRequired(core, call, outcome.needs, answers ?? EMPTY);
+    if (hasOwn(outcome, "needs")) return inputRequired(core, call, outcome.needs, answers ?? EMPTY);
     return modernReply(
       request.id,
       outcome,

@@ -1,5 +1,5 @@
 import { type Bag, type Catalogue, isBag, type Json } from "../../contract/index.ts";
-import { EXTENSION, memoize, own, settledNow } from "../../contract/internal.ts";
+import { EXTENSION, hasOwn, memoize, own, settledNow } from "../../contract/internal.ts";
 import type { Call, Members, Method, Outcome } from "../call.ts";
 import type { Core } from "../core.ts";
 import { Fault, inLog } from "../errors.ts";
@@ -107,7 +107,7 @@ export class Tasks {
           .then(resolve, reject);
       });
       // While a store is slow it may be done all the same; what it asks, the task asks by now.
-      outcome.finally(undo).then((one) => (isKept && "needs" in one ? undefined : resolve(one)), reject);
+      outcome.finally(undo).then((one) => (isKept && hasOwn(one, "needs") ? undefined : resolve(one)), reject);
     });
   }
 
@@ -154,7 +154,7 @@ export class Tasks {
     const sent = task.size;
     try {
       let outcome = await this.#performed(first);
-      for (let round = 1; "needs" in outcome; round += 1) {
+      for (let round = 1; hasOwn(outcome, "needs"); round += 1) {
         const missing = unmet(questionsOf(outcome.needs), task.call?.options.can ?? []);
         if (missing.length > 0) throw new Fault("CAPABILITY", `This needs a client that can be asked (${missing.join(", ")}).`);
         if (round > settings.limits.rounds) throw new Fault("REFUSED", `It asks more than ${settings.limits.rounds} times.`);

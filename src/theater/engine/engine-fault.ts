@@ -1,5 +1,5 @@
 import { EngineError, type Reply, TroupeError } from "../../contract/index.ts";
-import { own } from "../../contract/internal.ts";
+import { hasOwn, own } from "../../contract/internal.ts";
 import { ManifestError, WasmError } from "../../wasm/index.ts";
 import { StageError, type StageCode } from "../stage.ts";
 
@@ -48,8 +48,8 @@ function stageError(error: unknown, onFault: ((error: unknown) => void) | undefi
 
 /** The value of a reply that has one. Throws what stands in its place. */
 export function valueOf(reply: Reply): unknown {
-  if ("ok" in reply) return reply.ok;
-  if ("refused" in reply) throw new StageError(codeFor(reply.refused.code), reply.refused.message);
+  if (hasOwn(reply, "ok")) return reply.ok;
+  if (hasOwn(reply, "refused")) throw new StageError(codeFor(reply.refused.code), reply.refused.message);
   throw new StageError(
     "InvalidRequest",
     "The actor asks its caller a question first, which this protocol cannot carry: use its tools over MCP.",

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { type Clock, type Json, type Rate, systemClock, TokenBuckets, TroupeError } from "../../contract/index.ts";
-import { isLocal, isScope, peerOf } from "../../contract/internal.ts";
+import { hasOwn, isLocal, isScope, peerOf } from "../../contract/internal.ts";
 import { type ApiKey, apiKeyRing } from "./api-key.ts";
 import type { IssuerRing, TrustedIssuer } from "./issuer.ts";
 import { invalid, limited, missing, type Verdict } from "./verdict.ts";
@@ -71,7 +71,7 @@ export async function authenticator(options: AuthOptions): Promise<Authenticator
   const remembered = new Map<string, { readonly verdict: Verdict; readonly until: number }>();
 
   const scoped = (verdict: Verdict): Verdict => {
-    if ("refused" in verdict || scopes.every((scope) => verdict.caller.scopes.includes(scope))) return verdict;
+    if (hasOwn(verdict, "refused") || scopes.every((scope) => verdict.caller.scopes.includes(scope))) return verdict;
     return { refused: "scope", why: `This needs the scope ${scopes.join(" ")}.` };
   };
 
@@ -90,8 +90,8 @@ export async function authenticator(options: AuthOptions): Promise<Authenticator
     const waitS = failures.take(peer, isLocal(peer) ? LOCAL_FAILURES : FAILURES);
     if (waitS > 0) return limited(waitS);
     const verdict = scoped(await issuers.verify(token, expected, clock.now()));
-    if (!("refused" in verdict) || verdict.refused !== "invalid") failures.giveBack(peer);
-    if (!("refused" in verdict)) {
+    if (!hasOwn(verdict, "refused") || verdict.refused !== "invalid") failures.giveBack(peer);
+    if (!hasOwn(verdict, "refused")) {
       const oldest = remembered.size >= REMEMBERED_MAX ? remembered.keys().next().value : undefined;
       if (oldest !== undefined) remembered.delete(oldest);
       const until = Math.min(verdict.expiresAt ?? Infinity, clock.now() + REMEMBERED_MS);

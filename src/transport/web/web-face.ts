@@ -27,6 +27,7 @@ import type { WebLimits } from "./web-options.ts";
 import type { WebEndpoint, WebRoute } from "./web-routes.ts";
 import { withoutStream } from "../no-stream.ts";
 import { WebStream } from "./web-stream.ts";
+import { hasOwn } from "../../contract/internal.ts";
 
 const CUT = refusal("UNAVAILABLE", "The server has closed before this was done: look whether it was, and try again elsewhere or later.");
 const PAGE_VERBS = ["GET", "HEAD"];
@@ -110,7 +111,7 @@ export class WebFace {
     if (this.#options.closing()) return refuse(refusal("UNAVAILABLE", "The server is closing: try again elsewhere or later."));
     const challenge = challengeContext(auth, resource);
     const verdict = await this.#verdict(arrival, resource, known);
-    if ("refused" in verdict) {
+    if (hasOwn(verdict, "refused")) {
       this.#options.log?.("notice", { event: "request-refused", door: "web", why: verdict.refused });
       return refuse(refuseToken(verdict, challenge));
     }

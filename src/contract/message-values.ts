@@ -18,9 +18,21 @@ export interface ValueCounts {
   readonly empty: number;
 }
 
-const [QUOTE, COMMA, COLON, OPEN_LIST, BACKSLASH, CLOSE_LIST, OPEN, CLOSE, SPACE] = [0x22, 0x2c, 0x3a, 0x5b, 0x5c, 0x5d, 0x7b, 0x7d, 0x20];
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_LIST = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE_LIST = 0x5d;
+const OPEN = 0x7b;
+const CLOSE = 0x7d;
+const SPACE = 0x20;
 const UNLIMITED: ValueLimits = { values: Infinity, members: Infinity };
 const encoder = new TextEncoder();
+/** 1 for the bytes outside of texts that count. A long message has millions of others. */
+const MARKS = Uint8Array.from({ length: 256 }, (_, byte) =>
+  [QUOTE, COMMA, COLON, OPEN_LIST, CLOSE_LIST, OPEN, CLOSE].includes(byte) ? 1 : 0,
+);
 
 /**
  * Counts without parsing, in one pass over the bytes, and no further than the limits. An object of many members costs far more
@@ -34,7 +46,7 @@ export function countValues(message: Uint8Array | string, limits: ValueLimits = 
   let empty = 0;
   let members = 0;
   let most = 0;
-  for (let at = 0; at < bytes.length; at += 1) {
+  for (let at = nextMark(bytes, 0); at < bytes.length; at = nextMark(bytes, at + 1)) {
     const byte = bytes[at];
     if (byte === QUOTE) at = endOfText(bytes, at + 1);
     else if (byte === COMMA) values += 1;
@@ -65,6 +77,13 @@ export function tooManyValues(message: Uint8Array | string, limits: ValueLimits)
   const { values, members } = countValues(message, limits);
   if (members > limits.members) return `An object may have ${limits.members} members`;
   return values > limits.values ? `A message may hold ${limits.values} values` : undefined;
+}
+
+/** The next byte that counts, or where the message ends. */
+function nextMark(bytes: Uint8Array, start: number): number {
+  let at = start;
+  while (at < bytes.length && MARKS[bytes[at] ?? 0] === 0) at += 1;
+  return at;
 }
 
 /** The closing quote of a text, or where the message ends. */

@@ -8,6 +8,8 @@ export type WireValue = null | boolean | number | string | Uint8Array | readonly
 
 const SPACE = new Set([32, 10, 13, 9]);
 const QUOTE = 34;
+/** What is below it are control characters. */
+const SPACE_CODE = 32;
 const BACKSLASH = 92;
 /** What ends a number or a word. */
 const ENDS = new Set([...SPACE, 44, 93, 125]);
@@ -86,17 +88,19 @@ class Reading {
   }
 
   #string(): string {
+    const text = this.#text;
     const begin = this.#at;
-    if (this.#text[begin] !== QUOTE) throw this.#wrong();
-    let end = this.#text.indexOf(QUOTE, begin + 1);
-    // A quote behind an odd number of backslashes is part of the text.
-    for (; end !== -1; end = this.#text.indexOf(QUOTE, end + 1)) {
-      let slash = end;
-      while (this.#text[slash - 1] === BACKSLASH) slash -= 1;
-      if ((end - slash) % 2 === 0) break;
+    if (text[begin] !== QUOTE) throw this.#wrong();
+    let end = begin + 1;
+    let isPlain = true;
+    for (let byte = text[end]; byte !== QUOTE; byte = text[end]) {
+      if (byte === undefined) throw this.#wrong();
+      // An escape takes two bytes, so that an escaped quote ends no text.
+      end += byte === BACKSLASH ? 2 : 1;
+      isPlain &&= byte !== BACKSLASH && byte >= SPACE_CODE;
     }
-    if (end === -1) throw this.#wrong();
-    const value = this.#parsed(begin, end + 1);
+    // Most names and texts are what they stand for, and need no parser each.
+    const value = isPlain ? text.toString("utf8", begin + 1, end) : this.#parsed(begin, end + 1);
     if (typeof value !== "string") throw this.#wrong();
     this.#at = end + 1;
     return value;
